@@ -1,0 +1,140 @@
+#include <tailrace/io/series.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <tuple>
+#include <utility>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace tailrace;
+
+namespace {
+
+using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;
+using BoxPair = std::pair<Index3, Index3>; // start, count
+using GridTuple = std::tuple<Index3, std::array<double, 3>, std::array<double, 3>>;
+
+Box box_of(const BoxPair &pair) { return {pair.first, pair.second}; }
+
+/// The number type of an array that is to hold `box`: shape (nz, ny, nx).
+io::Type check_array(const std::string &name, const Array &array, const Box &box) {
+  const auto &n = box.count;
+  const bool fits = array.ndim() == 3 && static_cast<std::int64_t>(array.shape(0)) == n[2] &&
+                    static_cast<std::int64_t>(array.shape(1)) == n[1] && static_cast<std::int64_t>(array.shape(2)) == n[0];
+  if (!fits)
+    throw InputError(fmt::format("{}: the array does not have the shape ({}, {}, {}) of its box (z, y, x)", name, n[2], n[1], n[0]));
+  if (array.dtype() == nb::dtype<float>())
+    return io::Type::float32;
+  if (array.dtype() == nb::dtype<double>())
+    return io::Type::float64;
+  throw InputError(fmt::format("{}: expected an array of float32 or float64", name));
+}
+
+io::Series *open_series(const std::string &path, const std::string &mode, int comm, const std::string &engine,
+                        const std::map<std::string, std::string> &parameters, const std::optional<GridTuple> &grid,
+                        const std::optional<std::string> &precision, const std::optional<std::int64_t> &rewind_to) {
+  io::Options options{engine, parameters, {}, {}, rewind_to};
+  if (grid)
+    options.grid = io::GridDescription{std::get<0>(*grid), std::get<1>(*grid), std::get<2>(*grid)};
+  if (precision)
+    options.precision = io::type_named(*precision);
+  const io::Mode how = mode == "w" ? io::Mode::write : mode == "a" ? io::Mode::append : io::Mode::read;
+  const nb::gil_scoped_release release;
+  return new io::Series(path, how, Communicator::from_fortran(comm), options);
+}
+
+void write(io::Series &series, const std::string &name, const Array &array, const Index3 &shape, const BoxPair &block,
+           const BoxPair &memory) {
+  const io::Placement place{shape, box_of(block), box_of(memory)};
+  const void *data = array.data();
+  io::Type type = io::Type::float64;
+  const nb::gil_scoped_release release;
+  series.communicator().agree([&] { type = check_array(name, array, place.memory); });
+  series.write(name, type, data, place);
+}
+
+void read(const io::Series &series, std::size_t step, const std::string &name, const BoxPair &box, const Array &array) {
+  void *data = array.data();
+  io::Type type = io::Type::float64;
+  const nb::gil_scoped_release release;
+  series.communicator().agree([&] { type = check_array(name, array, box_of(box)); });
+  series.read(step, name, type, box_of(box), data);
+}
+
+std::vector<std::pair<std::int64_t, double>> steps(const io::Series &series) {
+  std::vector<std::pair<std::int64_t, double>> result;
+  for (const auto &step : series.steps())
+    result.emplace_back(step.index, step.time);
+  return result;
+}
+
+std::vector<std::tuple<std::string, std::string, Index3>> variables(const io::Series &series, std::size_t step) {
+  std::vector<std::tuple<std::string, std::string, Index3>> result;
+  for (const auto &variable : series.variables(step))
+    result.emplace_back(variable.name, io::name_of(variable.type), variable.shape);
+  return result;
+}
+
+std::optional<GridTuple> grid(const io::Series &series) {
+  const auto found = series.grid();
+  return found ? std::optional<GridTuple>({found->points, found->origin, found->spacing}) : std::nullopt;
+}
+
+nb::dict counters(const io::Series &series) {
+  const io::Counters &counted = series.counters();
+  nb::dict result;
+  result["bytes_written"] = counted.bytes_written;
+  result["bytes_read"] = counted.bytes_read;
+  result["steps"] = counted.steps;
+  result["convert_seconds"] = counted.convert_seconds;
+  result["write_seconds"] = counted.write_seconds;
+  result["finish_seconds"] = counted.finish_seconds;
+  result["sync_seconds"] = counted.sync_seconds;
+  result["read_seconds"] = counted.read_seconds;
+  return result;
+}
+
+} // namespace
+
+void bind_io(nb::module_ &m) {
+  using io::Series;
+  const auto free = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<Series>(m, "Series")
+      .def_static("open", &open_series, "path"_a, "mode"_a, "comm"_a, "engine"_a, "parameters"_a, "grid"_a.none(),
+                  "precision"_a.none(), "rewind_to"_a.none(), nb::rv_policy::take_ownership)
+      .def_prop_ro("path", &Series::path)
+      .def_prop_ro("engine", &Series::engine)
+      .def("declare",
+           [](Series &series, const std::string &name, const Index3 &shape, const std::string &type) {
+             series.declare(name, shape, io::type_named(type));
+           },
+           "name"_a, "shape"_a, "type"_a, free)
+      .def("begin_step", &Series::begin_step, "index"_a, "time"_a, free)
+      .def("write", &write, "name"_a, "array"_a, "shape"_a, "block"_a, "memory"_a)
+      .def("write_scalar", &Series::write_scalar, "name"_a, "value"_a, free)
+      .def("attribute", &Series::attribute, "name"_a, "value"_a, free)
+      .def("end_step", &Series::end_step, free)
+      .def("close", &Series::close, free)
+      .def("steps", &steps)
+      .def("grid", &grid)
+      .def("attributes", &Series::attributes)
+      .def("variables", &variables, "step"_a)
+      .def("scalars", &Series::scalars, "step"_a)
+      .def("read", &read, "step"_a, "name"_a, "box"_a, "array"_a)
+      .def("verify", &Series::verify, "step"_a, free)
+      .def("counters", &counters);
+}

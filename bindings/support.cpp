@@ -1,0 +1,12 @@
+#include "bindings.hpp"
+
+#include <tailrace/support/build_info.hpp>
+#include <tailrace/support/error.hpp>
+
+void bind_support(nb::module_ &m) {
+  // Translators are tried last registered first, so the base comes first.
+  auto error = nb::exception<tailrace::Error>(m, "Error", PyExc_RuntimeError);
+  nb::exception<tailrace::IoError>(m, "IoError", PyExc_OSError);
+  nb::exception<tailrace::InputError>(m, "InputError", PyExc_ValueError);
+  m.def("build_info", &tailrace::build_info, "Versions of the libraries this module was built with and runs on.");
+}

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <tailrace/ops/sweep.hpp>
+
+namespace tailrace {
+
+/// One direction's part of the momentum equation for the three velocity components,
+///   F_i(d) = -1/2 (u_d du_i/dx_d + d(u_d u_i)/dx_d) + nu d2u_i/dx_d2,
+/// the skew-symmetric form, in one fused pass over lines: u_d and u_i are read once, the three compact systems solved
+/// together. Local: lines along d must be whole.
+template <class T> class ConvectionDiffusion {
+public:
+  ConvectionDiffusion(const Grid &grid, int direction, double viscosity);
+
+  /// u: the three components on a block of `count` nodes, whole along d. finish(i, offset, F_i(d), count) receives each
+  /// register once; it may overwrite u at that offset.
+  template <class Finish> void sweep(const Index3 &count, const std::array<const T *, 3> &u, Finish finish) const {
+    const Lines lines = Lines::along(direction_, count);
+    tailrace::sweep<T, 3, 3>(lines, lines.points, u, [&](auto &tile) { body(tile, lines.points); }, finish);
+  }
+
+private:
+  /// The systems for a component of the given parity along this direction.
+  struct Systems {
+    LineSystem<T> gradient;  ///< -1/2 d/dx of u_i
+    LineSystem<T> flux;      ///< -1/2 d/dx of u_d u_i
+    LineSystem<T> diffusion; ///< nu d2/dx2 of u_i
+  };
+  static Systems make(const Grid &grid, int d, double viscosity, Parity parity);
+  void body(Tile<T, 3, 3> &tile, std::int64_t n) const;
+  static void solve(const Systems &systems, const Vec<T> *ud, const Vec<T> *ui, Vec<T> *result, std::int64_t n);
+
+  int direction_;
+  Boundary boundary_;
+  Systems normal_, tangential_;
+};
+
+} // namespace tailrace

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <tailrace/flow/convection_diffusion.hpp>
+#include <tailrace/flow/projection.hpp>
+#include <tailrace/flow/time_integration.hpp>
+
+#include <optional>
+
+namespace tailrace {
+
+/// What a flow is made of besides its grid.
+struct FlowOptions {
+  double viscosity;
+  TimeScheme scheme = TimeScheme::rk3;
+  Interpolation interpolation = Interpolation::aggressive;
+};
+
+/// Wall time by phase since the start, in seconds, on this rank. Transposes are counted apart from the phase they serve.
+struct FlowTimes {
+  double convection = 0, pressure = 0, transposes = 0;
+};
+
+/// Incompressible Navier-Stokes,  du/dt = -1/2 (u . grad u + div(u u)) + nu lap u - grad p,  div u = 0, on collocated
+/// velocities and half-shifted pressure (Laizet and Lamballais 2009). Fields live in X pencils.
+template <class T> class NavierStokes {
+public:
+  /// Collective. InputError for boundaries the solver does not know.
+  NavierStokes(const Grid &grid, const FlowOptions &options, std::shared_ptr<const ProcessGrid> processes,
+               TransposeMethod method);
+
+  /// One time step of size dt. Collective.
+  void step(double dt);
+
+  const Grid &grid() const { return grid_; }
+  const FlowOptions &options() const { return options_; }
+  const Decomposition &nodes() const { return nodes_.decomposition(); }
+  Exchange<T> &exchange() { return nodes_; }
+  FlowTimes times() const;
+
+  /// Velocity component i on this rank's X pencil of the nodes.
+  Field<T> &velocity(int i) { return velocity_[i]; }
+  /// Right-hand side of component i, `age` stages ago (1 the newest); what a checkpoint keeps for Adams-Bashforth schemes.
+  Field<T> &history(int age, int i) { return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()][i]; }
+  /// Steps since the start of the flow; restarts set it.
+  long steps() const { return steps_; }
+  void set_steps(long steps) { steps_ = steps; }
+
+  /// The pressure on the nodes (X pencil), as the last stage used it: constant mean zero. Before the first step it is that
+  /// which keeps the present velocity divergence-free. Collective.
+  void pressure(T *nodes);
+  /// Largest |div u| on the cells. Collective.
+  double max_divergence();
+
+private:
+  using Components = std::array<Field<T>, 3>;
+  static std::array<T *, 3> pointers(Components &fields);
+  void advance(const Stage &stage, double dt);
+  void right_hand_side_yz(Components &rhs);
+  void sweep_x(const Stage &stage, double dt, Components &rhs);
+  std::array<T *, 3> move(Pencil from, Pencil to, const std::array<T *, 3> &in, Components &out);
+
+  Grid grid_;
+  FlowOptions options_;
+  std::shared_ptr<Workspace> workspace_;
+  Exchange<T> nodes_;
+  std::array<ConvectionDiffusion<T>, 3> convection_diffusion_;
+  Projection<T> projection_;
+  Components velocity_;
+  std::vector<Components> right_hand_sides_; ///< a ring; [newest_] is the newest finished one
+  std::size_t newest_ = 0;
+  Components y_pencil_, z_pencil_, y_sum_; ///< only where those pencils differ
+  double last_share_ = 0;                  ///< dt times the share of the last stage; 0 before any step
+  long steps_ = 0;
+  FlowTimes times_;
+};
+
+} // namespace tailrace

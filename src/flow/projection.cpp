@@ -1,0 +1,273 @@
+#include <tailrace/flow/projection.hpp>
+
+#include <tailrace/ops/apply.hpp>
+
+namespace tailrace {
+
+namespace {
+Index3 first_cells(const Grid &grid, int directions) {
+  Index3 shape = grid.nodes;
+  for (int d = 0; d < directions; ++d)
+    shape[d] = grid.cells()[d];
+  return shape;
+}
+
+Index3 plane_of(const Index3 &count) { return {count[0], count[1], 1}; }
+
+template <class T, std::size_t N> std::array<T *, N> at_plane(const std::array<T *, N> &arrays, std::int64_t offset) {
+  auto moved = arrays;
+  for (T *&array : moved)
+    array += offset;
+  return moved;
+}
+
+template <class T, std::size_t N> std::array<const T *, N> constant(const std::array<T *, N> &arrays) {
+  std::array<const T *, N> result;
+  std::copy(arrays.begin(), arrays.end(), result.begin());
+  return result;
+}
+
+template <class T, std::size_t N> std::array<T *, N> pointers(std::array<Buffer<T>, N> &buffers) {
+  std::array<T *, N> result;
+  for (std::size_t i = 0; i < N; ++i)
+    result[i] = buffers[i].data();
+  return result;
+}
+
+/// a += b for every bundle in use.
+template <class T> void add(Vec<T> *const (&a)[tile_bundles], Vec<T> *const (&b)[tile_bundles], int bundles, std::int64_t n) {
+  for (int i = 0; i < bundles; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      a[i][j] += b[i][j];
+}
+} // namespace
+
+template <class T> auto Projection<T>::make(const Grid &grid, int d, Interpolation interpolation) -> Staggered {
+  const auto system = [&](Operation operation, Parity parity) {
+    return LineSystem<T>(compact_scheme(operation, grid.spacing(d), interpolation), grid.nodes[d], grid.boundaries[d], parity);
+  };
+  return {system(Operation::derivative_to_centre, Parity::odd), system(Operation::interpolate_to_centre, Parity::even),
+          system(Operation::derivative_to_node, Parity::even), system(Operation::interpolate_to_node, Parity::even)};
+}
+
+template <class T>
+Projection<T>::Projection(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes,
+                          TransposeMethod method, std::shared_ptr<Workspace> workspace)
+    : grid_(grid), staggered_{make(grid, 0, interpolation), make(grid, 1, interpolation), make(grid, 2, interpolation)},
+      xy_(Decomposition(processes, first_cells(grid, 1), true), method, workspace),
+      yz_(Decomposition(processes, first_cells(grid, 2), true), method, workspace),
+      poisson_(grid, interpolation, processes, method, workspace) {
+  // With whole planes on a rank the x stage is consumed at once, and one plane of it is enough.
+  const Box x_box = xy_.decomposition().box(Pencil::x);
+  for (auto &buffer : x_part_)
+    buffer = Buffer<T>(planes() ? x_box.count[0] * x_box.count[1] : x_box.size());
+  if (!planes())
+    for (auto &buffer : y_part_)
+      buffer = Buffer<T>(xy_.decomposition().box(Pencil::y).size());
+  for (auto &buffer : y_cells_)
+    buffer = Buffer<T>(yz_.decomposition().box(Pencil::y).size());
+  if (!yz_.is_free(Pencil::y, Pencil::z))
+    for (auto &buffer : z_part_)
+      buffer = Buffer<T>(yz_.decomposition().box(Pencil::z).size());
+}
+
+template <class T>
+void Projection<T>::divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out, const Index3 &count) const {
+  const Lines lines = Lines::along(0, count);
+  const Staggered &x = staggered_[0];
+  sweep<T, 3, 3>(
+      lines, grid_.cells()[0], u,
+      [&](auto &tile) {
+        for (int i = 0; i < 3; ++i) {
+          fill_ghosts(tile, i, lines.points, grid_.boundaries[0], i == 0 ? Parity::odd : Parity::even, false);
+          solve_tile(i == 0 ? x.derivative_to_centre : x.average_to_centre, tile.in[i], tile.out[i], tile.bundles);
+        }
+      },
+      [&](int k, std::int64_t offset, Vec<T> v, int lanes_used) { store(out[k] + offset, v, lanes_used); });
+}
+
+template <class T>
+void Projection<T>::divergence_y(const std::array<const T *, 3> &in, const std::array<T *, 2> &out, const Index3 &count) const {
+  const Lines lines = Lines::along(1, count);
+  const Staggered &y = staggered_[1];
+  const std::int64_t cells = grid_.cells()[1];
+  sweep<T, 3, 3>(
+      lines, cells, in,
+      [&](auto &tile) {
+        for (int i = 0; i < 3; ++i) {
+          fill_ghosts(tile, i, lines.points, grid_.boundaries[1], i == 1 ? Parity::odd : Parity::even, false);
+          solve_tile(i == 1 ? y.derivative_to_centre : y.average_to_centre, tile.in[i], tile.out[i], tile.bundles);
+        }
+        add<T>(tile.out[0], tile.out[1], tile.bundles, cells);
+      },
+      [&](int k, std::int64_t offset, Vec<T> v, int lanes_used) {
+        if (k != 1)
+          store(out[k == 0 ? 0 : 1] + offset, v, lanes_used);
+      });
+}
+
+/// From the sum of the x and y parts (in[0]) and the averaged w (in[1]) to the divergence (out[0]).
+template <class T> template <class Tile> void Projection<T>::divergence_z(Tile &tile) const {
+  const Staggered &z = staggered_[2];
+  const std::int64_t nodes = grid_.nodes[2], cells = grid_.cells()[2];
+  fill_ghosts(tile, 0, nodes, grid_.boundaries[2], Parity::even, false);
+  fill_ghosts(tile, 1, nodes, grid_.boundaries[2], Parity::odd, false);
+  solve_tile(z.average_to_centre, tile.in[0], tile.out[0], tile.bundles);
+  // The averaged w is not needed any more once its lines are solved; the result takes its place in the sum.
+  thread_local Buffer<T> memory;
+  const std::int64_t room = cells | 1;
+  if (memory.size() < tile_bundles * room * lanes<T>)
+    memory = Buffer<T>(tile_bundles * room * lanes<T>);
+  Vec<T> *derivative[tile_bundles];
+  for (int b = 0; b < tile_bundles; ++b)
+    derivative[b] = reinterpret_cast<Vec<T> *>(memory.data()) + b * room;
+  solve_tile(z.derivative_to_centre, tile.in[1], derivative, tile.bundles);
+  add<T>(tile.out[0], derivative, tile.bundles, cells);
+}
+
+/// The x and y stages of the divergence: leaves their sum and the averaged w in the Z pencil.
+template <class T> void Projection<T>::gather_xy(const std::array<const T *, 3> &u) {
+  const Index3 x_count = {grid_.nodes[0], xy_.decomposition().box(Pencil::x).count[1], xy_.decomposition().box(Pencil::x).count[2]};
+  const Index3 y_count = xy_.decomposition().box(Pencil::y).count;
+  const auto x_part = pointers(x_part_);
+  const auto y_cells = pointers(y_cells_);
+  if (planes()) {
+    const std::int64_t in = x_count[0] * x_count[1], out = y_count[0] * grid_.cells()[1];
+    for (std::int64_t k = 0; k < x_count[2]; ++k) {
+      divergence_x(at_plane(u, k * in), x_part, plane_of(x_count));
+      divergence_y(constant(x_part), at_plane(y_cells, k * out), plane_of(y_count));
+    }
+  } else {
+    divergence_x(u, x_part, x_count);
+    const auto y_part = pointers(y_part_);
+    for (int i = 0; i < 3; ++i)
+      xy_.move(Pencil::x, Pencil::y, x_part[i], y_part[i]);
+    divergence_y(constant(y_part), y_cells, y_count);
+  }
+  for (int i = 0; i < 2; ++i)
+    yz_.move(Pencil::y, Pencil::z, y_cells[i], z_part_[i].data());
+}
+
+template <class T>
+void Projection<T>::gradient_y(const std::array<const T *, 2> &in, const std::array<T *, 3> &out, const Index3 &count) const {
+  const Lines lines = Lines::along(1, count);
+  const Staggered &y = staggered_[1];
+  sweep<T, 2, 3>(
+      lines, grid_.nodes[1], in,
+      [&](auto &tile) {
+        fill_ghosts(tile, 0, lines.points, grid_.boundaries[1], Parity::even, true);
+        fill_ghosts(tile, 1, lines.points, grid_.boundaries[1], Parity::even, true);
+        solve_tile(y.average_to_node, tile.in[0], tile.out[0], tile.bundles);
+        solve_tile(y.derivative_to_node, tile.in[0], tile.out[1], tile.bundles);
+        solve_tile(y.average_to_node, tile.in[1], tile.out[2], tile.bundles);
+      },
+      [&](int k, std::int64_t offset, Vec<T> v, int lanes_used) { store(out[k] + offset, v, lanes_used); });
+}
+
+/// The last stage of the gradient, subtracted from u.
+template <class T>
+void Projection<T>::gradient_x(const std::array<const T *, 3> &in, const std::array<T *, 3> &u, const Index3 &count) const {
+  const Lines lines = Lines::along(0, count);
+  const Staggered &x = staggered_[0];
+  sweep<T, 3, 3>(
+      lines, grid_.nodes[0], in,
+      [&](auto &tile) {
+        for (int i = 0; i < 3; ++i) {
+          fill_ghosts(tile, i, lines.points, grid_.boundaries[0], Parity::even, true);
+          solve_tile(i == 0 ? x.derivative_to_node : x.average_to_node, tile.in[i], tile.out[i], tile.bundles);
+        }
+      },
+      [&](int k, std::int64_t offset, Vec<T> v, int lanes_used) {
+        store(u[k] + offset, load(u[k] + offset, lanes_used) - v, lanes_used);
+      });
+}
+
+/// From the z-averaged phi and d phi / dz in the Z pencil to u - grad phi.
+template <class T> void Projection<T>::scatter_xy(const std::array<T *, 3> &u) {
+  const auto y_cells = pointers(y_cells_);
+  for (int i = 0; i < 2; ++i)
+    yz_.move(Pencil::z, Pencil::y, yz_.is_free(Pencil::z, Pencil::y) ? y_cells[i] : z_part_[i].data(), y_cells[i]);
+  const Index3 y_count = yz_.decomposition().box(Pencil::y).count;
+  const Index3 x_count = xy_.decomposition().box(Pencil::x).count;
+  const auto x_part = pointers(x_part_);
+  if (planes()) {
+    const std::int64_t in = y_count[0] * y_count[1], out = grid_.nodes[0] * x_count[1];
+    for (std::int64_t k = 0; k < x_count[2]; ++k) {
+      gradient_y(constant(at_plane(y_cells, k * in)), x_part, plane_of(y_count));
+      gradient_x(constant(x_part), at_plane(u, k * out), plane_of(x_count));
+    }
+    return;
+  }
+  const auto y_part = pointers(y_part_);
+  gradient_y(constant(y_cells), y_part, y_count);
+  for (int i = 0; i < 3; ++i)
+    xy_.move(Pencil::y, Pencil::x, y_part[i], x_part[i]);
+  gradient_x(constant(x_part), u, x_count);
+}
+
+template <class T> void Projection<T>::operator()(const std::array<T *, 3> &u) {
+  gather_xy(constant(u));
+  const bool z_free = yz_.is_free(Pencil::y, Pencil::z);
+  const std::array<T *, 2> z_part = z_free ? pointers(y_cells_) : pointers(z_part_);
+  poisson_.template z_forward<2>(grid_.nodes[2], constant(z_part), [&](auto &tile) { divergence_z(tile); });
+  poisson_.spectral();
+  const Staggered &z = staggered_[2];
+  const std::int64_t cells = grid_.cells()[2], nodes = grid_.nodes[2];
+  const auto gradient_z = [&](auto &tile) {
+    fill_ghosts(tile, 0, cells, grid_.boundaries[2], Parity::even, true);
+    solve_tile(z.average_to_node, tile.in[0], tile.out[0], tile.bundles);
+    solve_tile(z.derivative_to_node, tile.in[0], tile.out[1], tile.bundles);
+  };
+  poisson_.template z_backward<2>(nodes, gradient_z, [&](int k, std::int64_t offset, Vec<T> v, int lanes_used) {
+    store(z_part[k] + offset, v, lanes_used);
+  });
+  scatter_xy(u);
+}
+
+template <class T> void Projection<T>::divergence(const std::array<const T *, 3> &u, T *result) {
+  gather_xy(u);
+  const std::array<T *, 2> z_part = yz_.is_free(Pencil::y, Pencil::z) ? pointers(y_cells_) : pointers(z_part_);
+  const Lines lines = Lines::along(2, yz_.decomposition().box(Pencil::z).count);
+  const auto load_columns = [&](int k, std::int64_t offset, int count) { return load(z_part[k] + offset, count); };
+  sweep_columns<T, 2, 1>(
+      lines, grid_.cells()[2], load_columns, [&](auto &tile) { divergence_z(tile); },
+      [&](int, std::int64_t offset, Vec<T> v, int count) { store(result + offset, v, count); });
+}
+
+template <class T> void Projection<T>::potential(T *phi) {
+  const std::int64_t cells = grid_.cells()[2];
+  poisson_.template z_backward<1>(
+      cells,
+      [&](auto &tile) {
+        for (int b = 0; b < tile.bundles; ++b)
+          std::copy_n(tile.in[0][b], cells, tile.out[0][b]);
+      },
+      [&](int, std::int64_t offset, Vec<T> v, int lanes_used) { store(phi + offset, v, lanes_used); });
+}
+
+template <class T> void Projection<T>::to_nodes(const T *cells, T *nodes) {
+  const auto average = [&](int d, const Index3 &count, const T *in, T *out) {
+    apply(staggered_[d].average_to_node, d, count, in, out);
+  };
+  T *y_cells = y_cells_[0].data();
+  T *z_part = yz_.is_free(Pencil::z, Pencil::y) ? y_cells : z_part_[0].data();
+  average(2, poisson_.cells().box(Pencil::z).count, cells, z_part);
+  yz_.move(Pencil::z, Pencil::y, z_part, y_cells);
+  const Index3 y_count = yz_.decomposition().box(Pencil::y).count, x_count = xy_.decomposition().box(Pencil::x).count;
+  T *x_part = x_part_[0].data();
+  if (planes()) {
+    for (std::int64_t k = 0; k < x_count[2]; ++k) {
+      average(1, plane_of(y_count), y_cells + k * y_count[0] * y_count[1], x_part);
+      average(0, plane_of(x_count), x_part, nodes + k * grid_.nodes[0] * x_count[1]);
+    }
+    return;
+  }
+  average(1, y_count, y_cells, y_part_[0].data());
+  xy_.move(Pencil::y, Pencil::x, y_part_[0].data(), x_part);
+  average(0, x_count, x_part, nodes);
+}
+
+template class Projection<float>;
+template class Projection<double>;
+
+} // namespace tailrace

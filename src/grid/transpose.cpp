@@ -1,0 +1,205 @@
+#include <tailrace/grid/transpose.hpp>
+
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+#include <complex>
+#include <cstring>
+#include <limits>
+
+namespace tailrace {
+
+namespace {
+
+/// Offset of the first point of `block` in memory that holds `box`.
+std::int64_t offset_in(const Box &box, const Box &block) {
+  return block.start[0] - box.start[0] +
+         box.count[0] * (block.start[1] - box.start[1] + box.count[1] * (block.start[2] - box.start[2]));
+}
+
+/// Whether `block` is one run of memory inside `box`.
+bool is_contiguous(const Box &box, const Box &block) {
+  if (block.empty())
+    return true;
+  int outer = 2;
+  while (outer > 0 && block.count[outer] == 1)
+    --outer;
+  for (int d = 0; d < outer; ++d)
+    if (block.count[d] != box.count[d])
+      return false;
+  return true;
+}
+
+/// Calls copy(offset in memory, run length) for each contiguous x run of the block.
+template <class Copy> void for_each_run(const Box &box, const Box &block, Copy copy) {
+  if (block.empty())
+    return;
+  const bool whole_rows = block.count[0] == box.count[0]; // then a plane's rows follow each other
+  const std::int64_t run = whole_rows ? block.count[0] * block.count[1] : block.count[0];
+  const std::int64_t rows = whole_rows ? 1 : block.count[1];
+  const std::int64_t first = offset_in(box, block);
+  for (std::int64_t k = 0; k < block.count[2]; ++k)
+    for (std::int64_t j = 0; j < rows; ++j)
+      copy(first + box.count[0] * (j + box.count[1] * k), run);
+}
+
+} // namespace
+
+TransposeMethod transpose_method_from_name(const std::string &name) {
+  if (name == "alltoall")
+    return TransposeMethod::alltoall;
+  if (name == "subarray")
+    return TransposeMethod::subarray;
+  throw InputError(fmt::format("transpose method '{}' is unknown; choose alltoall or subarray", name));
+}
+
+std::byte *Workspace::grow(Buffer<std::byte> &buffer, std::int64_t bytes) {
+  if (buffer.size() < bytes)
+    buffer = Buffer<std::byte>(bytes);
+  return buffer.data();
+}
+
+template <class T> auto Transpose<T>::describe(const Box &mine, const std::vector<Box> &theirs) -> Side {
+  Side side;
+  side.memory = mine;
+  side.direct = true;
+  std::int64_t packed = 0;
+  if (mine.size() > std::numeric_limits<int>::max())
+    throw InputError(fmt::format("a rank's box has {} points; MPI counts at most {}; use more ranks", mine.size(),
+                                 std::numeric_limits<int>::max()));
+  for (const Box &other : theirs) {
+    const Box block = mine.intersect(other);
+    side.blocks.push_back(block);
+    side.counts.push_back(static_cast<int>(block.size()));
+    side.starts.push_back(static_cast<int>(packed));
+    packed += block.size();
+    side.direct = side.direct && is_contiguous(mine, block);
+  }
+  if (side.direct)
+    for (std::size_t p = 0; p < side.blocks.size(); ++p)
+      side.starts[p] = side.blocks[p].empty() ? 0 : static_cast<int>(offset_in(mine, side.blocks[p]));
+  return side;
+}
+
+template <class T> void Transpose<T>::make_types(Side &side) const {
+  for (const Box &block : side.blocks) {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    if (block.empty()) {
+      check_mpi(MPI_Type_contiguous(0, mpi_type<T>(), &type), "MPI_Type_contiguous");
+    } else {
+      int sizes[3], counts[3], starts[3];
+      for (int d = 0; d < 3; ++d) {
+        sizes[2 - d] = static_cast<int>(side.memory.count[d]);
+        counts[2 - d] = static_cast<int>(block.count[d]);
+        starts[2 - d] = static_cast<int>(block.start[d] - side.memory.start[d]);
+      }
+      check_mpi(MPI_Type_create_subarray(3, sizes, counts, starts, MPI_ORDER_C, mpi_type<T>(), &type),
+                "MPI_Type_create_subarray");
+    }
+    check_mpi(MPI_Type_commit(&type), "MPI_Type_commit");
+    side.types.push_back(type);
+  }
+}
+
+namespace {
+bool between_rows(Pencil from, Pencil to) {
+  const auto pair = std::minmax(from, to);
+  if (pair.first == Pencil::x && pair.second == Pencil::y)
+    return true;
+  if (pair.first == Pencil::y && pair.second == Pencil::z)
+    return false;
+  throw InputError("transposes join neighbouring pencils (X<->Y or Y<->Z); go from X to Z through Y");
+}
+} // namespace
+
+template <class T>
+Transpose<T>::Transpose(const Decomposition &decomposition, Pencil from, Pencil to, TransposeMethod method,
+                        std::shared_ptr<Workspace> workspace)
+    : comm_(between_rows(from, to) ? decomposition.processes().across_rows() : decomposition.processes().across_cols()),
+      method_(method), workspace_(std::move(workspace)) {
+  const ProcessGrid &processes = decomposition.processes();
+  std::vector<Box> theirs_from, theirs_to;
+  for (int p = 0; p < comm_.size(); ++p) {
+    const int row = between_rows(from, to) ? p : processes.row();
+    const int col = between_rows(from, to) ? processes.col() : p;
+    theirs_from.push_back(decomposition.box(from, row, col));
+    theirs_to.push_back(decomposition.box(to, row, col));
+  }
+  from_ = describe(decomposition.box(from), theirs_to);
+  to_ = describe(decomposition.box(to), theirs_from);
+  if (!packs()) {
+    make_types(from_);
+    make_types(to_);
+  }
+}
+
+template <class T>
+Transpose<T>::Transpose(Transpose &&other) noexcept
+    : comm_(other.comm_), method_(other.method_), workspace_(std::move(other.workspace_)), from_(std::move(other.from_)),
+      to_(std::move(other.to_)), unpack_into_(other.unpack_into_), request_(other.request_) {
+  other.from_.types.clear();
+  other.to_.types.clear();
+}
+
+template <class T> Transpose<T>::~Transpose() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized)
+    return;
+  for (auto *side : {&from_, &to_})
+    for (MPI_Datatype &type : side->types)
+      MPI_Type_free(&type);
+}
+
+template <class T> void Transpose<T>::start(const T *in, T *out) {
+  const int peers = comm_.size();
+  if (!packs()) {
+    const std::vector<int> ones(peers, 1), zeros(peers, 0);
+    check_mpi(MPI_Ialltoallw(in, ones.data(), zeros.data(), from_.types.data(), out, ones.data(), zeros.data(),
+                             to_.types.data(), comm_.get(), &request_),
+              "MPI_Ialltoallw");
+    // The counts must outlive the call on some libraries, so there is nothing to overlap with here.
+    check_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait");
+    return;
+  }
+  const T *send = in;
+  if (!from_.direct) {
+    T *packed = reinterpret_cast<T *>(workspace_->send(from_.memory.size() * static_cast<std::int64_t>(sizeof(T))));
+    send = packed;
+    for (const Box &block : from_.blocks)
+      for_each_run(from_.memory, block, [&](std::int64_t offset, std::int64_t run) {
+        std::memcpy(packed, in + offset, static_cast<std::size_t>(run) * sizeof(T));
+        packed += run;
+      });
+  }
+  T *receive = out;
+  unpack_into_ = nullptr;
+  if (!to_.direct) {
+    receive = reinterpret_cast<T *>(workspace_->receive(to_.memory.size() * static_cast<std::int64_t>(sizeof(T))));
+    unpack_into_ = out;
+  }
+  check_mpi(MPI_Ialltoallv(send, from_.counts.data(), from_.starts.data(), mpi_type<T>(), receive, to_.counts.data(),
+                           to_.starts.data(), mpi_type<T>(), comm_.get(), &request_),
+            "MPI_Ialltoallv");
+}
+
+template <class T> void Transpose<T>::finish() {
+  check_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait");
+  if (!unpack_into_)
+    return;
+  const T *packed = reinterpret_cast<const T *>(workspace_->receive(0));
+  for (const Box &block : to_.blocks)
+    for_each_run(to_.memory, block, [&](std::int64_t offset, std::int64_t run) {
+      std::memcpy(unpack_into_ + offset, packed, static_cast<std::size_t>(run) * sizeof(T));
+      packed += run;
+    });
+  unpack_into_ = nullptr;
+}
+
+template class Transpose<float>;
+template class Transpose<double>;
+template class Transpose<std::complex<float>>;
+template class Transpose<std::complex<double>>;
+
+} // namespace tailrace

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <tailrace/grid/decomposition.hpp>
+#include <tailrace/grid/field.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tailrace {
+
+/// How blocks travel between ranks.
+enum class TransposeMethod {
+  alltoall, ///< packed by us into one message per peer; blocks that are contiguous already are not copied
+  subarray, ///< described to MPI as subarray types, packed by the library
+};
+
+/// "alltoall" or "subarray"; anything else is an InputError.
+TransposeMethod transpose_method_from_name(const std::string &name);
+
+/// Scratch for packing, shared by transposes that never run at the same time; it grows to the largest of them.
+class Workspace {
+public:
+  std::byte *send(std::int64_t bytes) { return grow(send_, bytes); }
+  std::byte *receive(std::int64_t bytes) { return grow(receive_, bytes); }
+  double seconds = 0; ///< wall time spent in transposes that share this workspace
+
+private:
+  static std::byte *grow(Buffer<std::byte> &buffer, std::int64_t bytes);
+  Buffer<std::byte> send_, receive_;
+};
+
+/// A reusable plan that moves arrays of T between neighbouring pencils (X<->Y, Y<->Z) of one decomposition.
+template <class T> class Transpose {
+public:
+  /// Collective. InputError for X<->Z, which goes through Y.
+  Transpose(const Decomposition &decomposition, Pencil from, Pencil to, TransposeMethod method,
+            std::shared_ptr<Workspace> workspace);
+  Transpose(Transpose &&) noexcept;
+  Transpose &operator=(Transpose &&) = delete;
+  ~Transpose();
+
+  /// `in` fills this rank's box in the pencil `from`, `out` its box in `to`; they must not overlap. Collective over the
+  /// ranks that exchange data.
+  void operator()(const T *in, T *out) {
+    start(in, out);
+    finish();
+  }
+  /// The same in two halves, with work in between; neither array may be touched until `finish` returns.
+  void start(const T *in, T *out);
+  void finish();
+
+private:
+  struct Side {
+    Box memory;                ///< this rank's box in that pencil
+    std::vector<Box> blocks;   ///< the part of it that each peer sends or receives
+    std::vector<int> counts;   ///< points per block
+    std::vector<int> starts;   ///< where each block starts, in the array (direct) or in the packed buffer
+    std::vector<MPI_Datatype> types;
+    bool direct = false;       ///< every block is one contiguous run of the array
+  };
+  static Side describe(const Box &mine, const std::vector<Box> &theirs);
+  void make_types(Side &side) const;
+  bool packs() const { return method_ == TransposeMethod::alltoall; }
+
+  Communicator comm_;
+  TransposeMethod method_;
+  std::shared_ptr<Workspace> workspace_;
+  Side from_, to_;
+  T *unpack_into_ = nullptr;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+} // namespace tailrace

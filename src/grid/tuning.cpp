@@ -1,0 +1,57 @@
+#include <tailrace/grid/tuning.hpp>
+
+#include <tailrace/grid/exchange.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+namespace tailrace {
+
+namespace {
+
+double time_round(const Communicator &comm, const Decomposition &decomposition, TransposeMethod method) {
+  Exchange<double> exchange(decomposition, method, std::make_shared<Workspace>());
+  Field<double> x(decomposition.box(Pencil::x)), y(decomposition.box(Pencil::y)), z(decomposition.box(Pencil::z));
+  constexpr int rounds = 3; // the first makes the plans and wakes the pages
+  double best = 0;
+  for (int round = 0; round < rounds; ++round) {
+    comm.barrier();
+    double seconds = 0;
+    {
+      const Stopwatch watch(seconds);
+      double *in_y = exchange.move(Pencil::x, Pencil::y, x.data(), y.data());
+      double *in_z = exchange.move(Pencil::y, Pencil::z, in_y, z.data());
+      exchange.move(Pencil::z, Pencil::y, in_z, in_y);
+      exchange.move(Pencil::y, Pencil::x, in_y, x.data());
+    }
+    seconds = comm.max(seconds);
+    best = round <= 1 ? seconds : std::min(best, seconds);
+  }
+  return best;
+}
+
+} // namespace
+
+std::vector<TuningResult> tune_process_grid(const Communicator &comm, const Index3 &shape, int rows, int cols,
+                                            std::optional<TransposeMethod> method) {
+  auto candidates = Decomposition::process_grids(comm.size(), shape);
+  if (rows != 0 || cols != 0) {
+    const ProcessGrid given(comm, rows, cols);
+    candidates = {{given.rows(), given.cols()}};
+  }
+  if (candidates.empty())
+    throw InputError(fmt::format("{} ranks are too many for {} x {} x {} points: no rows x cols gives every rank a part; use fewer "
+                                 "ranks",
+                                 comm.size(), shape[0], shape[1], shape[2]));
+  const auto methods = method ? std::vector{*method} : std::vector{TransposeMethod::alltoall, TransposeMethod::subarray};
+  std::vector<TuningResult> results;
+  for (const auto &[r, c] : candidates) {
+    const Decomposition decomposition(std::make_shared<ProcessGrid>(comm, r, c), shape);
+    for (const TransposeMethod m : methods)
+      results.push_back({r, c, m, comm.size() == 1 ? 0 : time_round(comm, decomposition, m)});
+  }
+  std::stable_sort(results.begin(), results.end(), [](const auto &a, const auto &b) { return a.seconds < b.seconds; });
+  return results;
+}
+
+} // namespace tailrace

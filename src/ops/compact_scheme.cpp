@@ -1,0 +1,98 @@
+#include <tailrace/ops/compact_scheme.hpp>
+
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace tailrace {
+
+Interpolation interpolation_from_name(const std::string &name) {
+  if (name == "classic")
+    return Interpolation::classic;
+  if (name == "optimised")
+    return Interpolation::optimised;
+  if (name == "aggressive")
+    return Interpolation::aggressive;
+  throw InputError(fmt::format("interpolation '{}' is unknown; choose classic, optimised or aggressive", name));
+}
+
+namespace {
+
+/// Sixth order leaves alpha and the fourth pair free; these are the choices of Xcompact3D.
+CompactScheme interpolation_scheme(Operation operation, double h, Interpolation kind) {
+  double alpha = 0.3, fourth = 0;
+  if (kind == Interpolation::optimised) {
+    alpha = 0.461658;
+    fourth = 0.00293016;
+  } else if (kind == Interpolation::aggressive) {
+    alpha = 0.49;
+  }
+  const double first = (75 + 70 * alpha - 320 * fourth) / 64;
+  const double second = (126 * alpha - 25 + 1152 * fourth) / 128;
+  const double third = (3 - 10 * alpha - 640 * fourth) / 128;
+  const int pairs = kind == Interpolation::classic ? 2 : kind == Interpolation::aggressive ? 3 : 4;
+  return {operation, alpha, {first / 2, second / 2, pairs > 2 ? third / 2 : 0, pairs > 3 ? fourth / 2 : 0}, pairs, h};
+}
+
+/// The row of the aggressive interpolation, which needs three points on either side.
+ClosureRow wide_row() {
+  const CompactScheme scheme = interpolation_scheme(Operation::interpolate_to_centre, 1, Interpolation::aggressive);
+  const auto &p = scheme.pairs;
+  return {scheme.alpha, scheme.alpha, {p[2], p[1], p[0], p[0], p[1], p[2]}};
+}
+
+} // namespace
+
+CompactScheme compact_scheme(Operation operation, double h, Interpolation interpolation) {
+  switch (operation) {
+  case Operation::first_derivative:
+    return {operation, 1.0 / 3, {7.0 / 9 / h, 1.0 / 36 / h, 0, 0}, 2, h};
+  case Operation::second_derivative:
+    return {operation, 2.0 / 11, {12.0 / 11 / (h * h), 3.0 / 44 / (h * h), 0, 0}, 2, h};
+  case Operation::derivative_to_centre:
+  case Operation::derivative_to_node:
+    return {operation, 9.0 / 62, {63.0 / 62 / h, 17.0 / 62 / 3 / h, 0, 0}, 2, h};
+  default:
+    return interpolation_scheme(operation, h, interpolation);
+  }
+}
+
+double CompactScheme::response(double w) const {
+  double sum = 0;
+  for (int k = 0; k < pair_count; ++k) {
+    const double reach = is_staggered(operation) ? k + 0.5 : k + 1;
+    if (operation == Operation::second_derivative)
+      sum += pairs[k] * 2 * (std::cos(reach * w) - 1);
+    else if (is_derivative(operation))
+      sum += pairs[k] * 2 * std::sin(reach * w);
+    else
+      sum += pairs[k] * 2 * std::cos(reach * w);
+  }
+  return sum / (1 + 2 * alpha * std::cos(w));
+}
+
+std::vector<ClosureRow> wall_closures(Operation operation, double h) {
+  const double d1 = 1 / h, d2 = 1 / (h * h);
+  switch (operation) {
+  case Operation::first_derivative: // third order, then fourth
+    return {{0, 2, {-5.0 / 2 * d1, 2 * d1, 1.0 / 2 * d1}}, {1.0 / 4, 1.0 / 4, {-3.0 / 4 * d1, 0, 3.0 / 4 * d1}}};
+  case Operation::second_derivative: // third order, then fourth
+    return {{0, 11, {13 * d2, -27 * d2, 15 * d2, -1 * d2}}, {1.0 / 10, 1.0 / 10, {6.0 / 5 * d2, -12.0 / 5 * d2, 6.0 / 5 * d2}}};
+  case Operation::derivative_to_centre: // third order
+    return {{0, 0, {-23.0 / 24 * d1, 7.0 / 8 * d1, 1.0 / 8 * d1, -1.0 / 24 * d1}}};
+  case Operation::interpolate_to_centre: // fourth order, then the narrow and the wide sixth-order rows
+    return {{0, 0, {5.0 / 16, 15.0 / 16, -5.0 / 16, 1.0 / 16}}, {0.3, 0.3, {1.0 / 40, 3.0 / 8, 3.0 / 8, 1.0 / 40}}, wide_row()};
+  case Operation::derivative_to_node: // third order, then fourth
+    return {{0, 0, {-71.0 / 24 * d1, 47.0 / 8 * d1, -31.0 / 8 * d1, 23.0 / 24 * d1}},
+            {1.0 / 22, 1.0 / 22, {-12.0 / 11 * d1, 12.0 / 11 * d1}}};
+  default: // fourth order twice, then the narrow and the wide sixth-order rows
+    return {{0, 0, {35.0 / 16, -35.0 / 16, 21.0 / 16, -5.0 / 16}},
+            {1.0 / 6, 1.0 / 6, {2.0 / 3, 2.0 / 3}},
+            {0.3, 0.3, {1.0 / 40, 3.0 / 8, 3.0 / 8, 1.0 / 40}},
+            wide_row()};
+  }
+}
+
+} // namespace tailrace

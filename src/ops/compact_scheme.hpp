@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace tailrace {
+
+/// What a compact scheme computes along a line, and between which points.
+enum class Operation {
+  first_derivative,     ///< nodes to nodes
+  second_derivative,    ///< nodes to nodes
+  derivative_to_centre, ///< nodes to cell centres
+  interpolate_to_centre,
+  derivative_to_node, ///< cell centres to nodes
+  interpolate_to_node,
+};
+
+constexpr bool is_staggered(Operation op) { return op > Operation::second_derivative; }
+constexpr bool is_derivative(Operation op) {
+  return op != Operation::interpolate_to_centre && op != Operation::interpolate_to_node;
+}
+constexpr bool to_centre(Operation op) {
+  return op == Operation::derivative_to_centre || op == Operation::interpolate_to_centre;
+}
+constexpr bool to_node(Operation op) { return op == Operation::derivative_to_node || op == Operation::interpolate_to_node; }
+
+/// Xcompact3D's three sixth-order interpolations (its `ipinter` 1, 2, 3); they differ in how they treat the shortest waves.
+enum class Interpolation { classic, optimised, aggressive };
+Interpolation interpolation_from_name(const std::string &name);
+
+/// The interior of a compact scheme,  alpha g[i-1] + g[i] + alpha g[i+1] = sum over k of pair[k] * (f right -/+ f left of the
+/// k-th pair of points around i), spacing included in the pairs. The second derivative's pairs are f[i+k] - 2 f[i] + f[i-k].
+struct CompactScheme {
+  Operation operation;
+  double alpha;
+  std::array<double, 4> pairs;
+  int pair_count;
+  double spacing;
+
+  /// Response to exp(i w j) at the spacing h = 1 of the line the scheme was made for: the modified wave number (first
+  /// derivatives), minus its square (second derivative) or the transfer function (interpolation). `w` in radians per point.
+  double response(double w) const;
+};
+
+/// Sixth-order schemes for spacing h. First and second derivative: Lele (1992), eqs. 2.1.7 and 2.2.7 with the tridiagonal
+/// sixth-order choice. Staggered: Laizet and Lamballais (2009), eqs. 11 to 13; Nagarajan, Lele and Ferziger (2003).
+CompactScheme compact_scheme(Operation operation, double h, Interpolation interpolation = Interpolation::aggressive);
+
+/// One row near a wall where the interior scheme does not fit:
+/// alpha_left g[row-1] + g[row] + alpha_right g[row+1] = sum of weights[k] * f[k], counted from the wall.
+struct ClosureRow {
+  double alpha_left = 0;
+  double alpha_right = 0;
+  std::vector<double> weights;
+};
+
+/// The closures at a Dirichlet wall, from the wall inwards; the far wall mirrors them. Collocated derivatives: Lele (1992),
+/// section 4. Staggered: explicit Lagrange rows at the wall, then the widest symmetric compact row that fits.
+std::vector<ClosureRow> wall_closures(Operation operation, double h);
+
+} // namespace tailrace

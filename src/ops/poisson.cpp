@@ -1,0 +1,215 @@
+#include <tailrace/ops/poisson.hpp>
+
+#include <numbers>
+
+namespace tailrace {
+
+namespace {
+
+template <class T> typename LineTransform<T>::Kind kind_of(const Grid &grid, int d, bool already_complex) {
+  using Kind = typename LineTransform<T>::Kind;
+  if (!grid.periodic(d))
+    return Kind::cosine;
+  return already_complex ? Kind::complex : Kind::real_to_complex;
+}
+
+Index3 with(Index3 shape, int d, std::int64_t points) {
+  shape[d] = points;
+  return shape;
+}
+
+template <class T> std::int64_t values(std::int64_t points, bool is_complex) { return points * (is_complex ? 2 : 1); }
+
+} // namespace
+
+template <class T>
+Poisson<T>::Poisson(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes,
+                    TransposeMethod method, std::shared_ptr<Workspace> workspace)
+    : cells_(processes, grid.cells(), true), z_kind_(kind_of<T>(grid, 2, false)),
+      y_kind_(kind_of<T>(grid, 1, grid.periodic(2))), x_kind_(kind_of<T>(grid, 0, grid.periodic(1) || grid.periodic(2))),
+      complex_z_(grid.periodic(2)), complex_y_(complex_z_ || grid.periodic(1)), complex_x_(complex_y_ || grid.periodic(0)),
+      z_(z_kind_, grid.cells()[2]), y_(y_kind_, grid.cells()[1]),
+      modes_z_(processes, with(grid.cells(), 2, z_.modes()), true),
+      modes_y_(processes, with(modes_z_.shape(), 1, y_.modes()), true), real_zy_(modes_z_, method, workspace),
+      real_yx_(modes_y_, method, workspace), complex_zy_(modes_z_, method, workspace), complex_yx_(modes_y_, method, workspace) {
+  const std::int64_t nx = grid.cells()[0];
+  if (x_kind_ == Kind::cosine)
+    x_cosine_.emplace(Kind::cosine, nx);
+  else
+    x_rows_.emplace(nx, x_kind_ == Kind::real_to_complex);
+  z_block_ = Buffer<T>(values<T>(modes_z_.box(Pencil::z).size(), complex_z_));
+  if (!real_zy_.is_free(Pencil::z, Pencil::y))
+    y_block_ = Buffer<T>(values<T>(modes_z_.box(Pencil::y).size(), complex_z_));
+  if (y_kind_ == Kind::real_to_complex)
+    y_modes_ = Buffer<T>(values<T>(modes_y_.box(Pencil::y).size(), true));
+  if (!real_yx_.is_free(Pencil::y, Pencil::x))
+    x_block_ = Buffer<T>(values<T>(modes_y_.box(Pencil::x).size(), complex_y_));
+  if (x_kind_ == Kind::real_to_complex)
+    x_modes_ = Buffer<T>(2 * (nx / 2 + 1) * modes_y_.box(Pencil::x).count[1]);
+  make_multipliers(grid, interpolation);
+}
+
+template <class T> void Poisson<T>::make_multipliers(const Grid &grid, Interpolation interpolation) {
+  const Index3 cells = grid.cells();
+  double scale = 1;
+  for (int d = 0; d < 3; ++d) {
+    const CompactScheme derivative = compact_scheme(Operation::derivative_to_centre, grid.spacing(d));
+    const CompactScheme average = compact_scheme(Operation::interpolate_to_centre, grid.spacing(d), interpolation);
+    for (std::int64_t k = 0; k < cells[d]; ++k) {
+      const double w = (grid.periodic(d) ? 2 : 1) * std::numbers::pi * static_cast<double>(k) / static_cast<double>(cells[d]);
+      const bool shortest = grid.periodic(d) && 2 * k == cells[d]; // averages of a +-+- wave vanish exactly
+      const double wave = derivative.response(w), transfer = shortest ? 0 : average.response(w);
+      wave_[d].push_back(static_cast<T>(wave * wave));
+      transfer_[d].push_back(static_cast<T>(transfer * transfer));
+    }
+    scale /= static_cast<double>(cells[d]); // forward and backward transforms multiply by it
+  }
+  scale_ = static_cast<T>(scale);
+}
+
+template <class T>
+T *Poisson<T>::exchange(bool is_complex, Exchange<T> &real, Exchange<Complex> &complex, Pencil from, Pencil to, T *in, T *out) {
+  if (!is_complex)
+    return real.move(from, to, in, out);
+  return reinterpret_cast<T *>(complex.move(from, to, reinterpret_cast<Complex *>(in), reinterpret_cast<Complex *>(out)));
+}
+
+template <class T> void Poisson<T>::y_forward(const T *in, T *out, const Index3 &cells) const {
+  const std::int64_t inner = cells[0] * (complex_z_ ? 2 : 1);
+  const Lines lines{cells[2], y_.points(), inner};
+  const auto load_columns = [&](int, std::int64_t offset, int count) { return load(in + offset, count); };
+  const auto transform = [&](auto &tile, Vec<T> *const *upper) {
+    for (int b = 0; b < tile.bundles; ++b) {
+      std::copy_n(tile.in[0][b], y_.points(), tile.out[0][b]);
+      y_.forward(tile.out[0][b], upper ? upper[b] : nullptr);
+    }
+  };
+  if (y_kind_ == Kind::real_to_complex)
+    sweep_columns<T, 1, 2>(
+        lines, y_.modes(), load_columns, [&](auto &tile) { transform(tile, tile.out[1]); },
+        [&](int k, std::int64_t offset, Vec<T> v, int count) { store_complex(out, k, offset, v, count); });
+  else
+    sweep_columns<T, 1, 1>(
+        lines, y_.modes(), load_columns, [&](auto &tile) { transform(tile, nullptr); },
+        [&](int, std::int64_t offset, Vec<T> v, int count) { store(out + offset, v, count); });
+}
+
+template <class T> void Poisson<T>::y_backward(const T *in, T *out, const Index3 &cells) const {
+  const std::int64_t inner = cells[0] * (complex_z_ ? 2 : 1);
+  const Lines lines{cells[2], y_.modes(), inner};
+  const auto transform = [&](auto &tile, Vec<T> *const *upper) {
+    for (int b = 0; b < tile.bundles; ++b) {
+      y_.backward(tile.in[0][b], upper ? upper[b] : nullptr);
+      std::copy_n(tile.in[0][b], y_.points(), tile.out[0][b]);
+    }
+  };
+  const auto finish = [&](int, std::int64_t offset, Vec<T> v, int count) { store(out + offset, v, count); };
+  if (y_kind_ == Kind::real_to_complex)
+    sweep_columns<T, 2, 1>(
+        lines, y_.points(), [&](int k, std::int64_t offset, int count) { return load_complex(in, k, offset, count); },
+        [&](auto &tile) { transform(tile, tile.in[1]); }, finish);
+  else
+    sweep_columns<T, 1, 1>(
+        lines, y_.points(), [&](int, std::int64_t offset, int count) { return load(in + offset, count); },
+        [&](auto &tile) { transform(tile, nullptr); }, finish);
+}
+
+/// Divides every mode by its eigenvalue. `rows` holds this box of modes, x whole.
+template <class T> void Poisson<T>::scale(T *rows, const Box &box) const {
+  const std::int64_t modes = x_kind_ == Kind::real_to_complex ? box.count[0] / 2 + 1 : box.count[0];
+  const int parts = complex_x_ ? 2 : 1;
+  for (std::int64_t k = box.start[2]; k < box.end(2); ++k)
+    for (std::int64_t j = box.start[1]; j < box.end(1); ++j) {
+      const T across = transfer_[1][j] * transfer_[2][k];
+      const T along = wave_[1][j] * transfer_[2][k] + wave_[2][k] * transfer_[1][j];
+      for (std::int64_t i = 0; i < modes; ++i) {
+        const T eigenvalue = wave_[0][i] * across + transfer_[0][i] * along;
+        const T factor = eigenvalue > 0 ? -scale_ / eigenvalue : T(0);
+        for (int part = 0; part < parts; ++part)
+          *rows++ *= factor;
+      }
+    }
+}
+
+template <class T> void Poisson<T>::x_solve(T *rows, const Box &box) {
+  const std::int64_t n = box.count[0], count = box.count[1] * box.count[2];
+  const auto in_place = [&](int, std::int64_t offset, Vec<T> v, int lanes_used) { store(rows + offset, v, lanes_used); };
+  const auto cosine = [&](bool forward) {
+    const Lines lines{count, n, complex_y_ ? 2 : 1};
+    sweep<T, 1, 1>(
+        lines, n, {rows},
+        [&](auto &tile) {
+          for (int b = 0; b < tile.bundles; ++b) {
+            std::copy_n(tile.in[0][b], n, tile.out[0][b]);
+            forward ? x_cosine_->forward(tile.out[0][b], nullptr) : x_cosine_->backward(tile.out[0][b], nullptr);
+          }
+        },
+        in_place);
+  };
+  switch (x_kind_) {
+  case Kind::cosine:
+    cosine(true);
+    scale(rows, box);
+    cosine(false);
+    break;
+  case Kind::complex:
+    x_rows_->complex_rows(rows, count, -1);
+    scale(rows, box);
+    x_rows_->complex_rows(rows, count, +1);
+    break;
+  case Kind::real_to_complex:
+    x_rows_->forward(rows, x_modes_.data(), count);
+    scale(x_modes_.data(), box);
+    x_rows_->backward(x_modes_.data(), rows, count);
+    break;
+  }
+}
+
+template <class T> void Poisson<T>::spectral() {
+  T *y = exchange(complex_z_, real_zy_, complex_zy_, Pencil::z, Pencil::y, z_block_.data(), y_block_.data());
+  const Box before = modes_z_.box(Pencil::y), after = modes_y_.box(Pencil::y);
+  T *modes = y_kind_ == Kind::real_to_complex ? y_modes_.data() : y;
+  const std::int64_t plane_in = values<T>(before.count[0] * before.count[1], complex_z_);
+  const std::int64_t plane_out = values<T>(after.count[0] * after.count[1], complex_y_);
+  const Index3 one_plane = with(before.count, 2, 1);
+  const auto solve_planes = [&](T *rows, const Box &box) { // plane by plane: one plane stays in cache for all that happens to it
+    const std::int64_t plane = values<T>(box.count[0] * box.count[1], complex_y_);
+    for (std::int64_t k = 0; k < box.count[2]; ++k)
+      x_solve(rows + k * plane, {{box.start[0], box.start[1], box.start[2] + k}, {box.count[0], box.count[1], 1}});
+  };
+  if (real_yx_.is_free(Pencil::y, Pencil::x)) {
+    for (std::int64_t k = 0; k < before.count[2]; ++k) {
+      y_forward(y + k * plane_in, modes + k * plane_out, one_plane);
+      solve_planes(modes + k * plane_out, {{after.start[0], after.start[1], after.start[2] + k}, with(after.count, 2, 1)});
+      y_backward(modes + k * plane_out, y + k * plane_in, one_plane);
+    }
+  } else {
+    y_forward(y, modes, before.count);
+    T *x = exchange(complex_y_, real_yx_, complex_yx_, Pencil::y, Pencil::x, modes, x_block_.data());
+    solve_planes(x, modes_y_.box(Pencil::x));
+    exchange(complex_y_, real_yx_, complex_yx_, Pencil::x, Pencil::y, x, modes);
+    y_backward(modes, y, before.count);
+  }
+  exchange(complex_z_, real_zy_, complex_zy_, Pencil::y, Pencil::z, y, z_block_.data());
+}
+
+template <class T> void Poisson<T>::solve(const T *f, T *p) {
+  const std::int64_t n = z_.points();
+  z_forward<1>(n, {f}, [&](auto &tile) {
+    for (int b = 0; b < tile.bundles; ++b)
+      std::copy_n(tile.in[0][b], n, tile.out[0][b]);
+  });
+  spectral();
+  z_backward<1>(
+      n,
+      [&](auto &tile) {
+        for (int b = 0; b < tile.bundles; ++b)
+          std::copy_n(tile.in[0][b], n, tile.out[0][b]);
+      },
+      [&](int, std::int64_t offset, Vec<T> v, int count) { store(p + offset, v, count); });
+}
+
+template class Poisson<float>;
+template class Poisson<double>;
+
+} // namespace tailrace

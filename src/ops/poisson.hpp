@@ -1,0 +1,125 @@
+#pragma once
+
+#include <tailrace/grid/exchange.hpp>
+#include <tailrace/grid/grid.hpp>
+#include <tailrace/ops/line_transform.hpp>
+#include <tailrace/ops/sweep.hpp>
+
+#include <complex>
+#include <optional>
+
+namespace tailrace {
+
+/// `count` complex columns from `column` on, as the lower (half 0) or upper (half 1) register of their interleaved lanes.
+template <class T> inline Vec<T> load_complex(const T *columns, int half, std::int64_t column, int count) {
+  const int values = 2 * count - half * lanes<T>;
+  return values > 0 ? load(columns + 2 * column + half * lanes<T>, values) : Vec<T>{};
+}
+template <class T> inline void store_complex(T *columns, int half, std::int64_t column, Vec<T> v, int count) {
+  const int values = 2 * count - half * lanes<T>;
+  if (values > 0)
+    store(columns + 2 * column + half * lanes<T>, v, values);
+}
+
+/// Solves  div grad p = f  on the cell centres, where div and grad are the staggered sixth-order operators, by transforms
+/// along z, then y, then x and division by the modified wave numbers of those very operators (Laizet and Lamballais 2009,
+/// eq. 40): then the discrete divergence of u - grad p vanishes to rounding. Periodic directions use Fourier modes, all others
+/// cosines. Modes that the operators cannot see (the mean, and grid-scale pairs) get p = 0.
+template <class T> class Poisson {
+public:
+  Poisson(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes, TransposeMethod method,
+          std::shared_ptr<Workspace> workspace);
+
+  /// `f` and `p` fill this rank's Z pencil of the cells; they may be the same array. Collective.
+  void solve(const T *f, T *p);
+
+  /// The same in three parts, for callers that make f and use p line by line in cache. body(tile) leaves lines of f in
+  /// tile.out[0]; `in` are arrays of lines.points values per line of this rank's Z pencil.
+  template <int inputs, class Body> void z_forward(std::int64_t points_in, const std::array<const T *, inputs> &in, Body body);
+  /// From the transform of f to that of p. Collective.
+  void spectral();
+  /// body(tile) finds lines of p in tile.in[0], with room for ghosts, and fills `outputs` lines of points_out values.
+  template <int outputs, class Body, class Finish> void z_backward(std::int64_t points_out, Body body, Finish finish);
+
+  const Decomposition &cells() const { return cells_; }
+
+private:
+  using Complex = std::complex<T>;
+  using Kind = typename LineTransform<T>::Kind;
+  void make_multipliers(const Grid &grid, Interpolation interpolation);
+  void y_forward(const T *in, T *out, const Index3 &cells) const;
+  void y_backward(const T *in, T *out, const Index3 &cells) const;
+  void x_solve(T *rows, const Box &box);
+  void scale(T *rows, const Box &box) const;
+  T *exchange(bool is_complex, Exchange<T> &real, Exchange<Complex> &complex, Pencil from, Pencil to, T *in, T *out);
+
+  Decomposition cells_;
+  Kind z_kind_, y_kind_, x_kind_;
+  bool complex_z_, complex_y_, complex_x_; ///< whether data are complex once that direction is transformed
+  LineTransform<T> z_, y_;
+  std::optional<LineTransform<T>> x_cosine_;
+  std::optional<RowTransform<T>> x_rows_;
+  Decomposition modes_z_, modes_y_; ///< shapes once z, then y, is transformed
+  Exchange<T> real_zy_, real_yx_;
+  Exchange<Complex> complex_zy_, complex_yx_;
+  Buffer<T> z_block_, y_block_, y_modes_, x_block_, x_modes_;
+  std::array<std::vector<T>, 3> wave_, transfer_; ///< squares of modified wave number and transfer function, per mode
+  T scale_;
+};
+
+template <class T>
+template <int inputs, class Body>
+void Poisson<T>::z_forward(std::int64_t points_in, const std::array<const T *, inputs> &in, Body body) {
+  const Box box = cells_.box(Pencil::z);
+  const Lines lines{1, points_in, box.count[0] * box.count[1]};
+  const auto load_columns = [&](int k, std::int64_t offset, int count) { return load(in[k] + offset, count); };
+  T *modes = z_block_.data();
+  if (z_kind_ == Kind::cosine) {
+    sweep_columns<T, inputs, 1>(
+        lines, z_.points(), load_columns,
+        [&](auto &tile) {
+          body(tile);
+          for (int b = 0; b < tile.bundles; ++b)
+            z_.forward(tile.out[0][b], nullptr);
+        },
+        [&](int, std::int64_t offset, Vec<T> v, int count) { store(modes + offset, v, count); });
+    return;
+  }
+  sweep_columns<T, inputs, 2>(
+      lines, z_.modes(), load_columns,
+      [&](auto &tile) {
+        body(tile);
+        for (int b = 0; b < tile.bundles; ++b)
+          z_.forward(tile.out[0][b], tile.out[1][b]);
+      },
+      [&](int k, std::int64_t offset, Vec<T> v, int count) { store_complex(modes, k, offset, v, count); });
+}
+
+template <class T>
+template <int outputs, class Body, class Finish>
+void Poisson<T>::z_backward(std::int64_t points_out, Body body, Finish finish) {
+  const Box box = cells_.box(Pencil::z);
+  const Lines lines{1, z_.modes(), box.count[0] * box.count[1]};
+  const T *modes = z_block_.data();
+  if (z_kind_ == Kind::cosine) {
+    sweep_columns<T, 1, outputs>(
+        lines, points_out, [&](int, std::int64_t offset, int count) { return load(modes + offset, count); },
+        [&](auto &tile) {
+          for (int b = 0; b < tile.bundles; ++b)
+            z_.backward(tile.in[0][b], nullptr);
+          body(tile);
+        },
+        finish);
+    return;
+  }
+  sweep_columns<T, 2, outputs>(
+      lines, points_out, [&](int k, std::int64_t offset, int count) { return load_complex(modes, k, offset, count); },
+      [&](auto &tile) {
+        for (int b = 0; b < tile.bundles; ++b)
+          z_.backward(tile.in[0][b], tile.in[1][b]);
+        body(tile);
+      },
+      finish);
+}
+
+} // namespace tailrace

@@ -1,0 +1,194 @@
+#pragma once
+
+#include <tailrace/grid/box.hpp>
+#include <tailrace/grid/field.hpp>
+#include <tailrace/ops/line_solver.hpp>
+
+#include <array>
+
+namespace tailrace {
+
+/// The lines of a block along one direction: memory is [outer][points][inner], inner contiguous.
+struct Lines {
+  std::int64_t outer, points, inner;
+
+  static Lines along(int d, const Index3 &count) {
+    switch (d) {
+    case 0:
+      return {count[1] * count[2], count[0], 1};
+    case 1:
+      return {count[2], count[1], count[0]};
+    default:
+      return {1, count[2], count[0] * count[1]};
+    }
+  }
+};
+
+/// Bundles per tile: four registers of neighbouring columns are one or more whole cache lines wide, which makes strided
+/// sweeps fetch whole lines and touch each page less often.
+inline constexpr int tile_bundles = 4;
+
+/// A tile of lines in cache. `in[k][b]` is point 0 of bundle b of input k, with line_ghosts points of room on either side;
+/// `out[k][b]` likewise without ghosts.
+template <class T, int inputs, int outputs> struct Tile {
+  Vec<T> *in[inputs][tile_bundles];
+  Vec<T> *out[outputs][tile_bundles];
+  int bundles; ///< bundles in use, the first ones
+};
+
+/// Scratch of one thread, kept between sweeps.
+template <class T> inline Vec<T> *tile_memory(std::int64_t vectors) {
+  thread_local Buffer<T> memory;
+  const std::int64_t size = vectors * lanes<T>;
+  if (memory.size() < size)
+    memory = Buffer<T>(size);
+  return reinterpret_cast<Vec<T> *>(memory.data());
+}
+
+namespace detail {
+
+template <class T, int inputs, int outputs>
+Tile<T, inputs, outputs> make_tile(std::int64_t points_in, std::int64_t points_out) {
+  Tile<T, inputs, outputs> tile{};
+  // Bodies transform lines in place between the two lengths. Bundles lie an odd number of vectors apart, so that equal
+  // points of different bundles do not fall on the same cache sets.
+  const std::int64_t points = std::max(points_in, points_out);
+  const std::int64_t room_in = (points + 2 * line_ghosts) | 1, room_out = points | 1;
+  Vec<T> *at = tile_memory<T>(tile_bundles * (inputs * room_in + outputs * room_out));
+  for (auto &input : tile.in)
+    for (auto &bundle : input) {
+      bundle = at + line_ghosts;
+      at += room_in;
+    }
+  for (auto &output : tile.out)
+    for (auto &bundle : output) {
+      bundle = at;
+      at += room_out;
+    }
+  return tile;
+}
+
+/// Rows r .. r + rows of a row-major matrix become the lanes of `bundle`; missing rows repeat the last.
+template <class T>
+inline void load_rows(const T *matrix, std::int64_t row, int rows, std::int64_t points, Vec<T> *bundle) {
+  constexpr int W = lanes<T>;
+  const T *start[W];
+  for (int i = 0; i < W; ++i)
+    start[i] = matrix + (row + std::min(i, rows - 1)) * points;
+  std::int64_t j = 0;
+  for (; j + W <= points; j += W) {
+    Vec<T> square[W];
+#pragma GCC unroll 16
+    for (int i = 0; i < W; ++i)
+      square[i] = load(start[i] + j);
+    transpose_square<T>(square);
+#pragma GCC unroll 16
+    for (int i = 0; i < W; ++i)
+      bundle[j + i] = square[i];
+  }
+  for (; j < points; ++j)
+    for (int i = 0; i < W; ++i)
+      bundle[j][i] = start[i][j];
+}
+
+/// The reverse: hands runs of up to a register of each row to finish(offset, values, count).
+template <class T, class Finish>
+inline void finish_rows(const Vec<T> *bundle, std::int64_t row, int rows, std::int64_t points, Finish finish) {
+  constexpr int W = lanes<T>;
+  for (std::int64_t j = 0; j < points; j += W) {
+    const int count = static_cast<int>(std::min<std::int64_t>(W, points - j));
+    Vec<T> square[W];
+#pragma GCC unroll 16
+    for (int i = 0; i < W; ++i)
+      square[i] = i < count ? bundle[j + i] : Vec<T>{};
+    transpose_square<T>(square);
+    for (int i = 0; i < rows; ++i)
+      finish((row + i) * points + j, square[i], count);
+  }
+}
+
+template <class T, int inputs, int outputs, class Body, class Finish>
+void sweep_rows(std::int64_t rows, std::int64_t points_in, std::int64_t points_out, const std::array<const T *, inputs> &in,
+                Body &body, Finish &finish) {
+  constexpr int W = lanes<T>;
+  auto tile = make_tile<T, inputs, outputs>(points_in, points_out);
+  const auto rows_of = [&](std::int64_t r, int b) { return static_cast<int>(std::clamp<std::int64_t>(rows - r - b * W, 0, W)); };
+  for (std::int64_t r = 0; r < rows; r += tile_bundles * W) {
+    for (tile.bundles = 0; tile.bundles < tile_bundles && rows_of(r, tile.bundles) > 0; ++tile.bundles) {
+      const int b = tile.bundles;
+      for (int k = 0; k < inputs; ++k)
+        load_rows(in[k], r + b * W, rows_of(r, b), points_in, tile.in[k][b]);
+    }
+    body(tile);
+    for (int b = 0; b < tile.bundles; ++b)
+      for (int k = 0; k < outputs; ++k)
+        finish_rows<T>(tile.out[k][b], r + b * W, rows_of(r, b), points_out,
+                       [&](std::int64_t offset, Vec<T> v, int count) { finish(k, offset, v, count); });
+  }
+}
+
+} // namespace detail
+
+/// As `sweep`, for lines with neighbours in memory, reading through load(input, offset, count), where offset is into arrays of
+/// outer x points x inner.
+template <class T, int inputs, int outputs, class Load, class Body, class Finish>
+void sweep_columns(const Lines &lines, std::int64_t points_out, Load load_columns, Body &&body, Finish &&finish) {
+  constexpr int W = lanes<T>;
+  auto tile = detail::make_tile<T, inputs, outputs>(lines.points, points_out);
+  for (std::int64_t o = 0; o < lines.outer; ++o)
+    for (std::int64_t c = 0; c < lines.inner; c += tile_bundles * W) {
+      const std::int64_t columns = std::min<std::int64_t>(tile_bundles * W, lines.inner - c);
+      tile.bundles = static_cast<int>((columns + W - 1) / W);
+      const auto lanes_of = [&](int b) { return static_cast<int>(std::min<std::int64_t>(W, columns - b * W)); };
+      for (int k = 0; k < inputs; ++k)
+        for (std::int64_t j = 0; j < lines.points; ++j)
+          for (int b = 0; b < tile.bundles; ++b)
+            tile.in[k][b][j] = load_columns(k, (o * lines.points + j) * lines.inner + c + b * W, lanes_of(b));
+      body(tile);
+      for (std::int64_t j = 0; j < points_out; ++j)
+        for (int k = 0; k < outputs; ++k)
+          for (int b = 0; b < tile.bundles; ++b)
+            finish(k, (o * points_out + j) * lines.inner + c + b * W, tile.out[k][b][j], lanes_of(b));
+    }
+}
+
+/// Visits every line of a block in tiles: loads `in` (arrays of lines.outer x lines.points x lines.inner), calls body(tile) to
+/// fill the outputs of `points_out` per line, and hands those on as finish(output, offset, values, count), where offset is
+/// into arrays of outer x points_out x inner. A tile is read whole before any of it is handed on, so results may replace
+/// their own inputs. Local.
+template <class T, int inputs, int outputs, class Body, class Finish>
+void sweep(const Lines &lines, std::int64_t points_out, const std::array<const T *, inputs> &in, Body body, Finish finish) {
+  if (lines.outer * lines.inner == 0)
+    return;
+  if (lines.inner == 1)
+    detail::sweep_rows<T, inputs, outputs>(lines.outer, lines.points, points_out, in, body, finish);
+  else
+    sweep_columns<T, inputs, outputs>(
+        lines, points_out, [&](int k, std::int64_t offset, int count) { return load(in[k] + offset, count); }, body, finish);
+}
+
+/// Ghosts for input k of every bundle in use.
+template <class T, int inputs, int outputs>
+inline void fill_ghosts(Tile<T, inputs, outputs> &tile, int k, std::int64_t points, Boundary boundary, Parity parity,
+                        bool at_centres) {
+  for (int b = 0; b < tile.bundles; ++b)
+    fill_ghosts<T>(tile.in[k][b], points, boundary, parity, at_centres);
+}
+
+/// Solves the system for lines `from` into lines `into`, every bundle in use; four at once when the tile is full.
+template <class T>
+inline void solve_tile(const LineSystem<T> &system, Vec<T> *const (&from)[tile_bundles], Vec<T> *const (&into)[tile_bundles],
+                       int bundles) {
+  if (bundles == tile_bundles) {
+    const Vec<T> *f[tile_bundles] = {from[0], from[1], from[2], from[3]};
+    solve_lines<T, tile_bundles>(system, f, into);
+    return;
+  }
+  for (int b = 0; b < bundles; ++b) {
+    const Vec<T> *f[1] = {from[b]};
+    Vec<T> *x[1] = {into[b]};
+    solve_lines<T, 1>(system, f, x);
+  }
+}
+
+} // namespace tailrace

@@ -1,0 +1,150 @@
+#include <tailrace/support/communicator.hpp>
+
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+#include <complex>
+#include <numeric>
+
+namespace tailrace {
+
+void check_mpi(int code, const char *what) {
+  if (code == MPI_SUCCESS)
+    return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw Error(fmt::format("{} failed: {}", what, std::string_view(text, length)));
+}
+
+template <> MPI_Datatype mpi_type<float>() { return MPI_FLOAT; }
+template <> MPI_Datatype mpi_type<double>() { return MPI_DOUBLE; }
+template <> MPI_Datatype mpi_type<std::complex<float>>() { return MPI_C_FLOAT_COMPLEX; }
+template <> MPI_Datatype mpi_type<std::complex<double>>() { return MPI_C_DOUBLE_COMPLEX; }
+template <> MPI_Datatype mpi_type<std::int32_t>() { return MPI_INT32_T; }
+template <> MPI_Datatype mpi_type<std::int64_t>() { return MPI_INT64_T; }
+
+namespace {
+
+void free_comm(MPI_Comm *comm) {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  // Python may collect us after MPI_Finalize; the library has freed everything by then.
+  if (!finalized && *comm != MPI_COMM_NULL)
+    MPI_Comm_free(comm);
+  delete comm;
+}
+
+enum class Failure : int { none = 0, input = 1, io = 2, other = 3 };
+
+[[noreturn]] void rethrow(Failure kind, const std::string &text) {
+  switch (kind) {
+  case Failure::input:
+    throw InputError(text);
+  case Failure::io:
+    throw IoError(text);
+  default:
+    throw Error(text);
+  }
+}
+
+} // namespace
+
+Communicator::Communicator(MPI_Comm comm, bool) : comm_(new MPI_Comm(comm), free_comm) {
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(comm, &rank_);
+  MPI_Comm_size(comm, &size_);
+}
+
+namespace {
+MPI_Comm duplicate(MPI_Comm parent) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_dup(parent, &copy), "MPI_Comm_dup");
+  return copy;
+}
+} // namespace
+
+Communicator::Communicator(MPI_Comm parent) : Communicator(duplicate(parent), true) {}
+
+Communicator Communicator::from_fortran(MPI_Fint handle) { return Communicator(MPI_Comm_f2c(handle)); }
+
+Communicator Communicator::split(int color, int key) const {
+  MPI_Comm part = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(get(), color, key, &part), "MPI_Comm_split");
+  return Communicator(part, true);
+}
+
+Communicator Communicator::split_node() const {
+  MPI_Comm part = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(get(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part), "MPI_Comm_split_type");
+  return Communicator(part, true);
+}
+
+void Communicator::barrier() const { check_mpi(MPI_Barrier(get()), "MPI_Barrier"); }
+
+namespace {
+template <class T> T reduce(MPI_Comm comm, T value, MPI_Op op) {
+  T result{};
+  check_mpi(MPI_Allreduce(&value, &result, 1, mpi_type<T>(), op, comm), "MPI_Allreduce");
+  return result;
+}
+} // namespace
+
+double Communicator::sum(double value) const { return reduce(get(), value, MPI_SUM); }
+double Communicator::max(double value) const { return reduce(get(), value, MPI_MAX); }
+double Communicator::min(double value) const { return reduce(get(), value, MPI_MIN); }
+std::int64_t Communicator::sum(std::int64_t value) const { return reduce(get(), value, MPI_SUM); }
+std::int64_t Communicator::max(std::int64_t value) const { return reduce(get(), value, MPI_MAX); }
+
+std::int64_t Communicator::exclusive_scan(std::int64_t value) const {
+  std::int64_t below = 0;
+  check_mpi(MPI_Exscan(&value, &below, 1, MPI_INT64_T, MPI_SUM, get()), "MPI_Exscan");
+  return rank_ == 0 ? 0 : below;
+}
+
+std::string Communicator::broadcast(std::string text, int root) const {
+  std::int64_t length = static_cast<std::int64_t>(text.size());
+  check_mpi(MPI_Bcast(&length, 1, MPI_INT64_T, root, get()), "MPI_Bcast");
+  text.resize(static_cast<std::size_t>(length));
+  check_mpi(MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, root, get()), "MPI_Bcast");
+  return text;
+}
+
+std::vector<std::string> Communicator::gather(const std::string &text, int root) const {
+  const int length = static_cast<int>(text.size());
+  std::vector<int> lengths(rank_ == root ? size_ : 0), starts(lengths.size(), 0);
+  check_mpi(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, get()), "MPI_Gather");
+  std::exclusive_scan(lengths.begin(), lengths.end(), starts.begin(), 0);
+  std::string all(lengths.empty() ? 0 : starts.back() + lengths.back(), '\0');
+  check_mpi(MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, root, get()),
+            "MPI_Gatherv");
+  std::vector<std::string> texts;
+  for (std::size_t r = 0; r < lengths.size(); ++r)
+    texts.push_back(all.substr(starts[r], lengths[r]));
+  return texts;
+}
+
+void Communicator::agree(const std::function<void()> &work) const {
+  auto kind = Failure::none;
+  std::string text;
+  try {
+    work();
+  } catch (const InputError &error) {
+    kind = Failure::input, text = error.what();
+  } catch (const IoError &error) {
+    kind = Failure::io, text = error.what();
+  } catch (const std::exception &error) {
+    kind = Failure::other, text = error.what();
+  }
+  const std::int64_t lowest = -max(kind == Failure::none ? -std::int64_t{size_} : -std::int64_t{rank_});
+  if (lowest == size_)
+    return;
+  const int first = static_cast<int>(lowest);
+  int shared_kind = static_cast<int>(kind);
+  check_mpi(MPI_Bcast(&shared_kind, 1, MPI_INT, first, get()), "MPI_Bcast");
+  text = broadcast(text, first);
+  rethrow(static_cast<Failure>(shared_kind), size_ > 1 ? fmt::format("{} (on rank {})", text, first) : text);
+}
+
+} // namespace tailrace

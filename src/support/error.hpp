@@ -1,0 +1,26 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace tailrace {
+
+/// Base of every error this library throws. The text names the thing, what was expected, what was found and how to mend it.
+class Error : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The caller asked for something impossible: a shape, a name, a parameter.
+class InputError : public Error {
+public:
+  using Error::Error;
+};
+
+/// A file or stream could not be opened, read, written or trusted.
+class IoError : public Error {
+public:
+  using Error::Error;
+};
+
+} // namespace tailrace
