@@ -58,6 +58,7 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
             return view(field.data(), field.box().count, self);
           },
           nb::arg("age"), nb::arg("component"))
+      .def("project", [](Flow<T> &self) { self.solver.project(); }, nb::call_guard<nb::gil_scoped_release>())
       .def("invalidate", [](Flow<T> &self) { self.diagnostics.invalidate(); }, "Call after changing the velocity.")
       .def(
           "numbers",

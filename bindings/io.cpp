@@ -57,7 +57,7 @@ io::Series *open_series(const std::string &path, const std::string &mode, int co
   return new io::Series(path, how, Communicator::from_fortran(comm), options);
 }
 
-void write(io::Series &series, const std::string &name, const Array &array, const Index3 &shape, const BoxPair &block,
+void write_block(io::Series &series, const std::string &name, const Array &array, const Index3 &shape, const BoxPair &block,
            const BoxPair &memory) {
   const io::Placement place{shape, box_of(block), box_of(memory)};
   const void *data = array.data();
@@ -67,7 +67,7 @@ void write(io::Series &series, const std::string &name, const Array &array, cons
   series.write(name, type, data, place);
 }
 
-void read(const io::Series &series, std::size_t step, const std::string &name, const BoxPair &box, const Array &array) {
+void read_box(const io::Series &series, std::size_t step, const std::string &name, const BoxPair &box, const Array &array) {
   void *data = array.data();
   io::Type type = io::Type::float64;
   const nb::gil_scoped_release release;
@@ -124,7 +124,7 @@ void bind_io(nb::module_ &m) {
            },
            "name"_a, "shape"_a, "type"_a, free)
       .def("begin_step", &Series::begin_step, "index"_a, "time"_a, free)
-      .def("write", &write, "name"_a, "array"_a, "shape"_a, "block"_a, "memory"_a)
+      .def("write", &write_block, "name"_a, "array"_a, "shape"_a, "block"_a, "memory"_a)
       .def("write_scalar", &Series::write_scalar, "name"_a, "value"_a, free)
       .def("attribute", &Series::attribute, "name"_a, "value"_a, free)
       .def("end_step", &Series::end_step, free)
@@ -134,7 +134,7 @@ void bind_io(nb::module_ &m) {
       .def("attributes", &Series::attributes)
       .def("variables", &variables, "step"_a)
       .def("scalars", &Series::scalars, "step"_a)
-      .def("read", &read, "step"_a, "name"_a, "box"_a, "array"_a)
+      .def("read", &read_box, "step"_a, "name"_a, "box"_a, "array"_a)
       .def("verify", &Series::verify, "step"_a, free)
       .def("counters", &counters);
 }

@@ -31,6 +31,9 @@ public:
   /// One time step of size dt. Collective.
   void step(double dt);
 
+  /// Removes the divergence of the present velocity, for initial fields that have some. Collective.
+  void project() { projection_(pointers(velocity_)); }
+
   const Grid &grid() const { return grid_; }
   const FlowOptions &options() const { return options_; }
   const Decomposition &nodes() const { return nodes_.decomposition(); }

@@ -1,0 +1,60 @@
+# Everything Tailrace links. A missing one is an error that says how to get it.
+
+# tailrace_require(NAME FOUND HINT): stop unless FOUND is true.
+function(tailrace_require name found hint)
+  if(NOT found)
+    message(FATAL_ERROR "Tailrace needs ${name}, which CMake did not find. To fix this, ${hint}.")
+  endif()
+endfunction()
+
+# The C++ bindings of MPI-2 were removed from the standard; we use the C interface.
+set(MPI_CXX_SKIP_MPICXX ON CACHE BOOL "Leave out the C++ bindings of MPI-2")
+find_package(MPI 3.0 QUIET COMPONENTS C CXX)
+tailrace_require("MPI" "${MPI_CXX_FOUND}" "install libopenmpi-dev and openmpi-bin, or put mpicxx on the PATH")
+
+find_package(Threads REQUIRED)
+
+set(HDF5_PREFER_PARALLEL ON)
+find_package(HDF5 1.10 QUIET COMPONENTS C)
+tailrace_require("HDF5" "${HDF5_FOUND}" "install libhdf5-openmpi-dev, or set HDF5_ROOT")
+tailrace_require("HDF5 with MPI" "${HDF5_IS_PARALLEL}"
+  "install libhdf5-openmpi-dev, or set HDF5_ROOT to a parallel build (found a serial one in ${HDF5_INCLUDE_DIRS})")
+
+find_package(FFTW3 QUIET COMPONENTS double float)
+tailrace_require("FFTW 3 in double and single precision" "${FFTW3_FOUND}" "install libfftw3-dev, or set FFTW3_ROOT")
+
+find_package(fmt QUIET)
+tailrace_require("{fmt}" "${fmt_FOUND}" "install libfmt-dev")
+find_package(nlohmann_json 3 QUIET)
+tailrace_require("nlohmann JSON" "${nlohmann_json_FOUND}" "install nlohmann-json3-dev")
+
+find_package(PkgConfig QUIET)
+tailrace_require("pkg-config" "${PKG_CONFIG_FOUND}" "install pkg-config")
+pkg_check_modules(xxhash QUIET IMPORTED_TARGET libxxhash)
+tailrace_require("xxHash" "${xxhash_FOUND}" "install libxxhash-dev")
+
+# ADIOS2: where the caller points to, else the one that tools/build_adios2.sh made for this MPI and HDF5.
+set(TAILRACE_HAVE_ADIOS2 0)
+if(TAILRACE_WITH_ADIOS2)
+  execute_process(COMMAND bash "${PROJECT_SOURCE_DIR}/tools/build_adios2.sh" --prefix
+    OUTPUT_VARIABLE adios2_built OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  find_package(ADIOS2 2.10 QUIET CONFIG COMPONENTS CXX MPI)
+  if(NOT ADIOS2_FOUND AND EXISTS "${adios2_built}/.complete")
+    find_package(ADIOS2 2.10 QUIET CONFIG COMPONENTS CXX MPI PATHS "${adios2_built}" NO_DEFAULT_PATH)
+  endif()
+  if(ADIOS2_FOUND)
+    set(TAILRACE_HAVE_ADIOS2 1)
+  elseif(TAILRACE_WITH_ADIOS2 STREQUAL "ON")
+    message(FATAL_ERROR "TAILRACE_WITH_ADIOS2=ON, but CMake found no ADIOS2 (2.10 or later, built with MPI). To fix this, "
+      "build it once with\n    tools/build_adios2.sh\n(about 5 minutes; it prints where, and CMake then finds it there), "
+      "set ADIOS2_ROOT to one that you have, or configure with -DTAILRACE_WITH_ADIOS2=OFF.")
+  endif()
+endif()
+
+message(STATUS "MPI ${MPI_CXX_VERSION} (${MPI_CXX_COMPILER})")
+message(STATUS "HDF5 ${HDF5_VERSION}, parallel")
+if(TAILRACE_HAVE_ADIOS2)
+  message(STATUS "ADIOS2 ${ADIOS2_VERSION} (${ADIOS2_DIR})")
+else()
+  message(STATUS "ADIOS2: not used (TAILRACE_WITH_ADIOS2=${TAILRACE_WITH_ADIOS2}; tools/build_adios2.sh builds it)")
+endif()

@@ -1,0 +1,33 @@
+# tailrace_flags: the compiler options of everything in this tree: library, bindings and tests.
+# TAILRACE_ARCH_FLAGS: those that users of the installed library need too, because the width of a vector is part of
+# templates in headers: two widths in one process would be two different functions of one name.
+include(CheckCXXSourceCompiles)
+
+set(TAILRACE_ARCH_FLAGS "")
+add_library(tailrace_flags INTERFACE)
+target_compile_options(tailrace_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+  # Vectorise square roots and conditional assignments. Not -ffast-math: it breaks NaN checks and reorders sums.
+  -fno-math-errno -fno-trapping-math)
+
+if(TAILRACE_WERROR)
+  target_compile_options(tailrace_flags INTERFACE -Werror)
+endif()
+
+if(TAILRACE_NATIVE)
+  list(APPEND TAILRACE_ARCH_FLAGS -march=native)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(CMAKE_REQUIRED_FLAGS -march=native)
+    check_cxx_source_compiles("#ifndef __AVX512F__\n#error\n#endif\nint main() {}" TAILRACE_HAVE_AVX512)
+    unset(CMAKE_REQUIRED_FLAGS)
+    if(TAILRACE_HAVE_AVX512)
+      list(APPEND TAILRACE_ARCH_FLAGS -mprefer-vector-width=512) # gcc's own choice is 256
+    endif()
+  endif()
+endif()
+
+if(TAILRACE_SANITIZE)
+  target_compile_options(tailrace_flags INTERFACE
+    -fsanitize=${TAILRACE_SANITIZE} -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(tailrace_flags INTERFACE -fsanitize=${TAILRACE_SANITIZE})
+endif()

@@ -1,0 +1,186 @@
+"""Checkpoints: complete states of a run, from which it goes on as if nothing had happened.
+
+One directory per checkpoint, `step-00001200`: a raw series (numbers as they are in memory, a JSON file with shapes and
+checksums). It is written as `step-00001200.partial`, flushed to the disk, and renamed when all of it is there; a name
+without `.partial` is therefore a whole checkpoint, unless the disk damaged it later, which the checksums tell.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _core, series
+from .parallel import on_root
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+    from numpy.typing import NDArray
+
+VELOCITY = ("ux", "uy", "uz")
+_NAME = re.compile(r"step-(\d+)$")
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a run stands, besides its fields."""
+
+    step: int
+    time: float
+    rows: int
+    cols: int
+    transpose: str
+    ranks: int
+
+
+class CheckpointStore:
+    """The checkpoints of one run, in one directory. Collective over `comm` throughout.
+
+    :param keep: how many complete ones stay; older ones go once a newer one is safely in place.
+    """
+
+    def __init__(self, path: str | Path, keep: int, comm: MPI.Comm) -> None:
+        self.path = Path(path)
+        self._keep = keep
+        self._comm = comm
+
+    def write(self, state: State, fields: dict[str, series.Block], about: dict[str, Any]) -> int:
+        """Store a state; it counts from the moment this returns. Returns the bytes written by this rank.
+
+        :raises IoError: the disk is full or gone; earlier checkpoints are untouched.
+        """
+        final = self.path / f"step-{state.step:08d}"
+        partial = final.with_name(final.name + ".partial")
+        on_root(self._comm, lambda: self._make_room(partial))
+        try:
+            with series.open(partial, "w", comm=self._comm, engine="raw", parameters={"checksums": True, "sync": True}) as out:
+                for key, value in {**vars(state), **about}.items():
+                    if key not in ("step", "time"):
+                        out.attribute(key, value)
+                out.write_step(state.time, fields, index=state.step)
+                written = int(out.counters["bytes_written"])
+        except (_core.Error, OSError, ValueError) as error:
+            on_root(self._comm, lambda: shutil.rmtree(partial, ignore_errors=True))
+            raise _core.IoError(f"checkpoint {final} was not written: {error}") from error
+        on_root(self._comm, lambda: self._commit(partial, final))
+        return written
+
+    def _make_room(self, partial: Path) -> None:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            for leftover in self.path.glob("step-*.partial"):
+                shutil.rmtree(leftover)
+            for replaced in self.path.glob("step-*.replaced"):
+                shutil.rmtree(replaced)
+        except OSError as error:
+            raise _core.IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
+
+    def _commit(self, partial: Path, final: Path) -> None:
+        try:
+            _sync_tree(partial)
+            if final.exists():  # the run came past this step before it was resumed from an earlier one
+                old = final.with_name(final.name + ".replaced")
+                final.rename(old)
+                partial.rename(final)
+                shutil.rmtree(old)
+            else:
+                partial.rename(final)
+            _sync(self.path)
+            for _, old in self._complete()[self._keep :]:
+                shutil.rmtree(old)
+        except OSError as error:
+            raise _core.IoError(f"checkpoint {final} was not put in place: {error.strerror or error}") from error
+
+    def _complete(self) -> list[tuple[int, Path]]:
+        """Step and place of every checkpoint, newest first. Local."""
+        if not self.path.is_dir():
+            return []
+        found = [(int(match[1]), entry) for entry in self.path.iterdir() if (match := _NAME.search(entry.name))]
+        return sorted(found, reverse=True)
+
+    def newest(self, say: Callable[[str], None]) -> OpenCheckpoint:
+        """The newest checkpoint that is whole; says which ones it passes over, and why.
+
+        :raises IoError: there is none.
+        """
+        candidates = on_root(self._comm, self._recoverable)
+        for _, path in candidates:
+            damage = self._damage(path)
+            if not damage:
+                return OpenCheckpoint(path, self._comm)
+            say(f"checkpoint {path} is damaged and passed over: {damage}")
+        if candidates:
+            raise _core.IoError(
+                f"none of the {len(candidates)} checkpoints in {self.path} is whole; start anew without --resume"
+            )
+        raise _core.IoError(f"there is no checkpoint in {self.path} to resume from; start without --resume")
+
+    def _recoverable(self) -> list[tuple[int, Path]]:
+        # A kill between the two renames of a replacement leaves the old one under its other name.
+        if self.path.is_dir():
+            for replaced in self.path.glob("step-*.replaced"):
+                final = replaced.with_name(replaced.name.removesuffix(".replaced"))
+                if not final.exists():
+                    replaced.rename(final)
+        return self._complete()
+
+    def _damage(self, path: Path) -> str:
+        try:
+            with series.open(path, "r", comm=self._comm, engine="raw") as stored:
+                if len(stored) != 1:
+                    return f"it holds {len(stored)} steps instead of 1"
+                missing = [name for name in VELOCITY if name not in stored[0]]
+                return f"it has no {', '.join(missing)}" if missing else "; ".join(stored.verify())
+        except (_core.Error, OSError, ValueError) as error:
+            return str(error)
+
+
+class OpenCheckpoint:
+    """A whole checkpoint, open to read. Collective."""
+
+    def __init__(self, path: Path, comm: MPI.Comm) -> None:
+        self.path = path
+        self._series = series.open(path, "r", comm=comm, engine="raw")
+        self._step = self._series[0]
+        self.about = self._series.attributes
+        told = self.about
+        self.state = State(
+            self._step.index, self._step.time, *(int(told[key]) for key in ("rows", "cols")), told["transpose"], int(told["ranks"])
+        )
+
+    def shape(self) -> tuple[int, int, int]:
+        """Nodes in x, y, z."""
+        return self._step.variables["ux"][1]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._step
+
+    def read(self, name: str, box: tuple[Any, Any]) -> NDArray[Any]:
+        """This rank's box (start, count in x, y, z) of a field, as (nz, ny, nx)."""
+        return self._step.read(name, box)
+
+
+def _sync_tree(path: Path) -> None:
+    for entry in _walk(path):
+        _sync(entry)
+    _sync(path)
+
+
+def _walk(path: Path) -> Iterator[Path]:
+    for entry in path.iterdir():
+        if entry.is_dir():
+            yield from _walk(entry)
+        yield entry
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,209 @@
+"""The command `tailrace`: run, case, new, plot, doctor.
+
+Heavy modules are imported by the commands that need them, so that help and errors come at once.
+Exit codes: 0 done, 1 the work failed, 2 the input is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from importlib import metadata, resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+from tailrace import launch
+
+if TYPE_CHECKING:
+    from tailrace.config import Case
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Compute incompressible flow, write it, look at it.",
+)
+
+Overrides = Annotated[
+    list[str],
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the case, as time.end=5; repeatable."),
+]
+
+
+def say(text: str) -> None:
+    """Print to standard error, on the first rank alone."""
+    if launch.rank() == 0:
+        print(text, file=sys.stderr, flush=True)
+
+
+def fail(text: object, code: int = 2) -> NoReturn:
+    """End with a message instead of a traceback."""
+    say(f"tailrace: {text}")
+    raise typer.Exit(code)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        try:
+            print(f"tailrace {metadata.version('tailrace')}")
+        except metadata.PackageNotFoundError:
+            print("tailrace (not installed: used from its source tree)")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
+    """The case of a TOML file or of an Xcompact3D input, and notes on what the latter does not carry over.
+
+    Every problem ends the program with the list of them.
+    """
+    from tailrace.config import ConfigError, load_case
+
+    try:
+        if path.suffix == ".toml":
+            return load_case(path, overrides), []
+        if path.suffix in (".i3d", ".prm"):
+            from tailrace.formats.xcompact3d_input import read_input
+
+            return read_input(path, overrides)
+    except ConfigError as error:
+        fail(error)
+    fail(f"{path}: a case is a .toml file or an Xcompact3D .i3d file")
+
+
+@app.command()
+def run(
+    case: Annotated[Path, typer.Argument(metavar="CASE", help="A case (.toml) or an Xcompact3D input (.i3d).")],
+    ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest complete checkpoint.")] = False,
+    overrides: Overrides = [],  # noqa: B006
+) -> None:
+    """Compute a case. Started under mpiexec, or with -n, it runs in parallel."""
+    loaded, notes = load(case, overrides)
+    if ranks is not None:
+        try:
+            command = ["run", str(case), *(["--resume"] if resume else []), *(f"--set={text}" for text in overrides)]
+            launch.start(ranks, command)
+        except launch.LaunchError as error:
+            fail(error)
+    for note in notes:
+        say(f"note: {note}")
+    for warning in loaded.warnings():
+        say(f"warning: {warning}")
+    try:
+        from tailrace.simulation import run as run_case
+    except ImportError as error:
+        fail(f"the solver does not load: {error}\n  tailrace doctor says what is missing", 1)
+    raise typer.Exit(_guarded(lambda: run_case(loaded, resume=resume)))
+
+
+def _guarded(work: Callable[[], int]) -> int:
+    """The exit code of the work. Foreseen failures are one message; on several ranks, none is left waiting."""
+    try:
+        return work()
+    except (OSError, RuntimeError, ValueError, MemoryError) as error:
+        text = f"tailrace: {str(error) or type(error).__name__}"
+        if os.environ.get("TAILRACE_TRACEBACK"):
+            text = traceback.format_exc() + text
+        launch.end_together(text)
+        from tailrace.config import ConfigError
+
+        return 2 if isinstance(error, ConfigError) else 1
+    except Exception:  # a defect of ours: all that is known about it is worth showing
+        launch.end_together(
+            traceback.format_exc() + "tailrace: this is a defect; please report it with the lines above"
+        )
+        return 1
+
+
+@app.command()
+def case(
+    path: Annotated[Path, typer.Argument(metavar="INPUT", help="An Xcompact3D input (.i3d), or a case (.toml).")],
+    overrides: Overrides = [],  # noqa: B006
+) -> None:
+    """Print a case as TOML, every value written out: tailrace case input.i3d > case.toml."""
+    loaded, notes = load(path, overrides)
+    for note in notes:
+        say(f"note: {note}")
+    print(loaded.to_toml(), end="")
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What to start from: tgv.")],
+    path: Annotated[Path | None, typer.Option("--path", help="Where to write it; NAME.toml by default.")] = None,
+) -> None:
+    """Write a commented case to start from."""
+    templates = resources.files("tailrace.templates")
+    known = sorted(entry.name.removesuffix(".toml") for entry in templates.iterdir() if entry.name.endswith(".toml"))
+    if name not in known:
+        fail(f"there is no template '{name}'; there are: {', '.join(known)}")
+    path = path or Path(f"{name}.toml")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write((templates / f"{name}.toml").read_text(encoding="utf-8"))
+    except FileExistsError:
+        fail(f"{path} exists and is left as it is; choose another place with --path")
+    except OSError as error:
+        fail(f"{path}: {error.strerror}")
+    print(f"wrote {path}; next: tailrace run {path} -n 2")
+
+
+@app.command()
+def plot(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Time series (.csv) or snapshots (.h5, .bp).")],
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="The picture (.png, .pdf, .svg).")] = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", help="History to compare with: a time series or Xcompact3D's time_evol.dat."),
+    ] = None,
+    dt: Annotated[float | None, typer.Option("--dt", help="Time step behind a time_evol.dat.")] = None,
+    field: Annotated[str | None, typer.Option("--field", help="Field of a slice; vorticity by default.")] = None,
+    axis: Annotated[str, typer.Option("--axis", help="Direction that the slice is seen along: x, y or z.")] = "z",
+    index: Annotated[int | None, typer.Option("--index", help="Node of the slice; the middle by default.")] = None,
+    step: Annotated[int, typer.Option("--step", help="Stored step of the slice, from 0; -1 is the last.")] = -1,
+) -> None:
+    """Draw time series, or a slice of each snapshot file."""
+    from tailrace.render.plot import plot_slice, plot_time_series
+
+    series = [path for path in paths if path.suffix in (".csv", ".dat")]
+    others = [path for path in paths if path not in series]
+    if out is not None and len(others) + bool(series) > 1:
+        fail("-o names one picture, but these paths make several; leave it out or draw them one by one")
+    try:
+        if series:
+            print(plot_time_series(series, out or Path(f"{series[0].stem}.png"), reference, dt))
+        for path in others:
+            print(plot_slice(path, out, field, axis, index, step))
+    except (ValueError, OSError) as error:
+        fail(error)
+
+
+@app.command()
+def doctor() -> None:
+    """Tell what this machine offers and what is missing."""
+    from tailrace.doctor import report
+
+    raise typer.Exit(report())
+
+
+def main() -> None:
+    """Entry point of the command."""
+    app(prog_name="tailrace")
+
+
+if __name__ == "__main__":
+    main()

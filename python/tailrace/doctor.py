@@ -1,0 +1,259 @@
+"""What this machine offers to a run: versions, parallelism, storage, and what is missing with the way to get it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal, TextIO
+
+State = Literal["ok", "note", "missing"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report: what, what was found, and the remedy where something is missing or could be better."""
+
+    what: str
+    found: str
+    state: State = "ok"
+    remedy: str = ""
+
+
+def examine(directory: str | Path = ".") -> list[Finding]:
+    """Look at everything; nothing is raised, what fails is a finding.
+
+    :param directory: where a run would write.
+    """
+    return [
+        Finding("Tailrace", _own_version()),
+        Finding("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        *_extension(),
+        *_mpi(),
+        *_processor(),
+        *_storage(Path(directory)),
+        *_extras(),
+    ]
+
+
+def report(stream: TextIO | None = None, directory: str | Path = ".") -> int:
+    """Print the findings as a table, and the remedies below it.
+
+    :returns: 0, or 1 where something that every run needs is missing.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    findings = examine(directory)
+    console = Console(file=stream, highlight=False)
+    table = Table(box=None, padding=(0, 2), show_header=False)
+    marks = {"ok": ("ok", "green"), "note": ("note", "yellow"), "missing": ("missing", "bold red")}
+    for finding in findings:
+        mark, style = marks[finding.state]
+        table.add_row(Text(mark, style=style), finding.what, Text(finding.found))
+    console.print(table)
+    remedies = [finding for finding in findings if finding.remedy]
+    if remedies:
+        console.print()
+    for finding in remedies:
+        console.print(f"{finding.what}: {finding.remedy}", markup=False, soft_wrap=True)
+    return 1 if any(finding.state == "missing" for finding in findings) else 0
+
+
+def _own_version() -> str:
+    try:
+        return metadata.version("tailrace")
+    except metadata.PackageNotFoundError:
+        return "used from its source tree, not installed"
+
+
+def _extension() -> list[Finding]:
+    try:
+        from tailrace._core import build_info
+    except ImportError as error:
+        remedy = "build and install the package: pip install . in the source tree"
+        return [Finding("solver", f"the compiled extension does not load: {error}", "missing", remedy)]
+    return library_findings(build_info())
+
+
+def library_findings(info: Mapping[str, str]) -> list[Finding]:
+    """Findings on the libraries behind the compiled extension, from its build information."""
+    findings = [
+        Finding("solver", " ".join(filter(None, [info.get("version", "?"), info.get("compiler", "")]))),
+        Finding("MPI library", info.get("mpi") or "unknown"),
+    ]
+    remedies = {
+        "hdf5": "install a parallel HDF5 (Debian: libhdf5-openmpi-dev) and build again; engine 'hdf5' needs it",
+        "adios2": "build ADIOS2 with MPI (tools/build_adios2.sh) and build again; engine 'bp5' needs it",
+        "fftw": "install FFTW 3 (Debian: libfftw3-dev) and build again",
+    }
+    for key, name in (("hdf5", "HDF5"), ("adios2", "ADIOS2"), ("fftw", "FFTW")):
+        found = info.get(key, "")
+        absent = not found or found.lower() in ("off", "no", "none", "not found")
+        # ADIOS2 may be left out by those who have no use for it; the others carry the solver and its files.
+        state: State = "ok" if not absent else "note" if key == "adios2" else "missing"
+        findings.append(Finding(name, found if not absent else "not built in", state, remedies[key] if absent else ""))
+        if key == "hdf5" and "serial" in found.lower():
+            findings[-1] = Finding(name, found, "missing", remedies[key])
+    simd = info.get("simd", "unknown")
+    widest = _widest_simd()
+    narrower = _SIMD_WIDTH.get(widest, 0) > _SIMD_WIDTH.get(simd.lower(), 1 << 30)
+    remedy = f"this processor has {widest}: build on it for its full speed" if narrower else ""
+    findings.append(
+        Finding("SIMD", f"{simd} built in, {widest} in this processor", "note" if narrower else "ok", remedy)
+    )
+    return findings
+
+
+_SIMD_WIDTH = {"sse2": 128, "neon": 128, "avx": 256, "avx2": 256, "avx512": 512, "avx512f": 512}
+
+
+def _widest_simd() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "unknown"
+    words = set(text.split())
+    for flag in ("avx512f", "avx2", "avx", "sse2"):
+        if flag in words:
+            return flag
+    return "neon" if "asimd" in words else "unknown"
+
+
+def _mpi() -> list[Finding]:
+    launcher = shutil.which("mpiexec") or shutil.which("mpirun")
+    findings = [
+        Finding("mpiexec", launcher)
+        if launcher
+        else Finding("mpiexec", "not found", "note", "tailrace run -n needs it; Debian: openmpi-bin")
+    ]
+    try:
+        from mpi4py import MPI
+    except Exception as error:  # the loader, MPI itself: whatever stops it is the finding
+        remedy = "install mpi4py and an MPI library (Debian: libopenmpi-dev, then pip install mpi4py)"
+        return [Finding("MPI", f"does not start: {error}", "missing", remedy), *findings]
+    names = {
+        MPI.THREAD_SINGLE: "SINGLE",
+        MPI.THREAD_FUNNELED: "FUNNELED",
+        MPI.THREAD_SERIALIZED: "SERIALIZED",
+        MPI.THREAD_MULTIPLE: "MULTIPLE",
+    }
+    level = names.get(MPI.Query_thread(), "unknown")
+    version = MPI.Get_library_version().split("\n")[0].split(",")[0].strip("\0 ")
+    full = level == "MULTIPLE"
+    remedy = (
+        "" if full else "asynchronous output will use the calling thread; an MPI with MPI_THREAD_MULTIPLE avoids that"
+    )
+    return [
+        Finding("MPI", version),
+        Finding("MPI threads", f"MPI_THREAD_{level} granted", "ok" if full else "note", remedy),
+        *findings,
+    ]
+
+
+def _processor() -> list[Finding]:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    findings = [Finding("cores", f"{physical_cores()} ({usable} hardware threads usable here)")]
+    memory = _memory()
+    if memory:
+        total, free = memory
+        # Some thirty doubles per point are what a run in double precision holds.
+        points = int((free / (30 * 8)) ** (1 / 3))
+        findings.append(Finding("memory", f"{_gib(total)}, {_gib(free)} free: room for about {points}^3 points"))
+    return findings
+
+
+def physical_cores() -> int:
+    """Cores that this process may use, hardware threads of one core counted once."""
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    cores = set()
+    for cpu in usable:
+        try:
+            cores.add(
+                Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text(encoding="utf-8")
+            )
+        except OSError:
+            cores.add(str(cpu))
+    return len(cores)
+
+
+def _memory() -> tuple[int, int] | None:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    sizes = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines if len(line.split()) > 2}
+    if "MemTotal" not in sizes:
+        return None
+    return sizes["MemTotal"], sizes.get("MemAvailable", sizes["MemTotal"])
+
+
+def _gib(size: float) -> str:
+    return f"{size / 2**30:.1f} GiB"
+
+
+def _storage(directory: Path) -> list[Finding]:
+    kind = file_system(directory)
+    free = shutil.disk_usage(directory).free
+    findings = [Finding("storage", f"{directory.resolve()}: {kind}, {_gib(free)} free")]
+    if free < 2**30:
+        findings[0] = Finding("storage", findings[0].found, "note", "less than 1 GiB is free where you are")
+    if kind.startswith("nfs"):
+        remedy = (
+            "NFS gives no parallel speed, and shared files need locking there; write to a parallel or local file system"
+        )
+        findings[0] = Finding("storage", findings[0].found, "note", remedy)
+    if kind == "lustre":
+        if shutil.which("lfs"):
+            findings.append(Finding("Lustre", "lfs is there: stripes can be set"))
+        else:
+            remedy = "without lfs Tailrace cannot see stripe counts; load the Lustre client tools"
+            findings.append(Finding("Lustre", "lfs not found", "note", remedy))
+    return findings
+
+
+def file_system(directory: Path, mounts: Path = Path("/proc/mounts")) -> str:
+    """The type of the file system that holds a directory: ext4, lustre, nfs4, ..."""
+    place = directory.resolve()
+    best, kind = -1, "unknown"
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return kind
+    for line in lines:
+        words = line.split()
+        if len(words) < 3:
+            continue
+        point = Path(words[1].replace("\\040", " "))
+        # Of two mounts at the same point the later one covers the earlier.
+        if place.is_relative_to(point) and len(point.parts) >= best:
+            best, kind = len(point.parts), words[2]
+    return kind
+
+
+def _extras() -> list[Finding]:
+    findings = []
+    for module, use in (
+        ("h5py", "slices of HDF5 files"),
+        ("matplotlib", "tailrace plot"),
+        ("vtk", "three-dimensional pictures"),
+        ("pyvista", "three-dimensional pictures"),
+    ):
+        if importlib.util.find_spec(module) is None:
+            findings.append(Finding(module, "not installed", "note", f"for {use}: pip install {module}"))
+        else:
+            findings.append(Finding(module, _version_of(module)))
+    return findings
+
+
+def _version_of(module: str) -> str:
+    try:
+        return metadata.version(module)
+    except metadata.PackageNotFoundError:
+        return "installed"

@@ -1,0 +1,1 @@
+"""The file formats of other codes: their inputs, histories and snapshots."""

@@ -1,0 +1,145 @@
+"""Xcompact3D: its input file as a case, its history of the Taylor-Green vortex, its snapshots.
+
+Layouts are those of Xcompact3D since 2020. Two of its habits matter to a reader: fields are headerless and without a
+time, and `time_evol.dat` prints the time of the step before the one that its numbers belong to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tailrace.case_file import ConfigError, Problem, read_text
+from tailrace.formats.xcompact3d_input import Namelist, read_input
+
+__all__ = ["FIELD_FILES", "HISTORY_COLUMNS", "read_history", "read_input", "read_snapshot", "read_time_evol"]
+
+# Our names of fields, and the file names of Xcompact3D.
+FIELD_FILES = {"pressure": "pp", "vorticity": "vort", "q": "critq"}
+HISTORY_COLUMNS = ("t", "kinetic_energy", "dissipation", "dissipation2", "enstrophy")
+
+
+def read_time_evol(path: str | Path, dt: float | None = None) -> NDArray[Any]:
+    """The history of a Taylor-Green run, with the right times.
+
+    Xcompact3D prints (itime - 1) dt beside the averages of step itime: every row bears a time one step too early. The
+    times returned are those of the state. All columns are averages over the volume: `kinetic_energy` = <u.u>/2,
+    `dissipation` = 2 nu <S_ij S_ij>, `dissipation2` = -nu <u . lap u>, `enstrophy` = <w.w>/2, with U = L = 1.
+
+    :param dt: the time step of that run; read from `input.i3d` beside the file where it is not given.
+    :returns: a structured array with the fields of `HISTORY_COLUMNS`.
+    :raises ConfigError: not such a file, or a dt that does not fit its times.
+    """
+    path = Path(path)
+    if dt is None:
+        dt = _dt_beside(path)
+    rows = _table(path, 5)
+    counts = rows[:, 0] / dt
+    off = np.abs(counts - np.rint(counts)) > 1e-4 * np.maximum(1.0, 1e-6 * counts)
+    if off.any():
+        time = rows[int(np.argmax(off)), 0]
+        raise ConfigError.single(path, "dt", f"time {time:g} is no multiple of dt = {dt:g}; give that run's dt")
+    rows[:, 0] = (np.rint(counts) + 1) * dt
+    return _structured(rows)
+
+
+def read_history(path: str | Path, dt: float | None = None) -> NDArray[Any]:
+    """A history to compare with: `time_evol.dat`, or the published table of the 512^3 simulation.
+
+    The published table (17 columns, times as they should be) gives -d(energy)/dt beside the dissipation: it is taken
+    as `dissipation2`.
+    """
+    path = Path(path)
+    width = _table_width(path)
+    if width == 17:
+        rows = _table(path, 17)
+        return _structured(rows[:, [0, 1, 3, 2, 4]])
+    return read_time_evol(path, dt)
+
+
+def _structured(rows: NDArray[np.float64]) -> NDArray[Any]:
+    table = np.empty(len(rows), dtype=[(name, np.float64) for name in HISTORY_COLUMNS])
+    for at, name in enumerate(HISTORY_COLUMNS):
+        table[name] = rows[:, at]
+    return table
+
+
+def _dt_beside(path: Path) -> float:
+    beside = path.parent / "input.i3d"
+    if not beside.is_file():
+        raise ConfigError.single(path, "dt", f"is needed to correct the times, and there is no {beside} that tells it")
+    reader = Namelist(beside)
+    dt = reader.real("BasicParam", "dt")
+    if reader.problems or not dt > 0:
+        problems = reader.problems or [Problem("BasicParam.dt", f"must be greater than 0 (found {dt})")]
+        raise ConfigError(str(beside), problems)
+    return float(dt)
+
+
+def _rows_of(path: Path) -> Iterable[tuple[int, list[str]]]:
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield number, line.split()
+
+
+def _table_width(path: Path) -> int:
+    return next((len(words) for _, words in _rows_of(path)), 0)
+
+
+def _table(path: Path, width: int) -> NDArray[np.float64]:
+    rows = []
+    for number, words in _rows_of(path):
+        try:
+            # Fortran drops the E of three-digit exponents: 0.1-100.
+            rows.append([float(re.sub(r"(?<=\d)([+-]\d{3})$", r"E\1", word)) for word in words])
+        except ValueError:
+            reason = f"is not a row of numbers: {' '.join(words)[:60]}"
+            raise ConfigError.single(path, f"line {number}", reason) from None
+        if len(words) != width:
+            raise ConfigError.single(path, f"line {number}", f"must have {width} columns; it has {len(words)}")
+    if not rows:
+        raise ConfigError.single(path, "", "has no rows")
+    return np.array(rows)
+
+
+def read_snapshot(
+    directory: str | Path,
+    number: int,
+    points: Sequence[int],
+    fields: Sequence[str] = ("ux", "uy", "uz"),
+) -> dict[str, NDArray[Any]]:
+    """Fields of a snapshot, from the files `<field>-<number>.bin`.
+
+    :param directory: where the files are, or the run directory that has them in `data`.
+    :param number: Xcompact3D numbers snapshots by step / ioutput.
+    :param points: (nx, ny, nz): the files do not say.
+    :param fields: names of Tailrace (pressure, vorticity, q) or of Xcompact3D (pp, vort, critq).
+    :returns: an array (nz, ny, nx) of float64 or float32 per field, under the name asked for.
+    :raises ConfigError: a file that is missing or has a size that fits neither precision.
+    """
+    directory = Path(directory)
+    if not list(directory.glob("*.bin")) and (directory / "data").is_dir():
+        directory = directory / "data"
+    nx, ny, nz = points
+    return {name: _read_field(directory, FIELD_FILES.get(name, name), number, (nz, ny, nx)) for name in fields}
+
+
+def _read_field(directory: Path, name: str, number: int, shape: tuple[int, int, int]) -> NDArray[Any]:
+    path = directory / f"{name}-{number}.bin"
+    if not path.is_file():
+        files = list(directory.glob(f"{name}-*.bin")) or list(directory.glob("*.bin"))
+        present = sorted(file.name for file in files)
+        raise ConfigError.single(
+            path, "", f"there is no such file; there are {', '.join(present[:8]) or 'no .bin files'}"
+        )
+    size, count = path.stat().st_size, int(np.prod(shape))
+    for precision in ("<f8", "<f4"):
+        if size == count * np.dtype(precision).itemsize:
+            return np.fromfile(path, dtype=precision).reshape(shape)
+    nz, ny, nx = shape
+    expected = f"{count * 8} bytes (float64) or {count * 4} (float32) for {nx} x {ny} x {nz} points"
+    raise ConfigError.single(path, "", f"must have {expected}; it has {size}")

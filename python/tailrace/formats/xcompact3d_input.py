@@ -1,0 +1,292 @@
+"""The input file of Xcompact3D as a case: why it cannot be one, and notes on what is not carried over."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tailrace.case_file import ConfigError, Document, Problem, override_key, read_text
+from tailrace.config import MIN_POINTS, Case, case_from_document
+
+_FLOWS = {
+    0: "generic", 1: "gravity current", 2: "Taylor-Green vortex", 3: "channel", 4: "periodic hill", 5: "cylinder",
+    7: "mixing layer", 9: "turbulent boundary layer", 10: "atmospheric boundary layer", 11: "uniform", 12: "sandbox",
+    13: "cavity", 14: "pipe", 15: "temporal boundary layer",
+}  # fmt: skip
+_SCHEMES = {1: "euler", 2: "ab2", 3: "ab3", 5: "rk3"}
+_INTERPOLATIONS = {1: "classic", 2: "optimised", 3: "aggressive"}
+_BOUNDARIES = {0: "periodic", 1: "free-slip"}
+_REQUIRED = object()
+_BROKEN = "is not a readable Fortran namelist"
+
+# Models that change the flow: (group, key, what it is). Anything but zero or false cannot be carried over.
+_MODELS = (
+    ("BasicParam", "istret", "mesh stretching in y"),
+    ("BasicParam", "ilesmod", "large-eddy simulation"),
+    ("BasicParam", "iscalar", "transported scalars"),
+    ("BasicParam", "numscalar", "transported scalars"),
+    ("BasicParam", "iibm", "immersed boundaries"),
+    ("BasicParam", "ilmn", "low-Mach-number flow"),
+    ("BasicParam", "ifilter", "explicit filtering"),
+    ("BasicParam", "iturbine", "turbine models"),
+    ("BasicParam", "mhd_active", "magnetohydrodynamics"),
+    ("NumOptions", "iimplicit", "implicit diffusion"),
+)
+# Requests beside the flow: (group, key, value that asks for nothing, what happens instead).
+_ASIDE = (
+    ("BasicParam", "init_noise", 0, "the initial field has no noise (nor has Xcompact3D's for this flow)"),
+    ("BasicParam", "particle_active", False, "particles are not tracked"),
+    ("InOutParam", "nvisu", 1, "snapshots hold every point"),
+    ("InOutParam", "output2D", 0, "snapshots are three-dimensional"),
+    ("InOutParam", "nprobes", 0, "probes are not recorded"),
+    ("InOutParam", "ioutflow", 0, "outflow planes are not stored"),
+    ("Statistics", "initstat", None, "statistics are not collected"),
+    ("Statistics", "wrotation", 0, "rotation does not act on this flow"),
+)
+# Keys of the groups that every input has, in any version since 2020: another one is probably misspelt.
+_KNOWN = {
+    "BasicParam": """p_row p_col nx ny nz istret beta xlx yly zlz itype iin re u1 u2 init_noise inflow_noise dt ifirst
+        ilast numscalar iibm ilmn ilesmod iscalar nclx1 nclxn ncly1 nclyn nclz1 nclzn ivisu ipost gravx gravy gravz icpg
+        icfr cpg idir_stream ifilter c_filter iturbine mhd_active particle_active freestream use_center""",
+    "NumOptions": "ifirstder isecondder itimescheme iimplicit nu0nu cnu fpi2 ipinter",
+    "InOutParam": """irestart icheckpoint ioutput nvisu ilist iprocessing ninflows ntimesteps inflowpath ioutflow
+        output2d nprobes validation_restart log_cputime nlineprobes""",
+}
+_POINTS = ("nx", "ny", "nz")
+_LENGTHS = ("xlx", "yly", "zlz")
+_CASE_KEYS = {
+    "case.reynolds": "BasicParam.re",
+    "time.dt": "BasicParam.dt",
+    "time.steps": "BasicParam.ilast",
+    "parallel.rows": "BasicParam.p_row",
+    "parallel.cols": "BasicParam.p_col",
+    **{f"grid.points[{at}]": f"BasicParam.{key}" for at, key in enumerate(_POINTS)},
+    **{f"grid.lengths[{at}]": f"BasicParam.{key}" for at, key in enumerate(_LENGTHS)},
+}
+
+
+def read_input(path: str | Path, overrides: Sequence[str] = ()) -> tuple[Case, list[str]]:
+    """The case that an `input.i3d` describes, and notes on what is not carried over.
+
+    :param overrides: `key=value` pairs in the words of a Tailrace case, as for `load_case`.
+    :raises ConfigError: not a namelist, or a case that Tailrace cannot compute as it is: every reason, by namelist key.
+    """
+    path = Path(path)
+    reader = Namelist(path)
+    document = _document(reader)
+    notes = _notes(reader)
+    if reader.problems:
+        raise ConfigError(str(path), reader.problems)
+    try:
+        case = case_from_document(document, source=str(path), directory=path.parent, overrides=overrides)
+    except ConfigError as error:
+        outside = {override_key(override) for override in overrides}
+        raise ConfigError(
+            error.source,
+            [Problem(p.key if p.key in outside else _CASE_KEYS.get(p.key, p.key), p.reason) for p in error.problems],
+        ) from None
+    return case, notes
+
+
+class Namelist:
+    """An input file whose values are asked for by group, key and type. What is wrong gathers in `problems`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problems: list[Problem] = []
+        self.groups = _parse(path)
+
+    def reject(self, key: str, reason: str) -> None:
+        """Note a problem; reading goes on, so that all of them are found."""
+        self.problems.append(Problem(key, reason))
+
+    def has(self, group: str, key: str) -> bool:
+        """Whether the file gives a value to the key."""
+        return self.raw(group, key) is not None
+
+    def raw(self, group: str, key: str) -> Any:
+        """The value as f90nml reads it; None where the key or its value is absent."""
+        return self.groups.get(group.lower(), {}).get(key.lower())
+
+    def whole(self, group: str, key: str, default: Any = _REQUIRED) -> Any:
+        """A whole number, or the default; a problem is noted where it is neither."""
+        return self._typed(group, key, default, int, "a whole number")
+
+    def real(self, group: str, key: str, default: Any = _REQUIRED) -> Any:
+        """A number, or the default; a problem is noted where it is neither."""
+        return self._typed(group, key, default, int | float, "a number")
+
+    def _typed(self, group: str, key: str, default: Any, kind: Any, name: str) -> Any:
+        value = self.raw(group, key)
+        if value is None:
+            if default is _REQUIRED:
+                self.reject(f"{group}.{key}", f"is missing or empty: it must be {name}")
+                return None
+            return default
+        if isinstance(value, bool) or not isinstance(value, kind):
+            self.reject(f"{group}.{key}", f"must be {name} (found {_fortran(value)})")
+            return None
+        return value
+
+    def choice(
+        self, group: str, key: str, names: dict[int, str], default: Any = _REQUIRED, hint: str = ""
+    ) -> str | None:
+        """The name that a whole number stands for; a problem is noted where it stands for none of ours."""
+        value = self.whole(group, key, default)
+        if value is None or value in names:
+            return names.get(value)
+        known = ", ".join(f"{number} ({name})" for number, name in names.items())
+        self.reject(f"{group}.{key}", f"must be one of {known} (found {value}){hint}")
+        return None
+
+
+def _fortran(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    import f90nml  # type: ignore[import-untyped,unused-ignore]
+
+    text = read_text(path, encoding="latin-1")  # comments in old inputs are not always UTF-8; keys and values are ASCII
+    try:
+        unclosed = _unclosed(text)  # f90nml may take the next groups for values of the open one
+        groups: dict[str, Any] = {} if unclosed else f90nml.Parser().reads(text)
+    except Exception as error:  # f90nml has no error type of its own: what it raises depends on where it stumbled
+        problem = _open_quote(text) or Problem("", f"{_BROKEN}: {str(error) or type(error).__name__}")
+        raise ConfigError(str(path), [problem]) from None
+    if unclosed:
+        raise ConfigError(str(path), [unclosed])
+    if "basicparam" not in groups:
+        found = ", ".join(f"&{name}" for name in groups) or "no groups at all"
+        raise ConfigError.single(path, "BasicParam", f"there is no group &BasicParam ... /; found {found}")
+    names = [str(name) for name in groups]
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise ConfigError(str(path), [Problem(f"&{name}", "stands more than once; keep one") for name in doubled])
+    return groups
+
+
+def _code_lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        yield number, line.split("!")[0].strip()
+
+
+def _unclosed(text: str) -> Problem | None:
+    """The first group without its closing slash: by far the usual mistake."""
+    opened: tuple[int, str] | None = None
+    for number, code in _code_lines(text):
+        if code.startswith("&") and code.lower() != "&end":
+            if opened:
+                break
+            opened = (number, code.split()[0])
+        if code.startswith("/") or code.endswith("/") or code.lower() == "&end":
+            opened = None
+    if opened is None:
+        return None
+    return Problem(f"line {opened[0]}", f"{_BROKEN}: group {opened[1]} is not closed by a line with /")
+
+
+def _open_quote(text: str) -> Problem | None:
+    for number, code in _code_lines(text):
+        if code.count("'") % 2 or code.count('"') % 2:
+            return Problem(f"line {number}", f"{_BROKEN}: a quote is not closed, in: {code}")
+    return None
+
+
+def _document(nml: Namelist) -> Document:
+    """The case as TOML would say it. Values that have a problem are left out: it is on the list already."""
+    _check_models(nml)
+    points = [nml.whole("BasicParam", key) for key in _POINTS]
+    if points[2] == 1:
+        nml.reject("BasicParam.nz", f"two-dimensional runs are not supported; use at least {MIN_POINTS} (found 1)")
+        points[2] = None
+    steps, every = _steps(nml), nml.whole("InOutParam", "ioutput", 0)
+    document: Document = {
+        "case": {"name": "tgv", "flow": "taylor-green", "reynolds": nml.real("BasicParam", "re")},
+        "grid": {
+            "points": points,
+            "lengths": [nml.real("BasicParam", key) for key in _LENGTHS],
+            "boundaries": [_boundary(nml, direction) for direction in "xyz"],
+        },
+        "time": {
+            "scheme": nml.choice("NumOptions", "itimescheme", _SCHEMES),
+            "dt": nml.real("BasicParam", "dt"),
+            "steps": steps,
+        },
+        "numerics": {"interpolation": nml.choice("NumOptions", "ipinter", _INTERPOLATIONS, 3)},
+        "parallel": {"rows": nml.whole("BasicParam", "p_row", 0), "cols": nml.whole("BasicParam", "p_col", 0)},
+        "diagnostics": {"every": 10},  # Xcompact3D's own, not a key of its input
+        "checkpoint": {"every": nml.whole("InOutParam", "icheckpoint", 0)},
+    }
+    if every and every > 0 and nml.whole("BasicParam", "ivisu", 1) != 0:
+        fields = ["ux", "uy", "uz", "pressure", "vorticity", "q"]
+        document["output"] = [{"name": "snapshots", "fields": fields, "every": every, "engine": "raw", "path": "data"}]
+    return document
+
+
+def _steps(nml: Namelist) -> int | None:
+    first, last = nml.whole("BasicParam", "ifirst", 1), nml.whole("BasicParam", "ilast")
+    if first is None or last is None:
+        return None
+    if last < first:
+        nml.reject("BasicParam.ilast", f"must be at least ifirst = {first} (found {last})")
+        return None
+    # A restarted run begins in the middle; without its checkpoint the whole way is computed, to the same last step.
+    return int(last) if nml.whole("InOutParam", "irestart", 0) else int(last - first + 1)
+
+
+def _boundary(nml: Namelist, direction: str) -> str | None:
+    low, high = f"ncl{direction}1", f"ncl{direction}n"
+    hint = "; 2 is Dirichlet: the operators exist, but the flow solver does not support it yet"
+    first = nml.choice("BasicParam", low, _BOUNDARIES, hint=hint)
+    last = nml.choice("BasicParam", high, _BOUNDARIES, hint=hint)
+    if first and last and first != last:
+        nml.reject(f"BasicParam.{low}", f"and {high} must be the same kind (found {first} and {last})")
+    return first
+
+
+def _check_models(nml: Namelist) -> None:
+    """Note as problems what would make the flow another one than the file asks for."""
+    itype = nml.whole("BasicParam", "itype")
+    if itype is not None and itype != 2:
+        name = _FLOWS.get(itype, "unknown")
+        reason = f"must be 2 (Taylor-Green vortex), the flow supported so far (found {itype}, {name})"
+        nml.reject("BasicParam.itype", reason)
+    iin = nml.whole("BasicParam", "iin", 0)
+    if iin is not None and iin != 1:
+        nml.reject("BasicParam.iin", f"must be 1: other values leave the vortex out of the initial field (found {iin})")
+    for group, key, what in _MODELS:
+        value = nml.raw(group, key)
+        if value:
+            nml.reject(f"{group}.{key}", f"{what} is not supported; set it to 0 (found {_fortran(value)})")
+    for key in ("ifirstder", "isecondder"):
+        value = nml.whole("NumOptions", key, 4)
+        if value is not None and value != 4:
+            nml.reject(f"NumOptions.{key}", f"must be 4, the sixth-order compact scheme (found {value})")
+
+
+def _notes(nml: Namelist) -> list[str]:
+    notes = ["precision is set when Xcompact3D is built, not in this file: double is taken (numerics.precision)"]
+    if nml.raw("InOutParam", "irestart"):
+        start = "the run starts from the initial field and goes to step ilast"
+        notes.append(f"InOutParam.irestart: Xcompact3D's checkpoint is not read; {start}")
+    elif nml.whole("BasicParam", "ifirst", 1) not in (None, 1):
+        notes.append("BasicParam.ifirst: steps are counted from 1, as many as ifirst to ilast")
+    if nml.raw("InOutParam", "ioutput") and nml.raw("BasicParam", "ivisu") != 0:
+        notes.append("snapshots go to data/ under Xcompact3D's own names and replace files that are there")
+    if nml.has("InOutParam", "ilist"):
+        notes.append("InOutParam.ilist: progress is shown at Tailrace's own pace")
+    for group, key, nothing, instead in _ASIDE:
+        if nml.has(group, key) and nml.raw(group, key) != nothing:
+            notes.append(f"{group}.{key} = {_fortran(nml.raw(group, key))}: {instead}")
+    for group, names in _KNOWN.items():
+        known = names.split()
+        for key in nml.groups.get(group.lower(), {}):
+            if key not in known:
+                near = difflib.get_close_matches(key, known, n=1)
+                notes.append(f"{group}.{key} is not known and ignored" + (f"; did you mean {near[0]}?" if near else ""))
+    if (nml.path.parent / "adios2_config.xml").exists():
+        notes.append("adios2_config.xml is not read: choose engine = 'bp5' in [[output]] for ADIOS2 files")
+    return notes

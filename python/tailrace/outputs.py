@@ -1,0 +1,96 @@
+"""The [[output]] blocks of a running simulation: which fields go where, and when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import series
+from .parallel import on_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mpi4py import MPI
+    from numpy.typing import NDArray
+
+    from .config import OutputSection
+
+
+class Output:
+    """One block: a series that is open as long as the run. Collective.
+
+    :param resume_step: go on after this step: later ones, from before the run was cut, are dropped.
+    """
+
+    def __init__(
+        self, section: OutputSection, dt: float, grid: series.UniformGrid, comm: MPI.Comm, resume_step: int | None
+    ) -> None:
+        self.section = section
+        self.schedule = section.schedule(dt)
+        path = Path(section.path)
+        going_on = resume_step is not None and on_root(comm, lambda: _holds_something(path))
+        on_root(comm, lambda: path.parent.mkdir(parents=True, exist_ok=True))
+        self._series = series.open(
+            path,
+            "a" if going_on else "w",
+            comm=comm,
+            engine=section.engine,
+            parameters=section.parameters,
+            grid=grid,
+            precision=section.precision,
+            rewind_to=resume_step if going_on else None,
+        )
+        self._written = resume_step if going_on and self._last_index() == resume_step else None
+
+    def _last_index(self) -> int | None:
+        return self._series[-1].index if len(self._series) else None
+
+    def describe(self, attributes: dict[str, Any]) -> None:
+        """What the series says of itself."""
+        for name, value in attributes.items():
+            self._series.attribute(name, value)
+
+    def write(self, step: int, time: float, fields: Callable[[str], series.Block]) -> None:
+        """Write the fields of this block; a step that is there already (a resumed run) is left as it is.
+
+        :raises IoError: the disk is full or gone.
+        """
+        if step == self._written:
+            return
+        self._series.begin_step(step, time)
+        for name in self.section.fields:
+            self._series.write(name, fields(name))
+        self._series.end_step()
+        self._written = step
+
+    @property
+    def bytes_written(self) -> int:
+        """By this rank."""
+        return int(self._series.counters["bytes_written"])
+
+    def close(self) -> None:
+        """Make everything readable."""
+        self._series.close()
+
+
+def _holds_something(path: Path) -> bool:
+    return path.is_file() or (path.is_dir() and any(path.iterdir()))
+
+
+class FieldCache:
+    """Derived fields of the present state, each computed once however many outputs ask."""
+
+    def __init__(self, flow: Any, box: tuple[Any, Any], shape: tuple[int, int, int]) -> None:
+        self._flow, self._box, self._shape = flow, box, shape
+        self._made: dict[str, NDArray[Any]] = {}
+
+    def __call__(self, name: str) -> series.Block:
+        """The field as this rank's block of the whole."""
+        if name in ("ux", "uy", "uz"):
+            values = self._flow.velocity("xyz".index(name[1]))
+        else:
+            if name not in self._made:
+                self._made[name] = self._flow.derive(name)
+            values = self._made[name]
+        return series.Block(values, self._shape, tuple(self._box[0]))

@@ -1,0 +1,59 @@
+"""What several ranks must agree on. All functions are collective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+Result = TypeVar("Result")
+
+
+def agree(comm: MPI.Comm, work: Callable[[], Result]) -> Result:
+    """The result of `work`, which must not communicate; where it fails on any rank, every rank raises.
+
+    A rank that fails raises its own error, the others a RuntimeError with the text of the first that failed: one rank's
+    failure is everybody's, never a deadlock.
+    """
+    error: Exception | None = None
+    result: Result | None = None
+    try:
+        result = work()
+    except Exception as caught:
+        error = caught
+    texts = comm.allgather(None if error is None else f"{type(error).__name__}: {error}")
+    if error is not None:
+        raise error
+    for rank, text in enumerate(texts):
+        if text is not None:
+            raise RuntimeError(f"rank {rank} failed: {text}")
+    return result  # type: ignore[return-value]
+
+
+def on_root(comm: MPI.Comm, work: Callable[[], Result]) -> Result:
+    """The result of `work` on rank 0, on every rank; its failure is raised on every rank, as the same type."""
+    outcome: Result | Exception | None = None
+    if comm.rank == 0:
+        try:
+            outcome = work()
+        except Exception as caught:
+            outcome = caught
+    outcome = comm.bcast(outcome, root=0)
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome  # type: ignore[return-value]
+
+
+def spread(comm: MPI.Comm, values: Mapping[str, float]) -> dict[str, tuple[float, float, float]]:
+    """(min, mean, max) over the ranks of each value; the names must be the same everywhere."""
+    rows = comm.allgather(dict(values))
+    return {
+        name: (
+            min(row[name] for row in rows),
+            sum(row[name] for row in rows) / len(rows),
+            max(row[name] for row in rows),
+        )
+        for name in values
+    }

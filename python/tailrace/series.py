@@ -1,0 +1,347 @@
+"""Series of steps on disk: written, appended to and read through the same verbs whatever the engine.
+
+    with tr.open("run.bp", "w", grid=grid) as out:
+        out.write_step(0.25, index=100, ux=ux, uy=uy)
+
+    for step in tr.open("run.bp"):
+        print(step.index, step.time, step["ux"].max())
+
+Arrays have the shape (nz, ny, nx). Boxes, shapes and starts are in the order x, y, z, as everywhere in Tailrace. Errors are
+`InputError` (a ValueError) for what the caller did and `IoError` (an OSError) for what the disk or the files did; every
+rank gets the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload
+
+import numpy as np
+
+from . import _core
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+    from numpy.typing import NDArray
+
+    Attribute = str | int | float | Sequence[int] | Sequence[float]
+
+__all__ = ["Block", "Box", "PointGrid", "Series", "Step", "UniformGrid", "open"]
+
+Triple = tuple[int, int, int]
+Mode = Literal["r", "w", "a"]
+
+
+class Box(NamedTuple):
+    """A block of a global array: indices start <= i < start + count, in x, y, z."""
+
+    start: Triple
+    count: Triple
+
+
+class PointGrid(Protocol):
+    """What a series wants to know of a grid: points per direction, position of the first, distance between two."""
+
+    @property
+    def points(self) -> Sequence[int]: ...
+    @property
+    def origin(self) -> Sequence[float]: ...
+    @property
+    def spacing(self) -> Sequence[float]: ...
+
+
+@dataclass(frozen=True)
+class UniformGrid:
+    """Points at origin + i * spacing in each direction (x, y, z)."""
+
+    points: Triple
+    origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    spacing: tuple[float, float, float] = (1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One rank's part of a global array.
+
+    `data` (nz, ny, nx) begins at global point `start` (x, y, z) of an array of `shape` points, and has `ghosts` layers
+    more on every side, which are not written. `ghosts` is one number or one per direction (x, y, z).
+    """
+
+    data: NDArray[Any]
+    shape: Triple
+    start: Triple = (0, 0, 0)
+    ghosts: int | Triple = 0
+
+    def boxes(self) -> tuple[Box, Box]:
+        """The box that is written and the box that `data` covers."""
+        width = (self.ghosts,) * 3 if isinstance(self.ghosts, int) else self.ghosts
+        held = _shape_of(self.data)
+        memory = Box(_triple(s - g for s, g in zip(self.start, width, strict=True)), held)
+        return Box(_triple(self.start), _triple(n - 2 * g for n, g in zip(held, width, strict=True))), memory
+
+
+def open(
+    path: str | PathLike[str],
+    mode: Mode = "r",
+    *,
+    comm: MPI.Comm | None = None,
+    engine: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    grid: PointGrid | None = None,
+    precision: Literal["float32", "float64"] | None = None,
+    rewind_to: int | None = None,
+) -> Series:
+    """Open the series at `path` to read ("r"), to write anew ("w") or to append to ("a"). Collective over `comm`.
+
+    comm: the ranks that take part; all of them (COMM_WORLD) when writing, this one alone (COMM_SELF) when reading.
+    engine: "bp5", "hdf5" or "raw"; without it the path says: .bp, .h5 or .vtkhdf, a directory.
+    parameters: of the engine, by their own names; and for all engines `checksums` (True) and `sync` (False: a step is
+        complete when the operating system has it, not when the disk has it).
+    grid: where the points lie, for the programs that draw them.
+    precision: in which type arrays are stored; without it as they come.
+    rewind_to: when appending, drop the steps with a larger index first.
+    """
+    if mode not in ("r", "w", "a"):
+        raise _core.InputError(f"unknown mode {mode!r}: expected 'r', 'w' or 'a'")
+    name = fspath(path)
+    if comm is None:
+        from mpi4py import MPI
+
+        comm = MPI.COMM_SELF if mode == "r" else MPI.COMM_WORLD
+    place = None
+    if grid is not None:
+        origin, spacing = (tuple(float(v) for v in values) for values in (grid.origin, grid.spacing))
+        place = (_triple(grid.points), origin, spacing)
+    texts = {key: _parameter_text(value) for key, value in (parameters or {}).items()}
+    core = _core.Series.open(name, mode, comm.py2f(), engine or "", texts, place, precision, rewind_to)
+    return Series(core, mode, comm.size)
+
+
+class Series:
+    """An ordered set of steps in one place; made by `open`. A context manager, and when reading a sequence of steps.
+
+    All methods are collective over the communicator it was opened with, except those that only look.
+    """
+
+    def __init__(self, core: _core.Series, mode: Mode, ranks: int) -> None:
+        self._core: _core.Series | None = core
+        self._mode = mode
+        self._ranks = ranks
+
+    # ---- writing --------------------------------------------------------------------------------------------------------
+    def write_step(
+        self,
+        time: float,
+        fields: Mapping[str, NDArray[Any] | Block] | None = None,
+        /,
+        *,
+        index: int | None = None,
+        scalars: Mapping[str, float] | None = None,
+        **more: NDArray[Any] | Block,
+    ) -> None:
+        """Write one step: its time, its index (that of the step before plus one), arrays and numbers by name.
+
+        On one rank an array is the whole variable; on several each rank gives its `Block`.
+        """
+        if index is None:
+            earlier = self._open().steps()
+            index = earlier[-1][0] + 1 if earlier else 0
+        self.begin_step(index, time)
+        for name, data in {**(fields or {}), **more}.items():
+            self.write(name, data)
+        for name, value in (scalars or {}).items():
+            self.write_scalar(name, value)
+        self.end_step()
+
+    def declare(self, name: str, shape: Sequence[int], dtype: str) -> None:
+        """Fix the shape (x, y, z) and the stored type ("float32", "float64") of a variable before its first write."""
+        self._open().declare(name, _triple(shape), dtype)
+
+    def begin_step(self, index: int, time: float) -> None:
+        """Begin a step; `index` must be larger than that of the step before."""
+        self._open().begin_step(int(index), float(time))
+
+    def write(self, name: str, data: NDArray[Any] | Block) -> None:
+        """Write this rank's part of a variable. Afterwards the array may be changed."""
+        part = data if isinstance(data, Block) else self._whole(name, data)
+        block, memory = part.boxes()
+        array = np.ascontiguousarray(part.data)
+        self._open().write(name, array, _triple(part.shape), block, memory)
+
+    def write_scalar(self, name: str, value: float) -> None:
+        """Write one number of the open step; rank 0's counts."""
+        self._open().write_scalar(name, float(value))
+
+    def attribute(self, name: str, value: Attribute) -> None:
+        """Set an attribute of the series: text, a number, or a list of numbers. Stored with the next step or at close."""
+        self._open().attribute(name, _attribute_value(value))
+
+    def end_step(self) -> None:
+        """End the step: from now on it is there for readers, and survives whatever happens to this run."""
+        self._open().end_step()
+
+    def close(self) -> None:
+        """Close the series. Closing twice does nothing."""
+        if self._core is not None:
+            self._core.close()
+            self._core = None
+
+    # ---- reading --------------------------------------------------------------------------------------------------------
+    @property
+    def steps(self) -> list[Step]:
+        """The complete steps, in order."""
+        return [Step(self, number, index, time) for number, (index, time) in enumerate(self._open().steps())]
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """The times of the steps."""
+        return np.array([time for _, time in self._open().steps()])
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What the series says of itself as a whole."""
+        return dict(self._open().attributes())
+
+    @property
+    def grid(self) -> UniformGrid | None:
+        """Where the points lie, if the writer told."""
+        found = self._open().grid()
+        return None if found is None else UniformGrid(*(tuple(part) for part in found))
+
+    def __len__(self) -> int:
+        return len(self._open().steps())
+
+    @overload
+    def __getitem__(self, number: int) -> Step: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Step]: ...
+    def __getitem__(self, number: int | slice) -> Step | list[Step]:
+        return self.steps[number]
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def verify(self) -> list[str]:
+        """Compare all steps with their checksums; one line for everything that is damaged."""
+        core = self._open()
+        return [line for number in range(len(core.steps())) for line in core.verify(number)]
+
+    # ---- both -----------------------------------------------------------------------------------------------------------
+    @property
+    def path(self) -> str:
+        return str(self._open().path)
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine in use."""
+        return str(self._open().engine)
+
+    @property
+    def counters(self) -> dict[str, float]:
+        """Bytes moved and seconds spent by this rank so far."""
+        return dict(self._open().counters())
+
+    def __enter__(self) -> Series:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            # One rank may have failed alone: no collective close. Complete steps stay, an open one is dropped.
+            self._core = None
+
+    def __repr__(self) -> str:
+        if self._core is None:
+            return "<Series, closed>"
+        verb = {"r": "reading", "w": "writing", "a": "appending"}[self._mode]
+        steps = self._core.steps()
+        lines = [f"<Series {self.path}: {self.engine}, {verb}, {len(steps)} step{'' if len(steps) == 1 else 's'}>"]
+        if steps:
+            lines.append(f"  index {steps[0][0]} to {steps[-1][0]}, time {steps[0][1]:g} to {steps[-1][1]:g}")
+        if steps and self._mode == "r":
+            variables = self._core.variables(len(steps) - 1)
+            width = max((len(name) for name, _, _ in variables), default=0)
+            lines += [f"  {name:{width}} {dtype} (z, y, x) = {tuple(reversed(shape))}" for name, dtype, shape in variables]
+            lines += [f"  {name} = {value:g}" for name, value in self._core.scalars(len(steps) - 1).items()]
+        return "\n".join(lines)
+
+    def _open(self) -> _core.Series:
+        if self._core is None:
+            raise _core.InputError("the series is closed")
+        return self._core
+
+    def _whole(self, name: str, data: NDArray[Any]) -> Block:
+        array = np.asarray(data)
+        # On several ranks a bare array is nobody's whole; the check is local, but true of every rank alike.
+        if self._ranks > 1:
+            raise _core.InputError(f"{name}: on {self._ranks} ranks each rank gives a Block(data, shape, start) of it")
+        return Block(array, _shape_of(array))
+
+
+class Step:
+    """A step of a series that is being read: index, time, and its variables by name."""
+
+    def __init__(self, series: Series, number: int, index: int, time: float) -> None:
+        self._series = series
+        self._number = number
+        self.index = index
+        self.time = time
+
+    @property
+    def variables(self) -> dict[str, tuple[str, Triple]]:
+        """Stored type and shape (x, y, z) of every array."""
+        found = self._series._open().variables(self._number)
+        return {name: (dtype, _triple(shape)) for name, dtype, shape in found}
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.variables)
+
+    @property
+    def scalars(self) -> dict[str, float]:
+        return dict(self._series._open().scalars(self._number))
+
+    def read(self, name: str, box: Box | tuple[Sequence[int], Sequence[int]] | None = None) -> NDArray[Any]:
+        """A box of an array as (nz, ny, nx), or all of it. Collective; every rank may want another box."""
+        variables = self.variables
+        dtype, shape = variables.get(name, ("float64", (0, 0, 0)))  # an unknown name fails below, on all ranks
+        start, count = ((0, 0, 0), shape) if box is None else (_triple(box[0]), _triple(box[1]))
+        array = np.empty(tuple(max(0, n) for n in reversed(count)), dtype=dtype)
+        self._series._open().read(self._number, name, (start, count), array)
+        return array
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.read(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.variables
+
+    def __repr__(self) -> str:
+        return f"<Step {self.index}: time {self.time:g}; {', '.join(self.names)}>"
+
+
+def _triple(values: Any) -> Triple:
+    x, y, z = (int(value) for value in values)
+    return x, y, z
+
+
+def _shape_of(array: NDArray[Any]) -> Triple:
+    if array.ndim != 3:
+        raise _core.InputError(f"expected an array (nz, ny, nx), not one of shape {array.shape}")
+    return _triple(reversed(array.shape))
+
+
+def _parameter_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _attribute_value(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, str | int | float):
+        return value
+    return list(value)

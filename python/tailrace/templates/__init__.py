@@ -1,0 +1,1 @@
+"""Commented case files, for `tailrace new`."""

@@ -1,0 +1,176 @@
+"""The time series of volume averages: a CSV file that says what its columns mean and survives interruptions.
+
+A row is written whole and at once. A run that is cut may leave a torn last line; going back to a checkpoint (`rewind`)
+drops it together with every row after the checkpoint, so that nothing stands twice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+COLUMNS = (
+    "step",
+    "time",
+    "dt",
+    "kinetic_energy",
+    "dissipation",
+    "dissipation_laplacian",
+    "enstrophy",
+    "max_divergence",
+    "cfl",
+)
+DEFINITIONS = """\
+Volume averages <.> over the box, in units of the velocity scale U and the length scale L; nu = 1 / Re.
+step, time: steps done, and the time of this state in L / U; dt: size of the step that led here
+kinetic_energy = <u . u> / 2, in U^2
+dissipation = 2 nu <S_ij S_ij>, S the rate of strain, in U^3 / L
+dissipation_laplacian = -nu <u . lap u>, in U^3 / L; follows -d(kinetic_energy)/dt even where the flow is under-resolved
+enstrophy = <w . w> / 2, w the vorticity, in U^2 / L^2
+max_divergence = max |div u| L / U on the cells of the pressure
+cfl = max (|ux| / dx + |uy| / dy + |uz| / dz) dt"""
+
+
+class TimeSeriesError(ValueError):
+    """A file that is not a time series, or rows that do not follow on."""
+
+
+class TimeSeries:
+    """The file of a running simulation, held by one rank.
+
+    :param path: the file; a former one of that name is replaced unless `resume_step` is given.
+    :param title: lines that tell the run: its name, Reynolds number, grid.
+    :param resume_step: continue the file after this step: rows after it are dropped.
+    :raises TimeSeriesError: the file to continue is not a time series.
+    :raises OSError: the file cannot be written.
+    """
+
+    def __init__(self, path: str | Path, title: str = "", resume_step: int | None = None) -> None:
+        self.path = Path(path)
+        self._last_step: int | None = None
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if resume_step is not None and self.path.exists():
+            self._last_step = rewind(self.path, resume_step)
+        else:
+            _replace(self.path, _header(title))
+        self._file: TextIO = self.path.open("a", encoding="utf-8")
+
+    def append(self, row: Mapping[str, float]) -> None:
+        """Write one row; it is in the hands of the operating system when this returns.
+
+        The row of the step that stands last is left as it is: a resumed run measures the state of its checkpoint again.
+
+        :param row: a value for each of `COLUMNS`.
+        :raises TimeSeriesError: a column is missing or unknown, or the step is before the last.
+        :raises OSError: the disk is full or gone.
+        """
+        if set(row) != set(COLUMNS):
+            missing, unknown = sorted(set(COLUMNS) - set(row)), sorted(set(row) - set(COLUMNS))
+            raise TimeSeriesError(
+                f"{self.path}: a row needs the columns of the file; missing {missing}, unknown {unknown}"
+            )
+        step = int(row["step"])
+        if self._last_step is not None and step <= self._last_step:
+            if step == self._last_step:
+                return
+            raise TimeSeriesError(f"{self.path}: step {step} comes after step {self._last_step}; rewind to it first")
+        self._file.write(",".join([str(step), *(f"{float(row[name]):.17g}" for name in COLUMNS[1:])]) + "\n")
+        self._file.flush()
+        self._last_step = step
+
+    def sync(self) -> None:
+        """Wait until all rows are on the disk: for a checkpoint, which must not be ahead of its history."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file; closing twice does no harm."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _header(title: str) -> str:
+    lines = ["Tailrace time series", *title.splitlines(), *DEFINITIONS.splitlines()]
+    return "".join(f"# {line}\n" for line in lines) + ",".join(COLUMNS) + "\n"
+
+
+def rewind(path: str | Path, step: int) -> int | None:
+    """Drop every row after `step`, and a torn last line; the file is replaced as a whole or not at all.
+
+    :returns: the step of the last row that stays; None where none does.
+    :raises TimeSeriesError: the file is not a time series.
+    """
+    path = Path(path)
+    head, rows = _split(path)
+    kept = [(number, line) for number, line in rows if _step(path, number, line) <= step]
+    _replace(path, "".join(head) + "".join(line for _, line in kept))
+    return _step(path, *kept[-1]) if kept else None
+
+
+def read_time_series(path: str | Path) -> dict[str, NDArray[Any]]:
+    """The columns of a time series by name: `step` as int64, the others as float64; a torn last line is left out.
+
+    :raises TimeSeriesError: the file is not a time series, or a line is damaged.
+    :raises OSError: the file cannot be read.
+    """
+    path = Path(path)
+    head, rows = _split(path)
+    names = head[-1].strip().split(",")
+    values = np.empty((len(rows), len(names)))
+    for at, (number, line) in enumerate(rows):
+        words = line.split(",")
+        try:
+            if len(words) != len(names):
+                raise ValueError
+            values[at] = [float(word) for word in words]
+        except ValueError:
+            raise TimeSeriesError(
+                f"{path}, line {number}: expected {len(names)} numbers, found: {line.strip()[:60]}"
+            ) from None
+    columns: dict[str, NDArray[Any]] = {name: values[:, at].copy() for at, name in enumerate(names)}
+    columns["step"] = columns["step"].astype(np.int64)
+    return columns
+
+
+def _split(path: Path) -> tuple[list[str], list[tuple[int, str]]]:
+    """The head (comments and column names) and the whole rows with their line numbers."""
+    # A machine that lost power may leave zero bytes at the end: they decode, and count as torn.
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+    if lines and (not lines[-1].endswith("\n") or "\0" in lines[-1]):
+        lines.pop()
+    at = next((at for at, line in enumerate(lines) if not line.startswith("#")), None)
+    names = [] if at is None else lines[at].strip().split(",")
+    if at is None or names[:2] != ["step", "time"]:
+        raise TimeSeriesError(f"{path}: is not a time series of Tailrace: there is no line of columns 'step,time,...'")
+    return lines[: at + 1], [(number, line) for number, line in enumerate(lines[at + 1 :], at + 2) if line.strip()]
+
+
+def _step(path: Path, number: int, line: str) -> int:
+    try:
+        return int(line.split(",", 1)[0])
+    except ValueError:
+        raise TimeSeriesError(
+            f"{path}, line {number}: expected a row that begins with a step, found: {line[:60]}"
+        ) from None
+
+
+def _replace(path: Path, text: str) -> None:
+    temporary = path.with_name(path.name + ".new")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

@@ -1,0 +1,448 @@
+// ADIOS2 engines; today bp5. Every series carries `step` (index) and `time` as variables and, for ParaView, the attribute
+// `vtk.xml`.
+//
+// Defaults where we part from ADIOS2 (measured on one node with a local disk): every rank writes its own subfile on runs of
+// up to 64 ranks, twice as fast as one aggregator a node. StatsLevel stays at 1: minimum and maximum of every block cost
+// one pass over memory and give bpls -l and readers' pruning something to work with; set StatsLevel=0 to save that pass.
+//
+// ADIOS2 throws on the rank that fails and leaves the others waiting in collectives. So rank 0 tries first what all are
+// about to do (does the file open, is there room on the disk), and all ranks agree before they go in.
+
+#include <tailrace/io/engine.hpp>
+#include <tailrace/io/files.hpp>
+
+#include <fmt/format.h>
+
+#if TAILRACE_HAVE_ADIOS2
+
+#include <adios2.h>
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace tailrace::io {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int most_subfiles = 64;
+const std::string checksums_name = "tailrace/checksums", attribute_prefix = "tailrace/attributes/", grid_prefix = "tailrace/grid/";
+
+const std::vector<std::string> bp5_parameters{
+    "OpenTimeoutSecs", "BeginStepPollingFrequencySecs", "AggregationType", "NumAggregators", "AggregatorRatio", "NumSubFiles",
+    "StripeSize", "MaxShmSize", "UseSelectiveMetadataAggregation", "OneLevelGatherRanksLimit", "BufferVType", "BufferChunkSize",
+    "MinDeferredSize", "InitialBufferSize", "GrowthFactor", "AsyncOpen", "AsyncWrite", "DirectIO", "DirectIOAlignOffset",
+    "DirectIOAlignBuffer", "StatsLevel", "MaxOpenFilesAtOnce", "Threads", "MetadataThreads", "EnableWriterRerouting",
+    "ReroutingThresholdFactor", "verbose"};
+
+adios2::Dims dims(const Index3 &n) {
+  return {static_cast<std::size_t>(n[2]), static_cast<std::size_t>(n[1]), static_cast<std::size_t>(n[0])};
+}
+
+/// What rank 0 finds in an existing file before all ranks open it.
+struct Contents {
+  std::vector<StepInfo> steps;
+};
+
+class Adios2Engine final : public Engine {
+public:
+  Adios2Engine(const std::string &kind, const Target &target, Parameters &parameters);
+
+  std::vector<StepInfo> steps() const override { return steps_; }
+  void begin_step(const StepInfo &step) override;
+  void write(const Block &block) override;
+  void end_step(const StepTail &tail) override;
+  void abandon_step() noexcept override { broken_ = in_step_; }
+  void set_attributes(const Attributes &attributes) override { attributes_ = attributes; }
+  void close() override;
+
+  std::optional<GridDescription> grid() const override;
+  Attributes attributes() const override { return attributes_; }
+  std::vector<VariableInfo> variables(std::size_t step) const override;
+  Scalars scalars(std::size_t step) const override;
+  std::string checksums(std::size_t step) const override;
+  void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
+
+private:
+  bool root() const { return target_.comm.rank() == 0; }
+  void probe(std::size_t &kept);
+  void share_steps();
+  void open(std::size_t kept);
+  template <class T> adios2::Variable<T> variable(const std::string &name, const adios2::Dims &shape = {});
+  template <class T> void put(const Block &block);
+  template <class T> void get(std::size_t step, const std::string &name, const Box &box, T *data) const;
+  template <class T> std::vector<std::size_t> steps_of(const std::string &name) const;
+  void check_room(std::int64_t bytes) const;
+  void define_attributes();
+  void read_attributes();
+  std::string vtk_xml() const;
+
+  std::string kind_;
+  Target target_;
+  std::vector<StepInfo> steps_;
+  Attributes attributes_;
+  std::optional<GridDescription> grid_;
+  std::map<std::string, Index3> shapes_; ///< of the variables written
+  std::int64_t step_bytes_ = 0;          ///< of the open step, on this rank
+  StepInfo step_;
+  bool in_step_ = false, broken_ = false;
+  adios2::ADIOS adios_;
+  mutable adios2::IO io_; // ADIOS2 sets selections on the variables themselves, also to read
+  mutable adios2::Engine engine_;
+};
+
+/// Runs an ADIOS2 call and turns its exceptions, several lines with file names of ADIOS2 inside, into ours.
+template <class Work> auto translate(const std::string &what, Work work) {
+  try {
+    return work();
+  } catch (const Error &) {
+    throw;
+  } catch (const std::exception &error) {
+    throw IoError(fmt::format("cannot {}: {}", what, error.what()));
+  }
+}
+
+Adios2Engine::Adios2Engine(const std::string &kind, const Target &target, Parameters &parameters)
+    : kind_(kind), target_(target), adios_(target.comm.get()) {
+  std::map<std::string, std::string> engine_parameters;
+  std::size_t kept = 0;
+  target.comm.agree([&] {
+    engine_parameters = parameters.pass_through(bp5_parameters);
+    parameters.finish(kind);
+    if (!root())
+      return;
+    check_target(target.path, target.mode, Kind::directory);
+    if (target.mode == Mode::read || (target.mode == Mode::append && fs::exists(target.path)))
+      probe(kept);
+  });
+  io_ = adios_.DeclareIO("series");
+  io_.SetEngine("BP5");
+  const bool own_aggregation = engine_parameters.count("NumAggregators") || engine_parameters.count("AggregatorRatio") ||
+                               engine_parameters.count("NumSubFiles") || engine_parameters.count("AggregationType");
+  if (!own_aggregation && target.comm.size() <= most_subfiles) {
+    io_.SetParameter("AggregationType", "EveryoneWrites");
+    io_.SetParameter("NumAggregators", std::to_string(target.comm.size()));
+  }
+  for (const auto &[name, value] : engine_parameters)
+    io_.SetParameter(name, value);
+  open(kept);
+}
+
+/// Rank 0 alone: opens the file and reads its steps. `kept`: how many of them a rewind leaves.
+void Adios2Engine::probe(std::size_t &kept) {
+  if (!fs::exists(fs::path(target_.path) / "md.idx"))
+    throw IoError(fmt::format("cannot {} {}: it holds no md.idx, so it is not a BP5 series",
+                              target_.mode == Mode::read ? "read" : "append to", target_.path));
+  translate("open " + target_.path, [&] {
+    adios2::ADIOS alone(MPI_COMM_SELF);
+    adios2::IO io = alone.DeclareIO("probe");
+    io.SetEngine("BP5");
+    adios2::Engine engine = io.Open(target_.path, adios2::Mode::ReadRandomAccess, MPI_COMM_SELF);
+    const auto index = io.InquireVariable<std::int64_t>("step");
+    const auto time = io.InquireVariable<double>("time");
+    if (engine.Steps() > 0 && (!index || !time))
+      throw IoError(fmt::format("cannot open {}: its steps have no variables 'step' and 'time'", target_.path));
+    for (std::size_t step = 0; step < engine.Steps(); ++step) {
+      StepInfo info;
+      auto index_now = index;
+      auto time_now = time;
+      index_now.SetStepSelection({step, 1});
+      time_now.SetStepSelection({step, 1});
+      engine.Get(index_now, info.index, adios2::Mode::Sync);
+      engine.Get(time_now, info.time, adios2::Mode::Sync);
+      steps_.push_back(info);
+    }
+    engine.Close();
+  });
+  if (target_.rewind_to)
+    std::erase_if(steps_, [&](const StepInfo &step) { return step.index > *target_.rewind_to; });
+  kept = steps_.size();
+}
+
+void Adios2Engine::share_steps() {
+  std::int64_t count = static_cast<std::int64_t>(steps_.size());
+  check_mpi(MPI_Bcast(&count, 1, MPI_INT64_T, 0, target_.comm.get()), "MPI_Bcast");
+  steps_.resize(static_cast<std::size_t>(count));
+  static_assert(sizeof(StepInfo) == 16);
+  check_mpi(MPI_Bcast(steps_.data(), static_cast<int>(16 * count), MPI_BYTE, 0, target_.comm.get()), "MPI_Bcast");
+}
+
+void Adios2Engine::open(std::size_t kept) {
+  share_steps();
+  const bool append = target_.mode == Mode::append && target_.comm.max(std::int64_t{root() && fs::exists(target_.path)}) > 0;
+  if (append)
+    io_.SetParameter("AppendAfterSteps", std::to_string(target_.comm.max(static_cast<std::int64_t>(kept))));
+  const auto mode = target_.mode == Mode::read ? adios2::Mode::ReadRandomAccess : append ? adios2::Mode::Append : adios2::Mode::Write;
+  target_.comm.agree([&] { translate("open " + target_.path, [&] { engine_ = io_.Open(target_.path, mode); }); });
+  if (target_.mode == Mode::read)
+    read_attributes();
+}
+
+template <class T> adios2::Variable<T> Adios2Engine::variable(const std::string &name, const adios2::Dims &shape) {
+  if (auto known = io_.InquireVariable<T>(name))
+    return known;
+  return shape.empty() ? io_.DefineVariable<T>(name) : io_.DefineVariable<T>(name, shape, adios2::Dims(3, 0), adios2::Dims(3, 0));
+}
+
+void Adios2Engine::begin_step(const StepInfo &step) {
+  if (broken_)
+    throw IoError(fmt::format("{} is out of use since an error; ADIOS2 cannot drop the step it was in. To go on, open it to append",
+                              target_.path));
+  step_ = step;
+  step_bytes_ = 0;
+  in_step_ = true;
+  target_.comm.agree([&] { translate("begin a step of " + target_.path, [&] { engine_.BeginStep(); }); });
+}
+
+template <class T> void Adios2Engine::put(const Block &block) {
+  const auto &[shape, part, memory] = block.place;
+  auto target = variable<T>(block.name, dims(shape));
+  if (part.empty())
+    return;
+  target.SetSelection({dims(part.start), dims(part.count)});
+  adios2::Box<adios2::Dims> selection{{}, {}};
+  if (!(memory == part)) {
+    const Index3 inside{part.start[0] - memory.start[0], part.start[1] - memory.start[1], part.start[2] - memory.start[2]};
+    selection = {dims(inside), dims(memory.count)};
+  }
+  target.SetMemorySelection(selection);
+  engine_.Put(target, static_cast<const T *>(block.data), adios2::Mode::Sync); // copied: the caller's array is free again
+}
+
+void Adios2Engine::write(const Block &block) {
+  target_.comm.agree([&] {
+    translate("write " + target_.path, [&] { block.type == Type::float32 ? put<float>(block) : put<double>(block); });
+  });
+  shapes_[block.name] = block.place.shape;
+  step_bytes_ += block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));
+}
+
+/// A full disk is found before the collective write, in which ADIOS2 would hang. Quotas do not show here.
+void Adios2Engine::check_room(std::int64_t bytes) const {
+  struct statvfs disk {};
+  if (::statvfs(target_.path.c_str(), &disk) != 0)
+    throw file_error("write", target_.path, errno);
+  const std::int64_t metadata = (1 << 20) + std::int64_t{1 << 14} * target_.comm.size();
+  const auto room = static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);
+  if (room < bytes + metadata)
+    throw IoError(fmt::format("{}. The step needs {} bytes, and {} are left", file_error("write", target_.path, ENOSPC).what(),
+                              bytes + metadata, room));
+}
+
+void Adios2Engine::end_step(const StepTail &tail) {
+  const std::int64_t bytes = target_.comm.sum(step_bytes_);
+  target_.comm.agree([&] {
+    if (root())
+      check_room(bytes);
+    translate("write " + target_.path, [&] {
+      define_attributes();
+      auto index = variable<std::int64_t>("step");
+      auto time = variable<double>("time");
+      auto sums = variable<std::string>(checksums_name);
+      if (!root())
+        return;
+      engine_.Put(index, step_.index, adios2::Mode::Sync);
+      engine_.Put(time, step_.time, adios2::Mode::Sync);
+      for (const auto &[name, value] : tail.scalars)
+        engine_.Put(variable<double>(name), value, adios2::Mode::Sync);
+      if (!tail.checksums.empty())
+        engine_.Put(sums, tail.checksums, adios2::Mode::Sync);
+    });
+  });
+  target_.comm.agree([&] { translate("write " + target_.path, [&] { engine_.EndStep(); }); });
+  in_step_ = false;
+  steps_.push_back(step_);
+  if (!target_.sync)
+    return;
+  const double start = MPI_Wtime();
+  target_.comm.agree([&] {
+    if (!root())
+      return;
+    for (const auto &entry : fs::directory_iterator(target_.path))
+      sync_path(entry.path().string());
+    sync_path(target_.path);
+    sync_parent(target_.path);
+  });
+  target_.counters->sync_seconds += MPI_Wtime() - start;
+}
+
+/// The text by which ParaView's and VTK's ADIOS2 readers see ImageData. They want extents in the order z, y, x, as the
+/// variables have their shapes, but origin and spacing in the order x, y, z.
+std::string Adios2Engine::vtk_xml() const {
+  const GridDescription grid = target_.grid.value_or(GridDescription{shapes_.begin()->second, {0, 0, 0}, {1, 1, 1}});
+  const std::string extent = fmt::format("0 {} 0 {} 0 {}", grid.points[2] - 1, grid.points[1] - 1, grid.points[0] - 1);
+  std::string arrays;
+  for (const auto &[name, shape] : shapes_)
+    if (shape == grid.points)
+      arrays += fmt::format("          <DataArray Name=\"{}\"/>\n", name);
+  return fmt::format(R"(<?xml version="1.0"?>
+<VTKFile type="ImageData" version="0.1" byte_order="LittleEndian">
+  <ImageData WholeExtent="{0}" Origin="{1:.17g} {2:.17g} {3:.17g}" Spacing="{4:.17g} {5:.17g} {6:.17g}">
+    <Piece Extent="{0}">
+      <PointData>
+{7}          <DataArray Name="TIME">time</DataArray>
+      </PointData>
+    </Piece>
+  </ImageData>
+</VTKFile>)",
+                     extent, grid.origin[0], grid.origin[1], grid.origin[2], grid.spacing[0], grid.spacing[1], grid.spacing[2], arrays);
+}
+
+void Adios2Engine::define_attributes() {
+  const auto define = [&](const std::string &name, const auto &value) {
+    using T = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, std::vector<double>> || std::is_same_v<T, std::vector<std::int64_t>>)
+      io_.DefineAttribute(name, value.data(), value.size(), "", "/", true);
+    else
+      io_.DefineAttribute(name, value, "", "/", true);
+  };
+  for (const auto &[name, value] : attributes_)
+    std::visit([&](const auto &v) { define(attribute_prefix + name, v); }, value);
+  if (steps_.empty() && target_.grid) {
+    const auto &[points, origin, spacing] = *target_.grid;
+    define(grid_prefix + "points", std::vector<std::int64_t>(points.begin(), points.end()));
+    define(grid_prefix + "origin", std::vector<double>(origin.begin(), origin.end()));
+    define(grid_prefix + "spacing", std::vector<double>(spacing.begin(), spacing.end()));
+  }
+  if (steps_.empty() && !shapes_.empty())
+    define("vtk.xml", vtk_xml());
+}
+
+void Adios2Engine::close() {
+  if (!engine_ || broken_)
+    return;
+  // Attributes set after the last step go with the closing metadata.
+  target_.comm.agree([&] {
+    if (target_.mode != Mode::read)
+      translate("write " + target_.path, [&] { define_attributes(); });
+  });
+  target_.comm.agree([&] { translate("close " + target_.path, [&] { engine_.Close(); }); });
+}
+
+// ---- reading ----------------------------------------------------------------------------------------------------------------
+
+void Adios2Engine::read_attributes() {
+  const auto read = [&](const std::string &name, const std::string &type) -> std::optional<Attribute> {
+    const auto number = [&]<class T>(T) -> Attribute {
+      auto attribute = io_.InquireAttribute<T>(name);
+      const std::vector<T> data = attribute.Data();
+      return attribute.IsValue() ? Attribute(data.at(0)) : Attribute(data);
+    };
+    if (type == "string")
+      return io_.InquireAttribute<std::string>(name).Data().at(0);
+    if (type == "int64_t")
+      return number(std::int64_t{});
+    if (type == "double")
+      return number(double{});
+    return std::nullopt;
+  };
+  for (const auto &[name, about] : io_.AvailableAttributes()) {
+    if (name.rfind(attribute_prefix, 0) == 0)
+      if (const auto value = read(name, about.at("Type")))
+        attributes_[name.substr(attribute_prefix.size())] = *value;
+  }
+  if (!io_.InquireAttribute<std::int64_t>(grid_prefix + "points"))
+    return;
+  grid_.emplace();
+  std::ranges::copy(io_.InquireAttribute<std::int64_t>(grid_prefix + "points").Data(), grid_->points.begin());
+  std::ranges::copy(io_.InquireAttribute<double>(grid_prefix + "origin").Data(), grid_->origin.begin());
+  std::ranges::copy(io_.InquireAttribute<double>(grid_prefix + "spacing").Data(), grid_->spacing.begin());
+}
+
+std::optional<GridDescription> Adios2Engine::grid() const { return target_.mode == Mode::read ? grid_ : target_.grid; }
+
+template <class T> std::vector<std::size_t> Adios2Engine::steps_of(const std::string &name) const {
+  auto variable = io_.InquireVariable<T>(name);
+  return variable ? engine_.GetAbsoluteSteps(variable) : std::vector<std::size_t>{};
+}
+
+std::vector<VariableInfo> Adios2Engine::variables(std::size_t step) const {
+  std::vector<VariableInfo> result;
+  for (const auto &[name, about] : io_.AvailableVariables()) {
+    const std::string type = io_.VariableType(name);
+    if (type != "float" && type != "double")
+      continue;
+    const auto steps = type == "float" ? steps_of<float>(name) : steps_of<double>(name);
+    const auto found = std::find(steps.begin(), steps.end(), step);
+    if (found == steps.end())
+      continue;
+    const auto shape = type == "float" ? io_.InquireVariable<float>(name).Shape() : io_.InquireVariable<double>(name).Shape();
+    const auto n = [&](std::size_t d) { return static_cast<std::int64_t>(shape[d]); };
+    if (shape.size() == 3)
+      result.push_back({name, type == "float" ? Type::float32 : Type::float64, {n(2), n(1), n(0)}});
+  }
+  return result;
+}
+
+/// Selects one step of a variable. ADIOS2 counts only the steps that hold it.
+template <class T> bool select_step(adios2::Engine &engine, adios2::Variable<T> &variable, std::size_t step) {
+  const auto steps = engine.GetAbsoluteSteps(variable);
+  const auto found = std::find(steps.begin(), steps.end(), step);
+  if (found == steps.end())
+    return false;
+  variable.SetStepSelection({static_cast<std::size_t>(found - steps.begin()), 1});
+  return true;
+}
+
+Scalars Adios2Engine::scalars(std::size_t step) const {
+  Scalars result;
+  for (const auto &[name, about] : io_.AvailableVariables()) {
+    if (io_.VariableType(name) != "double" || name == "time")
+      continue;
+    auto variable = io_.InquireVariable<double>(name);
+    if (!variable.Shape().empty() || !select_step(engine_, variable, step))
+      continue;
+    translate("read " + target_.path, [&] { engine_.Get(variable, result[name], adios2::Mode::Sync); });
+  }
+  return result;
+}
+
+std::string Adios2Engine::checksums(std::size_t step) const {
+  std::string text;
+  auto variable = io_.InquireVariable<std::string>(checksums_name);
+  if (variable && select_step(engine_, variable, step))
+    translate("read " + target_.path, [&] { engine_.Get(variable, text, adios2::Mode::Sync); });
+  return text;
+}
+
+template <class T> void Adios2Engine::get(std::size_t step, const std::string &name, const Box &box, T *data) const {
+  auto variable = io_.InquireVariable<T>(name);
+  if (!variable || !select_step(engine_, variable, step))
+    throw InputError(fmt::format("{} has no variable '{}' in this step", target_.path, name)); // Series has looked before
+  variable.SetSelection({dims(box.start), dims(box.count)});
+  engine_.Get(variable, data, adios2::Mode::Sync);
+}
+
+void Adios2Engine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+  translate(fmt::format("read {} of {}", variable.name, target_.path), [&] {
+    if (variable.type == Type::float32)
+      get(step, variable.name, box, static_cast<float *>(data));
+    else
+      get(step, variable.name, box, static_cast<double *>(data));
+  });
+}
+
+} // namespace
+
+std::unique_ptr<Engine> open_adios2(const std::string &kind, const Target &target, Parameters parameters) {
+  return std::make_unique<Adios2Engine>(kind, target, parameters);
+}
+
+} // namespace tailrace::io
+
+#else
+
+namespace tailrace::io {
+
+std::unique_ptr<Engine> open_adios2(const std::string &kind, const Target &, Parameters) {
+  throw InputError(fmt::format("engine {} needs ADIOS2, and this Tailrace was built without it. To fix this, run "
+                               "tools/build_adios2.sh and build again with -DTAILRACE_WITH_ADIOS2=ON, or use hdf5 or raw",
+                               kind));
+}
+
+} // namespace tailrace::io
+
+#endif

@@ -1,0 +1,74 @@
+#include <tailrace/io/block.hpp>
+
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace tailrace::io {
+
+Type type_named(const std::string &name) {
+  for (const Type type : {Type::float32, Type::float64})
+    if (name == name_of(type))
+      return type;
+  throw InputError(fmt::format("unknown number type '{}': expected float32 or float64", name));
+}
+
+namespace {
+
+/// Calls `visit` with the address of every row of the block, in logical order. Rows that touch come as one.
+template <class Visit> void for_each_row(const Placement &place, std::size_t size, const void *data, Visit visit) {
+  const auto &[shape, block, memory] = place;
+  if (block.empty())
+    return;
+  const auto bytes = static_cast<std::int64_t>(size);
+  const char *base = static_cast<const char *>(data);
+  if (block == memory)
+    return visit(base, block.size());
+  for (std::int64_t k = block.start[2]; k < block.end(2); ++k)
+    for (std::int64_t j = block.start[1]; j < block.end(1); ++j) {
+      const std::int64_t row = (j - memory.start[1]) + memory.count[1] * (k - memory.start[2]);
+      visit(base + (block.start[0] - memory.start[0] + memory.count[0] * row) * bytes, block.count[0]);
+    }
+}
+
+} // namespace
+
+std::string checksum(const Placement &place, std::size_t size, const void *data) {
+  const std::unique_ptr<XXH64_state_t, decltype(&XXH64_freeState)> state(XXH64_createState(), XXH64_freeState);
+  XXH64_reset(state.get(), 0);
+  for_each_row(place, size, data, [&](const char *row, std::int64_t count) {
+    XXH64_update(state.get(), row, static_cast<std::size_t>(count) * size);
+  });
+  return fmt::format("{:016x}", XXH64_digest(state.get()));
+}
+
+void convert(Type from, const void *source, Type to, void *target, std::int64_t count) {
+  if (from == to)
+    std::copy_n(static_cast<const char *>(source), count * static_cast<std::int64_t>(size_of(to)),
+                static_cast<char *>(target));
+  else if (from == Type::float64)
+    std::transform(static_cast<const double *>(source), static_cast<const double *>(source) + count,
+                   static_cast<float *>(target), [](double value) { return static_cast<float>(value); });
+  else
+    std::copy_n(static_cast<const float *>(source), count, static_cast<double *>(target));
+}
+
+std::vector<char> convert_block(const Placement &place, Type from, Type to, const void *data) {
+  std::vector<char> result(static_cast<std::size_t>(place.block.size()) * size_of(to));
+  char *target = result.data();
+  for_each_row(place, size_of(from), data, [&](const char *row, std::int64_t count) {
+    convert(from, row, to, target, count);
+    target += count * static_cast<std::int64_t>(size_of(to));
+  });
+  return result;
+}
+
+std::string describe(const Box &box) {
+  return fmt::format("({}:{}, {}:{}, {}:{})", box.start[0], box.end(0), box.start[1], box.end(1), box.start[2], box.end(2));
+}
+
+} // namespace tailrace::io

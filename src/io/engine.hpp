@@ -1,0 +1,78 @@
+#pragma once
+
+#include <tailrace/io/parameters.hpp>
+#include <tailrace/io/types.hpp>
+#include <tailrace/support/communicator.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tailrace::io {
+
+/// Everything an engine is told when it opens a series.
+struct Target {
+  std::string path;
+  Mode mode = Mode::read;
+  Communicator comm;
+  std::optional<GridDescription> grid;    ///< for engines that describe the grid to other programs
+  std::optional<std::int64_t> rewind_to;  ///< appending: drop the steps with a larger index
+  bool sync = false;                      ///< end_step returns when the step is on the disk
+  Counters *counters = nullptr;           ///< never null; outlives the engine
+};
+
+/// One rank's part of a grid variable, in the type it is stored in.
+struct Block {
+  std::string name;
+  Type type = Type::float64;
+  Placement place;
+  const void *data = nullptr; ///< first value of `place.memory`
+};
+
+/// What a step holds besides its grid variables. Rank 0's counts.
+struct StepTail {
+  Scalars scalars;
+  std::string checksums; ///< JSON, empty when they are switched off
+};
+
+/// How a series reaches its place. A Series has checked names, shapes and order before it calls; it calls from all ranks
+/// in the same order. An engine's writing functions either succeed on all ranks or throw the same error on all of them,
+/// and never wait for a rank that failed. Its reading functions are local, except the opening.
+class Engine {
+public:
+  virtual ~Engine() = default;
+  Engine() = default;
+  Engine(const Engine &) = delete;
+  Engine &operator=(const Engine &) = delete;
+
+  /// The steps that are there: when reading, all of them; when appending, those kept.
+  virtual std::vector<StepInfo> steps() const = 0;
+
+  virtual void begin_step(const StepInfo &step) = 0;
+  /// When it returns, `block.data` may change.
+  virtual void write(const Block &block) = 0;
+  /// Makes the step visible to readers, and only then.
+  virtual void end_step(const StepTail &tail) = 0;
+  /// Forgets the open step after an error, so that the series stays as it was before. Collective; does not throw.
+  virtual void abandon_step() noexcept = 0;
+  /// All attributes of the series, those of before included; stored with the next step or at close.
+  virtual void set_attributes(const Attributes &attributes) = 0;
+  virtual void close() = 0;
+
+  virtual std::optional<GridDescription> grid() const = 0;
+  virtual Attributes attributes() const = 0;
+  virtual std::vector<VariableInfo> variables(std::size_t step) const = 0;
+  virtual Scalars scalars(std::size_t step) const = 0;
+  virtual std::string checksums(std::size_t step) const = 0;
+  /// Fills `data` with `box` (not empty, inside the shape) of a variable of `step`, in the variable's own type.
+  virtual void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const = 0;
+};
+
+// Each engine takes its parameters, opens and throws the same error on all ranks when it cannot. Collective.
+std::unique_ptr<Engine> open_raw(const Target &target, Parameters parameters);
+std::unique_ptr<Engine> open_hdf5(const Target &target, Parameters parameters);
+/// `kind` is ADIOS2's name of the engine: "bp5".
+std::unique_ptr<Engine> open_adios2(const std::string &kind, const Target &target, Parameters parameters);
+
+} // namespace tailrace::io

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <tailrace/io/types.hpp>
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The little of HDF5's C interface that the hdf5 engine needs, with owners and exceptions. Everything is local and serial.
+namespace tailrace::io::h5 {
+
+/// An HDF5 identifier that closes itself.
+class Handle {
+public:
+  Handle() = default;
+  Handle(hid_t id, herr_t (*closer)(hid_t)) : id_(id), close_(closer) {}
+  Handle(Handle &&other) noexcept : id_(other.id_), close_(other.close_) { other.id_ = -1; }
+  Handle &operator=(Handle &&other) noexcept;
+  ~Handle();
+  operator hid_t() const { return id_; }
+  explicit operator bool() const { return id_ >= 0; }
+  /// Closes now and says whether that worked.
+  herr_t close();
+
+private:
+  hid_t id_ = -1;
+  herr_t (*close_)(hid_t) = nullptr;
+};
+
+/// Keeps HDF5 from printing its errors while it lives; we report them ourselves.
+class Quiet {
+public:
+  Quiet();
+  ~Quiet();
+  Quiet(const Quiet &) = delete;
+  Quiet &operator=(const Quiet &) = delete;
+
+private:
+  H5E_auto2_t function_ = nullptr;
+  void *data_ = nullptr;
+};
+
+/// Throws IoError "cannot <what>: <HDF5's own reason>" when `result` is negative, and returns it otherwise.
+hid_t check(hid_t result, const std::string &what);
+
+/// Opens or makes a file. Locks are left to our journal: a reader must never make a running simulation fail.
+Handle open_file(const std::string &path, bool write);
+Handle create_file(const std::string &path);
+/// Takes the file away from HDF5: what it still has to write goes nowhere, and then it is closed.
+void discard(Handle &file) noexcept;
+
+bool exists(hid_t where, const std::string &path);
+Handle group(hid_t where, const std::string &path); ///< opened, or made with its parents
+Handle dataset(hid_t where, const std::string &path);
+std::vector<std::string> datasets(hid_t where, const std::string &group); ///< names; none when there is no such group
+std::vector<hsize_t> extent(hid_t dataset);
+
+void set_attribute(hid_t where, const std::string &name, const Attribute &value);
+Attributes attributes(hid_t where); ///< those of the kinds we write
+template <class T> std::vector<T> numbers(hid_t where, const std::string &name); ///< of one attribute
+
+/// Writes element `row` of a growing one-dimensional dataset, made when it is not there. The dataset then ends with it.
+void put_row(hid_t where, const std::string &path, std::int64_t row, double value);
+void put_row(hid_t where, const std::string &path, std::int64_t row, std::int64_t value);
+void put_row(hid_t where, const std::string &path, std::int64_t row, const std::string &value);
+/// Cuts such a dataset to `rows`.
+void cut_rows(hid_t where, const std::string &path, std::int64_t rows);
+/// The first `rows` elements, or an empty vector when there is no such dataset.
+std::vector<double> doubles(hid_t where, const std::string &path, std::int64_t rows);
+std::vector<std::int64_t> integers(hid_t where, const std::string &path, std::int64_t rows);
+std::string string_row(hid_t where, const std::string &path, std::int64_t row); ///< "" where there is none
+
+hid_t type(Type type);
+Type type_of(hid_t dataset); ///< throws IoError when it is neither float32 nor float64
+
+} // namespace tailrace::io::h5

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <tailrace/io/types.hpp>
+#include <tailrace/support/communicator.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tailrace::io {
+
+/// How a series is opened. Everything is optional.
+struct Options {
+  /// "bp5", "hdf5" or "raw"; empty chooses by the path: .bp is bp5, .h5 .hdf .hdf5 .vtkhdf are hdf5, a directory is raw.
+  std::string engine;
+  /// The engine's own parameters by their own names, and for every engine
+  /// `checksums` (on: end_step stores a checksum of every block, and `verify` compares them) and
+  /// `sync` (off: end_step does not wait for the disk). An unknown name is an InputError.
+  std::map<std::string, std::string> parameters;
+  /// Lets other programs draw the variables where they belong. Without it the points have unit spacing.
+  std::optional<GridDescription> grid;
+  /// Type in which grid variables are stored that were not declared; without it, the type of their first write.
+  std::optional<Type> precision;
+  /// Appending: drop the steps whose index is larger, as a run does that resumes there.
+  std::optional<std::int64_t> rewind_to;
+};
+
+/// An ordered set of steps in one place: written, appended to or read. The same verbs for every engine.
+///
+/// All functions are collective over the communicator and, when they fail, throw the same error on every rank; those
+/// marked local may be called by any rank alone. Errors: InputError when the caller asks for something impossible,
+/// IoError when the file system or the files do not allow it. An IoError inside a step drops that step and keeps the
+/// earlier ones; the bp5 engine cannot drop a step, there the series is finished by it and takes no more.
+///
+///     auto out = Series("run.bp", Mode::write, comm);
+///     out.begin_step(100, 0.25);
+///     out.write("ux", field.data(), {shape, block, block});
+///     out.end_step();
+///     out.close();
+class Series {
+public:
+  Series(const std::string &path, Mode mode, const Communicator &comm, const Options &options = {});
+  /// Local: a series not closed keeps its complete steps and drops an open one.
+  ~Series();
+  Series(Series &&) noexcept;
+  Series &operator=(Series &&) noexcept;
+
+  const std::string &path() const;   ///< local
+  Mode mode() const;                 ///< local
+  const std::string &engine() const; ///< name of the engine in use; local
+  const Communicator &communicator() const; ///< local
+
+  // ---- writing --------------------------------------------------------------------------------------------------------
+  /// Fixes the global shape and the stored type of a grid variable before its first write, which otherwise does.
+  void declare(const std::string &name, const Index3 &shape, Type stored);
+  /// `index` must be larger than that of the step before; `time` is rank 0's.
+  void begin_step(std::int64_t index, double time);
+  /// Writes this rank's block of a grid variable. The blocks of all ranks must make up the whole shape. When it returns,
+  /// the caller may reuse `data`, which points to the first value of `place.memory`.
+  template <class T> void write(const std::string &name, const T *data, const Placement &place) {
+    write(name, TypeOf<T>::value, data, place);
+  }
+  void write(const std::string &name, Type type, const void *data, const Placement &place);
+  /// One number per step; rank 0's is stored. "time" and "step" are there already.
+  void write_scalar(const std::string &name, double value);
+  /// Sets an attribute of the series; rank 0's is stored, with the next step or at close.
+  void attribute(const std::string &name, const Attribute &value);
+  void end_step();
+  void close();
+
+  // ---- reading --------------------------------------------------------------------------------------------------------
+  const std::vector<StepInfo> &steps() const;        ///< the complete steps; local
+  std::optional<GridDescription> grid() const;       ///< as written, or none; local
+  Attributes attributes() const;                     ///< local
+  /// What `step`, a position in steps(), holds. Local.
+  std::vector<VariableInfo> variables(std::size_t step) const;
+  VariableInfo variable(std::size_t step, const std::string &name) const;
+  Scalars scalars(std::size_t step) const;
+  /// Fills `data` (contiguous, x fastest) with any box, also an empty one, of a grid variable; every rank its own.
+  /// Stored values of the other precision are converted.
+  template <class T> void read(std::size_t step, const std::string &name, const Box &box, T *data) const {
+    read(step, name, TypeOf<T>::value, box, data);
+  }
+  void read(std::size_t step, const std::string &name, Type type, const Box &box, void *data) const;
+  /// Compares a step with its checksums; says what is damaged, one line each. Empty: all is well, or none were stored.
+  std::vector<std::string> verify(std::size_t step) const;
+
+  /// Bytes moved and time spent by this rank so far. Local.
+  const Counters &counters() const;
+
+private:
+  class Implementation;
+  std::unique_ptr<Implementation> self_;
+};
+
+/// The engine a path means; see Options::engine. Local. Throws InputError for an unknown extension.
+std::string engine_for(const std::string &path);
+
+} // namespace tailrace::io

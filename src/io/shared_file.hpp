@@ -1,0 +1,46 @@
+#pragma once
+
+#include <tailrace/io/files.hpp>
+#include <tailrace/io/types.hpp>
+#include <tailrace/support/communicator.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tailrace::io {
+
+/// How the ranks' blocks travel into a shared file. `independent`: every rank writes its own rows with pwrite(2), the
+/// quickest on a local disk (two-phase collective MPI-IO takes three times as long there). `collective`: MPI-IO with
+/// subarray types, for parallel file systems whose MPI library knows their stripes.
+enum class Transfer { independent, collective };
+
+Transfer transfer_named(const std::string &name);
+
+/// One file that all ranks write parts of. Global arrays in it are in logical order, x fastest.
+class SharedFile {
+public:
+  SharedFile() = default;
+  /// Opens for writing. `create` makes a new, empty file of it. Collective; the same error on all ranks.
+  SharedFile(const Communicator &comm, const std::string &path, bool create, Transfer transfer);
+
+  /// Writes `block` of an array that begins at byte `offset`, has `shape` and values of `size` bytes, from memory that
+  /// covers `memory`. Blocks of different ranks must not overlap. Collective; the same error on all ranks.
+  void write(std::int64_t offset, const Placement &place, std::size_t size, const void *data) const;
+  /// Waits until what this and the other ranks wrote is on the disk. Collective; the same error on all ranks.
+  void sync() const;
+  void close();
+
+private:
+  class MpiFile;
+  std::optional<Communicator> comm_; ///< none before the file is opened
+  std::string path_;
+  Descriptor file_;
+  std::shared_ptr<MpiFile> mpi_file_; ///< only for collective transfer
+};
+
+/// Reads `box` of an array of `shape` that begins at byte `offset` of an open file into contiguous memory. Local.
+void read_box(int fd, const std::string &path, std::int64_t offset, const Index3 &shape, const Box &box, std::size_t size,
+              void *data);
+
+} // namespace tailrace::io

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <tailrace/io/types.hpp>
+
+#include <string>
+#include <vector>
+
+namespace tailrace::io {
+
+/// A variable of a snapshot in a headerless binary file beside the XDMF file.
+struct XdmfAttribute {
+  std::string name;
+  Type type;
+  std::string file;
+};
+
+struct XdmfStep {
+  std::string name;
+  double time = 0;
+  std::vector<XdmfAttribute> attributes;
+};
+
+/// XDMF text for one snapshot, in the form Xcompact3D writes it.
+std::string xdmf_snapshot(const GridDescription &grid, const XdmfStep &step);
+/// XDMF text for all snapshots as one series in time.
+std::string xdmf_series(const GridDescription &grid, const std::vector<XdmfStep> &steps);
+
+} // namespace tailrace::io

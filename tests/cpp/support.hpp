@@ -1,0 +1,103 @@
+#pragma once
+// What several tests need: the world, every way to share it, reproducible asymmetric fields, comparison over all ranks.
+
+#include <tailrace/grid/decomposition.hpp>
+#include <tailrace/grid/grid.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tailrace::test {
+
+using Processes = std::shared_ptr<const ProcessGrid>;
+
+inline const Communicator &world() {
+  static const Communicator comm(MPI_COMM_WORLD);
+  return comm;
+}
+
+/// Every process grid of `comm`, whether or not a shape fits on it.
+inline std::vector<Processes> every_process_grid(const Communicator &comm = world()) {
+  std::vector<Processes> grids;
+  for (int rows = 1; rows <= comm.size(); ++rows)
+    if (comm.size() % rows == 0)
+      grids.push_back(std::make_shared<const ProcessGrid>(comm, rows, comm.size() / rows));
+  return grids;
+}
+
+/// One rank by itself: what results on many ranks are compared with.
+inline Processes alone() { return std::make_shared<const ProcessGrid>(Communicator(MPI_COMM_SELF), 1, 1); }
+
+inline std::string name(const ProcessGrid &grid) { return std::to_string(grid.rows()) + " x " + std::to_string(grid.cols()); }
+
+/// Every choice of periodic and free-slip per direction.
+inline std::vector<std::array<Boundary, 3>> every_flow_boundary() {
+  std::vector<std::array<Boundary, 3>> all;
+  for (int bits = 0; bits < 8; ++bits) {
+    std::array<Boundary, 3> b{};
+    for (int d = 0; d < 3; ++d)
+      b[d] = (bits >> d & 1) ? Boundary::free_slip : Boundary::periodic;
+    all.push_back(b);
+  }
+  return all;
+}
+
+inline std::string name(const std::array<Boundary, 3> &b) {
+  return std::string(boundary_name(b[0])) + ", " + boundary_name(b[1]) + ", " + boundary_name(b[2]);
+}
+
+/// visit(global point, offset in the memory of the box) for every point, in memory order.
+template <class Visit> void for_each_point(const Box &box, Visit visit) {
+  std::int64_t offset = 0;
+  for (std::int64_t k = box.start[2]; k < box.end(2); ++k)
+    for (std::int64_t j = box.start[1]; j < box.end(1); ++j)
+      for (std::int64_t i = box.start[0]; i < box.end(0); ++i)
+        visit(Index3{i, j, k}, offset++);
+}
+
+/// Global number of a point.
+inline std::int64_t linear(const Index3 &shape, const Index3 &p) { return p[0] + shape[0] * (p[1] + shape[1] * p[2]); }
+
+/// In [-1, 1), without any symmetry, and a function of point and salt alone: the same on every decomposition.
+inline double noise(const Index3 &p, std::uint64_t salt = 0) {
+  std::uint64_t z = salt + 1;
+  for (const std::int64_t i : p) { // splitmix64
+    z += static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u + 0x632be59bd9b4e019u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+  }
+  return static_cast<double>(z >> 11) * 0x1p-52 - 1;
+}
+
+/// The part `box` of a global array.
+template <class T> std::vector<T> part_of(const std::vector<T> &global, const Index3 &shape, const Box &box) {
+  std::vector<T> part(static_cast<std::size_t>(box.size()));
+  for_each_point(box, [&](const Index3 &p, std::int64_t at) { part[at] = global[linear(shape, p)]; });
+  return part;
+}
+
+template <class T> double max_abs(const std::vector<T> &a) {
+  double largest = 0;
+  for (const T &value : a) // the negation lets NaN through
+    largest = !(std::fabs(static_cast<double>(value)) <= largest) ? std::fabs(static_cast<double>(value)) : largest;
+  return largest;
+}
+
+/// max |a - b| over n values of every rank; infinity where one of them is not a number. Collective.
+template <class A, class B> double max_difference(const A *a, const B *b, std::int64_t n) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double difference = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    largest = std::isnan(difference) ? INFINITY : std::max(largest, difference);
+  }
+  return world().max(largest);
+}
+
+/// The order of accuracy that two errors show when the step shrinks by `ratio`.
+inline double order(double coarse, double fine, double ratio = 2) { return std::log(coarse / fine) / std::log(ratio); }
+
+} // namespace tailrace::test

@@ -1,0 +1,144 @@
+#include "support.hpp"
+
+#include <tailrace/support/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <typeinfo>
+
+using namespace tailrace;
+using namespace tailrace::test;
+
+namespace {
+
+/// Type and text of what agreeing on `work` throws here; an empty text for nothing.
+std::pair<const std::type_info *, std::string> outcome(const std::function<void()> &work) {
+  try {
+    world().agree(work);
+  } catch (const std::exception &error) {
+    return {&typeid(error), error.what()};
+  }
+  return {&typeid(void), ""};
+}
+
+/// What the error of `rank` is called everywhere.
+std::string told(const std::string &text, int rank) {
+  return world().size() == 1 ? text : text + " (on rank " + std::to_string(rank) + ")";
+}
+
+} // namespace
+
+TEST(Agree, IsSilentWhenNobodyFails) {
+  int calls = 0;
+  EXPECT_EQ(outcome([&] { ++calls; }).second, "");
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Agree, EveryRankThrowsWhatOneThrew) {
+  for (int failing = 0; failing < world().size(); ++failing) {
+    const auto fail_with = [&](auto error) {
+      return outcome([&] {
+        if (world().rank() == failing)
+          throw error;
+      });
+    };
+    const std::string text = told("no room", failing);
+    EXPECT_EQ(fail_with(InputError("no room")), std::pair(&typeid(InputError), text));
+    EXPECT_EQ(fail_with(IoError("no room")), std::pair(&typeid(IoError), text));
+    EXPECT_EQ(fail_with(Error("no room")), std::pair(&typeid(Error), text));
+    EXPECT_EQ(fail_with(std::runtime_error("no room")), std::pair(&typeid(Error), text));
+  }
+}
+
+TEST(Agree, TheLowestRankSpeaksForAll) {
+  const int size = world().size(), first = size / 2;
+  const auto result = outcome([&] {
+    if (world().rank() == first)
+      throw IoError("first");
+    if (world().rank() > first)
+      throw InputError("later, and longer than the other text");
+  });
+  EXPECT_EQ(result, std::pair(&typeid(IoError), told("first", first)));
+}
+
+TEST(Agree, CarriesEmptyAndLongTexts) {
+  EXPECT_EQ(outcome([] { throw Error(""); }).second, told("", 0));
+  const std::string text(100000, 'x');
+  EXPECT_EQ(outcome([&] { throw Error(text); }).second, told(text, 0));
+}
+
+TEST(Agree, TheRanksAreStillTogetherAfterwards) {
+  for (int round = 0; round < 20; ++round)
+    outcome([&] {
+      if (world().rank() == round % world().size())
+        throw Error("again");
+    });
+  EXPECT_EQ(world().sum(std::int64_t{1}), world().size());
+}
+
+TEST(Communicator, Reduces) {
+  const int rank = world().rank(), size = world().size();
+  EXPECT_EQ(world().sum(std::int64_t{rank + 1}), size * (size + 1) / 2);
+  EXPECT_EQ(world().max(std::int64_t{-rank}), 0);
+  EXPECT_EQ(world().sum(0.5 * rank), 0.25 * size * (size - 1));
+  EXPECT_EQ(world().max(0.5 * rank), 0.5 * (size - 1));
+  EXPECT_EQ(world().min(-0.5 * rank), -0.5 * (size - 1));
+  const std::int64_t large = (std::int64_t{1} << 60) / size; // not to pass through a double
+  EXPECT_EQ(world().sum(large + 1), size * (large + 1));
+}
+
+TEST(Communicator, ExclusiveScanSumsTheRanksBelow) {
+  const std::int64_t rank = world().rank();
+  EXPECT_EQ(world().exclusive_scan(rank + 1), rank * (rank + 1) / 2);
+  EXPECT_EQ(world().exclusive_scan(std::int64_t{1} << 40), rank << 40);
+}
+
+TEST(Communicator, GathersTextsOfAnyLength) {
+  const auto text = [](int rank) { return std::string(static_cast<std::size_t>(rank % 3) * 5, static_cast<char>('a' + rank)); };
+  for (int root = 0; root < world().size(); ++root) {
+    const auto texts = world().gather(text(world().rank()), root);
+    if (world().rank() != root) {
+      EXPECT_TRUE(texts.empty());
+      continue;
+    }
+    ASSERT_EQ(static_cast<int>(texts.size()), world().size());
+    for (int r = 0; r < world().size(); ++r)
+      EXPECT_EQ(texts[r], text(r));
+  }
+}
+
+TEST(Communicator, Broadcasts) {
+  for (int root = 0; root < world().size(); ++root) {
+    const std::string mine = "from " + std::to_string(world().rank()) + std::string(world().rank(), '.');
+    EXPECT_EQ(world().broadcast(mine, root), "from " + std::to_string(root) + std::string(root, '.'));
+  }
+  EXPECT_EQ(world().broadcast("", 0), "");
+}
+
+TEST(Communicator, SplitsByColourOrderedByKey) {
+  const int rank = world().rank(), size = world().size();
+  const Communicator part = world().split(rank % 2, -rank);
+  const int members = rank % 2 == 0 ? (size + 1) / 2 : size / 2;
+  EXPECT_EQ(part.size(), members);
+  EXPECT_EQ(part.rank(), members - 1 - rank / 2); // reversed by the key
+  EXPECT_GE(world().split_node().size(), 1);
+}
+
+TEST(Communicator, KeepsItsMessagesFromTheCallers) {
+  const Communicator other = Communicator::from_fortran(MPI_Comm_c2f(MPI_COMM_WORLD));
+  EXPECT_EQ(other.rank(), world().rank());
+  EXPECT_EQ(other.size(), world().size());
+  int comparison = MPI_IDENT;
+  MPI_Comm_compare(other.get(), MPI_COMM_WORLD, &comparison);
+  EXPECT_EQ(comparison, MPI_CONGRUENT);
+  MPI_Comm_compare(other.get(), world().get(), &comparison);
+  EXPECT_EQ(comparison, MPI_CONGRUENT);
+}
+
+TEST(Communicator, CopiesShareAndOutliveTheOriginal) {
+  auto original = std::make_unique<Communicator>(MPI_COMM_WORLD);
+  const Communicator copy = *original;
+  EXPECT_EQ(copy.get(), original->get());
+  original.reset();
+  EXPECT_EQ(copy.sum(std::int64_t{1}), world().size());
+}

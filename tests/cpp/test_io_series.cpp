@@ -1,0 +1,320 @@
+#include <tailrace/io/series.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace tailrace;
+using namespace tailrace::io;
+namespace fs = std::filesystem;
+
+namespace {
+
+const Index3 points{17, 12, 9};
+const Index3 centres{16, 11, 8};
+
+double value(std::int64_t i, std::int64_t j, std::int64_t k, double salt = 0) {
+  return static_cast<double>(i) + 100.0 * static_cast<double>(j) + 10000.0 * static_cast<double>(k) + salt;
+}
+
+/// The part of a rank in an uneven division of y and z: pencils along x.
+Box pencil(const Index3 &n, int rank, int size) {
+  int rows = 1;
+  for (int r = 2; r * r <= size; ++r)
+    if (size % r == 0)
+      rows = r;
+  const int columns = size / rows;
+  const auto part = [](std::int64_t total, int parts, int which) {
+    // Uneven on purpose: the first part is one larger than its share.
+    const auto edge = [&](int p) { return p == 0 ? 0 : p == parts ? total : std::min(total, total * p / parts + 1); };
+    return std::pair{edge(which), edge(which + 1) - edge(which)};
+  };
+  const auto [y, ny] = part(n[1], rows, rank % rows);
+  const auto [z, nz] = part(n[2], columns, rank / rows);
+  return {{0, y, z}, {n[0], ny, nz}};
+}
+
+/// Slabs along x; ranks beyond the size get nothing.
+Box slab(const Index3 &n, int rank, int size) {
+  const std::int64_t begin = n[0] * rank / size, end = n[0] * (rank + 1) / size;
+  return {{begin, 0, 0}, {end - begin, n[1], n[2]}};
+}
+
+Box with_ghosts(Box box, std::int64_t width) {
+  for (int d = 0; d < 3; ++d) {
+    box.start[d] -= width;
+    box.count[d] += 2 * width;
+  }
+  return box;
+}
+
+/// An array over `memory` that has `value` inside `block` and rubbish around it.
+template <class T> std::vector<T> filled(const Box &memory, const Box &block, double salt) {
+  std::vector<T> data;
+  for (std::int64_t k = memory.start[2]; k < memory.end(2); ++k)
+    for (std::int64_t j = memory.start[1]; j < memory.end(1); ++j)
+      for (std::int64_t i = memory.start[0]; i < memory.end(0); ++i)
+        data.push_back(static_cast<T>(block.contains({{i, j, k}, {1, 1, 1}}) ? value(i, j, k, salt) : -7777.0));
+  return data;
+}
+
+class SeriesTest : public testing::TestWithParam<std::string> {
+protected:
+  void SetUp() override {
+    std::string name;
+    if (comm.rank() == 0) {
+      char pattern[] = "/tmp/tailrace_io_XXXXXX";
+      name = mkdtemp(pattern);
+    }
+    folder = comm.broadcast(name, 0);
+  }
+  void TearDown() override {
+    comm.barrier();
+    if (comm.rank() == 0)
+      fs::remove_all(folder);
+  }
+  std::string path(const std::string &name = "run") const {
+    return folder + "/" + name + (GetParam() == "bp5" ? ".bp" : GetParam() == "hdf5" ? ".vtkhdf" : "");
+  }
+  Options options() const {
+    Options result;
+    result.grid = GridDescription{points, {0.5, -1, 2}, {0.1, 0.2, 0.3}};
+    return result;
+  }
+  template <class T> void write(Series &series, const std::string &name, const Index3 &n, double salt, std::int64_t ghosts = 0) {
+    const Box block = pencil(n, comm.rank(), comm.size()), memory = with_ghosts(block, ghosts);
+    auto data = filled<T>(memory, block, salt);
+    series.write(name, data.data(), {n, block, memory});
+    std::fill(data.begin(), data.end(), T{-1}); // the series must have taken what it needs
+  }
+  void write_steps(Series &series, std::int64_t first, std::int64_t last, double salt = 0) {
+    for (std::int64_t step = first; step <= last; ++step) {
+      series.begin_step(10 * step, 0.5 * static_cast<double>(step));
+      write<double>(series, "ux", points, salt + 0.25 * static_cast<double>(step), 2);
+      series.end_step();
+    }
+  }
+  template <class T>
+  void expect(const Series &series, std::size_t step, const std::string &name, const Box &box, double salt) {
+    std::vector<T> data(static_cast<std::size_t>(box.size()), T{-5});
+    series.read(step, name, box, data.data());
+    EXPECT_EQ(data, filled<T>(box, box, salt)) << name << " in step " << step;
+  }
+  Communicator comm{MPI_COMM_WORLD};
+  std::string folder;
+};
+
+TEST_P(SeriesTest, WritesBlocksWithGhostsAndReadsOtherBoxes) {
+  {
+    Series out(path(), Mode::write, comm, options());
+    EXPECT_EQ(out.engine(), GetParam());
+    for (int step = 0; step < 3; ++step) {
+      out.begin_step(5 + step, 0.1 * step);
+      write<double>(out, "ux", points, step, 2);
+      write<float>(out, "uy", points, step, 0);
+      write<double>(out, "pp", centres, step, 1);
+      out.write_scalar("energy", 0.125 * step);
+      out.end_step();
+    }
+    out.close();
+    const std::int64_t bytes = comm.sum(out.counters().bytes_written);
+    EXPECT_EQ(bytes, 3 * (12 * product(points) + 8 * product(centres)));
+  }
+  const Series in(path(), Mode::read, comm);
+  ASSERT_EQ(in.steps().size(), 3u);
+  for (std::size_t step = 0; step < 3; ++step) {
+    EXPECT_EQ(in.steps()[step].index, 5 + static_cast<std::int64_t>(step));
+    EXPECT_DOUBLE_EQ(in.steps()[step].time, 0.1 * static_cast<double>(step));
+    EXPECT_EQ(in.variables(step).size(), 3u);
+    EXPECT_EQ(in.scalars(step).at("energy"), 0.125 * static_cast<double>(step));
+    const double salt = static_cast<double>(step);
+    expect<double>(in, step, "ux", slab(points, comm.rank(), comm.size()), salt);
+    expect<float>(in, step, "uy", Box{{0, 0, 0}, points}, salt);
+    expect<double>(in, step, "pp", Box{{3, 2, 1}, {7, 1, 6}}, salt);
+    expect<double>(in, step, "ux", Box{{16, 0, 0}, {1, 12, 9}}, salt);
+    expect<float>(in, step, "ux", Box{{1, 2, 3}, {4, 5, 6}}, salt); // converted
+    EXPECT_TRUE(in.verify(step).empty());
+  }
+  EXPECT_EQ(in.variable(0, "pp").shape, centres);
+  EXPECT_EQ(in.variable(0, "uy").type, Type::float32);
+  ASSERT_TRUE(in.grid());
+  EXPECT_EQ(in.grid()->points, points);
+  EXPECT_EQ(in.grid()->spacing[2], 0.3);
+}
+
+TEST_P(SeriesTest, ReadsOnOneRankWhatManyWrote) {
+  {
+    Series out(path(), Mode::write, comm, options());
+    write_steps(out, 1, 2);
+    out.close();
+  }
+  comm.barrier();
+  const Series in(path(), Mode::read, comm.split(comm.rank(), 0));
+  expect<double>(in, 1, "ux", Box{{0, 0, 0}, points}, 0.5);
+}
+
+TEST_P(SeriesTest, StoresFloat32OnRequest) {
+  Options request = options();
+  request.precision = Type::float32;
+  {
+    Series out(path(), Mode::write, comm, request);
+    out.declare("uz", points, Type::float64);
+    out.begin_step(1, 0);
+    write<double>(out, "ux", points, 0, 2);
+    write<double>(out, "uz", points, 0.1, 2);
+    out.end_step();
+    out.close();
+  }
+  const Series in(path(), Mode::read, comm);
+  EXPECT_EQ(in.variable(0, "ux").type, Type::float32);
+  EXPECT_EQ(in.variable(0, "uz").type, Type::float64);
+  expect<float>(in, 0, "ux", Box{{0, 0, 0}, points}, 0);
+  expect<double>(in, 0, "uz", Box{{0, 0, 0}, points}, 0.1);
+  EXPECT_TRUE(in.verify(0).empty());
+}
+
+TEST_P(SeriesTest, AppendsAndRewinds) {
+  {
+    Series out(path(), Mode::write, comm, options());
+    out.attribute("case", "tgv");
+    write_steps(out, 1, 4);
+    out.close();
+  }
+  Options rewound = options();
+  rewound.rewind_to = 25; // keeps 10 and 20
+  {
+    Series out(path(), Mode::append, comm, rewound);
+    ASSERT_EQ(out.steps().size(), 2u);
+    write_steps(out, 3, 5, 1000);
+    out.close();
+  }
+  {
+    Series out(path(), Mode::append, comm, options());
+    ASSERT_EQ(out.steps().size(), 5u);
+    EXPECT_THROW(out.begin_step(50, 1), InputError);
+    write_steps(out, 6, 6, 1000);
+    out.close();
+  }
+  const Series in(path(), Mode::read, comm);
+  ASSERT_EQ(in.steps().size(), 6u);
+  for (std::size_t step = 0; step < 6; ++step) {
+    const double number = static_cast<double>(step + 1);
+    EXPECT_EQ(in.steps()[step].index, 10 * (static_cast<std::int64_t>(step) + 1));
+    expect<double>(in, step, "ux", slab(points, comm.rank(), comm.size()), 0.25 * number + (step < 2 ? 0 : 1000));
+    EXPECT_TRUE(in.verify(step).empty());
+  }
+  EXPECT_EQ(std::get<std::string>(in.attributes().at("case")), "tgv");
+}
+
+TEST_P(SeriesTest, RewindsToNothingAndAppendsToNothing) {
+  Options rewound = options();
+  rewound.rewind_to = -1;
+  for (int round = 0; round < 2; ++round) {
+    Series out(path(), Mode::append, comm, rewound);
+    EXPECT_TRUE(out.steps().empty());
+    write_steps(out, 1, 2, round);
+    out.close();
+  }
+  const Series in(path(), Mode::read, comm);
+  ASSERT_EQ(in.steps().size(), 2u);
+  expect<double>(in, 1, "ux", Box{{0, 0, 0}, points}, 1.5);
+}
+
+TEST_P(SeriesTest, KeepsAttributesOfEveryKind) {
+  {
+    Series out(path(), Mode::write, comm, options());
+    out.attribute("text", "Re = 1600\nsecond line");
+    out.attribute("whole", std::int64_t{-3});
+    out.attribute("real", 0.1);
+    out.attribute("wholes", std::vector<std::int64_t>{1, 2, 3});
+    out.attribute("reals", std::vector<double>{0.5, 0.25});
+    write_steps(out, 1, 1);
+    out.close();
+  }
+  const Series in(path(), Mode::read, comm);
+  const Attributes found = in.attributes();
+  EXPECT_EQ(found.at("text"), Attribute("Re = 1600\nsecond line"));
+  EXPECT_EQ(found.at("whole"), Attribute(std::int64_t{-3}));
+  EXPECT_EQ(found.at("real"), Attribute(0.1));
+  EXPECT_EQ(found.at("wholes"), Attribute(std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(found.at("reals"), Attribute(std::vector<double>{0.5, 0.25}));
+}
+
+TEST_P(SeriesTest, DropsAStepThatWasNotEnded) {
+  {
+    Series out(path(), Mode::write, comm, options());
+    write_steps(out, 1, 2);
+    out.begin_step(30, 1.5);
+    write<double>(out, "ux", points, 99);
+    // goes out of scope, as it does when an exception flies past
+  }
+  comm.barrier();
+  {
+    const Series in(path(), Mode::read, comm);
+    ASSERT_EQ(in.steps().size(), 2u);
+    expect<double>(in, 1, "ux", Box{{0, 0, 0}, points}, 0.5);
+  }
+  comm.barrier();
+  {
+    Series out(path(), Mode::append, comm, options());
+    write_steps(out, 3, 3);
+    out.close();
+  }
+  const Series in(path(), Mode::read, comm);
+  ASSERT_EQ(in.steps().size(), 3u);
+  expect<double>(in, 2, "ux", Box{{0, 0, 0}, points}, 0.75);
+}
+
+TEST_P(SeriesTest, NewSeriesReplacesOld) {
+  for (int round = 0; round < 2; ++round) {
+    Series out(path(), Mode::write, comm, options());
+    write_steps(out, 1, 2 - round, round);
+    out.close();
+  }
+  const Series in(path(), Mode::read, comm);
+  ASSERT_EQ(in.steps().size(), 1u);
+  expect<double>(in, 0, "ux", Box{{0, 0, 0}, points}, 1.25);
+}
+
+TEST_P(SeriesTest, VerifyNamesWhatIsDamaged) {
+  {
+    Series out(path(), Mode::write, comm, options());
+    write_steps(out, 1, 2);
+    out.close();
+  }
+  if (comm.rank() == 0) { // one number in the data of the second step
+    const double wanted = value(3, 4, 5, 0.5);
+    for (const auto &entry : fs::recursive_directory_iterator(folder)) {
+      if (!entry.is_regular_file())
+        continue;
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      const std::string text((std::istreambuf_iterator<char>(file)), {});
+      const auto at = text.find(std::string(reinterpret_cast<const char *>(&wanted), 8));
+      if (at == std::string::npos)
+        continue;
+      file.clear();
+      file.seekp(static_cast<std::streamoff>(at));
+      file.put('\x55');
+    }
+  }
+  comm.barrier();
+  const Series in(path(), Mode::read, comm);
+  EXPECT_TRUE(in.verify(0).empty());
+  const auto damage = in.verify(1);
+  ASSERT_EQ(damage.size(), 1u);
+  EXPECT_NE(damage[0].find("ux"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, SeriesTest, testing::Values("raw", "hdf5", "bp5"),
+                         [](const auto &parameter) { return parameter.param; });
+
+} // namespace

@@ -1,0 +1,173 @@
+#include "support.hpp"
+
+#include <tailrace/grid/exchange.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <complex>
+
+using namespace tailrace;
+using namespace tailrace::test;
+
+namespace {
+
+template <class T> struct Value {
+  static T of(std::int64_t number) { return static_cast<T>(number); }
+};
+template <class R> struct Value<std::complex<R>> {
+  static std::complex<R> of(std::int64_t number) { return {static_cast<R>(number), static_cast<R>(-2 * number - 1)}; }
+};
+
+template <class T> std::vector<T> numbered(const Decomposition &decomposition, Pencil pencil, std::int64_t salt = 0) {
+  const Box box = decomposition.box(pencil);
+  std::vector<T> values(static_cast<std::size_t>(box.size()));
+  for_each_point(box, [&](const Index3 &p, std::int64_t at) {
+    values[at] = Value<T>::of(linear(decomposition.shape(), p) + salt);
+  });
+  return values;
+}
+
+/// Room for a pencil, filled with what no test writes, and more of it behind.
+constexpr int guard = 16;
+template <class T> std::vector<T> room(const Decomposition &decomposition, Pencil pencil) {
+  return std::vector<T>(static_cast<std::size_t>(decomposition.box(pencil).size() + guard), Value<T>::of(-7));
+}
+
+template <class T>
+void expect_numbered(const std::vector<T> &values, const Decomposition &decomposition, Pencil pencil, std::int64_t salt = 0) {
+  auto expected = numbered<T>(decomposition, pencil, salt);
+  expected.resize(expected.size() + guard, Value<T>::of(-7));
+  EXPECT_TRUE(values == expected) << "pencil " << "XYZ"[static_cast<int>(pencil)] << " on "
+                                  << name(decomposition.processes());
+}
+
+constexpr Pencil tour[] = {Pencil::x, Pencil::y, Pencil::z, Pencil::y, Pencil::x};
+
+template <class T> void make_tour(const Decomposition &decomposition, TransposeMethod method) {
+  const auto workspace = std::make_shared<Workspace>();
+  auto here = numbered<T>(decomposition, Pencil::x);
+  here.resize(here.size() + guard, Value<T>::of(-7));
+  for (int leg = 0; leg < 4; ++leg) {
+    Transpose<T> transpose(decomposition, tour[leg], tour[leg + 1], method, workspace);
+    const auto before = here;
+    auto there = room<T>(decomposition, tour[leg + 1]);
+    transpose(here.data(), there.data());
+    expect_numbered(there, decomposition, tour[leg + 1]);
+    EXPECT_TRUE(here == before) << "the input was changed";
+    here = there;
+  }
+}
+
+constexpr TransposeMethod methods[] = {TransposeMethod::alltoall, TransposeMethod::subarray};
+
+} // namespace
+
+template <class T> class TransposeOf : public testing::Test {};
+using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(TransposeOf, Types);
+
+TYPED_TEST(TransposeOf, KeepsEveryPoint) {
+  const Index3 shapes[] = {{17, 11, 13}, {6, 7, 8}, {6, 6, 6}, {64, 6, 6}, {6, 64, 7}};
+  for (const Processes &processes : every_process_grid())
+    for (const Index3 &shape : shapes)
+      for (const TransposeMethod method : methods)
+        make_tour<TypeParam>(Decomposition(processes, shape), method);
+}
+
+TYPED_TEST(TransposeOf, KeepsEveryPointWhereRanksAreEmpty) {
+  const Index3 shapes[] = {{9, 2, 3}, {1, 5, 4}, {5, 4, 1}, {2, 1, 7}, {1, 1, 1}};
+  for (const Processes &processes : every_process_grid())
+    for (const Index3 &shape : shapes)
+      for (const TransposeMethod method : methods)
+        make_tour<TypeParam>(Decomposition(processes, shape, true), method);
+}
+
+TYPED_TEST(TransposeOf, PlansAreReusable) {
+  for (const Processes &processes : every_process_grid())
+    for (const TransposeMethod method : methods) {
+      const Decomposition decomposition(processes, {17, 11, 13});
+      Transpose<TypeParam> original(decomposition, Pencil::y, Pencil::z, method, std::make_shared<Workspace>());
+      Transpose<TypeParam> moved(std::move(original));
+      for (int round = 0; round < 3; ++round) {
+        const auto in = numbered<TypeParam>(decomposition, Pencil::y, 1000 * round);
+        auto out = room<TypeParam>(decomposition, Pencil::z);
+        moved(in.data(), out.data());
+        expect_numbered(out, decomposition, Pencil::z, 1000 * round);
+      }
+    }
+}
+
+TYPED_TEST(TransposeOf, WorkFitsBetweenStartAndFinish) {
+  for (const Processes &processes : every_process_grid())
+    for (const TransposeMethod method : methods) {
+      const Decomposition decomposition(processes, {17, 11, 13});
+      // Two in flight at the same time need two workspaces; they may end in either order.
+      Transpose<TypeParam> first(decomposition, Pencil::x, Pencil::y, method, std::make_shared<Workspace>());
+      Transpose<TypeParam> second(decomposition, Pencil::z, Pencil::y, method, std::make_shared<Workspace>());
+      const auto in_x = numbered<TypeParam>(decomposition, Pencil::x, 1);
+      const auto in_z = numbered<TypeParam>(decomposition, Pencil::z, 2);
+      auto from_x = room<TypeParam>(decomposition, Pencil::y), from_z = room<TypeParam>(decomposition, Pencil::y);
+      first.start(in_x.data(), from_x.data());
+      second.start(in_z.data(), from_z.data());
+      world().barrier();
+      second.finish();
+      expect_numbered(from_z, decomposition, Pencil::y, 2);
+      first.finish();
+      expect_numbered(from_x, decomposition, Pencil::y, 1);
+    }
+}
+
+TEST(Transpose, SharesAWorkspaceBetweenSizes) {
+  const auto workspace = std::make_shared<Workspace>();
+  for (const Processes &processes : every_process_grid()) {
+    const Decomposition large(processes, {17, 11, 13}), small(processes, {7, 6, 8});
+    Transpose<double> a(large, Pencil::x, Pencil::y, TransposeMethod::alltoall, workspace);
+    Transpose<float> b(small, Pencil::y, Pencil::z, TransposeMethod::alltoall, workspace);
+    for (int round = 0; round < 2; ++round) {
+      auto y = room<double>(large, Pencil::y);
+      a(numbered<double>(large, Pencil::x, round).data(), y.data());
+      expect_numbered(y, large, Pencil::y, round);
+      auto z = room<float>(small, Pencil::z);
+      b(numbered<float>(small, Pencil::y, round).data(), z.data());
+      expect_numbered(z, small, Pencil::z, round);
+    }
+  }
+}
+
+TEST(Transpose, RefusesDistantPencils) {
+  const Decomposition decomposition(every_process_grid().front(), {17, 11, 13});
+  const auto make = [&](Pencil from, Pencil to) {
+    Transpose<double>(decomposition, from, to, TransposeMethod::alltoall, std::make_shared<Workspace>());
+  };
+  EXPECT_THROW(make(Pencil::x, Pencil::z), InputError);
+  EXPECT_THROW(make(Pencil::z, Pencil::x), InputError);
+  EXPECT_THROW(make(Pencil::y, Pencil::y), InputError);
+}
+
+TEST(Transpose, MethodsHaveNames) {
+  EXPECT_EQ(transpose_method_from_name("alltoall"), TransposeMethod::alltoall);
+  EXPECT_EQ(transpose_method_from_name("subarray"), TransposeMethod::subarray);
+  EXPECT_THROW(transpose_method_from_name("all-to-all"), InputError);
+}
+
+TEST(Exchange, HandsBackTheArrayWhereNothingMoves) {
+  for (const Processes &processes : every_process_grid())
+    for (const TransposeMethod method : methods) {
+      const Decomposition decomposition(processes, {17, 11, 13});
+      Exchange<double> exchange(decomposition, method, std::make_shared<Workspace>());
+      auto here = numbered<double>(decomposition, Pencil::x);
+      here.resize(here.size() + guard, -7);
+      for (int leg = 0; leg < 4; ++leg) {
+        const Pencil from = tour[leg], to = tour[leg + 1];
+        const bool free = (from == Pencil::x || to == Pencil::x) ? processes->rows() == 1 : processes->cols() == 1;
+        EXPECT_EQ(exchange.is_free(from, to), free);
+        auto out = room<double>(decomposition, to);
+        double *moved = exchange.move(from, to, here.data(), out.data());
+        EXPECT_EQ(moved, free ? here.data() : out.data());
+        if (!free)
+          here = out;
+        expect_numbered(here, decomposition, to);
+      }
+    }
+}

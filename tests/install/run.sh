@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Install the library into a temporary prefix, then build and run the project in this folder against it, twice: found by
+# find_package(Tailrace) and by pkg-config. Needs the system packages that tools/setup.sh installs.
+set -euo pipefail
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+quiet() { # command...: show its output only if it fails
+  "$@" >"$work/log" 2>&1 || {
+    cat "$work/log"
+    echo "error: failed: $*"
+    exit 1
+  } >&2
+}
+
+echo "consumer: install the library"
+cd "$root"
+quiet cmake --preset release
+quiet cmake --build --preset release
+quiet cmake --install build/release --prefix "$work/prefix"
+
+echo "consumer: find_package(Tailrace)"
+quiet cmake -S "$here" -B "$work/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix"
+quiet cmake --build "$work/consumer"
+mpiexec -n 2 "$work/consumer/consumer"
+
+echo "consumer: pkg-config tailrace"
+PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name tailrace.pc)")
+export PKG_CONFIG_PATH
+read -ra flags < <(pkg-config --cflags --libs tailrace)
+quiet mpicxx "$here/main.cpp" -o "$work/consumer-pc" "${flags[@]}"
+mpiexec -n 2 "$work/consumer-pc"

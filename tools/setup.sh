@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Make everything that `make test` and `make demo` need: system packages, a virtual environment, ADIOS2, this package.
+# Each step looks first whether it is done, so a second run does nothing.
+#
+#   tools/setup.sh              Python sources are copied into the environment, as for any user
+#   tools/setup.sh --editable   Python sources are used where they are; only C++ changes need another run
+#
+# Environment: PYTHON (interpreter for a new environment), ADIOS2_ROOT (an ADIOS2 with MPI to use instead of building one),
+# TAILRACE_CACHE (where ADIOS2 is built; ~/.cache/tailrace), TAILRACE_WERROR (ON: compiler warnings are errors).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+editable=()
+[ "${1:-}" != --editable ] || editable=(--editable)
+log=build/setup.log
+packages=(
+  build-essential cmake ninja-build git pkg-config python3-dev python3-venv
+  libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libfftw3-dev libfmt-dev nlohmann-json3-dev libxxhash-dev libgtest-dev
+  libegl1 libgl1-mesa-dri # pictures without a display
+)
+
+fail() {
+  echo "error: $*" >&2
+  exit 1
+}
+
+# On a terminal, a ticker shows the seconds and the compiler's last [n/m]. It must not outlive us.
+tick() { # name
+  local start=$SECONDS
+  while sleep 1; do
+    printf '\r\033[K%s ... %d s %s' "$1" $((SECONDS - start)) "$(tail -n 5 "$log" | grep -oE '\[[0-9]+/[0-9]+\]' | tail -n 1)" >&2
+  done
+}
+ticker=
+stop_ticker() {
+  [ -z "$ticker" ] || kill "$ticker" 2>/dev/null || true
+  ticker=
+}
+trap stop_ticker EXIT
+
+run() { # name, command...: run it with its output in the log, and say how long it took
+  local name=$1 start=$SECONDS status=0
+  shift
+  : >"$log"
+  if [ -t 2 ]; then
+    tick "$name" &
+    ticker=$!
+  fi
+  printf '%s ... ' "$name" >&2
+  "$@" >>"$log" 2>&1 || status=$?
+  stop_ticker
+  [ ! -t 2 ] || printf '\r\033[K%s ... ' "$name" >&2
+  if [ $status != 0 ]; then
+    echo "failed after $((SECONDS - start)) s" >&2
+    grep -m 1 -A 6 -E 'error:|Error:|ERROR|CMake Error' "$log" >&2 || tail -n 15 "$log" >&2
+    fail "the whole log is $PWD/$log"
+  fi
+  echo "$((SECONDS - start)) s" >&2
+}
+mkdir -p build
+
+# ---- system packages -------------------------------------------------------------------------------------------------
+if [ -e /etc/debian_version ] && command -v dpkg-query >/dev/null; then
+  missing=()
+  for package in "${packages[@]}"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  if [ ${#missing[@]} -gt 0 ]; then
+    [ "$(id -u)" = 0 ] || fail "system packages are missing. To fix this, run: sudo apt-get install ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    run "package lists" apt-get update
+    run "system packages: ${missing[*]}" apt-get install -y --no-install-recommends "${missing[@]}"
+  fi
+  default_python=/usr/bin/python3
+  werror=${TAILRACE_WERROR:-ON} # a compiler that we know
+else
+  missing=()
+  for tool in c++ cmake ninja git pkg-config python3 mpicxx mpiexec; do
+    command -v "$tool" >/dev/null || missing+=("$tool")
+  done
+  [ ${#missing[@]} = 0 ] || fail "not found: ${missing[*]}. System packages are installed on Debian only. To fix this, install
+  a C++20 compiler, CMake 3.25, Ninja, git, pkg-config, Python 3.11 with headers and venv, MPI with its compiler wrappers,
+  HDF5 built with MPI, FFTW 3 (double and single), {fmt}, nlohmann JSON, xxHash, GoogleTest, and EGL for pictures"
+  default_python=python3
+  werror=${TAILRACE_WERROR:-OFF}
+fi
+
+# ---- virtual environment ---------------------------------------------------------------------------------------------
+python=.venv/bin/python
+if ! "$python" -m pip --version >/dev/null 2>&1; then
+  rm -rf .venv build/python
+  run "virtual environment .venv" "${PYTHON:-$default_python}" -m venv .venv
+fi
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+  fail ".venv has $("$python" --version); Tailrace needs 3.11 or newer. To fix this, remove .venv and set PYTHON"
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+
+# ---- ADIOS2 ----------------------------------------------------------------------------------------------------------
+# One that the caller points to is left for CMake to find; otherwise we build our own, once.
+have_adios2() {
+  local prefix prefixes
+  [ -z "${ADIOS2_ROOT:-}${ADIOS2_DIR:-}" ] || return 0
+  IFS=: read -ra prefixes <<<"${CMAKE_PREFIX_PATH:-}"
+  for prefix in "${prefixes[@]}" /usr/local /usr; do
+    ! compgen -G "$prefix/lib*/cmake/adios2/adios2-config.cmake" >/dev/null || return 0
+  done
+  return 1
+}
+if ! have_adios2; then
+  ADIOS2_ROOT=$(tools/build_adios2.sh "$python" | tail -n 1)
+  export ADIOS2_ROOT
+fi
+
+# ---- this package ----------------------------------------------------------------------------------------------------
+# Two stamps in .venv hold hashes: of the dependencies, and of all that the installed package was made from.
+declared=$(sha256sum <pyproject.toml)
+sources=(CMakeLists.txt cmake src bindings)
+[ ${#editable[@]} -gt 0 ] || sources+=(python)
+settings="${editable[*]} ${ADIOS2_ROOT:-} ${ADIOS2_DIR:-} ${CMAKE_PREFIX_PATH:-} $werror"
+state=$({
+  echo "$declared $settings"
+  find "${sources[@]}" -type f ! -path '*/__pycache__/*' ! -name _core.pyi -print0 | sort -z | xargs -0 sha256sum
+} | sha256sum)
+
+if [ "$(cat .venv/tailrace-dependencies 2>/dev/null)" != "$declared" ]; then
+  mapfile -t requirements < <("$python" - <<'EOF'
+import tomllib
+with open("pyproject.toml", "rb") as file:
+    declared = tomllib.load(file)
+project = declared["project"]
+print(*declared["build-system"]["requires"], *project["dependencies"], sep="\n")
+print(*sum(project["optional-dependencies"].values(), []), sep="\n")
+EOF
+  )
+  run "Python packages" "$python" -m pip install "${requirements[@]}"
+  echo "$declared" >.venv/tailrace-dependencies
+fi
+if [ "$(cat .venv/tailrace-sources 2>/dev/null)" != "$state" ]; then
+  # Library, extension module and C++ tests share one build folder; `make test` compiles the tests there.
+  run "tailrace: compile and install" "$python" -m pip install --verbose --no-build-isolation --no-deps \
+    --config-settings=build-dir=build/python \
+    --config-settings=cmake.define.TAILRACE_BUILD_TESTS=ON \
+    --config-settings=cmake.define.TAILRACE_WERROR="$werror" \
+    "${editable[@]}" .
+  echo "$state" >.venv/tailrace-sources
+fi

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# All tests, after tools/setup.sh. Arguments go to pytest: tools/test.sh -k transpose
+set -uo pipefail
+cd "$(dirname "$0")/.."
+# More ranks than cores, on Debian's Open MPI: allowed, not bound, and giving way while they wait.
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
+failed=()
+
+start=$SECONDS
+log=build/tests.log
+echo "C++ tests: compile"
+if cmake --build build/python >"$log" 2>&1; then
+  ctest --test-dir build/python --output-on-failure --parallel "$(nproc)" --no-tests=error || failed+=("C++")
+else
+  grep -m 5 -A 5 -E 'error:|CMake Error' "$log" || tail -n 15 "$log"
+  echo "error: the whole log is $PWD/$log"
+  failed+=("C++ (compile)")
+fi
+cpp=$((SECONDS - start))
+
+start=$SECONDS
+echo "Python tests"
+.venv/bin/python -m pytest "$@" || failed+=("Python")
+python=$((SECONDS - start))
+
+echo "C++ tests $cpp s, Python tests $python s, together $SECONDS s"
+if [ ${#failed[@]} -gt 0 ]; then
+  printf 'failed: %s\n' "${failed[@]}"
+  exit 1
+fi
