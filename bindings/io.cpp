@@ -1,6 +1,7 @@
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
 
+#include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
@@ -11,8 +12,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
-
-#include <fmt/format.h>
 
 #include <memory>
 #include <tuple>
@@ -34,9 +33,11 @@ Box box_of(const BoxPair &pair) { return {pair.first, pair.second}; }
 io::Type check_array(const std::string &name, const Array &array, const Box &box) {
   const auto &n = box.count;
   const bool fits = array.ndim() == 3 && static_cast<std::int64_t>(array.shape(0)) == n[2] &&
-                    static_cast<std::int64_t>(array.shape(1)) == n[1] && static_cast<std::int64_t>(array.shape(2)) == n[0];
+                    static_cast<std::int64_t>(array.shape(1)) == n[1] &&
+                    static_cast<std::int64_t>(array.shape(2)) == n[0];
   if (!fits)
-    throw InputError(fmt::format("{}: the array does not have the shape ({}, {}, {}) of its box (z, y, x)", name, n[2], n[1], n[0]));
+    throw InputError(
+        fmt::format("{}: the array does not have the shape ({}, {}, {}) of its box (z, y, x)", name, n[2], n[1], n[0]));
   if (array.dtype() == nb::dtype<float>())
     return io::Type::float32;
   if (array.dtype() == nb::dtype<double>())
@@ -57,8 +58,8 @@ io::Series *open_series(const std::string &path, const std::string &mode, int co
   return new io::Series(path, how, Communicator::from_fortran(comm), options);
 }
 
-void write_block(io::Series &series, const std::string &name, const Array &array, const Index3 &shape, const BoxPair &block,
-           const BoxPair &memory) {
+void write_block(io::Series &series, const std::string &name, const Array &array, const Index3 &shape,
+                 const BoxPair &block, const BoxPair &memory) {
   const io::Placement place{shape, box_of(block), box_of(memory)};
   const void *data = array.data();
   io::Type type = io::Type::float64;
@@ -67,7 +68,8 @@ void write_block(io::Series &series, const std::string &name, const Array &array
   series.write(name, type, data, place);
 }
 
-void read_box(const io::Series &series, std::size_t step, const std::string &name, const BoxPair &box, const Array &array) {
+void read_box(const io::Series &series, std::size_t step, const std::string &name, const BoxPair &box,
+              const Array &array) {
   void *data = array.data();
   io::Type type = io::Type::float64;
   const nb::gil_scoped_release release;
@@ -118,11 +120,12 @@ void bind_io(nb::module_ &m) {
                   "precision"_a.none(), "rewind_to"_a.none(), nb::rv_policy::take_ownership)
       .def_prop_ro("path", &Series::path)
       .def_prop_ro("engine", &Series::engine)
-      .def("declare",
-           [](Series &series, const std::string &name, const Index3 &shape, const std::string &type) {
-             series.declare(name, shape, io::type_named(type));
-           },
-           "name"_a, "shape"_a, "type"_a, free)
+      .def(
+          "declare",
+          [](Series &series, const std::string &name, const Index3 &shape, const std::string &type) {
+            series.declare(name, shape, io::type_named(type));
+          },
+          "name"_a, "shape"_a, "type"_a, free)
       .def("begin_step", &Series::begin_step, "index"_a, "time"_a, free)
       .def("write", &write_block, "name"_a, "array"_a, "shape"_a, "block"_a, "memory"_a)
       .def("write_scalar", &Series::write_scalar, "name"_a, "value"_a, free)

@@ -1,12 +1,14 @@
 """Checkpoints: complete states of a run, from which it goes on as if nothing had happened.
 
 One directory per checkpoint, `step-00001200`: a raw series (numbers as they are in memory, a JSON file with shapes and
-checksums). It is written as `step-00001200.partial`, flushed to the disk, and renamed when all of it is there; a name
-without `.partial` is therefore a whole checkpoint, unless the disk damaged it later, which the checksums tell.
+checksums), and `SHA256SUMS`, which vouches for the JSON file. It is written as `step-00001200.partial`, flushed to the
+disk, and renamed when all of it is there; a name without `.partial` is therefore a whole checkpoint, unless the disk
+damaged it later, which the checksums tell.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 VELOCITY = ("ux", "uy", "uz")
-_NAME = re.compile(r"step-(\d+)$")
+_NAME = re.compile(r"step-(\d+)")
+_SIDECAR = "series.json"
+_SUMS = "SHA256SUMS"
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,10 @@ class State:
 class CheckpointStore:
     """The checkpoints of one run, in one directory. Collective over `comm` throughout.
 
+    A run owns the checkpoints that it wrote and those that led to the state it resumed from. Others in the directory,
+    of an earlier run or of a future that was given up, go when its first own one is safely in place: they must never be
+    taken for the newest.
+
     :param keep: how many complete ones stay; older ones go once a newer one is safely in place.
     """
 
@@ -48,6 +56,7 @@ class CheckpointStore:
         self.path = Path(path)
         self._keep = keep
         self._comm = comm
+        self._own: set[Path] = set()  # known to rank 0 alone
 
     def write(self, state: State, fields: dict[str, series.Block], about: dict[str, Any]) -> int:
         """Store a state; it counts from the moment this returns. Returns the bytes written by this rank.
@@ -56,9 +65,11 @@ class CheckpointStore:
         """
         final = self.path / f"step-{state.step:08d}"
         partial = final.with_name(final.name + ".partial")
-        on_root(self._comm, lambda: self._make_room(partial))
+        on_root(self._comm, self._make_room)
         try:
-            with series.open(partial, "w", comm=self._comm, engine="raw", parameters={"checksums": True, "sync": True}) as out:
+            with series.open(
+                partial, "w", comm=self._comm, engine="raw", parameters={"checksums": True, "sync": True}
+            ) as out:
                 for key, value in {**vars(state), **about}.items():
                     if key not in ("step", "time"):
                         out.attribute(key, value)
@@ -70,18 +81,18 @@ class CheckpointStore:
         on_root(self._comm, lambda: self._commit(partial, final))
         return written
 
-    def _make_room(self, partial: Path) -> None:
+    def _make_room(self) -> None:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            for leftover in self.path.glob("step-*.partial"):
-                shutil.rmtree(leftover)
-            for replaced in self.path.glob("step-*.replaced"):
-                shutil.rmtree(replaced)
+            for pattern in ("step-*.partial", "step-*.replaced"):
+                for leftover in self.path.glob(pattern):
+                    shutil.rmtree(leftover)
         except OSError as error:
             raise _core.IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
 
     def _commit(self, partial: Path, final: Path) -> None:
         try:
+            (partial / _SUMS).write_text(f"{_sha256(partial / _SIDECAR)}  {_SIDECAR}\n", encoding="ascii")
             _sync_tree(partial)
             if final.exists():  # the run came past this step before it was resumed from an earlier one
                 old = final.with_name(final.name + ".replaced")
@@ -91,17 +102,32 @@ class CheckpointStore:
             else:
                 partial.rename(final)
             _sync(self.path)
-            for _, old in self._complete()[self._keep :]:
-                shutil.rmtree(old)
+            self._own.add(final)
+            self._prune()
         except OSError as error:
             raise _core.IoError(f"checkpoint {final} was not put in place: {error.strerror or error}") from error
+
+    def _prune(self) -> None:
+        kept = 0
+        for _, path in self._complete():
+            if path in self._own and kept < self._keep:
+                kept += 1
+            else:
+                # Under a name that does not count, for a kill may leave half of it.
+                shutil.rmtree(path.rename(path.with_name(path.name + ".partial")))
+                self._own.discard(path)
 
     def _complete(self) -> list[tuple[int, Path]]:
         """Step and place of every checkpoint, newest first. Local."""
         if not self.path.is_dir():
             return []
-        found = [(int(match[1]), entry) for entry in self.path.iterdir() if (match := _NAME.search(entry.name))]
+        found = [(int(match[1]), entry) for entry in self.path.iterdir() if (match := _NAME.fullmatch(entry.name))]
         return sorted(found, reverse=True)
+
+    def earlier(self) -> int | None:
+        """The newest step in the directory, whole or not; None where there is no checkpoint."""
+        found = on_root(self._comm, self._complete)
+        return found[0][0] if found else None
 
     def newest(self, say: Callable[[str], None]) -> OpenCheckpoint:
         """The newest checkpoint that is whole; says which ones it passes over, and why.
@@ -109,9 +135,10 @@ class CheckpointStore:
         :raises IoError: there is none.
         """
         candidates = on_root(self._comm, self._recoverable)
-        for _, path in candidates:
+        for at, (_, path) in enumerate(candidates):
             damage = self._damage(path)
             if not damage:
+                self._own = {older for _, older in candidates[at:]}
                 return OpenCheckpoint(path, self._comm)
             say(f"checkpoint {path} is damaged and passed over: {damage}")
         if candidates:
@@ -131,6 +158,7 @@ class CheckpointStore:
 
     def _damage(self, path: Path) -> str:
         try:
+            on_root(self._comm, lambda: _check_sidecar(path))
             with series.open(path, "r", comm=self._comm, engine="raw") as stored:
                 if len(stored) != 1:
                     return f"it holds {len(stored)} steps instead of 1"
@@ -138,6 +166,19 @@ class CheckpointStore:
                 return f"it has no {', '.join(missing)}" if missing else "; ".join(stored.verify())
         except (_core.Error, OSError, ValueError) as error:
             return str(error)
+
+
+def _check_sidecar(path: Path) -> None:
+    """The JSON file knows the checksums of all others, and `SHA256SUMS` that of the JSON file."""
+    for name in (_SUMS, _SIDECAR):
+        if not (path / name).is_file():
+            raise _core.IoError(f"it has no {name}")
+    if (path / _SUMS).read_bytes() != f"{_sha256(path / _SIDECAR)}  {_SIDECAR}\n".encode():
+        raise _core.IoError(f"{_SIDECAR} differs from its checksum in {_SUMS}")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 class OpenCheckpoint:
@@ -150,7 +191,11 @@ class OpenCheckpoint:
         self.about = self._series.attributes
         told = self.about
         self.state = State(
-            self._step.index, self._step.time, *(int(told[key]) for key in ("rows", "cols")), told["transpose"], int(told["ranks"])
+            self._step.index,
+            self._step.time,
+            *(int(told[key]) for key in ("rows", "cols")),
+            told["transpose"],
+            int(told["ranks"]),
         )
 
     def shape(self) -> tuple[int, int, int]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+
 from tailrace import launch
 
 if TYPE_CHECKING:
@@ -96,9 +97,11 @@ def run(
     if ranks is not None:
         try:
             command = ["run", str(case), *(["--resume"] if resume else []), *(f"--set={text}" for text in overrides)]
-            launch.start(ranks, command)
+            code = launch.start(ranks, command)
         except launch.LaunchError as error:
             fail(error)
+        if code is not None:
+            raise typer.Exit(code)
     for note in notes:
         say(f"note: {note}")
     for warning in loaded.warnings():
@@ -164,7 +167,9 @@ def new(
 
 @app.command()
 def plot(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Time series (.csv) or snapshots (.h5, .bp).")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Time series (.csv) or snapshots (.h5, .bp, raw).")
+    ],
     out: Annotated[Path | None, typer.Option("-o", "--out", help="The picture (.png, .pdf, .svg).")] = None,
     reference: Annotated[
         Path | None,
@@ -190,6 +195,8 @@ def plot(
             print(plot_slice(path, out, field, axis, index, step))
     except (ValueError, OSError) as error:
         fail(error)
+    except ImportError as error:
+        fail(f"{error}\n  tailrace doctor says what is missing", 1)
 
 
 @app.command()

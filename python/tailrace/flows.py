@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from .parallel import agree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mpi4py import MPI
     from numpy.typing import NDArray
 
     Velocity = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], tuple[Any, Any, Any]]
 
 
 def coordinates(grid: _core.Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.float64], ...]:
-    """x, y, z of the nodes of a box (start, count in x, y, z), shaped (1, 1, nx), (1, ny, 1), (nz, 1, 1) to broadcast."""
+    """x, y, z of the nodes of a box (start, count in x, y, z), shaped (1, 1, nx), (1, ny, 1), (nz, 1, 1)."""
     (x, y, z) = (
         np.array(grid.coordinates(d))[start : start + count] for d, (start, count) in enumerate(zip(*box, strict=True))
     )
@@ -47,36 +49,53 @@ def _wave_number(length: float, boundary: str) -> float:
     return base * max(1, round(1 / base))
 
 
-def evaluate(velocity: Velocity, grid: _core.Grid, box: tuple[Any, Any], name: str) -> list[NDArray[np.float64]]:
-    """The three components of `velocity` on a box, each (nz, ny, nx). Local.
+def evaluate(
+    velocity: Velocity, grid: _core.Grid, box: tuple[Any, Any], name: str, comm: MPI.Comm
+) -> list[NDArray[np.float64]]:
+    """The three components of `velocity` on each rank's box, each (nz, ny, nx). Collective.
 
-    :raises InputError: the function fails, returns something of another form, or what is not a number; or a velocity goes
-        through a free-slip boundary.
+    :raises InputError: on any rank the function fails, returns something of another form, or what is not a number; or a
+        velocity goes through a free-slip boundary.
     """
+    components = agree(comm, lambda: _components(velocity, grid, box, name))
+    # Against the largest velocity of all ranks: a rank may hold nothing but a plane where the flow is at rest.
+    largest = max(comm.allgather(max(float(np.abs(component).max(initial=0)) for component in components)))
+    agree(comm, lambda: _check_walls(components, largest, grid, box, name))
+    return components
+
+
+def _components(velocity: Velocity, grid: _core.Grid, box: tuple[Any, Any], name: str) -> list[NDArray[np.float64]]:
     x, y, z = coordinates(grid, box)
     shape = (z.size, y.size, x.size)
     try:
         result = velocity(x, y, z)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # the user's code: whatever it raises is their message
         raise _core.InputError(f"{name} failed: {type(error).__name__}: {error}") from error
     if not isinstance(result, tuple | list) or len(result) != 3:
-        raise _core.InputError(f"{name} must return three arrays (ux, uy, uz); it returned {type(result).__name__}")
+        found = f"{len(result)} values" if isinstance(result, tuple | list) else type(result).__name__
+        raise _core.InputError(f"{name} must return three arrays (ux, uy, uz); it returned {found}")
     components = []
     for label, values in zip(("ux", "uy", "uz"), result, strict=True):
+        if np.iscomplexobj(values):
+            raise _core.InputError(f"{name} returned complex numbers for {label}; return their real part")
         try:
             component = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
         except (TypeError, ValueError) as error:
-            raise _core.InputError(f"{name} returned {label} that does not fit the grid (nz, ny, nx): {error}") from None
-        if not np.isfinite(component).all():
-            at = np.argwhere(~np.isfinite(component))[0][::-1]
-            raise _core.InputError(f"{name} returned {label} = {component[tuple(at[::-1])]} at local node {at.tolist()}")
+            raise _core.InputError(
+                f"{name} returned {label} that does not fit the grid (nz, ny, nx): {error}"
+            ) from None
+        bad = np.argwhere(~np.isfinite(component))
+        if bad.size:
+            k, j, i = bad[0]
+            place = f"x = {x[0, 0, i]:.4g}, y = {y[0, j, 0]:.4g}, z = {z[k, 0, 0]:.4g}"
+            raise _core.InputError(f"{name} returned {label} = {component[k, j, i]} at {place}")
         components.append(component)
-    _check_walls(components, grid, box, name)
     return components
 
 
-def _check_walls(components: list[NDArray[np.float64]], grid: _core.Grid, box: tuple[Any, Any], name: str) -> None:
-    scale = max(float(np.abs(component).max(initial=0)) for component in components)
+def _check_walls(
+    components: list[NDArray[np.float64]], largest: float, grid: _core.Grid, box: tuple[Any, Any], name: str
+) -> None:
     for d, component in enumerate(components):
         if grid.boundaries[d] == "periodic":
             continue
@@ -84,8 +103,8 @@ def _check_walls(components: list[NDArray[np.float64]], grid: _core.Grid, box: t
         for end, node in (("first", 0), ("last", grid.nodes[d] - 1)):
             if start <= node < start + count:
                 through = float(np.abs(component.take(node - start, axis=2 - d)).max(initial=0))
-                if through > 1e-10 * scale:
+                if through > 1e-10 * largest:
                     raise _core.InputError(
-                        f"{name}: u{'xyz'[d]} is {through:.3g} on the {end} {'xyz'[d]} boundary, which is free-slip; the "
-                        "velocity normal to it must be 0 there"
+                        f"{name}: u{'xyz'[d]} is {through:.3g} on the {end} {'xyz'[d]} boundary, which is free-slip; "
+                        "the velocity normal to it must be 0 there"
                     )

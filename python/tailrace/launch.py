@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from types import FrameType
 
 # What launchers tell their processes, in the order of Open MPI, MPICH and its kin, Slurm's and other PMIx starters.
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 _SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
-# After SIGTERM, Open MPI gives its processes one second before it kills them: too short for a checkpoint.
-_SECONDS_TO_CHECKPOINT = "120"
+_PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent dies
 
 
 class LaunchError(RuntimeError):
@@ -38,30 +40,57 @@ def rank() -> int:
     return _number(_RANKS) or 0
 
 
-def start(ranks: int, arguments: Sequence[str]) -> None:
-    """Become `mpiexec -n ranks tailrace arguments`: signals reach mpiexec and the exit code is its own.
+def start(ranks: int, arguments: Sequence[str]) -> int | None:
+    """Run `mpiexec -n ranks tailrace arguments` and return its exit code.
 
-    Returns where nothing is to be started: we run under MPI with that many ranks already, or one rank is asked for.
+    Returns None where nothing is to be started: we run under MPI with that many ranks already, or one is asked for.
+
+    The first SIGTERM or Ctrl-C asks the ranks to write a checkpoint and leave. Open MPI would pass SIGTERM on and kill
+    them a second later, so they get SIGUSR1, which it passes on and nothing more. The second one stops them at once.
 
     :raises LaunchError: we run under MPI with another number of ranks, or there is no mpiexec.
     """
     present = size()
-    if present is not None:
-        if present != ranks:
-            raise LaunchError(f"mpiexec started {present} ranks already, and -n asks for {ranks}; leave -n out")
-        return
-    if ranks == 1:
-        return
+    if present is not None and present != ranks:
+        raise LaunchError(f"mpiexec started {present} ranks already, and -n asks for {ranks}; leave -n out")
+    if present is not None or ranks == 1:
+        return None
     mpiexec = os.environ.get("TAILRACE_MPIEXEC") or shutil.which("mpiexec") or shutil.which("mpirun")
     if mpiexec is None:
         raise LaunchError("-n needs mpiexec, and there is none on the PATH; install MPI or set TAILRACE_MPIEXEC to it")
-    command, environment = command_line(mpiexec, ranks, arguments, open_mpi=is_open_mpi(mpiexec))
-    sys.stdout.flush()
-    sys.stderr.flush()
+    open_mpi = is_open_mpi(mpiexec)
+    command, environment = command_line(mpiexec, ranks, arguments, open_mpi=open_mpi)
+    return _supervise(command, environment, signal.SIGUSR1 if open_mpi else signal.SIGTERM)
+
+
+def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.Signals) -> int:
+    """Run a command to its end; `ask` is the signal that asks it to end by itself."""
+    asked: list[int] = []
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        process.send_signal(signal.SIGTERM if asked else ask)
+        asked.append(number)
+
     try:
-        os.execvpe(command[0], command, environment)
+        # In a process group of its own, Ctrl-C reaches us alone; and what reads the terminal there would be stopped.
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=_die_with_parent
+        )
     except OSError as error:
-        raise LaunchError(f"{mpiexec} does not start: {error.strerror}") from None
+        raise LaunchError(f"{command[0]} does not start: {error.strerror}") from None
+    former = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        code = process.wait()
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code
+
+
+def _die_with_parent() -> None:
+    """In the child before it starts: end when the parent is killed, so that no ranks compute on unattended."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def is_open_mpi(mpiexec: str) -> bool:
@@ -82,7 +111,6 @@ def command_line(
     environment = dict(os.environ)
     options: list[str] = []
     if open_mpi:
-        environment.setdefault("OMPI_MCA_odls_base_sigkill_timeout", _SECONDS_TO_CHECKPOINT)
         if os.geteuid() == 0:  # a container: there is nobody else there
             environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         # Under a scheduler the slots are those of its nodes, and too many ranks are its business to refuse.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import series
+from . import _core, series
 from .parallel import on_root
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Output:
         self.schedule = section.schedule(dt)
         path = Path(section.path)
         going_on = resume_step is not None and on_root(comm, lambda: _holds_something(path))
-        on_root(comm, lambda: path.parent.mkdir(parents=True, exist_ok=True))
+        on_root(comm, lambda: _make_directory(path.parent, section.name))
         self._series = series.open(
             path,
             "a" if going_on else "w",
@@ -72,6 +72,13 @@ class Output:
     def close(self) -> None:
         """Make everything readable."""
         self._series.close()
+
+
+def _make_directory(path: Path, output: str) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _core.IoError(f"output '{output}': cannot make the directory {path}: {error.strerror}") from error
 
 
 def _holds_something(path: Path) -> bool:

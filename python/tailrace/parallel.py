@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,8 +15,8 @@ Result = TypeVar("Result")
 def agree(comm: MPI.Comm, work: Callable[[], Result]) -> Result:
     """The result of `work`, which must not communicate; where it fails on any rank, every rank raises.
 
-    A rank that fails raises its own error, the others a RuntimeError with the text of the first that failed: one rank's
-    failure is everybody's, never a deadlock.
+    A rank that fails raises its own error, the others that of the first that failed: one rank's failure is everybody's,
+    never a deadlock.
     """
     error: Exception | None = None
     result: Result | None = None
@@ -23,12 +24,12 @@ def agree(comm: MPI.Comm, work: Callable[[], Result]) -> Result:
         result = work()
     except Exception as caught:
         error = caught
-    texts = comm.allgather(None if error is None else f"{type(error).__name__}: {error}")
+    errors = comm.allgather(None if error is None else _portable(error))
     if error is not None:
         raise error
-    for rank, text in enumerate(texts):
-        if text is not None:
-            raise RuntimeError(f"rank {rank} failed: {text}")
+    for other in errors:
+        if other is not None:
+            raise other
     return result  # type: ignore[return-value]
 
 
@@ -39,11 +40,20 @@ def on_root(comm: MPI.Comm, work: Callable[[], Result]) -> Result:
         try:
             outcome = work()
         except Exception as caught:
-            outcome = caught
+            outcome = _portable(caught)
     outcome = comm.bcast(outcome, root=0)
     if isinstance(outcome, Exception):
         raise outcome
     return outcome  # type: ignore[return-value]
+
+
+def _portable(error: Exception) -> Exception:
+    """The error, or where it does not survive being sent to another rank, a RuntimeError of its type and text."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def spread(comm: MPI.Comm, values: Mapping[str, float]) -> dict[str, tuple[float, float, float]]:

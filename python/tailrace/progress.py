@@ -6,6 +6,7 @@ On a terminal: a bar and a line of numbers that redraw in place. Elsewhere: plai
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time as clock
 from collections import deque
@@ -42,7 +43,7 @@ class Live:
         now: Callable[[], float] = clock.monotonic,
     ) -> None:
         self._stream = stream if stream is not None else sys.stdout
-        self._console = Console(file=self._stream, highlight=False)
+        self._console = Console(file=self._stream, highlight=False, force_terminal=is_terminal(self._stream))
         self._total, self._first, self._now = total_steps, first_step, now
         self._step, self._time, self._dt = first_step, 0.0, 0.0
         self._energy = self._divergence = self._cfl = math.nan
@@ -139,8 +140,8 @@ class Live:
         numbers["steps/s"] = f"{speed:.3g}"
         if self._io_bytes and elapsed > 0:
             numbers["I/O"] = f"{_bytes(self._io_bytes / elapsed)}/s"
-        if self._total and speed > 0:
-            numbers["left"] = duration(max(0, self._total - self._step) / speed)
+        if self._total and self._step < self._total and speed > 0:
+            numbers["left"] = duration((self._total - self._step) / speed)
         return numbers
 
     def _of(self) -> str:
@@ -164,6 +165,16 @@ class Live:
             Text(f"{self._share():.0%}" if self._total else "", style="bold"),
         )
         return Group(head, line)
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether somebody looks at the stream; Open MPI gives its ranks a pseudo-terminal anyhow, but without a size."""
+    if not stream.isatty():
+        return False
+    try:
+        return os.get_terminal_size(stream.fileno()).columns > 0
+    except (OSError, ValueError):  # not a file of the system: its own word must do
+        return True
 
 
 def duration(seconds: float) -> str:
@@ -194,7 +205,8 @@ def summary_table(
     :param phases: name -> (min, mean, max) over the ranks, in seconds. Phases do not contain one another.
     :param total: wall-clock seconds of the run.
     """
-    console = Console(file=stream if stream is not None else sys.stdout, highlight=False)
+    stream = stream if stream is not None else sys.stdout
+    console = Console(file=stream, highlight=False, force_terminal=is_terminal(stream))
     table = Table(title=title or f"Where the {duration(total)} went", title_justify="left", box=None, padding=(0, 2))
     table.add_column("phase")
     for column in ("min s", "mean s", "max s", "share"):

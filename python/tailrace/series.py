@@ -247,7 +247,9 @@ class Series:
     def __enter__(self) -> Series:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is None:
             self.close()
         else:
@@ -265,7 +267,9 @@ class Series:
         if steps and self._mode == "r":
             variables = self._core.variables(len(steps) - 1)
             width = max((len(name) for name, _, _ in variables), default=0)
-            lines += [f"  {name:{width}} {dtype} (z, y, x) = {tuple(reversed(shape))}" for name, dtype, shape in variables]
+            lines += [
+                f"  {name:{width}} {dtype} (z, y, x) = {tuple(reversed(shape))}" for name, dtype, shape in variables
+            ]
             lines += [f"  {name} = {value:g}" for name, value in self._core.scalars(len(steps) - 1).items()]
         return "\n".join(lines)
 

@@ -1,8 +1,8 @@
 """A running simulation: Python drives, C++ computes.
 
-    case = tr.load_case("tgv.toml")
-    simulation = tr.Simulation(case)
-    simulation.run()
+case = tr.load_case("tgv.toml")
+simulation = tr.Simulation(case)
+simulation.run()
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import time as clock
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +32,13 @@ if TYPE_CHECKING:
 
     from .config import Case
 
-__all__ = ["Simulation", "run"]
+__all__ = ["FlowError", "Simulation", "run"]
 
 COMPONENTS = ("ux", "uy", "uz")
+STOPPED = 128 + signal.SIGTERM  # exit code of a run that was asked to stop
+# Open MPI kills its ranks a second after it forwards SIGTERM, too soon for a checkpoint, so `tailrace run -n` has it
+# forward SIGUSR1 instead.
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 
 
 class FlowError(RuntimeError):
@@ -76,22 +79,23 @@ class Simulation:
         else:
             self._initialise()
 
-    # ---- making ---------------------------------------------------------------------------------------------------------
+    # ---- making ------------------------------------------------------------------------------------------------------
     def _share_work(self, before: State | None) -> tuple[_core.ProcessGrid, str]:
-        """The process grid and the way of transposing: given, those of the run we resume, or the fastest of a measurement."""
+        """The process grid and the way of transposing: given, those of the run we resume, or the fastest measured."""
         wanted = self.case.parallel
         handle = self.comm.py2f()
-        if before and before.ranks == self.comm.size and wanted.rows == wanted.cols == 0 and wanted.transpose == "auto":
+        rows, cols, transpose = wanted.rows, wanted.cols, wanted.transpose
+        if before and before.ranks == self.comm.size and rows == cols == 0:
             # Another sharing would be as right, but not the same to the last bit.
-            return _core.ProcessGrid(handle, before.rows, before.cols), before.transpose
-        results = _core.tune_process_grid(handle, self.grid.nodes, wanted.rows, wanted.cols, wanted.transpose)
-        rows, cols, transpose, _ = results[0]
+            rows, cols = before.rows, before.cols
+            transpose = before.transpose if transpose == "auto" else transpose
+        rows, cols, transpose, _ = _core.tune_process_grid(handle, self.grid.nodes, rows, cols, transpose)[0]
         return _core.ProcessGrid(handle, rows, cols), transpose
 
     def _initialise(self) -> None:
-        own = self.case.initial_velocity()
+        own = agree(self.comm, self.case.initial_velocity)
         velocity, name = (own, self.case.case.flow) if own else (flows.taylor_green(self.grid), "taylor-green")
-        components = agree(self.comm, lambda: flows.evaluate(velocity, self.grid, self.box, name))
+        components = flows.evaluate(velocity, self.grid, self.box, name, self.comm)
         for i, component in enumerate(components):
             self.flow.velocity(i)[...] = component
         if own:
@@ -110,8 +114,8 @@ class Simulation:
             ):
                 if ours != theirs:
                     raise _core.InputError(
-                        f"checkpoint {checkpoint.path} was written with {key} = {theirs}, the case says {ours}; resume with "
-                        "the case it was written by, or start anew without --resume"
+                        f"checkpoint {checkpoint.path} was written with {key} = {theirs}, the case says {ours}; resume "
+                        "with the case it was written by, or start anew without --resume"
                     )
 
         agree(self.comm, check)
@@ -129,7 +133,7 @@ class Simulation:
             arrays.update({f"rhs{age}_{name}": self.flow.history(age, i) for i, name in enumerate(COMPONENTS)})
         return arrays
 
-    # ---- looking --------------------------------------------------------------------------------------------------------
+    # ---- looking -----------------------------------------------------------------------------------------------------
     @property
     def step(self) -> int:
         """Steps since the start of the flow."""
@@ -155,10 +159,11 @@ class Simulation:
         nx, ny, nz = self.shape
         return (
             f"<Simulation {self.case.case.name}: {nx} x {ny} x {nz} nodes, Re {self.case.case.reynolds:g}, "
-            f"{self.comm.size} rank(s) as {self._processes.rows} x {self._processes.cols}, step {self.step}, t = {self.time:g}>"
+            f"{self.comm.size} rank(s) as {self._processes.rows} x {self._processes.cols}, "
+            f"step {self.step}, t = {self.time:g}>"
         )
 
-    # ---- stepping -------------------------------------------------------------------------------------------------------
+    # ---- stepping ----------------------------------------------------------------------------------------------------
     def advance(self, targets: list[float | None] | None = None) -> float:
         """One step, shortened where a target time lies closer. Returns its size."""
         dt, after = next_step(self.time, self.case.time.dt, targets or [])
@@ -208,6 +213,7 @@ class _Run:
         self._s = simulation
         self._case = simulation.case
         self._stop_wanted = False
+        self._finite_step = simulation.step  # the last step that was looked at and found finite
         self._started = clock.monotonic()
         self._last_checkpoint = self._started
         self._checkpoint_step = simulation.step  # where we start is where we could start again
@@ -220,10 +226,12 @@ class _Run:
         resumed = s.step if s.step > 0 else None
         with ExitStack() as stack:
             self._open(stack, resumed)
+            if resumed is None:
+                self._warn_of_earlier_run()
             if s.comm.rank == 0:
                 print(s, flush=True)
-            before = signal.signal(signal.SIGTERM, self._on_term)
-            stack.callback(signal.signal, signal.SIGTERM, before)
+            for number in _STOP_SIGNALS:
+                stack.callback(signal.signal, number, signal.signal(number, self._on_stop))
             if s.comm.rank == 0:
                 self._live = stack.enter_context(Live(self._case.time.total_steps, first_step=s.step))
             self._after_step(s.case.time.dt)
@@ -248,16 +256,25 @@ class _Run:
                 output.describe({"name": case.case.name, "reynolds": case.case.reynolds, "dt": case.time.dt})
                 self._outputs.append(output)
 
+    def _warn_of_earlier_run(self) -> None:
+        s, wanted = self._s, self._case.checkpoint
+        step = s._store.earlier()
+        if step is not None and (wanted.every or wanted.minutes):
+            s._say(
+                f"note: {wanted.path} holds checkpoints of an earlier run, up to step {step}; the first checkpoint "
+                "of this run takes their place (with --resume, the earlier run would go on)"
+            )
+
     def _loop(self) -> int:
         s, time = self._s, self._case.time
         while not self._at_end():
             targets = [output.schedule.next_time(s.time) for output in self._outputs]
             dt = s.advance([*targets, time.end])
             self._after_step(dt)
-            if self._interrupted():
+            if self._stop_agreed():
                 self._write_checkpoint()
-                self._tell(f"stopped by SIGTERM at step {s.step}, t = {s.time:g}; go on with --resume")
-                return 128 + signal.SIGTERM
+                self._tell(f"stopped on request at step {s.step}, t = {s.time:g}; go on with --resume")
+                return STOPPED
         return 0
 
     def _at_end(self) -> bool:
@@ -267,12 +284,12 @@ class _Run:
         return s.step >= time.total_steps
 
     def _after_step(self, dt: float) -> None:
-        """Everything due in the present state: numbers, outputs, checkpoint, in the order that a resumed run relies on."""
+        """Everything due in the present state: numbers, outputs, checkpoint, in the order that resuming relies on."""
         s, case = self._s, self._case
         due = [output for output in self._outputs if output.schedule.due(s.step, s.time)]
         measure = s.step % case.diagnostics.every == 0 or self._at_end()
         checkpoint = self._checkpoint_due()
-        if measure or due or checkpoint:
+        if measure or due:
             self._check_finite()
         if measure:
             self._measure(dt)
@@ -298,21 +315,35 @@ class _Run:
     def _measure(self, dt: float) -> None:
         s = self._s
         with s._timed("diagnostics"):
-            s.numbers = {**s.measure(), "dt": dt}
+            s.numbers = numbers = {**s.measure(), "dt": dt}
+            self._with_series(lambda rows: rows.append(numbers))
+
+    def _with_series(self, work: Callable[[TimeSeries], None]) -> None:
+        """Work on the time series, which rank 0 holds; its failure is everybody's."""
+
+        def guarded() -> None:
             if self._series:
-                self._series.append(s.numbers)
+                try:
+                    work(self._series)
+                except OSError as error:
+                    raise _core.IoError(f"cannot write {self._series.path}: {error.strerror or error}") from error
+
+        on_root(self._s.comm, guarded)
 
     def _check_finite(self) -> None:
         s = self._s
+        if self._finite_step == s.step > 0:
+            return
         bad = s.flow.find_bad_point()
         if bad is None:
+            self._finite_step = s.step
             return
         component, node = bad
         place = ", ".join(f"{'xyz'[d]} = {node[d] * s.grid.spacing(d):.4g}" for d in range(3))
         raise FlowError(
             f"the flow is not finite at step {s.step}, t = {s.time:g}: {COMPONENTS[component]} at node {tuple(node)} "
-            f"({place}). The time step is probably too large: the last CFL number was {s.numbers.get('cfl', np.nan):.3g}; "
-            "reduce time.dt. The last checkpoint is untouched"
+            f"({place}); at step {self._finite_step} it was. The time step is probably too large: the last CFL number "
+            f"was {s.numbers.get('cfl', np.nan):.3g}; reduce time.dt. The last checkpoint is untouched"
         )
 
     def _checkpoint_due(self) -> bool:
@@ -330,16 +361,18 @@ class _Run:
         s = self._s
         if s.step == self._checkpoint_step:
             return
-        if self._series:
-            self._series.sync()  # a checkpoint must not be ahead of its history
+        self._check_finite()
+        self._with_series(TimeSeries.sync)  # a checkpoint must not be ahead of its history
         s.write_checkpoint()
         self._checkpoint_step = s.step
         self._last_checkpoint = clock.monotonic()
 
-    def _on_term(self, number: int, frame: FrameType | None) -> None:
+    def _on_stop(self, number: int, frame: FrameType | None) -> None:
+        if self._stop_wanted and number == signal.SIGINT:
+            raise KeyboardInterrupt  # Ctrl-C a second time: at once, then
         self._stop_wanted = True
 
-    def _interrupted(self) -> bool:
+    def _stop_agreed(self) -> bool:
         """Whether any rank was told to stop: all must leave after the same step."""
         from mpi4py import MPI
 
@@ -355,7 +388,8 @@ class _Run:
             for output in self._outputs:
                 output.close()
         total = clock.monotonic() - self._started
-        phases = spread(s.comm, {**s.flow.times, **{name: s._seconds[name] for name in ("diagnostics", "output", "checkpoint")}})
+        ours = {name: s._seconds[name] for name in ("diagnostics", "output", "checkpoint")}
+        phases = spread(s.comm, {**s.flow.times, **ours})
         if s.comm.rank == 0:
             summary_table({name: times for name, times in phases.items() if times[2] > 0}, total)
             for section in self._case.output:
@@ -364,8 +398,9 @@ class _Run:
 
 
 def run(case: Case, *, resume: bool = False) -> int:
-    """Compute a case on COMM_WORLD. Returns the exit code: 0 done, 143 stopped by SIGTERM after a checkpoint.
+    """Compute a case on COMM_WORLD.
 
+    :returns: the exit code: 0 done, 143 stopped on request (SIGTERM, Ctrl-C) after a checkpoint.
     :raises InputError, IoError, FlowError: on every rank alike.
     """
     return Simulation(case, resume=resume).run()

@@ -66,9 +66,12 @@ void ConvectionDiffusion<T>::solve(const Systems &s, const Vec<T> *ud, const Vec
   }
   Vec<T> x_gradient{}, x_flux{}, x_diffusion{};
   if (s.gradient.wrap > 0) {
-    x_gradient = detail::wrap_around(s.gradient, gradient, y_gradient);
-    x_flux = detail::wrap_around(s.flux, flux, y_flux);
-    x_diffusion = detail::wrap_around(s.diffusion, diffusion, y_diffusion);
+    // Gradient and flux share their factors where periodic.
+    Vec<T> *const first[2] = {gradient, flux}, *const second[1] = {diffusion};
+    Vec<T> last_first[2] = {y_gradient, y_flux}, last_second[1] = {y_diffusion};
+    detail::wrap_around<T, 2>(s.gradient, first, last_first);
+    detail::wrap_around<T, 1>(s.diffusion, second, last_second);
+    x_gradient = last_first[0], x_flux = last_first[1], x_diffusion = last_second[0];
   }
   const T *d_gradient = s.gradient.diagonal.data(), *d_flux = s.flux.diagonal.data(), *d_diffusion = s.diffusion.diagonal.data();
   const T *b_gradient = s.gradient.backward.data(), *b_flux = s.flux.backward.data(), *b_diffusion = s.diffusion.backward.data();

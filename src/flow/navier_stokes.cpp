@@ -81,8 +81,7 @@ template <class T> void NavierStokes<T>::right_hand_side_yz(Components &rhs) {
   const auto u_z = move(Pencil::y, Pencil::z, u_y, z_pencil_);
   const auto sum = pointers(free_y ? rhs : y_sum_);
   const auto z_result = free_z ? sum : u_z; // a sweep may replace its own input
-  convection_diffusion_[2].sweep(nodes.box(Pencil::z).count, constant(u_z),
-                                 [&](int i, std::int64_t offset, Vec<T> v, int count) { store(z_result[i] + offset, v, count); });
+  convection_diffusion_[2].sweep(nodes.box(Pencil::z).count, constant(u_z), StoreTo<T, 3>{z_result});
   for (int i = 0; i < 3; ++i)
     nodes_.move(Pencil::z, Pencil::y, z_result[i], sum[i]);
   if (free_y)

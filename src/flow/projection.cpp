@@ -83,7 +83,7 @@ void Projection<T>::divergence_x(const std::array<const T *, 3> &u, const std::a
           solve_tile(i == 0 ? x.derivative_to_centre : x.average_to_centre, tile.in[i], tile.out[i], tile.bundles);
         }
       },
-      [&](int k, std::int64_t offset, Vec<T> v, int lanes_used) { store(out[k] + offset, v, lanes_used); });
+      StoreTo<T, 3>{out});
 }
 
 template <class T>
@@ -161,7 +161,7 @@ void Projection<T>::gradient_y(const std::array<const T *, 2> &in, const std::ar
         solve_tile(y.derivative_to_node, tile.in[0], tile.out[1], tile.bundles);
         solve_tile(y.average_to_node, tile.in[1], tile.out[2], tile.bundles);
       },
-      [&](int k, std::int64_t offset, Vec<T> v, int lanes_used) { store(out[k] + offset, v, lanes_used); });
+      StoreTo<T, 3>{out});
 }
 
 /// The last stage of the gradient, subtracted from u.
@@ -218,9 +218,7 @@ template <class T> void Projection<T>::operator()(const std::array<T *, 3> &u) {
     solve_tile(z.average_to_node, tile.in[0], tile.out[0], tile.bundles);
     solve_tile(z.derivative_to_node, tile.in[0], tile.out[1], tile.bundles);
   };
-  poisson_.template z_backward<2>(nodes, gradient_z, [&](int k, std::int64_t offset, Vec<T> v, int lanes_used) {
-    store(z_part[k] + offset, v, lanes_used);
-  });
+  poisson_.template z_backward<2>(nodes, gradient_z, StoreTo<T, 2>{z_part});
   scatter_xy(u);
 }
 
@@ -228,10 +226,8 @@ template <class T> void Projection<T>::divergence(const std::array<const T *, 3>
   gather_xy(u);
   const std::array<T *, 2> z_part = yz_.is_free(Pencil::y, Pencil::z) ? pointers(y_cells_) : pointers(z_part_);
   const Lines lines = Lines::along(2, yz_.decomposition().box(Pencil::z).count);
-  const auto load_columns = [&](int k, std::int64_t offset, int count) { return load(z_part[k] + offset, count); };
   sweep_columns<T, 2, 1>(
-      lines, grid_.cells()[2], load_columns, [&](auto &tile) { divergence_z(tile); },
-      [&](int, std::int64_t offset, Vec<T> v, int count) { store(result + offset, v, count); });
+      lines, grid_.cells()[2], LoadFrom<T, 2>{constant(z_part)}, [&](auto &tile) { divergence_z(tile); }, StoreTo<T, 1>{{result}});
 }
 
 template <class T> void Projection<T>::potential(T *phi) {
@@ -242,7 +238,7 @@ template <class T> void Projection<T>::potential(T *phi) {
         for (int b = 0; b < tile.bundles; ++b)
           std::copy_n(tile.in[0][b], cells, tile.out[0][b]);
       },
-      [&](int, std::int64_t offset, Vec<T> v, int lanes_used) { store(phi + offset, v, lanes_used); });
+      StoreTo<T, 1>{{phi}});
 }
 
 template <class T> void Projection<T>::to_nodes(const T *cells, T *nodes) {

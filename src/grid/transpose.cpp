@@ -44,6 +44,34 @@ template <class Copy> void for_each_run(const Box &box, const Box &block, Copy c
       copy(first + box.count[0] * (j + box.count[1] * k), run);
 }
 
+template <class T> void pack(const Box &box, const Box &block, const T *from, T *packed) {
+  for_each_run(box, block, [&](std::int64_t offset, std::int64_t run) {
+    std::memcpy(packed, from + offset, static_cast<std::size_t>(run) * sizeof(T));
+    packed += run;
+  });
+}
+
+template <class T> void unpack(const Box &box, const Box &block, const T *packed, T *to) {
+  for_each_run(box, block, [&](std::int64_t offset, std::int64_t run) {
+    std::memcpy(to + offset, packed, static_cast<std::size_t>(run) * sizeof(T));
+    packed += run;
+  });
+}
+
+/// Copies `block` from memory that holds the box `from` to memory that holds the box `to`, x run by x run.
+template <class T> void copy_block(const Box &from, const T *in, const Box &to, T *out, const Box &block) {
+  Box row = block;
+  row.count[1] = row.count[2] = 1;
+  for (std::int64_t k = 0; k < block.count[2]; ++k)
+    for (std::int64_t j = 0; j < block.count[1]; ++j) {
+      row.start[1] = block.start[1] + j;
+      row.start[2] = block.start[2] + k;
+      std::memcpy(out + offset_in(to, row), in + offset_in(from, row), static_cast<std::size_t>(block.count[0]) * sizeof(T));
+    }
+}
+
+constexpr int tag = 1; ///< exchanges of a plan follow each other in order, so one tag is enough
+
 } // namespace
 
 TransposeMethod transpose_method_from_name(const std::string &name) {
@@ -137,7 +165,7 @@ Transpose<T>::Transpose(const Decomposition &decomposition, Pencil from, Pencil 
 template <class T>
 Transpose<T>::Transpose(Transpose &&other) noexcept
     : comm_(other.comm_), method_(other.method_), workspace_(std::move(other.workspace_)), from_(std::move(other.from_)),
-      to_(std::move(other.to_)), unpack_into_(other.unpack_into_), request_(other.request_) {
+      to_(std::move(other.to_)), unpack_into_(other.unpack_into_), requests_(std::move(other.requests_)) {
   other.from_.types.clear();
   other.to_.types.clear();
 }
@@ -156,44 +184,46 @@ template <class T> void Transpose<T>::start(const T *in, T *out) {
   const int peers = comm_.size();
   if (!packs()) {
     const std::vector<int> ones(peers, 1), zeros(peers, 0);
-    check_mpi(MPI_Ialltoallw(in, ones.data(), zeros.data(), from_.types.data(), out, ones.data(), zeros.data(),
-                             to_.types.data(), comm_.get(), &request_),
-              "MPI_Ialltoallw");
-    // The counts must outlive the call on some libraries, so there is nothing to overlap with here.
-    check_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait");
+    check_mpi(MPI_Alltoallw(in, ones.data(), zeros.data(), from_.types.data(), out, ones.data(), zeros.data(), to_.types.data(),
+                            comm_.get()),
+              "MPI_Alltoallw");
     return;
   }
-  const T *send = in;
-  if (!from_.direct) {
-    T *packed = reinterpret_cast<T *>(workspace_->send(from_.memory.size() * static_cast<std::int64_t>(sizeof(T))));
-    send = packed;
-    for (const Box &block : from_.blocks)
-      for_each_run(from_.memory, block, [&](std::int64_t offset, std::int64_t run) {
-        std::memcpy(packed, in + offset, static_cast<std::size_t>(run) * sizeof(T));
-        packed += run;
-      });
+  const int me = comm_.rank();
+  const auto bytes = [](const Side &side) { return side.memory.size() * static_cast<std::int64_t>(sizeof(T)); };
+  T *receive = to_.direct ? out : reinterpret_cast<T *>(workspace_->receive(bytes(to_)));
+  for (int step = 1; step < peers; ++step) { // everybody starts with another peer
+    const int peer = (me - step + peers) % peers;
+    check_mpi(MPI_Irecv(receive + to_.starts[peer], to_.counts[peer], mpi_type<T>(), peer, tag, comm_.get(), &requests_.emplace_back()),
+              "MPI_Irecv");
   }
-  T *receive = out;
-  unpack_into_ = nullptr;
-  if (!to_.direct) {
-    receive = reinterpret_cast<T *>(workspace_->receive(to_.memory.size() * static_cast<std::int64_t>(sizeof(T))));
-    unpack_into_ = out;
+  T *packed = from_.direct ? nullptr : reinterpret_cast<T *>(workspace_->send(bytes(from_)));
+  for (int step = 1; step < peers; ++step) {
+    const int peer = (me + step) % peers;
+    const T *block = in + from_.starts[peer];
+    if (packed) {
+      pack(from_.memory, from_.blocks[peer], in, packed + from_.starts[peer]);
+      block = packed + from_.starts[peer];
+    }
+    check_mpi(MPI_Isend(block, from_.counts[peer], mpi_type<T>(), peer, tag, comm_.get(), &requests_.emplace_back()), "MPI_Isend");
   }
-  check_mpi(MPI_Ialltoallv(send, from_.counts.data(), from_.starts.data(), mpi_type<T>(), receive, to_.counts.data(),
-                           to_.starts.data(), mpi_type<T>(), comm_.get(), &request_),
-            "MPI_Ialltoallv");
+  // What stays here needs neither a message nor a buffer.
+  copy_block(from_.memory, in, to_.memory, out, from_.blocks[me]);
+  unpack_into_ = to_.direct ? nullptr : out;
 }
 
 template <class T> void Transpose<T>::finish() {
-  check_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait");
-  if (!unpack_into_)
-    return;
-  const T *packed = reinterpret_cast<const T *>(workspace_->receive(0));
-  for (const Box &block : to_.blocks)
-    for_each_run(to_.memory, block, [&](std::int64_t offset, std::int64_t run) {
-      std::memcpy(unpack_into_ + offset, packed, static_cast<std::size_t>(run) * sizeof(T));
-      packed += run;
-    });
+  const T *packed = unpack_into_ ? reinterpret_cast<const T *>(workspace_->receive(0)) : nullptr;
+  const int peers = comm_.size(), receives = std::min<int>(peers - 1, static_cast<int>(requests_.size()));
+  for (int done = 0; done < receives; ++done) {
+    int which = 0;
+    check_mpi(MPI_Waitany(receives, requests_.data(), &which, MPI_STATUS_IGNORE), "MPI_Waitany");
+    const int peer = (comm_.rank() - which - 1 + peers) % peers;
+    if (packed)
+      unpack(to_.memory, to_.blocks[peer], packed + to_.starts[peer], unpack_into_);
+  }
+  check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  requests_.clear();
   unpack_into_ = nullptr;
 }
 

@@ -12,8 +12,8 @@ namespace tailrace {
 
 /// How blocks travel between ranks.
 enum class TransposeMethod {
-  alltoall, ///< packed by us into one message per peer; blocks that are contiguous already are not copied
-  subarray, ///< described to MPI as subarray types, packed by the library
+  alltoall, ///< packed by us into one message per peer; blocks that are contiguous already are sent and received in place
+  subarray, ///< described to MPI as subarray types, packed by the library; `start` does all the work
 };
 
 /// "alltoall" or "subarray"; anything else is an InputError.
@@ -69,7 +69,7 @@ private:
   std::shared_ptr<Workspace> workspace_;
   Side from_, to_;
   T *unpack_into_ = nullptr;
-  MPI_Request request_ = MPI_REQUEST_NULL;
+  std::vector<MPI_Request> requests_; ///< receives first, then sends
 };
 
 } // namespace tailrace

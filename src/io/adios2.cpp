@@ -1,22 +1,27 @@
-// ADIOS2 engines; today bp5. Every series carries `step` (index) and `time` as variables and, for ParaView, the attribute
-// `vtk.xml`.
+// ADIOS2 engines; today bp5. Every series carries `step` (index) and `time` as variables and, for ParaView, the
+// attribute `vtk.xml`.
 //
-// Defaults where we part from ADIOS2 (measured on one node with a local disk): every rank writes its own subfile on runs of
-// up to 64 ranks, twice as fast as one aggregator a node. StatsLevel stays at 1: minimum and maximum of every block cost
-// one pass over memory and give bpls -l and readers' pruning something to work with; set StatsLevel=0 to save that pass.
+// Defaults where we part from ADIOS2 (measured on one node with a local disk): every rank writes its own subfile on
+// runs of up to 64 ranks, twice as fast as one aggregator a node. StatsLevel stays at 1: minimum and maximum of every
+// block cost one pass over memory and give bpls -l and readers' pruning something to work with; set StatsLevel=0 to
+// save that pass.
 //
 // ADIOS2 throws on the rank that fails and leaves the others waiting in collectives. So rank 0 tries first what all are
-// about to do (does the file open, is there room on the disk), and all ranks agree before they go in.
+// about to do (does the file open, is there room on the disk), and all ranks agree before they go in. And it waits for
+// ever for bytes that a data file lacks: tailrace.json beside the data files tells their sizes, so that we see it
+// first.
 
+#include <tailrace/io/adios2_attributes.hpp>
+#include <tailrace/io/bp_sizes.hpp>
 #include <tailrace/io/engine.hpp>
 #include <tailrace/io/files.hpp>
+#include <tailrace/io/xdmf.hpp>
 
 #include <fmt/format.h>
 
 #if TAILRACE_HAVE_ADIOS2
 
 #include <adios2.h>
-
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -29,23 +34,39 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int most_subfiles = 64;
-const std::string checksums_name = "tailrace/checksums", attribute_prefix = "tailrace/attributes/", grid_prefix = "tailrace/grid/";
+const std::string checksums_name = "tailrace/checksums";
 
-const std::vector<std::string> bp5_parameters{
-    "OpenTimeoutSecs", "BeginStepPollingFrequencySecs", "AggregationType", "NumAggregators", "AggregatorRatio", "NumSubFiles",
-    "StripeSize", "MaxShmSize", "UseSelectiveMetadataAggregation", "OneLevelGatherRanksLimit", "BufferVType", "BufferChunkSize",
-    "MinDeferredSize", "InitialBufferSize", "GrowthFactor", "AsyncOpen", "AsyncWrite", "DirectIO", "DirectIOAlignOffset",
-    "DirectIOAlignBuffer", "StatsLevel", "MaxOpenFilesAtOnce", "Threads", "MetadataThreads", "EnableWriterRerouting",
-    "ReroutingThresholdFactor", "verbose"};
+const std::vector<std::string> bp5_parameters{"OpenTimeoutSecs",
+                                              "BeginStepPollingFrequencySecs",
+                                              "AggregationType",
+                                              "NumAggregators",
+                                              "AggregatorRatio",
+                                              "NumSubFiles",
+                                              "StripeSize",
+                                              "MaxShmSize",
+                                              "UseSelectiveMetadataAggregation",
+                                              "OneLevelGatherRanksLimit",
+                                              "BufferVType",
+                                              "BufferChunkSize",
+                                              "MinDeferredSize",
+                                              "InitialBufferSize",
+                                              "GrowthFactor",
+                                              "AsyncOpen",
+                                              "AsyncWrite",
+                                              "DirectIO",
+                                              "DirectIOAlignOffset",
+                                              "DirectIOAlignBuffer",
+                                              "StatsLevel",
+                                              "MaxOpenFilesAtOnce",
+                                              "Threads",
+                                              "MetadataThreads",
+                                              "EnableWriterRerouting",
+                                              "ReroutingThresholdFactor",
+                                              "verbose"};
 
 adios2::Dims dims(const Index3 &n) {
   return {static_cast<std::size_t>(n[2]), static_cast<std::size_t>(n[1]), static_cast<std::size_t>(n[0])};
 }
-
-/// What rank 0 finds in an existing file before all ranks open it.
-struct Contents {
-  std::vector<StepInfo> steps;
-};
 
 class Adios2Engine final : public Engine {
 public:
@@ -76,9 +97,8 @@ private:
   template <class T> void get(std::size_t step, const std::string &name, const Box &box, T *data) const;
   template <class T> std::vector<std::size_t> steps_of(const std::string &name) const;
   void check_room(std::int64_t bytes) const;
+  void record_sizes() const;
   void define_attributes();
-  void read_attributes();
-  std::string vtk_xml() const;
 
   std::string kind_;
   Target target_;
@@ -88,7 +108,7 @@ private:
   std::map<std::string, Index3> shapes_; ///< of the variables written
   std::int64_t step_bytes_ = 0;          ///< of the open step, on this rank
   StepInfo step_;
-  bool in_step_ = false, broken_ = false;
+  bool in_step_ = false, broken_ = false, asynchronous_ = false;
   adios2::ADIOS adios_;
   mutable adios2::IO io_; // ADIOS2 sets selections on the variables themselves, also to read
   mutable adios2::Engine engine_;
@@ -117,15 +137,19 @@ Adios2Engine::Adios2Engine(const std::string &kind, const Target &target, Parame
     check_target(target.path, target.mode, Kind::directory);
     if (target.mode == Mode::read || (target.mode == Mode::append && fs::exists(target.path)))
       probe(kept);
+    if (target.mode != Mode::read)
+      forget_sizes(target.path);
   });
   io_ = adios_.DeclareIO("series");
   io_.SetEngine("BP5");
-  const bool own_aggregation = engine_parameters.count("NumAggregators") || engine_parameters.count("AggregatorRatio") ||
-                               engine_parameters.count("NumSubFiles") || engine_parameters.count("AggregationType");
+  const bool own_aggregation = engine_parameters.count("NumAggregators") ||
+                               engine_parameters.count("AggregatorRatio") || engine_parameters.count("NumSubFiles") ||
+                               engine_parameters.count("AggregationType");
   if (!own_aggregation && target.comm.size() <= most_subfiles) {
     io_.SetParameter("AggregationType", "EveryoneWrites");
     io_.SetParameter("NumAggregators", std::to_string(target.comm.size()));
   }
+  asynchronous_ = engine_parameters.count("AsyncWrite") > 0;
   for (const auto &[name, value] : engine_parameters)
     io_.SetParameter(name, value);
   open(kept);
@@ -136,6 +160,7 @@ void Adios2Engine::probe(std::size_t &kept) {
   if (!fs::exists(fs::path(target_.path) / "md.idx"))
     throw IoError(fmt::format("cannot {} {}: it holds no md.idx, so it is not a BP5 series",
                               target_.mode == Mode::read ? "read" : "append to", target_.path));
+  check_sizes(target_.path);
   translate("open " + target_.path, [&] {
     adios2::ADIOS alone(MPI_COMM_SELF);
     adios2::IO io = alone.DeclareIO("probe");
@@ -172,25 +197,32 @@ void Adios2Engine::share_steps() {
 
 void Adios2Engine::open(std::size_t kept) {
   share_steps();
-  const bool append = target_.mode == Mode::append && target_.comm.max(std::int64_t{root() && fs::exists(target_.path)}) > 0;
+  const bool append =
+      target_.mode == Mode::append && target_.comm.max(std::int64_t{root() && fs::exists(target_.path)}) > 0;
   if (append)
     io_.SetParameter("AppendAfterSteps", std::to_string(target_.comm.max(static_cast<std::int64_t>(kept))));
-  const auto mode = target_.mode == Mode::read ? adios2::Mode::ReadRandomAccess : append ? adios2::Mode::Append : adios2::Mode::Write;
+  const auto mode = target_.mode == Mode::read ? adios2::Mode::ReadRandomAccess
+                    : append                   ? adios2::Mode::Append
+                                               : adios2::Mode::Write;
   target_.comm.agree([&] { translate("open " + target_.path, [&] { engine_ = io_.Open(target_.path, mode); }); });
-  if (target_.mode == Mode::read)
-    read_attributes();
+  if (target_.mode == Mode::read) {
+    attributes_ = read_attributes(io_);
+    grid_ = read_grid(io_);
+  }
 }
 
 template <class T> adios2::Variable<T> Adios2Engine::variable(const std::string &name, const adios2::Dims &shape) {
   if (auto known = io_.InquireVariable<T>(name))
     return known;
-  return shape.empty() ? io_.DefineVariable<T>(name) : io_.DefineVariable<T>(name, shape, adios2::Dims(3, 0), adios2::Dims(3, 0));
+  return shape.empty() ? io_.DefineVariable<T>(name)
+                       : io_.DefineVariable<T>(name, shape, adios2::Dims(3, 0), adios2::Dims(3, 0));
 }
 
 void Adios2Engine::begin_step(const StepInfo &step) {
   if (broken_)
-    throw IoError(fmt::format("{} is out of use since an error; ADIOS2 cannot drop the step it was in. To go on, open it to append",
-                              target_.path));
+    throw IoError(fmt::format(
+        "{} is out of use since an error; ADIOS2 cannot drop the step it was in. To go on, open it to append",
+        target_.path));
   step_ = step;
   step_bytes_ = 0;
   in_step_ = true;
@@ -205,11 +237,13 @@ template <class T> void Adios2Engine::put(const Block &block) {
   target.SetSelection({dims(part.start), dims(part.count)});
   adios2::Box<adios2::Dims> selection{{}, {}};
   if (!(memory == part)) {
-    const Index3 inside{part.start[0] - memory.start[0], part.start[1] - memory.start[1], part.start[2] - memory.start[2]};
+    const Index3 inside{part.start[0] - memory.start[0], part.start[1] - memory.start[1],
+                        part.start[2] - memory.start[2]};
     selection = {dims(inside), dims(memory.count)};
   }
   target.SetMemorySelection(selection);
-  engine_.Put(target, static_cast<const T *>(block.data), adios2::Mode::Sync); // copied: the caller's array is free again
+  engine_.Put(target, static_cast<const T *>(block.data),
+              adios2::Mode::Sync); // copied: the caller's array is free again
 }
 
 void Adios2Engine::write(const Block &block) {
@@ -222,14 +256,14 @@ void Adios2Engine::write(const Block &block) {
 
 /// A full disk is found before the collective write, in which ADIOS2 would hang. Quotas do not show here.
 void Adios2Engine::check_room(std::int64_t bytes) const {
-  struct statvfs disk {};
+  struct statvfs disk{};
   if (::statvfs(target_.path.c_str(), &disk) != 0)
     throw file_error("write", target_.path, errno);
   const std::int64_t metadata = (1 << 20) + std::int64_t{1 << 14} * target_.comm.size();
   const auto room = static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);
   if (room < bytes + metadata)
-    throw IoError(fmt::format("{}. The step needs {} bytes, and {} are left", file_error("write", target_.path, ENOSPC).what(),
-                              bytes + metadata, room));
+    throw IoError(fmt::format("{}. The step needs {} bytes, and {} are left",
+                              file_error("write", target_.path, ENOSPC).what(), bytes + metadata, room));
 }
 
 void Adios2Engine::end_step(const StepTail &tail) {
@@ -255,6 +289,7 @@ void Adios2Engine::end_step(const StepTail &tail) {
   target_.comm.agree([&] { translate("write " + target_.path, [&] { engine_.EndStep(); }); });
   in_step_ = false;
   steps_.push_back(step_);
+  record_sizes();
   if (!target_.sync)
     return;
   const double start = MPI_Wtime();
@@ -269,46 +304,25 @@ void Adios2Engine::end_step(const StepTail &tail) {
   target_.counters->sync_seconds += MPI_Wtime() - start;
 }
 
-/// The text by which ParaView's and VTK's ADIOS2 readers see ImageData. They want extents in the order z, y, x, as the
-/// variables have their shapes, but origin and spacing in the order x, y, z.
-std::string Adios2Engine::vtk_xml() const {
-  const GridDescription grid = target_.grid.value_or(GridDescription{shapes_.begin()->second, {0, 0, 0}, {1, 1, 1}});
-  const std::string extent = fmt::format("0 {} 0 {} 0 {}", grid.points[2] - 1, grid.points[1] - 1, grid.points[0] - 1);
-  std::string arrays;
-  for (const auto &[name, shape] : shapes_)
-    if (shape == grid.points)
-      arrays += fmt::format("          <DataArray Name=\"{}\"/>\n", name);
-  return fmt::format(R"(<?xml version="1.0"?>
-<VTKFile type="ImageData" version="0.1" byte_order="LittleEndian">
-  <ImageData WholeExtent="{0}" Origin="{1:.17g} {2:.17g} {3:.17g}" Spacing="{4:.17g} {5:.17g} {6:.17g}">
-    <Piece Extent="{0}">
-      <PointData>
-{7}          <DataArray Name="TIME">time</DataArray>
-      </PointData>
-    </Piece>
-  </ImageData>
-</VTKFile>)",
-                     extent, grid.origin[0], grid.origin[1], grid.origin[2], grid.spacing[0], grid.spacing[1], grid.spacing[2], arrays);
+void Adios2Engine::record_sizes() const {
+  if (root() && !asynchronous_) // else the files are still growing
+    io::record_sizes(target_.path, target_.sync);
 }
 
 void Adios2Engine::define_attributes() {
-  const auto define = [&](const std::string &name, const auto &value) {
-    using T = std::decay_t<decltype(value)>;
-    if constexpr (std::is_same_v<T, std::vector<double>> || std::is_same_v<T, std::vector<std::int64_t>>)
-      io_.DefineAttribute(name, value.data(), value.size(), "", "/", true);
-    else
-      io_.DefineAttribute(name, value, "", "/", true);
-  };
-  for (const auto &[name, value] : attributes_)
-    std::visit([&](const auto &v) { define(attribute_prefix + name, v); }, value);
-  if (steps_.empty() && target_.grid) {
-    const auto &[points, origin, spacing] = *target_.grid;
-    define(grid_prefix + "points", std::vector<std::int64_t>(points.begin(), points.end()));
-    define(grid_prefix + "origin", std::vector<double>(origin.begin(), origin.end()));
-    define(grid_prefix + "spacing", std::vector<double>(spacing.begin(), spacing.end()));
-  }
-  if (steps_.empty() && !shapes_.empty())
-    define("vtk.xml", vtk_xml());
+  write_attributes(io_, attributes_);
+  if (!steps_.empty())
+    return;
+  if (target_.grid)
+    write_grid(io_, *target_.grid);
+  if (shapes_.empty())
+    return;
+  const GridDescription grid = target_.grid.value_or(GridDescription{shapes_.begin()->second, {0, 0, 0}, {1, 1, 1}});
+  std::vector<std::string> names;
+  for (const auto &[name, shape] : shapes_)
+    if (shape == grid.points)
+      names.push_back(name);
+  io_.DefineAttribute<std::string>("vtk.xml", vtk_image_xml(grid, names), "", "/", true);
 }
 
 void Adios2Engine::close() {
@@ -320,37 +334,12 @@ void Adios2Engine::close() {
       translate("write " + target_.path, [&] { define_attributes(); });
   });
   target_.comm.agree([&] { translate("close " + target_.path, [&] { engine_.Close(); }); });
+  if (target_.mode != Mode::read)
+    record_sizes();
 }
 
-// ---- reading ----------------------------------------------------------------------------------------------------------------
-
-void Adios2Engine::read_attributes() {
-  const auto read = [&](const std::string &name, const std::string &type) -> std::optional<Attribute> {
-    const auto number = [&]<class T>(T) -> Attribute {
-      auto attribute = io_.InquireAttribute<T>(name);
-      const std::vector<T> data = attribute.Data();
-      return attribute.IsValue() ? Attribute(data.at(0)) : Attribute(data);
-    };
-    if (type == "string")
-      return io_.InquireAttribute<std::string>(name).Data().at(0);
-    if (type == "int64_t")
-      return number(std::int64_t{});
-    if (type == "double")
-      return number(double{});
-    return std::nullopt;
-  };
-  for (const auto &[name, about] : io_.AvailableAttributes()) {
-    if (name.rfind(attribute_prefix, 0) == 0)
-      if (const auto value = read(name, about.at("Type")))
-        attributes_[name.substr(attribute_prefix.size())] = *value;
-  }
-  if (!io_.InquireAttribute<std::int64_t>(grid_prefix + "points"))
-    return;
-  grid_.emplace();
-  std::ranges::copy(io_.InquireAttribute<std::int64_t>(grid_prefix + "points").Data(), grid_->points.begin());
-  std::ranges::copy(io_.InquireAttribute<double>(grid_prefix + "origin").Data(), grid_->origin.begin());
-  std::ranges::copy(io_.InquireAttribute<double>(grid_prefix + "spacing").Data(), grid_->spacing.begin());
-}
+// ---- reading
+// ----------------------------------------------------------------------------------------------------------------
 
 std::optional<GridDescription> Adios2Engine::grid() const { return target_.mode == Mode::read ? grid_ : target_.grid; }
 
@@ -369,7 +358,8 @@ std::vector<VariableInfo> Adios2Engine::variables(std::size_t step) const {
     const auto found = std::find(steps.begin(), steps.end(), step);
     if (found == steps.end())
       continue;
-    const auto shape = type == "float" ? io_.InquireVariable<float>(name).Shape() : io_.InquireVariable<double>(name).Shape();
+    const auto shape =
+        type == "float" ? io_.InquireVariable<float>(name).Shape() : io_.InquireVariable<double>(name).Shape();
     const auto n = [&](std::size_t d) { return static_cast<std::int64_t>(shape[d]); };
     if (shape.size() == 3)
       result.push_back({name, type == "float" ? Type::float32 : Type::float64, {n(2), n(1), n(0)}});
@@ -411,7 +401,8 @@ std::string Adios2Engine::checksums(std::size_t step) const {
 template <class T> void Adios2Engine::get(std::size_t step, const std::string &name, const Box &box, T *data) const {
   auto variable = io_.InquireVariable<T>(name);
   if (!variable || !select_step(engine_, variable, step))
-    throw InputError(fmt::format("{} has no variable '{}' in this step", target_.path, name)); // Series has looked before
+    throw InputError(
+        fmt::format("{} has no variable '{}' in this step", target_.path, name)); // Series has looked before
   variable.SetSelection({dims(box.start), dims(box.count)});
   engine_.Get(variable, data, adios2::Mode::Sync);
 }
@@ -438,9 +429,10 @@ std::unique_ptr<Engine> open_adios2(const std::string &kind, const Target &targe
 namespace tailrace::io {
 
 std::unique_ptr<Engine> open_adios2(const std::string &kind, const Target &, Parameters) {
-  throw InputError(fmt::format("engine {} needs ADIOS2, and this Tailrace was built without it. To fix this, run "
-                               "tools/build_adios2.sh and build again with -DTAILRACE_WITH_ADIOS2=ON, or use hdf5 or raw",
-                               kind));
+  throw InputError(
+      fmt::format("engine {} needs ADIOS2, and this Tailrace was built without it. To fix this, run "
+                  "tools/build_adios2.sh and build again with -DTAILRACE_WITH_ADIOS2=ON, or use hdf5 or raw",
+                  kind));
 }
 
 } // namespace tailrace::io

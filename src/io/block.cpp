@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
 
 namespace tailrace::io {
@@ -68,7 +69,35 @@ std::vector<char> convert_block(const Placement &place, Type from, Type to, cons
 }
 
 std::string describe(const Box &box) {
-  return fmt::format("({}:{}, {}:{}, {}:{})", box.start[0], box.end(0), box.start[1], box.end(1), box.start[2], box.end(2));
+  return fmt::format("({}:{}, {}:{}, {}:{})", box.start[0], box.end(0), box.start[1], box.end(1), box.start[2],
+                     box.end(2));
+}
+
+std::string describe(const Index3 &n) { return fmt::format("{} x {} x {}", n[0], n[1], n[2]); }
+
+void check_name(const std::string &name) {
+  // The engines turn names into file names, HDF5 links and XML; the letters below mean themselves in all of them.
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
+  };
+  if (name.empty() || name[0] == '.' || !std::all_of(name.begin(), name.end(), plain))
+    throw InputError(fmt::format("'{}' cannot name a variable: expected letters, digits, '_', '-' and '.'", name));
+}
+
+void check_placement(const std::string &name, const Placement &place, const void *data) {
+  const auto &[shape, block, memory] = place;
+  for (int d = 0; d < 3; ++d)
+    if (shape[d] < 1 || block.count[d] < 0 || memory.count[d] < 0)
+      throw InputError(fmt::format("{}: no array has the shape {} (x, y, z)", name, describe(shape)));
+  if (block.empty())
+    return;
+  if (!Box{{0, 0, 0}, shape}.contains(block))
+    throw InputError(
+        fmt::format("{}: block {} lies outside the global shape {}", name, describe(block), describe(shape)));
+  if (!memory.contains(block))
+    throw InputError(fmt::format("{}: memory {} does not cover block {}", name, describe(memory), describe(block)));
+  if (data == nullptr)
+    throw InputError(fmt::format("{}: no data for block {}", name, describe(block)));
 }
 
 } // namespace tailrace::io

@@ -19,5 +19,13 @@ void convert(Type from, const void *source, Type to, void *target, std::int64_t 
 
 /// "(0:17, 4:8, 0:9)": the ranges of a box in x, y and z.
 std::string describe(const Box &box);
+/// "17 x 12 x 9".
+std::string describe(const Index3 &shape);
+
+/// Throws InputError for a name that a variable cannot have.
+void check_name(const std::string &name);
+/// Throws InputError when a variable cannot be placed so: no such shape, a block outside it, memory that lacks the
+/// block.
+void check_placement(const std::string &name, const Placement &place, const void *data);
 
 } // namespace tailrace::io

@@ -16,10 +16,10 @@ struct Target {
   std::string path;
   Mode mode = Mode::read;
   Communicator comm;
-  std::optional<GridDescription> grid;    ///< for engines that describe the grid to other programs
-  std::optional<std::int64_t> rewind_to;  ///< appending: drop the steps with a larger index
-  bool sync = false;                      ///< end_step returns when the step is on the disk
-  Counters *counters = nullptr;           ///< never null; outlives the engine
+  std::optional<GridDescription> grid;   ///< for engines that describe the grid to other programs
+  std::optional<std::int64_t> rewind_to; ///< appending: drop the steps with a larger index
+  bool sync = false;                     ///< end_step returns when the step is on the disk
+  Counters *counters = nullptr;          ///< never null; outlives the engine
 };
 
 /// One rank's part of a grid variable, in the type it is stored in.
@@ -36,9 +36,9 @@ struct StepTail {
   std::string checksums; ///< JSON, empty when they are switched off
 };
 
-/// How a series reaches its place. A Series has checked names, shapes and order before it calls; it calls from all ranks
-/// in the same order. An engine's writing functions either succeed on all ranks or throw the same error on all of them,
-/// and never wait for a rank that failed. Its reading functions are local, except the opening.
+/// How a series reaches its place. A Series has checked names, shapes and order before it calls; it calls from all
+/// ranks in the same order. An engine's writing functions either succeed on all ranks or throw the same error on all of
+/// them, and never wait for a rank that failed. Its reading functions are local, except the opening.
 class Engine {
 public:
   virtual ~Engine() = default;

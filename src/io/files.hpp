@@ -31,11 +31,12 @@ private:
 /// Whether a target is what its engine writes: a file or a directory.
 enum class Kind { file, directory };
 
-/// Throws IoError when a series at `path` cannot be opened in `mode`: parent missing, no permission, wrong kind of target,
-/// nothing there to read. Local.
+/// Throws IoError when a series at `path` cannot be opened in `mode`: parent missing, no permission, wrong kind of
+/// target, nothing there to read. Local.
 void check_target(const std::string &path, Mode mode, Kind kind);
 
-/// Replaces the file at `path` by `text` in one piece: readers, and a crash, see the old or the new one. Local.
+/// Replaces the file at `path` by `text` in one piece: readers and a killed program see the old or the new one, and
+/// with `sync` so does a power cut. Local.
 void replace_file(const std::string &path, const std::string &text, bool sync);
 std::string read_file(const std::string &path);
 

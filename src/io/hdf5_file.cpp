@@ -3,7 +3,6 @@
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
-
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -129,7 +128,8 @@ std::vector<hsize_t> extent(hid_t data) {
   return sizes;
 }
 
-// ---- attributes -----------------------------------------------------------------------------------------------------------
+// ---- attributes
+// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -144,12 +144,14 @@ template <class T> hid_t native();
 template <> hid_t native<double>() { return H5T_NATIVE_DOUBLE; }
 template <> hid_t native<std::int64_t>() { return H5T_NATIVE_INT64; }
 
-void write_attribute(hid_t where, const std::string &name, hid_t kind, const std::optional<hsize_t> &count, const void *data) {
+void write_attribute(hid_t where, const std::string &name, hid_t kind, const std::optional<hsize_t> &count,
+                     const void *data) {
   if (H5Aexists(where, name.c_str()) > 0)
     check(H5Adelete(where, name.c_str()), "replace attribute " + name);
   const Handle space(count ? H5Screate_simple(1, &*count, nullptr) : H5Screate(H5S_SCALAR), H5Sclose);
-  const Handle attribute(check(H5Acreate2(where, name.c_str(), kind, space, H5P_DEFAULT, H5P_DEFAULT), "create attribute " + name),
-                         H5Aclose);
+  const Handle attribute(
+      check(H5Acreate2(where, name.c_str(), kind, space, H5P_DEFAULT, H5P_DEFAULT), "create attribute " + name),
+      H5Aclose);
   check(H5Awrite(attribute, kind, data), "write attribute " + name);
 }
 
@@ -221,7 +223,8 @@ template <class T> std::vector<T> numbers(hid_t where, const std::string &name) 
 template std::vector<double> numbers<double>(hid_t, const std::string &);
 template std::vector<std::int64_t> numbers<std::int64_t>(hid_t, const std::string &);
 
-// ---- growing one-dimensional datasets --------------------------------------------------------------------------------------
+// ---- growing one-dimensional datasets
+// --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -244,7 +247,8 @@ Handle growing(hid_t where, const std::string &path, hid_t kind) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     H5Pset_fill_value(creation, H5T_NATIVE_DOUBLE, &nan);
   }
-  return {check(H5Dcreate2(where, path.c_str(), kind, space, links, creation, H5P_DEFAULT), "create dataset " + path), H5Dclose};
+  return {check(H5Dcreate2(where, path.c_str(), kind, space, links, creation, H5P_DEFAULT), "create dataset " + path),
+          H5Dclose};
 }
 
 void put(hid_t where, const std::string &path, std::int64_t row, hid_t kind, const void *value) {
@@ -293,7 +297,9 @@ void cut_rows(hid_t where, const std::string &path, std::int64_t rows) {
     check(H5Dset_extent(data, &size), "shorten dataset " + path);
 }
 
-std::vector<double> doubles(hid_t where, const std::string &path, std::int64_t rows) { return get<double>(where, path, rows); }
+std::vector<double> doubles(hid_t where, const std::string &path, std::int64_t rows) {
+  return get<double>(where, path, rows);
+}
 
 std::vector<std::int64_t> integers(hid_t where, const std::string &path, std::int64_t rows) {
   return get<std::int64_t>(where, path, rows);

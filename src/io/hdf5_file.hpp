@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-/// The little of HDF5's C interface that the hdf5 engine needs, with owners and exceptions. Everything is local and serial.
+/// The little of HDF5's C interface that the hdf5 engine needs, with owners and exceptions. Everything is local and
+/// serial.
 namespace tailrace::io::h5 {
 
 /// An HDF5 identifier that closes itself.
@@ -59,7 +60,7 @@ std::vector<std::string> datasets(hid_t where, const std::string &group); ///< n
 std::vector<hsize_t> extent(hid_t dataset);
 
 void set_attribute(hid_t where, const std::string &name, const Attribute &value);
-Attributes attributes(hid_t where); ///< those of the kinds we write
+Attributes attributes(hid_t where);                                              ///< those of the kinds we write
 template <class T> std::vector<T> numbers(hid_t where, const std::string &name); ///< of one attribute
 
 /// Writes element `row` of a growing one-dimensional dataset, made when it is not there. The dataset then ends with it.

@@ -1,12 +1,11 @@
 #include <tailrace/io/journal.hpp>
 
-#include <fmt/format.h>
-#include <xxhash.h>
-
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,7 +25,7 @@ constexpr std::int64_t magic = 0x6c6a'6563'6172'6c74; // "tlracejl"
 std::string journal_path(const std::string &path) { return path + ".journal"; }
 
 std::int64_t size_of_file(int fd, const std::string &path) {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd, &info) != 0)
     throw file_error("read", path, errno);
   return info.st_size;
@@ -50,9 +49,10 @@ void restore(const std::string &path, const std::string &journal) {
   if (text.size() >= 4 * sizeof sum)
     std::memcpy(&sum, text.data() + text.size() - sizeof sum, sizeof sum);
   if (text.size() < 4 * sizeof sum || sum != XXH64(text.data(), text.size() - sizeof sum, 0) || next() != magic)
-    throw IoError(fmt::format("cannot restore {}: its journal {} is damaged. To fix this, remove the journal; the file may "
-                              "then lack steps or not open",
-                              path, journal));
+    throw IoError(
+        fmt::format("cannot restore {}: its journal {} is damaged. To fix this, remove the journal; the file may "
+                    "then lack steps or not open",
+                    path, journal));
   const Descriptor file(path, O_WRONLY);
   const std::int64_t size = next();
   for (std::int64_t pieces = next(); pieces > 0; --pieces) {
@@ -128,7 +128,7 @@ void Journal::recover(const std::string &path, double patience) {
       return;
     const Descriptor left(journal, O_RDONLY);
     if (::flock(left.get(), LOCK_EX | LOCK_NB) == 0) {
-      struct stat info {};
+      struct stat info{};
       if (::fstat(left.get(), &info) == 0 && info.st_nlink == 0)
         return; // the writer finished between our open and our lock
       return restore(path, journal);

@@ -8,8 +8,9 @@
 
 namespace tailrace::io {
 
-/// A rollback journal: what a file was before it was changed in place. It lives beside the file as `<path>.journal` while
-/// a step is written; a crash leaves it there, and `recover` puts the file back. Everything here is local, for one rank.
+/// A rollback journal: what a file was before it was changed in place. It lives beside the file as `<path>.journal`
+/// while a step is written; a crash leaves it there, and `recover` puts the file back. Everything here is local, for
+/// one rank.
 class Journal {
 public:
   /// Saves all bytes of the file at `path` except `kept` (offset -> size), which the owner promises not to change.
@@ -20,8 +21,8 @@ public:
   /// Puts the file back as it was.
   void roll_back();
 
-  /// Puts the file at `path` back as it was when a crash left a journal beside it. Throws IoError when somebody is still
-  /// writing the file after `patience` seconds.
+  /// Puts the file at `path` back as it was when a crash left a journal beside it. Throws IoError when somebody is
+  /// still writing the file after `patience` seconds.
   static void recover(const std::string &path, double patience);
 
 private:

@@ -57,7 +57,8 @@ std::string Parameters::text(const std::string &name, const std::string &fallbac
     return fallback;
   taken_.push_back(name);
   if (!choices.empty() && std::find(choices.begin(), choices.end(), found->second) == choices.end())
-    throw InputError(fmt::format("parameter {} = '{}': expected one of {}", name, found->second, fmt::join(choices, ", ")));
+    throw InputError(
+        fmt::format("parameter {} = '{}': expected one of {}", name, found->second, fmt::join(choices, ", ")));
   return found->second;
 }
 
@@ -97,9 +98,10 @@ void Parameters::finish(const std::string &engine) const {
     if (std::find(taken_.begin(), taken_.end(), name) != taken_.end())
       continue;
     const std::string near = nearest(name, known_);
-    throw InputError(near.empty() ? fmt::format("engine {} has no parameter '{}'; it knows {}", engine, name,
-                                                fmt::join(known_, ", "))
-                                  : fmt::format("engine {} has no parameter '{}'; did you mean '{}'?", engine, name, near));
+    throw InputError(
+        near.empty()
+            ? fmt::format("engine {} has no parameter '{}'; it knows {}", engine, name, fmt::join(known_, ", "))
+            : fmt::format("engine {} has no parameter '{}'; did you mean '{}'?", engine, name, near));
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace tailrace::io {
 
-/// The parameters of an engine as its user gave them. Engines take what they know by name; `finish` refuses the rest, so
-/// that a misspelt parameter is an error and not a silent default. Everything here is local.
+/// The parameters of an engine as its user gave them. Engines take what they know by name; `finish` refuses the rest,
+/// so that a misspelt parameter is an error and not a silent default. Everything here is local.
 class Parameters {
 public:
   explicit Parameters(std::map<std::string, std::string> given) : given_(std::move(given)) {}

@@ -1,8 +1,8 @@
-// Headerless binary files under Xcompact3D's names, one per variable and snapshot, which any language reads in a line; a
-// JSON sidecar, series.json, that says what they hold; and XDMF files that let ParaView and VisIt open them.
+// Headerless binary files under Xcompact3D's names, one per variable and snapshot, which any language reads in a line;
+// a JSON sidecar, series.json, that says what they hold; and XDMF files that let ParaView and VisIt open them.
 //
-// The sidecar is the truth: it is replaced in one piece at the end of every step, after that step's files are complete. A
-// run cut anywhere leaves at most files that the sidecar does not list.
+// The sidecar is the truth: it is replaced in one piece at the end of every step, after that step's files are complete.
+// A run cut anywhere leaves at most files that the sidecar does not list.
 
 #include <tailrace/io/attributes_json.hpp>
 #include <tailrace/io/engine.hpp>
@@ -10,9 +10,8 @@
 #include <tailrace/io/shared_file.hpp>
 #include <tailrace/io/xdmf.hpp>
 
-#include <fmt/format.h>
-
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,7 +100,8 @@ void RawEngine::load() {
     for (std::size_t step = 0; step < steps().size(); ++step)
       variables(step), scalars(step), sidecar_["steps"][step].at("number").get<std::int64_t>();
   } catch (const json::exception &error) {
-    throw IoError(fmt::format("cannot read {}: it is damaged or no description of a raw series ({})", path, error.what()));
+    throw IoError(
+        fmt::format("cannot read {}: it is damaged or no description of a raw series ({})", path, error.what()));
   }
 }
 
@@ -113,13 +113,14 @@ void RawEngine::create() {
   } else if (::mkdir(target_.path.c_str(), 0777) != 0 && errno != EEXIST) {
     throw file_error("create", target_.path, errno);
   }
-  sidecar_ = {{"format", "tailrace raw series"},
-              {"version", sidecar_version},
-              {"byte_order", std::endian::native == std::endian::little ? "little" : "big"},
-              {"axes", {"z", "y", "x"}},
-              {"layout", "headerless, x fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh64] in the order of axes"},
-              {"attributes", json::object()},
-              {"steps", json::array()}};
+  sidecar_ = {
+      {"format", "tailrace raw series"},
+      {"version", sidecar_version},
+      {"byte_order", std::endian::native == std::endian::little ? "little" : "big"},
+      {"axes", {"z", "y", "x"}},
+      {"layout", "headerless, x fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh64] in the order of axes"},
+      {"attributes", json::object()},
+      {"steps", json::array()}};
   if (target_.grid)
     sidecar_["grid"] = {{"points", reversed(target_.grid->points)},
                         {"origin", {target_.grid->origin[2], target_.grid->origin[1], target_.grid->origin[0]}},
@@ -166,8 +167,8 @@ void RawEngine::begin_step(const StepInfo &step) {
   if (ioutput_ > 0) {
     number = step.index / ioutput_;
     if (step.index % ioutput_ != 0 || (!earlier.empty() && number <= last))
-      throw InputError(fmt::format("{}: step {} is no multiple of ioutput = {}, by which its files are numbered", target_.path,
-                                   step.index, ioutput_));
+      throw InputError(fmt::format("{}: step {} is no multiple of ioutput = {}, by which its files are numbered",
+                                   target_.path, step.index, ioutput_));
   }
   step_ = {{"index", step.index}, {"time", step.time}, {"number", number}, {"variables", json::array()}};
 }

@@ -33,30 +33,6 @@ private:
   double start_;
 };
 
-void check_name(const std::string &name) {
-  // The engines turn names into file names, HDF5 links and XML; the letters below mean themselves in all of them.
-  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.'; };
-  if (name.empty() || name[0] == '.' || !std::all_of(name.begin(), name.end(), plain))
-    throw InputError(fmt::format("'{}' cannot name a variable: expected letters, digits, '_', '-' and '.'", name));
-}
-
-std::string shape_text(const Index3 &n) { return fmt::format("{} x {} x {}", n[0], n[1], n[2]); }
-
-void check_placement(const std::string &name, const Placement &place, const void *data) {
-  const auto &[shape, block, memory] = place;
-  for (int d = 0; d < 3; ++d)
-    if (shape[d] < 1 || block.count[d] < 0 || memory.count[d] < 0)
-      throw InputError(fmt::format("{}: no array has the shape {} (x, y, z)", name, shape_text(shape)));
-  if (block.empty())
-    return;
-  if (!Box{{0, 0, 0}, shape}.contains(block))
-    throw InputError(fmt::format("{}: block {} lies outside the global shape {}", name, describe(block), shape_text(shape)));
-  if (!memory.contains(block))
-    throw InputError(fmt::format("{}: memory {} does not cover block {}", name, describe(memory), describe(block)));
-  if (data == nullptr)
-    throw InputError(fmt::format("{}: no data for block {}", name, describe(block)));
-}
-
 } // namespace
 
 std::string engine_for(const std::string &path) {
@@ -68,9 +44,10 @@ std::string engine_for(const std::string &path) {
   std::error_code ignored;
   if (extension.empty() || path.back() == '/' || fs::is_directory(path, ignored))
     return "raw";
-  throw InputError(fmt::format("'{}': no engine goes by the extension '{}'. To fix this, name the engine, or use .bp (bp5), "
-                               ".h5 or .vtkhdf (hdf5), or a directory (raw)",
-                               path, extension));
+  throw InputError(
+      fmt::format("'{}': no engine goes by the extension '{}'. To fix this, name the engine, or use .bp (bp5), "
+                  ".h5 or .vtkhdf (hdf5), or a directory (raw)",
+                  path, extension));
 }
 
 class Series::Implementation {
@@ -110,7 +87,8 @@ public:
   void end_step();
   std::string gather_checksums() const;
   std::vector<std::string> verify(std::size_t position) const;
-  std::string verify_block(std::size_t position, const VariableInfo &variable, const Box &box, const std::string &sum) const;
+  std::string verify_block(std::size_t position, const VariableInfo &variable, const Box &box,
+                           const std::string &sum) const;
 
   std::string path_, engine_name_;
   Mode mode_;
@@ -128,7 +106,8 @@ public:
   json checksums_; ///< this rank's of the open step: name -> [z, y, x, nz, ny, nx, sum]
 };
 
-Series::Implementation::Implementation(const std::string &path, Mode mode, const Communicator &comm, const Options &options)
+Series::Implementation::Implementation(const std::string &path, Mode mode, const Communicator &comm,
+                                       const Options &options)
     : path_(path), mode_(mode), comm_(comm), precision_(options.precision) {
   Parameters parameters(options.parameters);
   Target target{path, mode, comm, options.grid, options.rewind_to, false, &counters_};
@@ -157,14 +136,15 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
 
 Type Series::Implementation::check_write(const std::string &name, Type type, const void *data, const Placement &place) {
   // Ranks that disagree on what they are writing would each wait for the other, or mix two variables into one.
-  const std::string ours = fmt::format("{} ({}, {})", name, name_of(type), shape_text(place.shape));
+  const std::string ours = fmt::format("{} ({}, {})", name, name_of(type), describe(place.shape));
   const std::string theirs = comm_.broadcast(ours, 0);
   Type stored = precision_.value_or(type);
   comm_.agree([&] {
     require_step();
     if (ours != theirs)
-      throw InputError(fmt::format("{}: rank 0 writes {} and this rank {}; all ranks write the same variables in the same order",
-                                   path_, theirs, ours));
+      throw InputError(
+          fmt::format("{}: rank 0 writes {} and this rank {}; all ranks write the same variables in the same order",
+                      path_, theirs, ours));
     check_name(name);
     check_placement(name, place, data);
     if (written_.count(name) || tail_.scalars.count(name) || name == "time" || name == "step")
@@ -174,13 +154,13 @@ Type Series::Implementation::check_write(const std::string &name, Type type, con
       stored = known->second.type;
       if (known->second.shape != place.shape)
         throw InputError(fmt::format("{}: shape of '{}' was {} before and is now {}", path_, name,
-                                     shape_text(known->second.shape), shape_text(place.shape)));
+                                     describe(known->second.shape), describe(place.shape)));
     }
   });
   const std::int64_t covered = comm_.sum(place.block.size());
   if (covered != product(place.shape))
     throw InputError(fmt::format("{}: the blocks of '{}' hold {} points together, but its shape {} has {}", path_, name,
-                                 covered, shape_text(place.shape), product(place.shape)));
+                                 covered, describe(place.shape), product(place.shape)));
   return stored;
 }
 
@@ -198,7 +178,12 @@ void Series::Implementation::write(const std::string &name, Type type, const voi
       }
       if (with_checksums_ && !place.block.empty()) {
         const auto &[start, count] = place.block;
-        checksums_[name] = {start[2], start[1], start[0], count[2], count[1], count[0],
+        checksums_[name] = {start[2],
+                            start[1],
+                            start[0],
+                            count[2],
+                            count[1],
+                            count[0],
                             checksum(block.place, size_of(stored), block.data)};
       }
     });
@@ -241,7 +226,8 @@ std::string Series::Implementation::verify_block(std::size_t position, const Var
     return fmt::format("{}: block {} of step {} differs from its checksum", variable.name, describe(box),
                        steps_[position].index);
   } catch (const IoError &error) {
-    return fmt::format("{}: block {} of step {}: {}", variable.name, describe(box), steps_[position].index, error.what());
+    return fmt::format("{}: block {} of step {}: {}", variable.name, describe(box), steps_[position].index,
+                       error.what());
   }
 }
 
@@ -270,7 +256,8 @@ std::vector<std::string> Series::Implementation::verify(std::size_t position) co
   return json::parse(comm_.broadcast(all.dump(), 0)).get<std::vector<std::string>>();
 }
 
-// ---- the public face ----------------------------------------------------------------------------------------------------
+// ---- the public face
+// ----------------------------------------------------------------------------------------------------
 
 Series::Series(const std::string &path, Mode mode, const Communicator &comm, const Options &options)
     : self_(std::make_unique<Implementation>(path, mode, comm, options)) {}
@@ -310,9 +297,10 @@ void Series::begin_step(std::int64_t index, double time) {
     if (first != index)
       throw InputError(fmt::format("{}: rank 0 begins step {} and this rank step {}", path(), first, index));
     if (!self.steps_.empty() && index <= self.steps_.back().index)
-      throw InputError(fmt::format("{}: step {} cannot follow step {}. To overwrite later steps, open the series to append "
-                                   "with rewind_to",
-                                   path(), index, self.steps_.back().index));
+      throw InputError(
+          fmt::format("{}: step {} cannot follow step {}. To overwrite later steps, open the series to append "
+                      "with rewind_to",
+                      path(), index, self.steps_.back().index));
     if (!std::isfinite(time))
       throw InputError(fmt::format("{}: the time of step {} is {}", path(), index, time));
   });

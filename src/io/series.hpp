@@ -13,7 +13,8 @@ namespace tailrace::io {
 
 /// How a series is opened. Everything is optional.
 struct Options {
-  /// "bp5", "hdf5" or "raw"; empty chooses by the path: .bp is bp5, .h5 .hdf .hdf5 .vtkhdf are hdf5, a directory is raw.
+  /// "bp5", "hdf5" or "raw"; empty chooses by the path: .bp is bp5, .h5 .hdf .hdf5 .vtkhdf are hdf5, a directory is
+  /// raw.
   std::string engine;
   /// The engine's own parameters by their own names, and for every engine
   /// `checksums` (on: end_step stores a checksum of every block, and `verify` compares them) and
@@ -47,18 +48,19 @@ public:
   Series(Series &&) noexcept;
   Series &operator=(Series &&) noexcept;
 
-  const std::string &path() const;   ///< local
-  Mode mode() const;                 ///< local
-  const std::string &engine() const; ///< name of the engine in use; local
+  const std::string &path() const;          ///< local
+  Mode mode() const;                        ///< local
+  const std::string &engine() const;        ///< name of the engine in use; local
   const Communicator &communicator() const; ///< local
 
-  // ---- writing --------------------------------------------------------------------------------------------------------
+  // ---- writing
+  // --------------------------------------------------------------------------------------------------------
   /// Fixes the global shape and the stored type of a grid variable before its first write, which otherwise does.
   void declare(const std::string &name, const Index3 &shape, Type stored);
   /// `index` must be larger than that of the step before; `time` is rank 0's.
   void begin_step(std::int64_t index, double time);
-  /// Writes this rank's block of a grid variable. The blocks of all ranks must make up the whole shape. When it returns,
-  /// the caller may reuse `data`, which points to the first value of `place.memory`.
+  /// Writes this rank's block of a grid variable. The blocks of all ranks must make up the whole shape. When it
+  /// returns, the caller may reuse `data`, which points to the first value of `place.memory`.
   template <class T> void write(const std::string &name, const T *data, const Placement &place) {
     write(name, TypeOf<T>::value, data, place);
   }
@@ -70,10 +72,11 @@ public:
   void end_step();
   void close();
 
-  // ---- reading --------------------------------------------------------------------------------------------------------
-  const std::vector<StepInfo> &steps() const;        ///< the complete steps; local
-  std::optional<GridDescription> grid() const;       ///< as written, or none; local
-  Attributes attributes() const;                     ///< local
+  // ---- reading
+  // --------------------------------------------------------------------------------------------------------
+  const std::vector<StepInfo> &steps() const;  ///< the complete steps; local
+  std::optional<GridDescription> grid() const; ///< as written, or none; local
+  Attributes attributes() const;               ///< local
   /// What `step`, a position in steps(), holds. Local.
   std::vector<VariableInfo> variables(std::size_t step) const;
   VariableInfo variable(std::size_t step, const std::string &name) const;

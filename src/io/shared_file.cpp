@@ -1,8 +1,7 @@
 #include <tailrace/io/shared_file.hpp>
 
-#include <fmt/format.h>
-
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <limits.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -19,7 +18,9 @@ Transfer transfer_named(const std::string &name) {
 namespace {
 
 /// Number of the value at global (i, j, k) in an array of extent n, x fastest.
-std::int64_t position(const Index3 &n, std::int64_t i, std::int64_t j, std::int64_t k) { return i + n[0] * (j + n[1] * k); }
+std::int64_t position(const Index3 &n, std::int64_t i, std::int64_t j, std::int64_t k) {
+  return i + n[0] * (j + n[1] * k);
+}
 
 /// Gathers pieces of memory that follow one another in the file, so that many rows cost one system call.
 class RowWriter {
@@ -185,8 +186,8 @@ void SharedFile::close() {
   file_ = Descriptor();
 }
 
-void read_box(int fd, const std::string &path, std::int64_t offset, const Index3 &shape, const Box &box, std::size_t size,
-              void *data) {
+void read_box(int fd, const std::string &path, std::int64_t offset, const Index3 &shape, const Box &box,
+              std::size_t size, void *data) {
   const auto bytes = static_cast<std::int64_t>(size);
   char *to = static_cast<char *>(data);
   // Rows that follow one another in the file are read in one go: whole planes, or the whole box.

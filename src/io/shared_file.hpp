@@ -40,7 +40,7 @@ private:
 };
 
 /// Reads `box` of an array of `shape` that begins at byte `offset` of an open file into contiguous memory. Local.
-void read_box(int fd, const std::string &path, std::int64_t offset, const Index3 &shape, const Box &box, std::size_t size,
-              void *data);
+void read_box(int fd, const std::string &path, std::int64_t offset, const Index3 &shape, const Box &box,
+              std::size_t size, void *data);
 
 } // namespace tailrace::io

@@ -10,7 +10,9 @@ namespace {
 
 // XDMF lists what belongs to directions slowest first: z, y, x, for spacings as for dimensions.
 std::string reversed(const Index3 &n) { return fmt::format("{} {} {}", n[2], n[1], n[0]); }
-std::string reversed(const std::array<double, 3> &x) { return fmt::format("{:.17g} {:.17g} {:.17g}", x[2], x[1], x[0]); }
+std::string reversed(const std::array<double, 3> &x) {
+  return fmt::format("{:.17g} {:.17g} {:.17g}", x[2], x[1], x[0]);
+}
 
 std::string mesh(const GridDescription &grid) {
   return fmt::format(R"(    <Topology name="topo" TopologyType="3DCoRectMesh"
@@ -46,8 +48,9 @@ std::string step_grid(const GridDescription &grid, const XdmfStep &step) {
            </DataItem>
         </Attribute>
 )",
-                        attribute.name, size_of(attribute.type), std::endian::native == std::endian::little ? "little" : "big",
-                        reversed(grid.points), attribute.file);
+                        attribute.name, size_of(attribute.type),
+                        std::endian::native == std::endian::little ? "little" : "big", reversed(grid.points),
+                        attribute.file);
   return text + "    </Grid>\n";
 }
 
@@ -56,7 +59,8 @@ std::string document(const std::string &domain) {
 <!DOCTYPE Xdmf SYSTEM "Xdmf.dtd" []>
 <Xdmf xmlns:xi="http://www.w3.org/2001/XInclude" Version="2.0">
 <Domain>
-)" + domain + "</Domain>\n</Xdmf>\n";
+)" + domain +
+         "</Domain>\n</Xdmf>\n";
 }
 
 } // namespace
@@ -70,6 +74,26 @@ std::string xdmf_series(const GridDescription &grid, const std::vector<XdmfStep>
   for (const auto &step : steps)
     text += step_grid(grid, step);
   return document(text + "    </Grid>\n");
+}
+
+std::string vtk_image_xml(const GridDescription &grid, const std::vector<std::string> &names) {
+  const auto &[points, origin, spacing] = grid;
+  // Extents in the order z, y, x, as the variables have their shapes; but origin and spacing in the order x, y, z.
+  const std::string extent = fmt::format("0 {} 0 {} 0 {}", points[2] - 1, points[1] - 1, points[0] - 1);
+  std::string arrays;
+  for (const auto &name : names)
+    arrays += fmt::format("        <DataArray Name=\"{}\"/>\n", name);
+  return fmt::format(R"(<?xml version="1.0"?>
+<VTKFile type="ImageData" version="0.1" byte_order="LittleEndian">
+  <ImageData WholeExtent="{0}" Origin="{1:.17g} {2:.17g} {3:.17g}" Spacing="{4:.17g} {5:.17g} {6:.17g}">
+    <Piece Extent="{0}">
+      <PointData>
+{7}        <DataArray Name="TIME">time</DataArray>
+      </PointData>
+    </Piece>
+  </ImageData>
+</VTKFile>)",
+                     extent, origin[0], origin[1], origin[2], spacing[0], spacing[1], spacing[2], arrays);
 }
 
 } // namespace tailrace::io

@@ -25,4 +25,8 @@ std::string xdmf_snapshot(const GridDescription &grid, const XdmfStep &step);
 /// XDMF text for all snapshots as one series in time.
 std::string xdmf_series(const GridDescription &grid, const std::vector<XdmfStep> &steps);
 
+/// The text of the attribute `vtk.xml` by which the ADIOS2 readers of ParaView and VTK see ImageData with these point
+/// variables. They take the time from a variable `time`.
+std::string vtk_image_xml(const GridDescription &grid, const std::vector<std::string> &names);
+
 } // namespace tailrace::io

@@ -15,7 +15,7 @@ void apply(const LineSystem<T> &system, int d, const Index3 &count, const T *in,
         fill_ghosts(tile, 0, lines.points, system.boundary, system.parity, to_node(system.operation));
         solve_tile(system, tile.in[0], tile.out[0], tile.bundles);
       },
-      [&](int, std::int64_t offset, Vec<T> v, int lanes_used) { store(out + offset, v, lanes_used); });
+      StoreTo<T, 1>{{out}});
 }
 
 } // namespace tailrace

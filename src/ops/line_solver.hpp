@@ -54,15 +54,24 @@ template <class T, Operation op, int pairs> inline Vec<T> right_hand_side(const 
   return sum;
 }
 
-/// The wrap of a circulant factor: completes the forward solution and returns the value beyond the far end.
-template <class T> inline Vec<T> wrap_around(const LineSystem<T> &s, Vec<T> *y, Vec<T> last) {
-  const Vec<T> before = last * s.wrap_scale; // the value at -1
-  Vec<T> sum{};
+/// The wrap of circulant factors: completes M forward solutions, whose last values are in `last`, and leaves there the values
+/// of the backward solutions beyond the far end.
+template <class T, int M> inline void wrap_around(const LineSystem<T> &s, Vec<T> *const (&y)[M], Vec<T> (&last)[M]) {
+  Vec<T> before[M], sum[M]{};
+  for (int i = 0; i < M; ++i)
+    before[i] = last[i] * s.wrap_scale; // the value at -1
   for (int k = 0; k < s.wrap; ++k) {
-    y[k] += s.powers[k + 1] * before;
-    sum += s.powers[k] * y[k];
+    const T power = s.powers[k], next = s.powers[k + 1];
+#pragma GCC unroll 4
+    for (int i = 0; i < M; ++i) {
+      const Vec<T> value = y[i][k] + next * before[i];
+      y[i][k] = value;
+      sum[i] += power * value;
+    }
   }
-  return sum * s.wrap_scale * s.diagonal[0];
+  const T scale = s.wrap_scale * s.diagonal[0];
+  for (int i = 0; i < M; ++i)
+    last[i] = sum[i] * scale;
 }
 
 template <class T, Operation op, int pairs, int M>
@@ -93,9 +102,11 @@ inline void solve(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *c
     }
   }
   Vec<T> next[M]{};
-  if (s.wrap > 0)
+  if (s.wrap > 0) {
+    wrap_around<T, M>(s, x, y);
     for (int i = 0; i < M; ++i)
-      next[i] = wrap_around(s, x[i], y[i]);
+      next[i] = y[i];
+  }
   for (std::int64_t j = n - 1; j >= 0; --j) {
     const T d = s.diagonal[j], b = s.backward[j];
 #pragma GCC unroll 4

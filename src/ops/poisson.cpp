@@ -77,7 +77,6 @@ T *Poisson<T>::exchange(bool is_complex, Exchange<T> &real, Exchange<Complex> &c
 template <class T> void Poisson<T>::y_forward(const T *in, T *out, const Index3 &cells) const {
   const std::int64_t inner = cells[0] * (complex_z_ ? 2 : 1);
   const Lines lines{cells[2], y_.points(), inner};
-  const auto load_columns = [&](int, std::int64_t offset, int count) { return load(in + offset, count); };
   const auto transform = [&](auto &tile, Vec<T> *const *upper) {
     for (int b = 0; b < tile.bundles; ++b) {
       std::copy_n(tile.in[0][b], y_.points(), tile.out[0][b]);
@@ -86,12 +85,10 @@ template <class T> void Poisson<T>::y_forward(const T *in, T *out, const Index3 
   };
   if (y_kind_ == Kind::real_to_complex)
     sweep_columns<T, 1, 2>(
-        lines, y_.modes(), load_columns, [&](auto &tile) { transform(tile, tile.out[1]); },
-        [&](int k, std::int64_t offset, Vec<T> v, int count) { store_complex(out, k, offset, v, count); });
+        lines, y_.modes(), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, tile.out[1]); }, StoreComplexTo<T>{out});
   else
     sweep_columns<T, 1, 1>(
-        lines, y_.modes(), load_columns, [&](auto &tile) { transform(tile, nullptr); },
-        [&](int, std::int64_t offset, Vec<T> v, int count) { store(out + offset, v, count); });
+        lines, y_.modes(), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, nullptr); }, StoreTo<T, 1>{{out}});
 }
 
 template <class T> void Poisson<T>::y_backward(const T *in, T *out, const Index3 &cells) const {
@@ -103,15 +100,13 @@ template <class T> void Poisson<T>::y_backward(const T *in, T *out, const Index3
       std::copy_n(tile.in[0][b], y_.points(), tile.out[0][b]);
     }
   };
-  const auto finish = [&](int, std::int64_t offset, Vec<T> v, int count) { store(out + offset, v, count); };
+  const StoreTo<T, 1> finish{{out}};
   if (y_kind_ == Kind::real_to_complex)
     sweep_columns<T, 2, 1>(
-        lines, y_.points(), [&](int k, std::int64_t offset, int count) { return load_complex(in, k, offset, count); },
-        [&](auto &tile) { transform(tile, tile.in[1]); }, finish);
+        lines, y_.points(), LoadComplexFrom<T>{in}, [&](auto &tile) { transform(tile, tile.in[1]); }, finish);
   else
     sweep_columns<T, 1, 1>(
-        lines, y_.points(), [&](int, std::int64_t offset, int count) { return load(in + offset, count); },
-        [&](auto &tile) { transform(tile, nullptr); }, finish);
+        lines, y_.points(), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, nullptr); }, finish);
 }
 
 /// Divides every mode by its eigenvalue. `rows` holds this box of modes, x whole.
@@ -133,7 +128,6 @@ template <class T> void Poisson<T>::scale(T *rows, const Box &box) const {
 
 template <class T> void Poisson<T>::x_solve(T *rows, const Box &box) {
   const std::int64_t n = box.count[0], count = box.count[1] * box.count[2];
-  const auto in_place = [&](int, std::int64_t offset, Vec<T> v, int lanes_used) { store(rows + offset, v, lanes_used); };
   const auto cosine = [&](bool forward) {
     const Lines lines{count, n, complex_y_ ? 2 : 1};
     sweep<T, 1, 1>(
@@ -144,7 +138,7 @@ template <class T> void Poisson<T>::x_solve(T *rows, const Box &box) {
             forward ? x_cosine_->forward(tile.out[0][b], nullptr) : x_cosine_->backward(tile.out[0][b], nullptr);
           }
         },
-        in_place);
+        StoreTo<T, 1>{{rows}});
   };
   switch (x_kind_) {
   case Kind::cosine:
@@ -206,7 +200,7 @@ template <class T> void Poisson<T>::solve(const T *f, T *p) {
         for (int b = 0; b < tile.bundles; ++b)
           std::copy_n(tile.in[0][b], n, tile.out[0][b]);
       },
-      [&](int, std::int64_t offset, Vec<T> v, int count) { store(p + offset, v, count); });
+      StoreTo<T, 1>{{p}});
 }
 
 template class Poisson<float>;

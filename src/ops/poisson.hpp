@@ -10,16 +10,24 @@
 
 namespace tailrace {
 
-/// `count` complex columns from `column` on, as the lower (half 0) or upper (half 1) register of their interleaved lanes.
-template <class T> inline Vec<T> load_complex(const T *columns, int half, std::int64_t column, int count) {
-  const int values = 2 * count - half * lanes<T>;
-  return values > 0 ? load(columns + 2 * column + half * lanes<T>, values) : Vec<T>{};
-}
-template <class T> inline void store_complex(T *columns, int half, std::int64_t column, Vec<T> v, int count) {
-  const int values = 2 * count - half * lanes<T>;
-  if (values > 0)
-    store(columns + 2 * column + half * lanes<T>, v, values);
-}
+/// Interleaved complex columns in memory as two registers of lanes: the lower half of the columns (k = 0) and the upper.
+template <class T> struct LoadComplexFrom {
+  const T *columns;
+  Vec<T> operator()(int k, std::int64_t column, int count) const {
+    const int values = 2 * count - k * lanes<T>;
+    return values > 0 ? load(columns + 2 * column + k * lanes<T>, values) : Vec<T>{};
+  }
+  void announce(int k, std::int64_t column) const { __builtin_prefetch(columns + 2 * column + k * lanes<T>, 0, 2); }
+};
+template <class T> struct StoreComplexTo {
+  T *columns;
+  void operator()(int k, std::int64_t column, Vec<T> v, int count) const {
+    const int values = 2 * count - k * lanes<T>;
+    if (values > 0)
+      store(columns + 2 * column + k * lanes<T>, v, values);
+  }
+  void announce(int k, std::int64_t column) const { __builtin_prefetch(columns + 2 * column + k * lanes<T>, 1, 2); }
+};
 
 /// Solves  div grad p = f  on the cell centres, where div and grad are the staggered sixth-order operators, by transforms
 /// along z, then y, then x and division by the modified wave numbers of those very operators (Laizet and Lamballais 2009,
@@ -72,27 +80,26 @@ template <int inputs, class Body>
 void Poisson<T>::z_forward(std::int64_t points_in, const std::array<const T *, inputs> &in, Body body) {
   const Box box = cells_.box(Pencil::z);
   const Lines lines{1, points_in, box.count[0] * box.count[1]};
-  const auto load_columns = [&](int k, std::int64_t offset, int count) { return load(in[k] + offset, count); };
   T *modes = z_block_.data();
   if (z_kind_ == Kind::cosine) {
     sweep_columns<T, inputs, 1>(
-        lines, z_.points(), load_columns,
+        lines, z_.points(), LoadFrom<T, inputs>{in},
         [&](auto &tile) {
           body(tile);
           for (int b = 0; b < tile.bundles; ++b)
             z_.forward(tile.out[0][b], nullptr);
         },
-        [&](int, std::int64_t offset, Vec<T> v, int count) { store(modes + offset, v, count); });
+        StoreTo<T, 1>{{modes}});
     return;
   }
   sweep_columns<T, inputs, 2>(
-      lines, z_.modes(), load_columns,
+      lines, z_.modes(), LoadFrom<T, inputs>{in},
       [&](auto &tile) {
         body(tile);
         for (int b = 0; b < tile.bundles; ++b)
           z_.forward(tile.out[0][b], tile.out[1][b]);
       },
-      [&](int k, std::int64_t offset, Vec<T> v, int count) { store_complex(modes, k, offset, v, count); });
+      StoreComplexTo<T>{modes});
 }
 
 template <class T>
@@ -103,7 +110,7 @@ void Poisson<T>::z_backward(std::int64_t points_out, Body body, Finish finish) {
   const T *modes = z_block_.data();
   if (z_kind_ == Kind::cosine) {
     sweep_columns<T, 1, outputs>(
-        lines, points_out, [&](int, std::int64_t offset, int count) { return load(modes + offset, count); },
+        lines, points_out, LoadFrom<T, 1>{{modes}},
         [&](auto &tile) {
           for (int b = 0; b < tile.bundles; ++b)
             z_.backward(tile.in[0][b], nullptr);
@@ -113,7 +120,7 @@ void Poisson<T>::z_backward(std::int64_t points_out, Body body, Finish finish) {
     return;
   }
   sweep_columns<T, 2, outputs>(
-      lines, points_out, [&](int k, std::int64_t offset, int count) { return load_complex(modes, k, offset, count); },
+      lines, points_out, LoadComplexFrom<T>{modes},
       [&](auto &tile) {
         for (int b = 0; b < tile.bundles; ++b)
           z_.backward(tile.in[0][b], tile.in[1][b]);

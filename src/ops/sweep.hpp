@@ -129,6 +129,28 @@ void sweep_rows(std::int64_t rows, std::int64_t points_in, std::int64_t points_o
 
 } // namespace detail
 
+/// The plainest finish: output k goes to array k. Strided stores wait for their cache lines to arrive, so sweeps announce them.
+template <class T, int outputs> struct StoreTo {
+  std::array<T *, outputs> out;
+  void operator()(int k, std::int64_t offset, Vec<T> v, int count) const { store(out[k] + offset, v, count); }
+  void announce(int k, std::int64_t offset) const { __builtin_prefetch(out[k] + offset, 1, 2); }
+};
+
+/// Likewise for reading.
+template <class T, int inputs> struct LoadFrom {
+  std::array<const T *, inputs> in;
+  Vec<T> operator()(int k, std::int64_t offset, int count) const { return load(in[k] + offset, count); }
+  void announce(int k, std::int64_t offset) const { __builtin_prefetch(in[k] + offset, 0, 2); }
+};
+
+namespace detail {
+/// Tells an access where it will go next, if it wants to know.
+template <class Access> inline void announce(const Access &access, int k, std::int64_t offset) {
+  if constexpr (requires { access.announce(k, offset); })
+    access.announce(k, offset);
+}
+} // namespace detail
+
 /// As `sweep`, for lines with neighbours in memory, reading through load(input, offset, count), where offset is into arrays of
 /// outer x points x inner.
 template <class T, int inputs, int outputs, class Load, class Body, class Finish>
@@ -142,13 +164,20 @@ void sweep_columns(const Lines &lines, std::int64_t points_out, Load load_column
       const auto lanes_of = [&](int b) { return static_cast<int>(std::min<std::int64_t>(W, columns - b * W)); };
       for (int k = 0; k < inputs; ++k)
         for (std::int64_t j = 0; j < lines.points; ++j)
-          for (int b = 0; b < tile.bundles; ++b)
-            tile.in[k][b][j] = load_columns(k, (o * lines.points + j) * lines.inner + c + b * W, lanes_of(b));
+          for (int b = 0; b < tile.bundles; ++b) {
+            const std::int64_t offset = (o * lines.points + j) * lines.inner + c + b * W;
+            tile.in[k][b][j] = load_columns(k, offset, lanes_of(b));
+            detail::announce(load_columns, k, offset + tile_bundles * W); // the next tile
+          }
       body(tile);
+      constexpr std::int64_t ahead = 8; // rows; enough to hide the way to memory
       for (std::int64_t j = 0; j < points_out; ++j)
         for (int k = 0; k < outputs; ++k)
-          for (int b = 0; b < tile.bundles; ++b)
-            finish(k, (o * points_out + j) * lines.inner + c + b * W, tile.out[k][b][j], lanes_of(b));
+          for (int b = 0; b < tile.bundles; ++b) {
+            const std::int64_t offset = (o * points_out + j) * lines.inner + c + b * W;
+            detail::announce(finish, k, offset + ahead * lines.inner);
+            finish(k, offset, tile.out[k][b][j], lanes_of(b));
+          }
     }
 }
 
@@ -163,8 +192,7 @@ void sweep(const Lines &lines, std::int64_t points_out, const std::array<const T
   if (lines.inner == 1)
     detail::sweep_rows<T, inputs, outputs>(lines.outer, lines.points, points_out, in, body, finish);
   else
-    sweep_columns<T, inputs, outputs>(
-        lines, points_out, [&](int k, std::int64_t offset, int count) { return load(in[k] + offset, count); }, body, finish);
+    sweep_columns<T, inputs, outputs>(lines, points_out, LoadFrom<T, inputs>{in}, body, finish);
 }
 
 /// Ghosts for input k of every bundle in use.

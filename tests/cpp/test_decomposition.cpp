@@ -100,14 +100,14 @@ TEST(Decomposition, CoversEveryPointOnce) {
 }
 
 TEST(Decomposition, RowsAndColumnsSplitTheRightDirections) {
-  const Index3 shape{12, 18, 24};
+  const Index3 shape{12, 24, 36};
   for (const Processes &processes : every_process_grid()) {
     const Decomposition decomposition(processes, shape);
     const std::int64_t rows = processes->rows(), cols = processes->cols();
-    EXPECT_EQ(decomposition.box(Pencil::x).count, (Index3{12, 18 / rows, 24 / cols}));
-    EXPECT_EQ(decomposition.box(Pencil::y).count, (Index3{12 / rows, 18, 24 / cols}));
-    EXPECT_EQ(decomposition.box(Pencil::z).count, (Index3{12 / rows, 18 / cols, 24}));
-    EXPECT_EQ(decomposition.largest_size(), 12 * 18 * 24 / world().size());
+    EXPECT_EQ(decomposition.box(Pencil::x).count, (Index3{12, 24 / rows, 36 / cols}));
+    EXPECT_EQ(decomposition.box(Pencil::y).count, (Index3{12 / rows, 24, 36 / cols}));
+    EXPECT_EQ(decomposition.box(Pencil::z).count, (Index3{12 / rows, 24 / cols, 36}));
+    EXPECT_EQ(decomposition.largest_size(), 12 * 24 * 36 / world().size());
     for (const Pencil pencil : {Pencil::x, Pencil::y, Pencil::z})
       for (int d = 0; d < 3; ++d)
         EXPECT_EQ(decomposition.is_local(pencil, d), decomposition.box(pencil).count[d] == shape[d]);

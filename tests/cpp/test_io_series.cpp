@@ -2,7 +2,6 @@
 #include <tailrace/support/error.hpp>
 
 #include <gtest/gtest.h>
-
 #include <mpi.h>
 #include <unistd.h>
 
@@ -90,7 +89,8 @@ protected:
     result.grid = GridDescription{points, {0.5, -1, 2}, {0.1, 0.2, 0.3}};
     return result;
   }
-  template <class T> void write(Series &series, const std::string &name, const Index3 &n, double salt, std::int64_t ghosts = 0) {
+  template <class T>
+  void write(Series &series, const std::string &name, const Index3 &n, double salt, std::int64_t ghosts = 0) {
     const Box block = pencil(n, comm.rank(), comm.size()), memory = with_ghosts(block, ghosts);
     auto data = filled<T>(memory, block, salt);
     series.write(name, data.data(), {n, block, memory});

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 import tomllib
 import types
 from pathlib import Path
@@ -188,7 +189,8 @@ def test_only_the_first_rank_speaks(monkeypatch):
 
 
 def test_version_and_help_are_quick_and_light():
-    script = "import sys; from tailrace import cli; print([m for m in ('numpy', 'pydantic', 'mpi4py', 'h5py') if m in sys.modules])"
+    heavy = ["numpy", "pydantic", "mpi4py", "h5py", "matplotlib"]
+    script = f"import sys; from tailrace import cli; print([name for name in {heavy} if name in sys.modules])"
     answer = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,
@@ -206,15 +208,15 @@ def test_version_and_help_are_quick_and_light():
 
 def test_inside_mpi_nothing_is_started_twice(monkeypatch):
     monkeypatch.setenv("PMI_SIZE", "4")
-    monkeypatch.setattr(os, "execvpe", lambda *_: pytest.fail("started MPI inside MPI"))
-    launch.start(4, ["run"])
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("started MPI inside MPI"))
+    assert launch.start(4, ["run"]) is None
     with pytest.raises(launch.LaunchError, match="mpiexec started 4 ranks already, and -n asks for 2"):
         launch.start(2, ["run"])
 
 
 def test_one_rank_needs_no_launcher(monkeypatch):
-    monkeypatch.setattr(os, "execvpe", lambda *_: pytest.fail("one rank needs no mpiexec"))
-    launch.start(1, ["run"])
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("one rank needs no mpiexec"))
+    assert launch.start(1, ["run"]) is None
 
 
 def test_no_mpiexec_is_said(monkeypatch):
@@ -271,7 +273,7 @@ def parallel(tmp_path, case_file, monkeypatch):
     if not shutil.which("mpiexec"):
         pytest.skip("there is no mpiexec on the PATH")
 
-    def go(body, *options):
+    def begin(body, *options):
         script = tmp_path / "fake.py"
         script.write_text(FAKE_SOLVER.format(body=textwrap.indent(textwrap.dedent(body), "    ").strip()))
         # The command starts `python -m tailrace.cli`; a python that runs the script instead stands in for it.
@@ -279,55 +281,108 @@ def parallel(tmp_path, case_file, monkeypatch):
         python.write_text(f'#!/bin/sh\nshift 2\nexec "{sys.executable}" "{script}" "$@"\n')
         python.chmod(0o755)
         start = f"import sys; sys.executable = {str(python)!r}; from tailrace.cli import main; main()"
-        return subprocess.run(
+        return subprocess.Popen(
             [sys.executable, "-c", start, "run", str(case_file), "-n", "3", *options],
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=120,
-            check=False,
             env={**os.environ, "PYTHONPATH": PACKAGES},
         )
 
-    return go
+    return begin
+
+
+def finish(process):
+    out, err = process.communicate(timeout=120)
+    return types.SimpleNamespace(returncode=process.returncode, stdout=out, stderr=err)
 
 
 def test_ranks_are_started_with_all_options(parallel):
-    result = parallel(
-        'print(f"{rank}/{size} {case.time.dt} {resume}", flush=True)', "--resume", "--set", "time.dt=0.25"
-    )
+    tell = 'print(f"{rank}/{size} {case.time.dt} {resume}", flush=True)'
+    result = finish(parallel(tell, "--resume", "--set", "time.dt=0.25"))
     assert sorted(line for line in result.stdout.splitlines() if "/" in line) == [f"{r}/3 0.25 True" for r in range(3)]
     assert result.returncode == 0, result.stderr
 
 
 def test_warnings_come_once(parallel):
-    result = parallel("pass", "--set", "checkpoint.every=99999")
+    result = finish(parallel("pass", "--set", "checkpoint.every=99999"))
     assert result.stderr.count("warning: checkpoint.every") == 1
 
 
 def test_an_error_of_all_ranks_is_told_once(parallel):
-    result = parallel('raise RuntimeError("the disk is full")')
+    result = finish(parallel('raise RuntimeError("the disk is full")'))
     assert result.returncode == 1
     assert result.stderr.count("tailrace: the disk is full") == 1
     assert "Traceback" not in result.stderr
 
 
 def test_an_error_of_one_rank_leaves_no_rank_waiting(parallel):
-    result = parallel(
-        """
+    result = finish(
+        parallel(
+            """
         if rank == 1:
             raise RuntimeError("only here")
         MPI.COMM_WORLD.recv(source=MPI.ANY_SOURCE)
         """
+        )
     )
     assert result.returncode == 1
     assert "[rank 1] tailrace: only here" in result.stderr
 
 
 def test_a_wrong_case_is_told_before_mpi_starts(parallel):
-    result = parallel("pass", "--set", "time.dt=-1")
+    result = finish(parallel("pass", "--set", "time.dt=-1"))
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1, "one line, and none from mpiexec"
 
 
 def test_exit_code_of_the_ranks(parallel):
-    assert parallel("sys.exit(7)").returncode == 7
+    assert finish(parallel("sys.exit(7)")).returncode == 7
+
+
+WAIT_TO_BE_ASKED = """
+import pathlib, signal, time
+asked = []
+signal.signal(signal.SIGUSR1, lambda *_: asked.append("asked"))
+signal.signal(signal.SIGTERM, lambda *_: asked.append("asked"))
+pathlib.Path(f"up{rank}").touch()
+end = time.monotonic() + 60
+while not asked and time.monotonic() < end:
+    time.sleep(0.05)
+time.sleep(2.5)
+print(f"rank {rank} was {asked[:1]} and had its time", flush=True)
+return 3
+"""
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, f"{what} did not come about in a minute"
+        time.sleep(0.05)
+
+
+def test_a_request_to_stop_leaves_the_ranks_their_time(parallel, tmp_path):
+    process = parallel(WAIT_TO_BE_ASKED)
+    wait_for(lambda: len(list(tmp_path.glob("up*"))) == 3, "the start of three ranks")
+    process.terminate()
+    result = finish(process)
+    assert result.stdout.count("was ['asked'] and had its time") == 3, result
+    assert result.returncode == 3
+
+
+def test_ranks_do_not_outlive_a_killed_parent(parallel, tmp_path):
+    body = "import pathlib, time\npathlib.Path(f'up{rank}-{os.getpid()}').touch()\ntime.sleep(100)"
+    process = parallel("import os\n" + body)
+    wait_for(lambda: len(list(tmp_path.glob("up*"))) == 3, "the start of three ranks")
+    pids = [int(path.name.split("-")[1]) for path in tmp_path.glob("up*")]
+    process.kill()
+    process.communicate(timeout=60)
+    wait_for(lambda: not any(alive(pid) for pid in pids), "the end of the ranks")
+
+
+def alive(pid):
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False

@@ -1,7 +1,6 @@
 """Pictures: what they hold, from files written here with h5py, and what is said where there is nothing to draw."""
 
 import math
-import sys
 import types
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import h5py
 import matplotlib.image
 import numpy as np
 import pytest
+import tailrace
 from tailrace.config import ConfigError
 from tailrace.render import plot
 from tailrace.render.plot import Plane, PlotError, plot_slice, plot_time_series, read_plane
@@ -137,13 +137,26 @@ def test_files_that_are_no_snapshots(tmp_path):
             plot_slice(tmp_path / name)
 
 
-class FakeStep(dict):
+class FakeStep:
+    """A step as the readers of the other engines give it; it hands out boxes and remembers how much was asked for."""
+
+    names = ("ux",)
+    variables = {"ux": ("float64", SHAPE[::-1])}  # noqa: RUF012
+    asked = 0
+
     def __init__(self, step):
-        super().__init__(ux=field(step))
-        self.time, self.index = 0.5 * step, step
+        self.step, self.time = step, 0.5 * step
+
+    def read(self, name, box):
+        assert name == "ux"
+        (x, y, z), (nx, ny, nz) = box
+        FakeStep.asked = nx * ny * nz
+        return field(self.step)[z : z + nz, y : y + ny, x : x + nx]
 
 
 class FakeSeries(list):
+    grid = types.SimpleNamespace(origin=(0.0, 1.0, 2.0), spacing=(0.5, 0.25, 1.0))
+
     def __enter__(self):
         return self
 
@@ -151,14 +164,16 @@ class FakeSeries(list):
         pass
 
 
-def test_bp_files_are_read_through_a_series(tmp_path, monkeypatch):
-    module = types.ModuleType("tailrace")
-    module.open = lambda _: FakeSeries(FakeStep(step) for step in range(4))
-    monkeypatch.setitem(sys.modules, "tailrace", module)
+@pytest.mark.parametrize(
+    ("axis", "expected"), [("x", lambda f: f[:, :, 2]), ("y", lambda f: f[:, 2]), ("z", lambda f: f[2])]
+)
+def test_other_engines_are_read_through_a_series_and_by_the_plane(tmp_path, monkeypatch, axis, expected):
+    monkeypatch.setitem(vars(tailrace), "open", lambda _: FakeSeries(FakeStep(step) for step in range(4)))
     (tmp_path / "run.bp").mkdir()
-    plane = read_plane(tmp_path / "run.bp", None, "y", 2, -2)
-    np.testing.assert_array_equal(plane.values, field(2)[:, 2])
-    assert (plane.field, plane.time, plane.step) == ("ux", 1.0, 2)
+    plane = read_plane(tmp_path / "run.bp", None, axis, 2, -2)
+    np.testing.assert_array_equal(plane.values, expected(field(2)))
+    assert (plane.field, plane.time, plane.step, plane.spacing) == ("ux", 1.0, 2, (0.5, 0.25, 1.0))
+    assert FakeStep.asked == plane.values.size
 
 
 def test_time_series_with_a_reference(tmp_path):

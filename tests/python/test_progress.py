@@ -1,9 +1,14 @@
 """The live line and the closing table."""
 
+import fcntl
 import io
+import os
+import pty
+import struct
+import termios
 
 import pytest
-from tailrace.progress import Live, duration, summary_table
+from tailrace.progress import Live, duration, is_terminal, summary_table
 
 
 class Clock:
@@ -77,6 +82,16 @@ def test_a_terminal_is_redrawn_in_place(monkeypatch):
     assert "40/100" in text
     assert "40%" in text
     assert "\x1b[" in text
+
+
+def test_a_pseudo_terminal_without_a_size_is_a_log():
+    """So does Open MPI connect its processes when its own output goes to a file."""
+    leader, follower = pty.openpty()
+    with os.fdopen(leader), os.fdopen(follower, "w") as stream:
+        assert stream.isatty()
+        assert not is_terminal(stream)
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+        assert is_terminal(stream)
 
 
 def test_an_error_passes_through_and_leaves_a_last_line():

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from tailrace.case_file import ConfigError, Problem, read_text
 from tailrace.formats.xcompact3d_input import Namelist, read_input
 

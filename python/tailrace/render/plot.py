@@ -12,6 +12,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure  # figures without pyplot: no window, no state shared with the user's own plots
 from numpy.typing import NDArray
+
 from tailrace.timeseries import read_time_series
 
 AXES = ("x", "y", "z")
@@ -150,7 +151,7 @@ def plot_slice(
 ) -> Path:
     """Draw a plane of a field, seen along `axis`.
 
-    :param path: a VTKHDF file (.h5) or a BP directory (.bp).
+    :param path: a VTKHDF file (.h5), a BP directory (.bp) or a directory of raw snapshots.
     :param out: the picture; named after the file, field, plane and step where not given.
     :param field: the variable; the vorticity, or else the first, where not given.
     :param index: the node along `axis`, negative from the end; the middle where not given.
@@ -222,16 +223,16 @@ def _colours(plane: Plane) -> tuple[str, float, float, str]:
 
 
 def read_plane(path: Path, field: str | None, axis: str, index: int | None, step: int) -> Plane:
-    """A plane of a stored field; see `plot_slice`. Of an HDF5 file, the plane alone is read."""
+    """A plane of a stored field; see `plot_slice`. The plane alone is read."""
     if axis not in AXES:
         raise PlotError(f"axis must be x, y or z (found {axis!r})")
     if not path.exists():
         raise PlotError(f"{path}: there is no such file or directory")
     if path.suffix in (".h5", ".hdf", ".hdf5", ".vtkhdf"):
         return _vtkhdf_plane(path, field, axis, index, step)
-    if path.suffix in (".bp", ".bp4", ".bp5"):
+    if path.is_dir() or path.suffix in (".bp", ".bp4", ".bp5"):
         return _series_plane(path, field, axis, index, step)
-    raise PlotError(f"{path}: slices are drawn from .h5 (VTKHDF) and .bp files, time series from .csv files")
+    raise PlotError(f"{path}: slices are drawn from .h5 (VTKHDF), .bp and raw snapshots, time series from .csv files")
 
 
 def _vtkhdf_plane(path: Path, field: str | None, axis: str, index: int | None, step: int) -> Plane:
@@ -267,19 +268,18 @@ def _vtkhdf_plane(path: Path, field: str | None, axis: str, index: int | None, s
 def _series_plane(path: Path, field: str | None, axis: str, index: int | None, step: int) -> Plane:
     import tailrace
 
-    # Steps come one after the other and are gone when the next one comes: count them, then stop at the one wanted.
     with tailrace.open(path) as series:
-        count = sum(1 for _ in series)
-    wanted = _resolve(path, "step", step, count)
-    with tailrace.open(path) as series:
-        for at, current in enumerate(series):
-            if at == wanted:
-                name = _pick(path, field, list(current))
-                values = np.asarray(current[name])
-                node = _node(path, axis, index, values.shape)
-                plane = _magnitude(np.take(values, node, axis=2 - AXES.index(axis)))
-                return Plane(plane, name, axis, node, float(current.time), at)
-    raise PlotError(f"{path}: step {wanted} was counted but is gone; is the file being rewritten?")
+        at = _resolve(path, "step", step, len(series))
+        current = series[at]
+        name = _pick(path, field, current.names)
+        shape = current.variables[name][1]
+        node = _node(path, axis, index, shape[::-1])
+        start, count = [0, 0, 0], list(shape)
+        start[AXES.index(axis)], count[AXES.index(axis)] = node, 1
+        values = np.squeeze(current.read(name, (start, count)), axis=2 - AXES.index(axis))
+        grid = series.grid
+        origin, spacing = (grid.origin, grid.spacing) if grid else (None, None)
+        return Plane(values, name, axis, node, float(current.time), at, origin, spacing)
 
 
 def _pick(path: Path, field: str | None, names: list[str]) -> str:

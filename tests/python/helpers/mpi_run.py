@@ -1,0 +1,126 @@
+"""Programs on several ranks, each in a process group of its own and with a time limit that kills the whole group."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+# Marks of a launcher in the environment: pytest itself may have been started by one.
+_MARKS = ("OMPI_COMM", "PMI_", "PMIX_", "MPI_LOCALNRANKS")
+_OPTIONS = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    # More ranks than cores: allowed, not bound, and giving way while they wait.
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a program left: `code` is negative where a signal ended it."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out + self.err
+
+
+def environment() -> dict[str, str]:
+    """That of this process, ready to start MPI from."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_MARKS)}
+    return {**kept, **_OPTIONS}
+
+
+def start(command: Sequence[object], cwd: Path) -> subprocess.Popen[str]:
+    """Start a program in a process group of its own."""
+    return subprocess.Popen(
+        [str(word) for word in command],
+        cwd=cwd,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process: subprocess.Popen[str], limit: float) -> Result:
+    """Wait for a program; one that is still there after `limit` seconds is killed with all its children, and fails."""
+    try:
+        out, err = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        kill_session(process)
+        out, err = process.communicate()
+        pytest.fail(f"{process.args} did not end in {limit} s\n--- stdout\n{out}\n--- stderr\n{err}")
+    return Result(process.returncode, out, err)
+
+
+def members(process: subprocess.Popen[str]) -> list[tuple[int, str]]:
+    """Process number and command line of everything that runs in the session of `process`, itself included."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            session = int((entry / "stat").read_text().rpartition(")")[2].split()[3])
+            command = (entry / "cmdline").read_text().replace("\0", " ")
+        except (OSError, ValueError):
+            continue
+        if session == process.pid and command:
+            found.append((int(entry.name), command))
+    return found
+
+
+def kill_session(process: subprocess.Popen[str], number: int = signal.SIGKILL) -> None:
+    """Send a signal to everything in the session of `process`: mpiexec puts ranks in process groups of their own."""
+    for pid, _ in members(process):
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+
+def rank_processes(process: subprocess.Popen[str]) -> list[int]:
+    """The process numbers of the ranks, in order of their start."""
+    return sorted(pid for pid, command in members(process) if "tailrace.cli" in command and "mpiexec" not in command)
+
+
+def tailrace_command(*arguments: object, ranks: int | None = None) -> list[str]:
+    """`tailrace ARGUMENTS`, with `ranks` under mpiexec as users start it."""
+    command = [sys.executable, "-m", "tailrace.cli", *map(str, arguments)]
+    return command if ranks is None else [*mpiexec(ranks), *command]
+
+
+def mpiexec(ranks: int) -> list[str]:
+    found = shutil.which("mpiexec")
+    if found is None:
+        pytest.skip("there is no mpiexec")
+    return [found, "-n", str(ranks)]
+
+
+def tailrace(*arguments: object, cwd: Path, ranks: int | None = None, limit: float = 120) -> Result:
+    """Run `tailrace ARGUMENTS` to its end."""
+    return finish(start(tailrace_command(*arguments, ranks=ranks), cwd), limit)
+
+
+def script(text: str, *arguments: object, cwd: Path, ranks: int = 1, limit: float = 120) -> Result:
+    """Run a Python program on several ranks; it must succeed."""
+    path = cwd / "program.py"
+    path.write_text(text)
+    result = finish(start([*mpiexec(ranks), sys.executable, path, *arguments], cwd), limit)
+    assert result.code == 0, result.text
+    return result
