@@ -2,6 +2,7 @@
 
 #include <tailrace/grid/decomposition.hpp>
 #include <tailrace/grid/grid.hpp>
+#include <tailrace/grid/shared_memory.hpp>
 #include <tailrace/grid/tuning.hpp>
 
 using namespace tailrace;
@@ -46,6 +47,10 @@ void bind_grid(nb::module_ &m) {
           nb::arg("shape"), nb::arg("pencil"), "This rank's (start, count) in x, y, z of a pencil (0, 1, 2).");
 
   m.def(
+      "can_share_memory", [](int comm) { return can_share_memory(Communicator::from_fortran(comm)); }, nb::arg("comm"),
+      nb::call_guard<nb::gil_scoped_release>(), "Whether the ranks can map each other's memory. Collective.");
+
+  m.def(
       "tune_process_grid",
       [](int comm, Index3 shape, int rows, int cols, const std::string &method) {
         std::optional<TransposeMethod> chosen;
@@ -53,7 +58,7 @@ void bind_grid(nb::module_ &m) {
           chosen = transpose_method_from_name(method);
         std::vector<std::tuple<int, int, std::string, double>> results;
         for (const TuningResult &r : tune_process_grid(Communicator::from_fortran(comm), shape, rows, cols, chosen))
-          results.emplace_back(r.rows, r.cols, r.method == TransposeMethod::alltoall ? "alltoall" : "subarray", r.seconds);
+          results.emplace_back(r.rows, r.cols, transpose_method_name(r.method), r.seconds);
         return results;
       },
       nb::arg("comm"), nb::arg("shape"), nb::arg("rows"), nb::arg("cols"), nb::arg("method"),

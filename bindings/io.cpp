@@ -24,13 +24,14 @@ using namespace tailrace;
 namespace {
 
 using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;
+using ConstArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using BoxPair = std::pair<Index3, Index3>; // start, count
 using GridTuple = std::tuple<Index3, std::array<double, 3>, std::array<double, 3>>;
 
 Box box_of(const BoxPair &pair) { return {pair.first, pair.second}; }
 
 /// The number type of an array that is to hold `box`: shape (nz, ny, nx).
-io::Type check_array(const std::string &name, const Array &array, const Box &box) {
+template <class AnyArray> io::Type check_array(const std::string &name, const AnyArray &array, const Box &box) {
   const auto &n = box.count;
   const bool fits = array.ndim() == 3 && static_cast<std::int64_t>(array.shape(0)) == n[2] &&
                     static_cast<std::int64_t>(array.shape(1)) == n[1] &&
@@ -58,7 +59,7 @@ io::Series *open_series(const std::string &path, const std::string &mode, int co
   return new io::Series(path, how, Communicator::from_fortran(comm), options);
 }
 
-void write_block(io::Series &series, const std::string &name, const Array &array, const Index3 &shape,
+void write_block(io::Series &series, const std::string &name, const ConstArray &array, const Index3 &shape,
                  const BoxPair &block, const BoxPair &memory) {
   const io::Placement place{shape, box_of(block), box_of(memory)};
   const void *data = array.data();

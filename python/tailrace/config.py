@@ -189,7 +189,7 @@ class ParallelSection(_Section):
 
     rows: Annotated[Whole, Field(ge=0)] = 0
     cols: Annotated[Whole, Field(ge=0)] = 0
-    transpose: Literal["auto", "alltoall", "subarray"] = "auto"
+    transpose: Literal["auto", "shared", "alltoall", "subarray"] = "auto"
 
 
 class DiagnosticsSection(_Section):

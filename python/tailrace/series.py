@@ -6,9 +6,9 @@
     for step in tr.open("run.bp"):
         print(step.index, step.time, step["ux"].max())
 
-Arrays have the shape (nz, ny, nx). Boxes, shapes and starts are in the order x, y, z, as everywhere in Tailrace. Errors are
-`InputError` (a ValueError) for what the caller did and `IoError` (an OSError) for what the disk or the files did; every
-rank gets the same one.
+Arrays have the shape (nz, ny, nx). Boxes, shapes and starts are in the order x, y, z, as everywhere in Tailrace. Errors
+are `InputError` (a ValueError) for what the caller did and `IoError` (an OSError) for what the disk or the files did;
+every rank gets the same one.
 """
 
 from __future__ import annotations
@@ -39,18 +39,23 @@ class Box(NamedTuple):
     """A block of a global array: indices start <= i < start + count, in x, y, z."""
 
     start: Triple
-    count: Triple
+    count: Triple  # type: ignore[assignment] # tuple has a method of this name, which nobody calls on a box
 
 
 class PointGrid(Protocol):
-    """What a series wants to know of a grid: points per direction, position of the first, distance between two."""
+    """What a series wants to know of a grid."""
 
     @property
-    def points(self) -> Sequence[int]: ...
+    def points(self) -> Sequence[int]:
+        """Points per direction."""
+
     @property
-    def origin(self) -> Sequence[float]: ...
+    def origin(self) -> Sequence[float]:
+        """Position of the first point."""
+
     @property
-    def spacing(self) -> Sequence[float]: ...
+    def spacing(self) -> Sequence[float]:
+        """Distance between neighbours."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ class Series:
         self._mode = mode
         self._ranks = ranks
 
-    # ---- writing --------------------------------------------------------------------------------------------------------
+    # ---- writing --------------------------------------------------------------------------------
     def write_step(
         self,
         time: float,
@@ -176,7 +181,7 @@ class Series:
         self._open().write_scalar(name, float(value))
 
     def attribute(self, name: str, value: Attribute) -> None:
-        """Set an attribute of the series: text, a number, or a list of numbers. Stored with the next step or at close."""
+        """Set an attribute of the series: text, a number or a list of numbers. Stored with the next step."""
         self._open().attribute(name, _attribute_value(value))
 
     def end_step(self) -> None:
@@ -189,7 +194,7 @@ class Series:
             self._core.close()
             self._core = None
 
-    # ---- reading --------------------------------------------------------------------------------------------------------
+    # ---- reading --------------------------------------------------------------------------------
     @property
     def steps(self) -> list[Step]:
         """The complete steps, in order."""
@@ -209,7 +214,10 @@ class Series:
     def grid(self) -> UniformGrid | None:
         """Where the points lie, if the writer told."""
         found = self._open().grid()
-        return None if found is None else UniformGrid(*(tuple(part) for part in found))
+        if found is None:
+            return None
+        points, origin, spacing = found
+        return UniformGrid(_triple(points), (origin[0], origin[1], origin[2]), (spacing[0], spacing[1], spacing[2]))
 
     def __len__(self) -> int:
         return len(self._open().steps())
@@ -229,9 +237,10 @@ class Series:
         core = self._open()
         return [line for number in range(len(core.steps())) for line in core.verify(number)]
 
-    # ---- both -----------------------------------------------------------------------------------------------------------
+    # ---- both -----------------------------------------------------------------------------------
     @property
     def path(self) -> str:
+        """Where the series is."""
         return str(self._open().path)
 
     @property
@@ -303,10 +312,12 @@ class Step:
 
     @property
     def names(self) -> list[str]:
+        """Names of the arrays."""
         return list(self.variables)
 
     @property
     def scalars(self) -> dict[str, float]:
+        """The single numbers of the step, by name."""
         return dict(self._series._open().scalars(self._number))
 
     def read(self, name: str, box: Box | tuple[Sequence[int], Sequence[int]] | None = None) -> NDArray[Any]:

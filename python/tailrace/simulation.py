@@ -88,7 +88,8 @@ class Simulation:
         if before and before.ranks == self.comm.size and rows == cols == 0:
             # Another sharing would be as right, but not the same to the last bit.
             rows, cols = before.rows, before.cols
-            transpose = before.transpose if transpose == "auto" else transpose
+            if transpose == "auto" and (before.transpose != "shared" or _core.can_share_memory(handle)):
+                transpose = before.transpose
         rows, cols, transpose, _ = _core.tune_process_grid(handle, self.grid.nodes, rows, cols, transpose)[0]
         return _core.ProcessGrid(handle, rows, cols), transpose
 

@@ -18,12 +18,21 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options, std:
     for (Field<T> &field : fields)
       field = Field<T>(nodes.box(pencil));
   };
-  allocate(velocity_, Pencil::x);
-  for (Components &rhs : right_hand_sides_)
-    allocate(rhs, Pencil::x);
-  if (!nodes_.is_free(Pencil::x, Pencil::y)) {
-    allocate(y_pencil_, Pencil::y);
-    allocate(y_sum_, Pencil::y);
+  // What is swept along z lies in memory that all columns reach, if they share any.
+  const auto allocate_reachable = [&](Components &fields) {
+    for (Field<T> &field : fields)
+      field = Field<T>(nodes.box(Pencil::y), nodes_.allocate());
+  };
+  if (nodes_.is_free(Pencil::x, Pencil::y)) {
+    allocate_reachable(velocity_);
+    for (Components &rhs : right_hand_sides_)
+      allocate_reachable(rhs);
+  } else {
+    allocate(velocity_, Pencil::x);
+    for (Components &rhs : right_hand_sides_)
+      allocate(rhs, Pencil::x);
+    allocate_reachable(y_pencil_);
+    allocate_reachable(y_sum_);
   }
   if (!nodes_.is_free(Pencil::y, Pencil::z))
     allocate(z_pencil_, Pencil::z);
@@ -68,6 +77,11 @@ std::array<T *, 3> NavierStokes<T>::move(Pencil from, Pencil to, const std::arra
   return moved;
 }
 
+/// Where this rank's columns start in arrays that `move` gave for the Z pencil.
+template <class T> std::array<T *, 3> NavierStokes<T>::z_start(const std::array<T *, 3> &arrays) const {
+  return {nodes_.z_start(arrays[0]), nodes_.z_start(arrays[1]), nodes_.z_start(arrays[2])};
+}
+
 namespace {
 template <class T> std::array<const T *, 3> constant(const std::array<T *, 3> &p) { return {p[0], p[1], p[2]}; }
 } // namespace
@@ -81,12 +95,12 @@ template <class T> void NavierStokes<T>::right_hand_side_yz(Components &rhs) {
   const auto u_z = move(Pencil::y, Pencil::z, u_y, z_pencil_);
   const auto sum = pointers(free_y ? rhs : y_sum_);
   const auto z_result = free_z ? sum : u_z; // a sweep may replace its own input
-  convection_diffusion_[2].sweep(nodes.box(Pencil::z).count, constant(u_z), StoreTo<T, 3>{z_result});
+  convection_diffusion_[2].sweep(nodes_.z_lines(), constant(z_start(u_z)), StoreTo<T, 3>{z_start(z_result)});
   for (int i = 0; i < 3; ++i)
     nodes_.move(Pencil::z, Pencil::y, z_result[i], sum[i]);
   if (free_y)
     return; // the y part is done plane by plane together with x
-  convection_diffusion_[1].sweep(nodes.box(Pencil::y).count, constant(u_y), [&](int i, std::int64_t offset, Vec<T> v, int count) {
+  convection_diffusion_[1].sweep(Lines::along(1, nodes.box(Pencil::y).count), constant(u_y), [&](int i, std::int64_t offset, Vec<T> v, int count) {
     store(sum[i] + offset, load(sum[i] + offset, count) + v, count);
   });
   for (int i = 0; i < 3; ++i)
@@ -97,6 +111,7 @@ template <class T> void NavierStokes<T>::right_hand_side_yz(Components &rhs) {
 template <class T> void NavierStokes<T>::sweep_x(const Stage &stage, double dt, Components &rhs) {
   const Index3 count = nodes_.decomposition().box(Pencil::x).count;
   const Index3 plane = {count[0], count[1], 1};
+  const Lines along_x = Lines::along(0, plane), along_y = Lines::along(1, plane);
   const bool with_y = nodes_.is_free(Pencil::x, Pencil::y);
   const int older = static_cast<int>(stage.weights.size()) - 1;
   T weights[3] = {};
@@ -112,10 +127,10 @@ template <class T> void NavierStokes<T>::sweep_x(const Stage &stage, double dt, 
         past[age][i] = history(age + 2, i).data() + start;
     }
     if (with_y)
-      convection_diffusion_[1].sweep(plane, constant(u), [&](int i, std::int64_t offset, Vec<T> v, int lanes_used) {
+      convection_diffusion_[1].sweep(along_y, constant(u), [&](int i, std::int64_t offset, Vec<T> v, int lanes_used) {
         store(f[i] + offset, load(f[i] + offset, lanes_used) + v, lanes_used);
       });
-    convection_diffusion_[0].sweep(plane, constant(u), [&](int i, std::int64_t offset, Vec<T> v, int lanes_used) {
+    convection_diffusion_[0].sweep(along_x, constant(u), [&](int i, std::int64_t offset, Vec<T> v, int lanes_used) {
       const Vec<T> total = load(f[i] + offset, lanes_used) + v;
       Vec<T> next = load(u[i] + offset, lanes_used) + weights[0] * total;
       for (int age = 0; age < older; ++age)
@@ -139,11 +154,12 @@ template <class T> void NavierStokes<T>::pressure(T *nodes) {
     share = 1;
     Components rhs;
     for (Field<T> &field : rhs)
-      field = Field<T>(velocity_[0].box());
+      field = Field<T>(velocity_[0].box(), nodes_.allocate());
     right_hand_side_yz(rhs);
     sweep_x(Stage{{1}}, share, rhs);
     projection_(pointers(velocity_));
-    velocity_ = std::move(saved);
+    for (int i = 0; i < 3; ++i)
+      std::copy_n(saved[i].data(), saved[i].size(), velocity_[i].data());
   }
   projection_.potential(cells.data());
   for (std::int64_t i = 0; i < cells.size(); ++i)

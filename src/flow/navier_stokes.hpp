@@ -60,6 +60,7 @@ private:
   void advance(const Stage &stage, double dt);
   void right_hand_side_yz(Components &rhs);
   void sweep_x(const Stage &stage, double dt, Components &rhs);
+  std::array<T *, 3> z_start(const std::array<T *, 3> &arrays) const;
   std::array<T *, 3> move(Pencil from, Pencil to, const std::array<T *, 3> &in, Components &out);
 
   Grid grid_;

@@ -65,7 +65,7 @@ Projection<T>::Projection(const Grid &grid, Interpolation interpolation, std::sh
     for (auto &buffer : y_part_)
       buffer = Buffer<T>(xy_.decomposition().box(Pencil::y).size());
   for (auto &buffer : y_cells_)
-    buffer = Buffer<T>(yz_.decomposition().box(Pencil::y).size());
+    buffer = yz_.allocate();
   if (!yz_.is_free(Pencil::y, Pencil::z))
     for (auto &buffer : z_part_)
       buffer = Buffer<T>(yz_.decomposition().box(Pencil::z).size());
@@ -123,6 +123,13 @@ template <class T> template <class Tile> void Projection<T>::divergence_z(Tile &
     derivative[b] = reinterpret_cast<Vec<T> *>(memory.data()) + b * room;
   solve_tile(z.derivative_to_centre, tile.in[1], derivative, tile.bundles);
   add<T>(tile.out[0], derivative, tile.bundles, cells);
+}
+
+/// This rank's Z pencil of the two arrays between the y and z stages.
+template <class T> std::array<T *, 2> Projection<T>::z_columns() {
+  if (!yz_.is_free(Pencil::y, Pencil::z))
+    return pointers(z_part_);
+  return {yz_.z_start(y_cells_[0].data()), yz_.z_start(y_cells_[1].data())};
 }
 
 /// The x and y stages of the divergence: leaves their sum and the averaged w in the Z pencil.
@@ -207,33 +214,33 @@ template <class T> void Projection<T>::scatter_xy(const std::array<T *, 3> &u) {
 
 template <class T> void Projection<T>::operator()(const std::array<T *, 3> &u) {
   gather_xy(constant(u));
-  const bool z_free = yz_.is_free(Pencil::y, Pencil::z);
-  const std::array<T *, 2> z_part = z_free ? pointers(y_cells_) : pointers(z_part_);
-  poisson_.template z_forward<2>(grid_.nodes[2], constant(z_part), [&](auto &tile) { divergence_z(tile); });
+  const std::array<T *, 2> z_part = z_columns();
+  const Lines lines = yz_.z_lines();
+  poisson_.template z_forward<2>(lines, constant(z_part), [&](auto &tile) { divergence_z(tile); });
   poisson_.spectral();
   const Staggered &z = staggered_[2];
-  const std::int64_t cells = grid_.cells()[2], nodes = grid_.nodes[2];
+  const std::int64_t cells = grid_.cells()[2];
   const auto gradient_z = [&](auto &tile) {
     fill_ghosts(tile, 0, cells, grid_.boundaries[2], Parity::even, true);
     solve_tile(z.average_to_node, tile.in[0], tile.out[0], tile.bundles);
     solve_tile(z.derivative_to_node, tile.in[0], tile.out[1], tile.bundles);
   };
-  poisson_.template z_backward<2>(nodes, gradient_z, StoreTo<T, 2>{z_part});
+  poisson_.template z_backward<2>(lines, gradient_z, StoreTo<T, 2>{z_part});
   scatter_xy(u);
 }
 
 template <class T> void Projection<T>::divergence(const std::array<const T *, 3> &u, T *result) {
   gather_xy(u);
-  const std::array<T *, 2> z_part = yz_.is_free(Pencil::y, Pencil::z) ? pointers(y_cells_) : pointers(z_part_);
-  const Lines lines = Lines::along(2, yz_.decomposition().box(Pencil::z).count);
+  const Lines into = Lines::along(2, poisson_.cells().box(Pencil::z).count);
   sweep_columns<T, 2, 1>(
-      lines, grid_.cells()[2], LoadFrom<T, 2>{constant(z_part)}, [&](auto &tile) { divergence_z(tile); }, StoreTo<T, 1>{{result}});
+      yz_.z_lines(), into, LoadFrom<T, 2>{constant(z_columns())}, [&](auto &tile) { divergence_z(tile); }, StoreTo<T, 1>{{result}});
+  yz_.move(Pencil::z, Pencil::y, y_cells_[0].data(), y_cells_[0].data());
 }
 
 template <class T> void Projection<T>::potential(T *phi) {
   const std::int64_t cells = grid_.cells()[2];
   poisson_.template z_backward<1>(
-      cells,
+      Lines::along(2, poisson_.cells().box(Pencil::z).count),
       [&](auto &tile) {
         for (int b = 0; b < tile.bundles; ++b)
           std::copy_n(tile.in[0][b], cells, tile.out[0][b]);
@@ -246,9 +253,18 @@ template <class T> void Projection<T>::to_nodes(const T *cells, T *nodes) {
     apply(staggered_[d].average_to_node, d, count, in, out);
   };
   T *y_cells = y_cells_[0].data();
-  T *z_part = yz_.is_free(Pencil::z, Pencil::y) ? y_cells : z_part_[0].data();
-  average(2, poisson_.cells().box(Pencil::z).count, cells, z_part);
-  yz_.move(Pencil::z, Pencil::y, z_part, y_cells);
+  // Another rank may still read its planes of the memory whose columns are written now.
+  yz_.move(Pencil::y, Pencil::z, y_cells, z_part_[0].data());
+  const LineSystem<T> &z = staggered_[2].average_to_node;
+  const std::int64_t points = grid_.cells()[2];
+  sweep_columns<T, 1, 1>(
+      Lines::along(2, poisson_.cells().box(Pencil::z).count), yz_.z_lines(), LoadFrom<T, 1>{{cells}},
+      [&](auto &tile) {
+        fill_ghosts(tile, 0, points, grid_.boundaries[2], Parity::even, true);
+        solve_tile(z, tile.in[0], tile.out[0], tile.bundles);
+      },
+      StoreTo<T, 1>{{z_columns()[0]}});
+  yz_.move(Pencil::z, Pencil::y, yz_.is_free(Pencil::z, Pencil::y) ? y_cells : z_part_[0].data(), y_cells);
   const Index3 y_count = yz_.decomposition().box(Pencil::y).count, x_count = xy_.decomposition().box(Pencil::x).count;
   T *x_part = x_part_[0].data();
   if (planes()) {

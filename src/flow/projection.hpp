@@ -32,6 +32,7 @@ private:
     LineSystem<T> average_to_node;
   };
   static Staggered make(const Grid &grid, int d, Interpolation interpolation);
+  std::array<T *, 2> z_columns();
   void gather_xy(const std::array<const T *, 3> &u);
   void divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out, const Index3 &count) const;
   void divergence_y(const std::array<const T *, 3> &in, const std::array<T *, 2> &out, const Index3 &count) const;

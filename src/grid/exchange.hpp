@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tailrace/grid/lines.hpp>
+#include <tailrace/grid/shared_memory.hpp>
 #include <tailrace/grid/transpose.hpp>
 #include <tailrace/support/stopwatch.hpp>
 
@@ -7,8 +9,9 @@
 
 namespace tailrace {
 
-/// The transposes of one decomposition, all four, made when first used. Where two pencils are the same box on every rank
-/// (slabs, one rank) nothing moves: callers get their own array back.
+/// The ways of one decomposition's arrays between pencils. Where two pencils are the same box on every rank (slabs, one
+/// rank) nothing moves: callers get their own array back. With TransposeMethod::shared nothing moves between Y and Z either:
+/// arrays made by `allocate` lie in one piece in the memory of a node, and Z pencils are columns of it.
 template <class T> class Exchange {
 public:
   Exchange(const Decomposition &decomposition, TransposeMethod method, std::shared_ptr<Workspace> workspace)
@@ -16,22 +19,50 @@ public:
 
   const Decomposition &decomposition() const { return decomposition_; }
 
-  /// Whether going from one neighbouring pencil to the other needs no data to move.
-  bool is_free(Pencil from, Pencil to) const {
-    return between_rows(from, to) ? decomposition_.processes().rows() == 1 : decomposition_.processes().cols() == 1;
+  /// Memory for this rank's Y pencil (the X pencil too, where they are the same), to be given to `move` later; with as many
+  /// values per point as wanted. Collective.
+  Buffer<T> allocate(int values = 1) const {
+    const std::int64_t size = decomposition_.box(Pencil::y).size() * values;
+    return shares() ? shared_buffer<T>(across_cols(), size) : Buffer<T>(size);
   }
 
-  /// The values of `in` (pencil `from`) as the pencil `to`: `in` itself where that is free, else `out`, filled. Collective.
+  /// Whether going from one neighbouring pencil to the other needs no data to move.
+  bool is_free(Pencil from, Pencil to) const {
+    return between_rows(from, to) ? decomposition_.processes().rows() == 1 : across_cols().size() == 1 || shares();
+  }
+
+  /// The values of `in` (pencil `from`) as the pencil `to`: `in` itself where that is free, else `out`, filled. Also waits for
+  /// the ranks whose memory comes into reach, or goes out of it. Collective.
   T *move(Pencil from, Pencil to, T *in, T *out) {
-    if (is_free(from, to))
-      return in;
     const Stopwatch watch(workspace_->seconds);
+    if (is_free(from, to)) {
+      if (!between_rows(from, to) && shares())
+        across_cols().barrier();
+      return in;
+    }
     transpose(from, to)(in, out);
     return out;
   }
 
+  /// The lines along z that are this rank's, and where they start in an array that `move` gave for the Z pencil.
+  Lines z_lines() const {
+    const Box box = decomposition_.box(Pencil::z);
+    Lines lines = Lines::along(2, box.count);
+    if (shares())
+      lines.stride = decomposition_.box(Pencil::y).count[0] * decomposition_.box(Pencil::y).count[1];
+    return lines;
+  }
+  T *z_start(T *array) const {
+    if (!shares())
+      return array;
+    const Box y = decomposition_.box(Pencil::y), z = decomposition_.box(Pencil::z);
+    return array - y.start[2] * y.count[0] * y.count[1] + z.start[1] * z.count[0];
+  }
+
 private:
   static bool between_rows(Pencil a, Pencil b) { return a == Pencil::x || b == Pencil::x; }
+  const Communicator &across_cols() const { return decomposition_.processes().across_cols(); }
+  bool shares() const { return method_ == TransposeMethod::shared && across_cols().size() > 1; }
   Transpose<T> &transpose(Pencil from, Pencil to) {
     auto &plan = plans_[between_rows(from, to) ? 0 : 1][from < to ? 0 : 1];
     if (!plan)

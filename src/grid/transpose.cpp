@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <complex>
 #include <cstring>
 #include <limits>
@@ -74,13 +75,18 @@ constexpr int tag = 1; ///< exchanges of a plan follow each other in order, so o
 
 } // namespace
 
-TransposeMethod transpose_method_from_name(const std::string &name) {
-  if (name == "alltoall")
-    return TransposeMethod::alltoall;
-  if (name == "subarray")
-    return TransposeMethod::subarray;
-  throw InputError(fmt::format("transpose method '{}' is unknown; choose alltoall or subarray", name));
+namespace {
+constexpr std::array<const char *, 3> method_names{"alltoall", "shared", "subarray"};
 }
+
+TransposeMethod transpose_method_from_name(const std::string &name) {
+  for (std::size_t i = 0; i < method_names.size(); ++i)
+    if (name == method_names[i])
+      return static_cast<TransposeMethod>(i);
+  throw InputError(fmt::format("transpose method '{}' is unknown; choose alltoall, shared or subarray", name));
+}
+
+const char *transpose_method_name(TransposeMethod method) { return method_names[static_cast<std::size_t>(method)]; }
 
 std::byte *Workspace::grow(Buffer<std::byte> &buffer, std::int64_t bytes) {
   if (buffer.size() < bytes)

@@ -13,11 +13,13 @@ namespace tailrace {
 /// How blocks travel between ranks.
 enum class TransposeMethod {
   alltoall, ///< packed by us into one message per peer; blocks that are contiguous already are sent and received in place
+  shared,   ///< ranks of a node work on each other's memory along z, so nothing moves there; alltoall between X and Y
   subarray, ///< described to MPI as subarray types, packed by the library; `start` does all the work
 };
 
-/// "alltoall" or "subarray"; anything else is an InputError.
+/// "alltoall", "shared" or "subarray"; anything else is an InputError.
 TransposeMethod transpose_method_from_name(const std::string &name);
+const char *transpose_method_name(TransposeMethod method);
 
 /// Scratch for packing, shared by transposes that never run at the same time; it grows to the largest of them.
 class Workspace {
@@ -62,7 +64,7 @@ private:
   };
   static Side describe(const Box &mine, const std::vector<Box> &theirs);
   void make_types(Side &side) const;
-  bool packs() const { return method_ == TransposeMethod::alltoall; }
+  bool packs() const { return method_ != TransposeMethod::subarray; }
 
   Communicator comm_;
   TransposeMethod method_;

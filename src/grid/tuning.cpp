@@ -1,6 +1,7 @@
 #include <tailrace/grid/tuning.hpp>
 
 #include <tailrace/grid/exchange.hpp>
+#include <tailrace/grid/shared_memory.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -11,7 +12,8 @@ namespace {
 
 double time_round(const Communicator &comm, const Decomposition &decomposition, TransposeMethod method) {
   Exchange<double> exchange(decomposition, method, std::make_shared<Workspace>());
-  Field<double> x(decomposition.box(Pencil::x)), y(decomposition.box(Pencil::y)), z(decomposition.box(Pencil::z));
+  Field<double> x(decomposition.box(Pencil::x)), z(decomposition.box(Pencil::z));
+  Field<double> y(decomposition.box(Pencil::y), exchange.allocate());
   constexpr int rounds = 3; // the first makes the plans and wakes the pages
   double best = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -43,7 +45,9 @@ std::vector<TuningResult> tune_process_grid(const Communicator &comm, const Inde
     throw InputError(fmt::format("{} ranks are too many for {} x {} x {} points: no rows x cols gives every rank a part; use fewer "
                                  "ranks",
                                  comm.size(), shape[0], shape[1], shape[2]));
-  const auto methods = method ? std::vector{*method} : std::vector{TransposeMethod::alltoall, TransposeMethod::subarray};
+  auto methods = method ? std::vector{*method} : std::vector{TransposeMethod::alltoall, TransposeMethod::subarray};
+  if (!method && can_share_memory(comm)) // sharing by columns needs them on one node each; with one node that is any grid
+    methods.insert(methods.begin(), TransposeMethod::shared);
   std::vector<TuningResult> results;
   for (const auto &[r, c] : candidates) {
     const Decomposition decomposition(std::make_shared<ProcessGrid>(comm, r, c), shape);

@@ -11,7 +11,7 @@
 // ever for bytes that a data file lacks: tailrace.json beside the data files tells their sizes, so that we see it
 // first.
 
-#include <tailrace/io/adios2_attributes.hpp>
+#include <tailrace/io/bp_contents.hpp>
 #include <tailrace/io/bp_sizes.hpp>
 #include <tailrace/io/engine.hpp>
 #include <tailrace/io/files.hpp>
@@ -64,9 +64,7 @@ const std::vector<std::string> bp5_parameters{"OpenTimeoutSecs",
                                               "ReroutingThresholdFactor",
                                               "verbose"};
 
-adios2::Dims dims(const Index3 &n) {
-  return {static_cast<std::size_t>(n[2]), static_cast<std::size_t>(n[1]), static_cast<std::size_t>(n[0])};
-}
+using bp::dims;
 
 class Adios2Engine final : public Engine {
 public:
@@ -77,7 +75,7 @@ public:
   void write(const Block &block) override;
   void end_step(const StepTail &tail) override;
   void abandon_step() noexcept override { broken_ = in_step_; }
-  void set_attributes(const Attributes &attributes) override { attributes_ = attributes; }
+  void set_attributes(const Attributes &attributes) override;
   void close() override;
 
   std::optional<GridDescription> grid() const override;
@@ -94,8 +92,6 @@ private:
   void open(std::size_t kept);
   template <class T> adios2::Variable<T> variable(const std::string &name, const adios2::Dims &shape = {});
   template <class T> void put(const Block &block);
-  template <class T> void get(std::size_t step, const std::string &name, const Box &box, T *data) const;
-  template <class T> std::vector<std::size_t> steps_of(const std::string &name) const;
   void check_room(std::int64_t bytes) const;
   void record_sizes() const;
   void define_attributes();
@@ -108,7 +104,7 @@ private:
   std::map<std::string, Index3> shapes_; ///< of the variables written
   std::int64_t step_bytes_ = 0;          ///< of the open step, on this rank
   StepInfo step_;
-  bool in_step_ = false, broken_ = false, asynchronous_ = false;
+  bool in_step_ = false, broken_ = false, asynchronous_ = false, attributes_unsaved_ = false;
   adios2::ADIOS adios_;
   mutable adios2::IO io_; // ADIOS2 sets selections on the variables themselves, also to read
   mutable adios2::Engine engine_;
@@ -166,20 +162,7 @@ void Adios2Engine::probe(std::size_t &kept) {
     adios2::IO io = alone.DeclareIO("probe");
     io.SetEngine("BP5");
     adios2::Engine engine = io.Open(target_.path, adios2::Mode::ReadRandomAccess, MPI_COMM_SELF);
-    const auto index = io.InquireVariable<std::int64_t>("step");
-    const auto time = io.InquireVariable<double>("time");
-    if (engine.Steps() > 0 && (!index || !time))
-      throw IoError(fmt::format("cannot open {}: its steps have no variables 'step' and 'time'", target_.path));
-    for (std::size_t step = 0; step < engine.Steps(); ++step) {
-      StepInfo info;
-      auto index_now = index;
-      auto time_now = time;
-      index_now.SetStepSelection({step, 1});
-      time_now.SetStepSelection({step, 1});
-      engine.Get(index_now, info.index, adios2::Mode::Sync);
-      engine.Get(time_now, info.time, adios2::Mode::Sync);
-      steps_.push_back(info);
-    }
+    steps_ = bp::steps(io, engine);
     engine.Close();
   });
   if (target_.rewind_to)
@@ -206,8 +189,8 @@ void Adios2Engine::open(std::size_t kept) {
                                                : adios2::Mode::Write;
   target_.comm.agree([&] { translate("open " + target_.path, [&] { engine_ = io_.Open(target_.path, mode); }); });
   if (target_.mode == Mode::read) {
-    attributes_ = read_attributes(io_);
-    grid_ = read_grid(io_);
+    attributes_ = bp::read_attributes(io_);
+    grid_ = bp::read_grid(io_);
   }
 }
 
@@ -287,7 +270,7 @@ void Adios2Engine::end_step(const StepTail &tail) {
     });
   });
   target_.comm.agree([&] { translate("write " + target_.path, [&] { engine_.EndStep(); }); });
-  in_step_ = false;
+  in_step_ = attributes_unsaved_ = false;
   steps_.push_back(step_);
   record_sizes();
   if (!target_.sync)
@@ -310,11 +293,11 @@ void Adios2Engine::record_sizes() const {
 }
 
 void Adios2Engine::define_attributes() {
-  write_attributes(io_, attributes_);
+  bp::write_attributes(io_, attributes_);
   if (!steps_.empty())
     return;
   if (target_.grid)
-    write_grid(io_, *target_.grid);
+    bp::write_grid(io_, *target_.grid);
   if (shapes_.empty())
     return;
   const GridDescription grid = target_.grid.value_or(GridDescription{shapes_.begin()->second, {0, 0, 0}, {1, 1, 1}});
@@ -325,95 +308,39 @@ void Adios2Engine::define_attributes() {
   io_.DefineAttribute<std::string>("vtk.xml", vtk_image_xml(grid, names), "", "/", true);
 }
 
+void Adios2Engine::set_attributes(const Attributes &attributes) {
+  attributes_ = attributes;
+  attributes_unsaved_ = true;
+}
+
 void Adios2Engine::close() {
   if (!engine_ || broken_)
     return;
-  // Attributes set after the last step go with the closing metadata.
-  target_.comm.agree([&] {
-    if (target_.mode != Mode::read)
-      translate("write " + target_.path, [&] { define_attributes(); });
-  });
   target_.comm.agree([&] { translate("close " + target_.path, [&] { engine_.Close(); }); });
   if (target_.mode != Mode::read)
     record_sizes();
+  if (attributes_unsaved_) // BP5 writes attributes with steps only
+    throw InputError(fmt::format("{}: attributes set after the last step are lost, this engine stores them with a step",
+                                 target_.path));
 }
 
-// ---- reading
-// ----------------------------------------------------------------------------------------------------------------
+// ---- reading ----
 
 std::optional<GridDescription> Adios2Engine::grid() const { return target_.mode == Mode::read ? grid_ : target_.grid; }
 
-template <class T> std::vector<std::size_t> Adios2Engine::steps_of(const std::string &name) const {
-  auto variable = io_.InquireVariable<T>(name);
-  return variable ? engine_.GetAbsoluteSteps(variable) : std::vector<std::size_t>{};
-}
-
-std::vector<VariableInfo> Adios2Engine::variables(std::size_t step) const {
-  std::vector<VariableInfo> result;
-  for (const auto &[name, about] : io_.AvailableVariables()) {
-    const std::string type = io_.VariableType(name);
-    if (type != "float" && type != "double")
-      continue;
-    const auto steps = type == "float" ? steps_of<float>(name) : steps_of<double>(name);
-    const auto found = std::find(steps.begin(), steps.end(), step);
-    if (found == steps.end())
-      continue;
-    const auto shape =
-        type == "float" ? io_.InquireVariable<float>(name).Shape() : io_.InquireVariable<double>(name).Shape();
-    const auto n = [&](std::size_t d) { return static_cast<std::int64_t>(shape[d]); };
-    if (shape.size() == 3)
-      result.push_back({name, type == "float" ? Type::float32 : Type::float64, {n(2), n(1), n(0)}});
-  }
-  return result;
-}
-
-/// Selects one step of a variable. ADIOS2 counts only the steps that hold it.
-template <class T> bool select_step(adios2::Engine &engine, adios2::Variable<T> &variable, std::size_t step) {
-  const auto steps = engine.GetAbsoluteSteps(variable);
-  const auto found = std::find(steps.begin(), steps.end(), step);
-  if (found == steps.end())
-    return false;
-  variable.SetStepSelection({static_cast<std::size_t>(found - steps.begin()), 1});
-  return true;
-}
+std::vector<VariableInfo> Adios2Engine::variables(std::size_t step) const { return bp::variables(io_, engine_, step); }
 
 Scalars Adios2Engine::scalars(std::size_t step) const {
-  Scalars result;
-  for (const auto &[name, about] : io_.AvailableVariables()) {
-    if (io_.VariableType(name) != "double" || name == "time")
-      continue;
-    auto variable = io_.InquireVariable<double>(name);
-    if (!variable.Shape().empty() || !select_step(engine_, variable, step))
-      continue;
-    translate("read " + target_.path, [&] { engine_.Get(variable, result[name], adios2::Mode::Sync); });
-  }
-  return result;
+  return translate("read " + target_.path, [&] { return bp::scalars(io_, engine_, step); });
 }
 
 std::string Adios2Engine::checksums(std::size_t step) const {
-  std::string text;
-  auto variable = io_.InquireVariable<std::string>(checksums_name);
-  if (variable && select_step(engine_, variable, step))
-    translate("read " + target_.path, [&] { engine_.Get(variable, text, adios2::Mode::Sync); });
-  return text;
-}
-
-template <class T> void Adios2Engine::get(std::size_t step, const std::string &name, const Box &box, T *data) const {
-  auto variable = io_.InquireVariable<T>(name);
-  if (!variable || !select_step(engine_, variable, step))
-    throw InputError(
-        fmt::format("{} has no variable '{}' in this step", target_.path, name)); // Series has looked before
-  variable.SetSelection({dims(box.start), dims(box.count)});
-  engine_.Get(variable, data, adios2::Mode::Sync);
+  return translate("read " + target_.path, [&] { return bp::text(io_, engine_, step, checksums_name); });
 }
 
 void Adios2Engine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
-  translate(fmt::format("read {} of {}", variable.name, target_.path), [&] {
-    if (variable.type == Type::float32)
-      get(step, variable.name, box, static_cast<float *>(data));
-    else
-      get(step, variable.name, box, static_cast<double *>(data));
-  });
+  translate(fmt::format("read {} of {}", variable.name, target_.path),
+            [&] { bp::read(io_, engine_, step, variable, box, data); });
 }
 
 } // namespace

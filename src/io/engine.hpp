@@ -56,7 +56,7 @@ public:
   virtual void end_step(const StepTail &tail) = 0;
   /// Forgets the open step after an error, so that the series stays as it was before. Collective; does not throw.
   virtual void abandon_step() noexcept = 0;
-  /// All attributes of the series, those of before included; stored with the next step or at close.
+  /// All attributes of the series, those of before included; stored with the next step, or at close.
   virtual void set_attributes(const Attributes &attributes) = 0;
   virtual void close() = 0;
 

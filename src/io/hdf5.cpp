@@ -63,9 +63,10 @@ private:
 
   Target target_;
   Transfer transfer_ = Transfer::independent;
+  std::int64_t chunk_bytes_ = std::int64_t{1} << 30;
   vtkhdf::Contents contents_; ///< on all ranks; but when writing, only rank 0 has the variables of new steps
   bool attributes_unsaved_ = false;
-  h5::Handle file_;                             ///< reading: open. Writing: open on rank 0 within a step
+  h5::Handle file_;                             ///< on rank 0 within a step
   std::optional<Journal> journal_;              ///< on rank 0 within a step
   std::map<std::int64_t, std::int64_t> chunks_; ///< offset -> bytes of all grid data; on rank 0 when writing
   std::vector<std::string> written_;            ///< in the open step
@@ -77,6 +78,7 @@ Hdf5Engine::Hdf5Engine(const Target &target, Parameters &parameters) : target_(t
   const h5::Quiet quiet;
   target.comm.agree([&] {
     transfer_ = transfer_named(parameters.text("transfer", "independent", {"independent", "collective"}));
+    chunk_bytes_ = parameters.number("chunk_bytes", chunk_bytes_, 1);
     parameters.finish("hdf5");
     if (!root())
       return;
@@ -108,12 +110,7 @@ void Hdf5Engine::create() {
   }
 }
 
-void Hdf5Engine::load() {
-  h5::Handle file = h5::open_file(target_.path, false);
-  contents_ = vtkhdf::read_contents(file, target_.path);
-  if (target_.mode == Mode::read)
-    file_ = std::move(file);
-}
+void Hdf5Engine::load() { contents_ = vtkhdf::read_contents(h5::open_file(target_.path, false), target_.path); }
 
 void Hdf5Engine::rewind(std::int64_t last_index) {
   auto &steps = contents_.steps;
@@ -180,7 +177,8 @@ const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
     contents_.grid = GridDescription{n, {0, 0, 0}, {1, 1, 1}};
     vtkhdf::write_grid(file_, *contents_.grid);
   }
-  return contents_.variables[block.name] = vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid);
+  return contents_.variables[block.name] =
+             vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid, chunk_bytes_);
 }
 
 void Hdf5Engine::write(const Block &block) {
@@ -277,11 +275,9 @@ void Hdf5Engine::close() {
   });
   attributes_unsaved_ = false;
   shared_.reset();
-  file_.close();
 }
 
-// ---- reading: every rank for itself, serially
-// ---------------------------------------------------------------------------
+// ---- reading: every rank for itself, serially ----
 
 std::vector<VariableInfo> Hdf5Engine::variables(std::size_t) const {
   std::vector<VariableInfo> result;
@@ -292,18 +288,18 @@ std::vector<VariableInfo> Hdf5Engine::variables(std::size_t) const {
 
 Scalars Hdf5Engine::scalars(std::size_t step) const {
   const h5::Quiet quiet;
-  return vtkhdf::scalars(file_, static_cast<std::int64_t>(step));
+  return vtkhdf::scalars(h5::open_file(target_.path, false), static_cast<std::int64_t>(step));
 }
 
 std::string Hdf5Engine::checksums(std::size_t step) const {
   const h5::Quiet quiet;
-  return vtkhdf::checksums(file_, static_cast<std::int64_t>(step));
+  return vtkhdf::checksums(h5::open_file(target_.path, false), static_cast<std::int64_t>(step));
 }
 
 void Hdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const h5::Quiet quiet;
   const std::string &path = contents_.variables.at(variable.name).path;
-  const h5::Handle stored = h5::dataset(file_, path);
+  const h5::Handle file = h5::open_file(target_.path, false), stored = h5::dataset(file, path);
   const auto u = [](std::int64_t value) { return static_cast<hsize_t>(value); };
   const hsize_t start[4] = {step, u(box.start[2]), u(box.start[1]), u(box.start[0])};
   const hsize_t count[4] = {1, u(box.count[2]), u(box.count[1]), u(box.count[0])};

@@ -128,8 +128,7 @@ std::vector<hsize_t> extent(hid_t data) {
   return sizes;
 }
 
-// ---- attributes
-// -----------------------------------------------------------------------------------------------------------
+// ---- attributes ----
 
 namespace {
 
@@ -223,8 +222,7 @@ template <class T> std::vector<T> numbers(hid_t where, const std::string &name) 
 template std::vector<double> numbers<double>(hid_t, const std::string &);
 template std::vector<std::int64_t> numbers<std::int64_t>(hid_t, const std::string &);
 
-// ---- growing one-dimensional datasets
-// --------------------------------------------------------------------------------------
+// ---- growing one-dimensional datasets ----
 
 namespace {
 

@@ -205,6 +205,7 @@ void RawEngine::end_step(const StepTail &tail) {
     save(next); // last: this is what makes it a step
   });
   sidecar_ = std::move(next);
+  step_ = json(); // no longer open: there is nothing to abandon
   unsaved_ = false;
 }
 

@@ -256,8 +256,7 @@ std::vector<std::string> Series::Implementation::verify(std::size_t position) co
   return json::parse(comm_.broadcast(all.dump(), 0)).get<std::vector<std::string>>();
 }
 
-// ---- the public face
-// ----------------------------------------------------------------------------------------------------
+// ---- the public face ----
 
 Series::Series(const std::string &path, Mode mode, const Communicator &comm, const Options &options)
     : self_(std::make_unique<Implementation>(path, mode, comm, options)) {}

@@ -53,8 +53,7 @@ public:
   const std::string &engine() const;        ///< name of the engine in use; local
   const Communicator &communicator() const; ///< local
 
-  // ---- writing
-  // --------------------------------------------------------------------------------------------------------
+  // ---- writing ----
   /// Fixes the global shape and the stored type of a grid variable before its first write, which otherwise does.
   void declare(const std::string &name, const Index3 &shape, Type stored);
   /// `index` must be larger than that of the step before; `time` is rank 0's.
@@ -67,13 +66,13 @@ public:
   void write(const std::string &name, Type type, const void *data, const Placement &place);
   /// One number per step; rank 0's is stored. "time" and "step" are there already.
   void write_scalar(const std::string &name, double value);
-  /// Sets an attribute of the series; rank 0's is stored, with the next step or at close.
+  /// Sets an attribute of the series; rank 0's is stored, with the next step. After the last step it is stored at
+  /// close; the bp5 engine cannot do that, there close throws InputError.
   void attribute(const std::string &name, const Attribute &value);
   void end_step();
   void close();
 
-  // ---- reading
-  // --------------------------------------------------------------------------------------------------------
+  // ---- reading ----
   const std::vector<StepInfo> &steps() const;  ///< the complete steps; local
   std::optional<GridDescription> grid() const; ///< as written, or none; local
   Attributes attributes() const;               ///< local

@@ -12,7 +12,7 @@ namespace tailrace::io::vtkhdf {
 namespace {
 
 constexpr std::int64_t version = 1;
-constexpr std::int64_t largest_chunk = std::int64_t{1} << 30; // HDF5's limit is 4 GiB
+constexpr std::int64_t largest_chunk = (std::int64_t{1} << 32) - 1; // HDF5's limit
 const std::string steps_path = "/VTKHDF/Steps", values_path = "/VTKHDF/Steps/Values", own_path = "/Tailrace",
                   index_path = "/Tailrace/index", checksums_path = "/Tailrace/checksums",
                   scalars_path = "/Tailrace/scalars", attributes_path = "/Tailrace/attributes";
@@ -93,14 +93,15 @@ void write_attributes(hid_t file, const Attributes &attributes) {
     h5::set_attribute(group, name, value);
 }
 
-Variable create_variable(hid_t file, const VariableInfo &info, const GridDescription &grid) {
+Variable create_variable(hid_t file, const VariableInfo &info, const GridDescription &grid, std::int64_t chunk_bytes) {
   const auto &[name, type, n] = info;
   const std::string group = group_for(n, grid.points), path = group + "/" + name;
   const std::int64_t plane = n[0] * n[1] * static_cast<std::int64_t>(size_of(type));
   if (plane > largest_chunk)
     throw InputError(
         fmt::format("one plane of '{}' has {} bytes, more than the {} of a chunk", name, plane, largest_chunk));
-  const std::int64_t pieces = (n[2] * plane + largest_chunk - 1) / largest_chunk, planes = (n[2] + pieces - 1) / pieces;
+  const std::int64_t most = std::clamp<std::int64_t>(chunk_bytes / plane, 1, n[2]), pieces = (n[2] + most - 1) / most;
+  const std::int64_t planes = (n[2] + pieces - 1) / pieces; // chunks as equal as can be
   const hsize_t none[4] = {0, size(n[2]), size(n[1]), size(n[0])}, any[4] = {H5S_UNLIMITED, none[1], none[2], none[3]};
   const hsize_t chunk[4] = {1, size(planes), none[2], none[3]};
   const h5::Handle space(H5Screate_simple(4, none, any), H5Sclose), creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);

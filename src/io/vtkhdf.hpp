@@ -48,8 +48,9 @@ Contents read_contents(hid_t file, const std::string &path);
 void write_grid(hid_t file, const GridDescription &grid);
 void write_attributes(hid_t file, const Attributes &attributes);
 
-/// Makes the dataset of a variable, without steps. Throws InputError when a plane of it is larger than a chunk can be.
-Variable create_variable(hid_t file, const VariableInfo &info, const GridDescription &grid);
+/// Makes the dataset of a variable, without steps. A step is one chunk, or where it is larger than `chunk_bytes` as
+/// many as it takes; a chunk has whole planes. Throws InputError when a plane is larger than HDF5's limit for a chunk.
+Variable create_variable(hid_t file, const VariableInfo &info, const GridDescription &grid, std::int64_t chunk_bytes);
 /// Makes room for step number `row` of a variable where there is none yet, and says where it is.
 std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t row);
 /// All chunks of all variables: offset -> bytes.

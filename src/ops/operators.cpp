@@ -10,7 +10,9 @@ namespace tailrace {
 template <class T>
 Operators<T>::Operators(const Grid &grid, std::shared_ptr<const ProcessGrid> processes, TransposeMethod method,
                         Interpolation interpolation)
-    : grid_(grid), processes_(std::move(processes)), method_(method), interpolation_(interpolation) {}
+    : grid_(grid), processes_(std::move(processes)),
+      // Callers' arrays lie in memory of their own, which no other rank can reach.
+      method_(method == TransposeMethod::shared ? TransposeMethod::alltoall : method), interpolation_(interpolation) {}
 
 template <class T> Index3 Operators<T>::shape(const std::array<bool, 3> &centred) const {
   Index3 shape;

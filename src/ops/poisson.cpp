@@ -37,9 +37,9 @@ Poisson<T>::Poisson(const Grid &grid, Interpolation interpolation, std::shared_p
     x_cosine_.emplace(Kind::cosine, nx);
   else
     x_rows_.emplace(nx, x_kind_ == Kind::real_to_complex);
-  z_block_ = Buffer<T>(values<T>(modes_z_.box(Pencil::z).size(), complex_z_));
+  y_block_ = real_zy_.allocate(complex_z_ ? 2 : 1);
   if (!real_zy_.is_free(Pencil::z, Pencil::y))
-    y_block_ = Buffer<T>(values<T>(modes_z_.box(Pencil::y).size(), complex_z_));
+    z_block_ = Buffer<T>(values<T>(modes_z_.box(Pencil::z).size(), complex_z_));
   if (y_kind_ == Kind::real_to_complex)
     y_modes_ = Buffer<T>(values<T>(modes_y_.box(Pencil::y).size(), true));
   if (!real_yx_.is_free(Pencil::y, Pencil::x))
@@ -74,9 +74,18 @@ T *Poisson<T>::exchange(bool is_complex, Exchange<T> &real, Exchange<Complex> &c
   return reinterpret_cast<T *>(complex.move(from, to, reinterpret_cast<Complex *>(in), reinterpret_cast<Complex *>(out)));
 }
 
+/// Where this rank's columns of z modes start.
+template <class T> T *Poisson<T>::z_modes() {
+  if (!real_zy_.is_free(Pencil::z, Pencil::y))
+    return z_block_.data();
+  if (complex_z_)
+    return reinterpret_cast<T *>(complex_zy_.z_start(reinterpret_cast<Complex *>(y_block_.data())));
+  return real_zy_.z_start(y_block_.data());
+}
+
 template <class T> void Poisson<T>::y_forward(const T *in, T *out, const Index3 &cells) const {
   const std::int64_t inner = cells[0] * (complex_z_ ? 2 : 1);
-  const Lines lines{cells[2], y_.points(), inner};
+  const Lines lines{cells[2], y_.points(), inner, inner};
   const auto transform = [&](auto &tile, Vec<T> *const *upper) {
     for (int b = 0; b < tile.bundles; ++b) {
       std::copy_n(tile.in[0][b], y_.points(), tile.out[0][b]);
@@ -85,15 +94,15 @@ template <class T> void Poisson<T>::y_forward(const T *in, T *out, const Index3 
   };
   if (y_kind_ == Kind::real_to_complex)
     sweep_columns<T, 1, 2>(
-        lines, y_.modes(), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, tile.out[1]); }, StoreComplexTo<T>{out});
+        lines, lines.with_points(y_.modes()), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, tile.out[1]); }, StoreComplexTo<T>{out});
   else
     sweep_columns<T, 1, 1>(
-        lines, y_.modes(), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, nullptr); }, StoreTo<T, 1>{{out}});
+        lines, lines.with_points(y_.modes()), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, nullptr); }, StoreTo<T, 1>{{out}});
 }
 
 template <class T> void Poisson<T>::y_backward(const T *in, T *out, const Index3 &cells) const {
   const std::int64_t inner = cells[0] * (complex_z_ ? 2 : 1);
-  const Lines lines{cells[2], y_.modes(), inner};
+  const Lines lines{cells[2], y_.modes(), inner, inner};
   const auto transform = [&](auto &tile, Vec<T> *const *upper) {
     for (int b = 0; b < tile.bundles; ++b) {
       y_.backward(tile.in[0][b], upper ? upper[b] : nullptr);
@@ -103,10 +112,10 @@ template <class T> void Poisson<T>::y_backward(const T *in, T *out, const Index3
   const StoreTo<T, 1> finish{{out}};
   if (y_kind_ == Kind::real_to_complex)
     sweep_columns<T, 2, 1>(
-        lines, y_.points(), LoadComplexFrom<T>{in}, [&](auto &tile) { transform(tile, tile.in[1]); }, finish);
+        lines, lines.with_points(y_.points()), LoadComplexFrom<T>{in}, [&](auto &tile) { transform(tile, tile.in[1]); }, finish);
   else
     sweep_columns<T, 1, 1>(
-        lines, y_.points(), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, nullptr); }, finish);
+        lines, lines.with_points(y_.points()), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, nullptr); }, finish);
 }
 
 /// Divides every mode by its eigenvalue. `rows` holds this box of modes, x whole.
@@ -129,7 +138,7 @@ template <class T> void Poisson<T>::scale(T *rows, const Box &box) const {
 template <class T> void Poisson<T>::x_solve(T *rows, const Box &box) {
   const std::int64_t n = box.count[0], count = box.count[1] * box.count[2];
   const auto cosine = [&](bool forward) {
-    const Lines lines{count, n, complex_y_ ? 2 : 1};
+    const Lines lines{count, n, complex_y_ ? 2 : 1, complex_y_ ? 2 : 1};
     sweep<T, 1, 1>(
         lines, n, {rows},
         [&](auto &tile) {
@@ -160,7 +169,10 @@ template <class T> void Poisson<T>::x_solve(T *rows, const Box &box) {
 }
 
 template <class T> void Poisson<T>::spectral() {
-  T *y = exchange(complex_z_, real_zy_, complex_zy_, Pencil::z, Pencil::y, z_block_.data(), y_block_.data());
+  // Where z to y is free both are the one block; `move` still waits for the other ranks to have finished with it.
+  T *y = y_block_.data();
+  T *z = real_zy_.is_free(Pencil::z, Pencil::y) ? y : z_block_.data();
+  exchange(complex_z_, real_zy_, complex_zy_, Pencil::z, Pencil::y, z, y);
   const Box before = modes_z_.box(Pencil::y), after = modes_y_.box(Pencil::y);
   T *modes = y_kind_ == Kind::real_to_complex ? y_modes_.data() : y;
   const std::int64_t plane_in = values<T>(before.count[0] * before.count[1], complex_z_);
@@ -184,18 +196,19 @@ template <class T> void Poisson<T>::spectral() {
     exchange(complex_y_, real_yx_, complex_yx_, Pencil::x, Pencil::y, x, modes);
     y_backward(modes, y, before.count);
   }
-  exchange(complex_z_, real_zy_, complex_zy_, Pencil::y, Pencil::z, y, z_block_.data());
+  exchange(complex_z_, real_zy_, complex_zy_, Pencil::y, Pencil::z, y, z);
 }
 
 template <class T> void Poisson<T>::solve(const T *f, T *p) {
   const std::int64_t n = z_.points();
-  z_forward<1>(n, {f}, [&](auto &tile) {
+  const Lines lines = Lines::along(2, cells_.box(Pencil::z).count);
+  z_forward<1>(lines, {f}, [&](auto &tile) {
     for (int b = 0; b < tile.bundles; ++b)
       std::copy_n(tile.in[0][b], n, tile.out[0][b]);
   });
   spectral();
   z_backward<1>(
-      n,
+      lines,
       [&](auto &tile) {
         for (int b = 0; b < tile.bundles; ++b)
           std::copy_n(tile.in[0][b], n, tile.out[0][b]);

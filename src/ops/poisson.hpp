@@ -42,12 +42,13 @@ public:
   void solve(const T *f, T *p);
 
   /// The same in three parts, for callers that make f and use p line by line in cache. body(tile) leaves lines of f in
-  /// tile.out[0]; `in` are arrays of lines.points values per line of this rank's Z pencil.
-  template <int inputs, class Body> void z_forward(std::int64_t points_in, const std::array<const T *, inputs> &in, Body body);
+  /// tile.out[0]; `in` are arrays laid out as `from`, the lines of this rank's Z pencil.
+  template <int inputs, class Body> void z_forward(const Lines &from, const std::array<const T *, inputs> &in, Body body);
   /// From the transform of f to that of p. Collective.
   void spectral();
-  /// body(tile) finds lines of p in tile.in[0], with room for ghosts, and fills `outputs` lines of points_out values.
-  template <int outputs, class Body, class Finish> void z_backward(std::int64_t points_out, Body body, Finish finish);
+  /// body(tile) finds lines of p in tile.in[0], with room for ghosts, and fills `outputs` lines that are handed on as for
+  /// arrays laid out as `into`.
+  template <int outputs, class Body, class Finish> void z_backward(const Lines &into, Body body, Finish finish);
 
   const Decomposition &cells() const { return cells_; }
 
@@ -55,6 +56,7 @@ private:
   using Complex = std::complex<T>;
   using Kind = typename LineTransform<T>::Kind;
   void make_multipliers(const Grid &grid, Interpolation interpolation);
+  T *z_modes();
   void y_forward(const T *in, T *out, const Index3 &cells) const;
   void y_backward(const T *in, T *out, const Index3 &cells) const;
   void x_solve(T *rows, const Box &box);
@@ -77,13 +79,12 @@ private:
 
 template <class T>
 template <int inputs, class Body>
-void Poisson<T>::z_forward(std::int64_t points_in, const std::array<const T *, inputs> &in, Body body) {
-  const Box box = cells_.box(Pencil::z);
-  const Lines lines{1, points_in, box.count[0] * box.count[1]};
-  T *modes = z_block_.data();
+void Poisson<T>::z_forward(const Lines &from, const std::array<const T *, inputs> &in, Body body) {
+  const Lines into = real_zy_.z_lines();
+  T *modes = z_modes();
   if (z_kind_ == Kind::cosine) {
     sweep_columns<T, inputs, 1>(
-        lines, z_.points(), LoadFrom<T, inputs>{in},
+        from, into, LoadFrom<T, inputs>{in},
         [&](auto &tile) {
           body(tile);
           for (int b = 0; b < tile.bundles; ++b)
@@ -93,7 +94,7 @@ void Poisson<T>::z_forward(std::int64_t points_in, const std::array<const T *, i
     return;
   }
   sweep_columns<T, inputs, 2>(
-      lines, z_.modes(), LoadFrom<T, inputs>{in},
+      from, into, LoadFrom<T, inputs>{in},
       [&](auto &tile) {
         body(tile);
         for (int b = 0; b < tile.bundles; ++b)
@@ -104,13 +105,12 @@ void Poisson<T>::z_forward(std::int64_t points_in, const std::array<const T *, i
 
 template <class T>
 template <int outputs, class Body, class Finish>
-void Poisson<T>::z_backward(std::int64_t points_out, Body body, Finish finish) {
-  const Box box = cells_.box(Pencil::z);
-  const Lines lines{1, z_.modes(), box.count[0] * box.count[1]};
-  const T *modes = z_block_.data();
+void Poisson<T>::z_backward(const Lines &into, Body body, Finish finish) {
+  const Lines from = real_zy_.z_lines();
+  const T *modes = z_modes();
   if (z_kind_ == Kind::cosine) {
     sweep_columns<T, 1, outputs>(
-        lines, points_out, LoadFrom<T, 1>{{modes}},
+        from, into, LoadFrom<T, 1>{{modes}},
         [&](auto &tile) {
           for (int b = 0; b < tile.bundles; ++b)
             z_.backward(tile.in[0][b], nullptr);
@@ -120,7 +120,7 @@ void Poisson<T>::z_backward(std::int64_t points_out, Body body, Finish finish) {
     return;
   }
   sweep_columns<T, 2, outputs>(
-      lines, points_out, LoadComplexFrom<T>{modes},
+      from, into, LoadComplexFrom<T>{modes},
       [&](auto &tile) {
         for (int b = 0; b < tile.bundles; ++b)
           z_.backward(tile.in[0][b], tile.in[1][b]);

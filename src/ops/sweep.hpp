@@ -1,28 +1,12 @@
 #pragma once
 
-#include <tailrace/grid/box.hpp>
-#include <tailrace/grid/field.hpp>
+#include <tailrace/grid/buffer.hpp>
+#include <tailrace/grid/lines.hpp>
 #include <tailrace/ops/line_solver.hpp>
 
 #include <array>
 
 namespace tailrace {
-
-/// The lines of a block along one direction: memory is [outer][points][inner], inner contiguous.
-struct Lines {
-  std::int64_t outer, points, inner;
-
-  static Lines along(int d, const Index3 &count) {
-    switch (d) {
-    case 0:
-      return {count[1] * count[2], count[0], 1};
-    case 1:
-      return {count[2], count[1], count[0]};
-    default:
-      return {1, count[2], count[0] * count[1]};
-    }
-  }
-};
 
 /// Bundles per tile: four registers of neighbouring columns are one or more whole cache lines wide, which makes strided
 /// sweeps fetch whole lines and touch each page less often.
@@ -151,48 +135,48 @@ template <class Access> inline void announce(const Access &access, int k, std::i
 }
 } // namespace detail
 
-/// As `sweep`, for lines with neighbours in memory, reading through load(input, offset, count), where offset is into arrays of
-/// outer x points x inner.
+/// As `sweep`, for lines with neighbours in memory, of arrays that may have different strides: reads through
+/// load(input, offset, count), where offset is into arrays laid out as `from`, and finishes into arrays laid out as `into`.
 template <class T, int inputs, int outputs, class Load, class Body, class Finish>
-void sweep_columns(const Lines &lines, std::int64_t points_out, Load load_columns, Body &&body, Finish &&finish) {
+void sweep_columns(const Lines &from, const Lines &into, Load load_columns, Body &&body, Finish &&finish) {
   constexpr int W = lanes<T>;
-  auto tile = detail::make_tile<T, inputs, outputs>(lines.points, points_out);
-  for (std::int64_t o = 0; o < lines.outer; ++o)
-    for (std::int64_t c = 0; c < lines.inner; c += tile_bundles * W) {
-      const std::int64_t columns = std::min<std::int64_t>(tile_bundles * W, lines.inner - c);
+  constexpr std::int64_t ahead = 8; // rows; enough to hide the way to memory
+  auto tile = detail::make_tile<T, inputs, outputs>(from.points, into.points);
+  for (std::int64_t o = 0; o < from.outer; ++o)
+    for (std::int64_t c = 0; c < from.inner; c += tile_bundles * W) {
+      const std::int64_t columns = std::min<std::int64_t>(tile_bundles * W, from.inner - c);
       tile.bundles = static_cast<int>((columns + W - 1) / W);
       const auto lanes_of = [&](int b) { return static_cast<int>(std::min<std::int64_t>(W, columns - b * W)); };
       for (int k = 0; k < inputs; ++k)
-        for (std::int64_t j = 0; j < lines.points; ++j)
+        for (std::int64_t j = 0; j < from.points; ++j)
           for (int b = 0; b < tile.bundles; ++b) {
-            const std::int64_t offset = (o * lines.points + j) * lines.inner + c + b * W;
+            const std::int64_t offset = (o * from.points + j) * from.stride + c + b * W;
             tile.in[k][b][j] = load_columns(k, offset, lanes_of(b));
             detail::announce(load_columns, k, offset + tile_bundles * W); // the next tile
           }
       body(tile);
-      constexpr std::int64_t ahead = 8; // rows; enough to hide the way to memory
-      for (std::int64_t j = 0; j < points_out; ++j)
+      for (std::int64_t j = 0; j < into.points; ++j)
         for (int k = 0; k < outputs; ++k)
           for (int b = 0; b < tile.bundles; ++b) {
-            const std::int64_t offset = (o * points_out + j) * lines.inner + c + b * W;
-            detail::announce(finish, k, offset + ahead * lines.inner);
+            const std::int64_t offset = (o * into.points + j) * into.stride + c + b * W;
+            detail::announce(finish, k, offset + ahead * into.stride);
             finish(k, offset, tile.out[k][b][j], lanes_of(b));
           }
     }
 }
 
-/// Visits every line of a block in tiles: loads `in` (arrays of lines.outer x lines.points x lines.inner), calls body(tile) to
+/// Visits every line of a block in tiles: loads `in` (arrays of lines.outer x lines.points x lines.stride), calls body(tile) to
 /// fill the outputs of `points_out` per line, and hands those on as finish(output, offset, values, count), where offset is
-/// into arrays of outer x points_out x inner. A tile is read whole before any of it is handed on, so results may replace
+/// into arrays of outer x points_out x stride. A tile is read whole before any of it is handed on, so results may replace
 /// their own inputs. Local.
 template <class T, int inputs, int outputs, class Body, class Finish>
 void sweep(const Lines &lines, std::int64_t points_out, const std::array<const T *, inputs> &in, Body body, Finish finish) {
   if (lines.outer * lines.inner == 0)
     return;
-  if (lines.inner == 1)
+  if (lines.stride == 1)
     detail::sweep_rows<T, inputs, outputs>(lines.outer, lines.points, points_out, in, body, finish);
   else
-    sweep_columns<T, inputs, outputs>(lines, points_out, LoadFrom<T, inputs>{in}, body, finish);
+    sweep_columns<T, inputs, outputs>(lines, lines.with_points(points_out), LoadFrom<T, inputs>{in}, body, finish);
 }
 
 /// Ghosts for input k of every bundle in use.

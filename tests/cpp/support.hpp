@@ -31,7 +31,9 @@ inline std::vector<Processes> every_process_grid(const Communicator &comm = worl
 /// One rank by itself: what results on many ranks are compared with.
 inline Processes alone() { return std::make_shared<const ProcessGrid>(Communicator(MPI_COMM_SELF), 1, 1); }
 
-inline std::string name(const ProcessGrid &grid) { return std::to_string(grid.rows()) + " x " + std::to_string(grid.cols()); }
+inline std::string name(const ProcessGrid &grid) {
+  return std::to_string(grid.rows()) + " x " + std::to_string(grid.cols());
+}
 
 /// Every choice of periodic and free-slip per direction.
 inline std::vector<std::array<Boundary, 3>> every_flow_boundary() {

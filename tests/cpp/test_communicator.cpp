@@ -1,5 +1,4 @@
 #include "support.hpp"
-
 #include <tailrace/support/error.hpp>
 
 #include <gtest/gtest.h>
@@ -94,7 +93,9 @@ TEST(Communicator, ExclusiveScanSumsTheRanksBelow) {
 }
 
 TEST(Communicator, GathersTextsOfAnyLength) {
-  const auto text = [](int rank) { return std::string(static_cast<std::size_t>(rank % 3) * 5, static_cast<char>('a' + rank)); };
+  const auto text = [](int rank) {
+    return std::string(static_cast<std::size_t>(rank % 3) * 5, static_cast<char>('a' + rank));
+  };
   for (int root = 0; root < world().size(); ++root) {
     const auto texts = world().gather(text(world().rank()), root);
     if (world().rank() != root) {

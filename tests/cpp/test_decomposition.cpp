@@ -1,5 +1,4 @@
 #include "support.hpp"
-
 #include <tailrace/support/error.hpp>
 
 #include <gtest/gtest.h>
@@ -71,8 +70,8 @@ TEST(ProcessGrid, RefusesWhatDoesNotFit) {
   const int size = world().size();
   for (const auto &[rows, cols] : {std::pair{size + 1, 1}, {1, size + 1}, {size + 1, 0}, {0, size + 1}}) {
     const int r = rows, c = cols;
-    expect_text(refusal([&] { ProcessGrid(world(), r, c); }), {std::to_string(r) + " x " + std::to_string(c),
-                                                               std::to_string(size) + " ranks"});
+    expect_text(refusal([&] { ProcessGrid(world(), r, c); }),
+                {std::to_string(r) + " x " + std::to_string(c), std::to_string(size) + " ranks"});
   }
   expect_text(refusal([&] { ProcessGrid(world(), -1, 1); }), {"-1", "negative"});
   expect_text(refusal([&] { ProcessGrid(world(), 0, -2); }), {"-2", "negative"});
@@ -143,10 +142,11 @@ TEST(Decomposition, EmptyPartsOnlyWhereAllowed) {
 TEST(Decomposition, ListsTheProcessGridsThatFit) {
   using Pairs = std::vector<std::pair<int, int>>;
   EXPECT_EQ(Decomposition::process_grids(1, {8, 8, 8}), (Pairs{{1, 1}}));
-  EXPECT_EQ(Decomposition::process_grids(12, {100, 100, 100}), (Pairs{{1, 12}, {2, 6}, {3, 4}, {4, 3}, {6, 2}, {12, 1}}));
+  EXPECT_EQ(Decomposition::process_grids(12, {100, 100, 100}),
+            (Pairs{{1, 12}, {2, 6}, {3, 4}, {4, 3}, {6, 2}, {12, 1}}));
   EXPECT_EQ(Decomposition::process_grids(13, {100, 100, 100}), (Pairs{{1, 13}, {13, 1}}));
-  EXPECT_EQ(Decomposition::process_grids(12, {3, 100, 100}), (Pairs{{1, 12}, {2, 6}, {3, 4}}));  // rows split x
+  EXPECT_EQ(Decomposition::process_grids(12, {3, 100, 100}), (Pairs{{1, 12}, {2, 6}, {3, 4}}));         // rows split x
   EXPECT_EQ(Decomposition::process_grids(12, {100, 100, 4}), (Pairs{{3, 4}, {4, 3}, {6, 2}, {12, 1}})); // cols split z
-  EXPECT_EQ(Decomposition::process_grids(12, {100, 5, 100}), (Pairs{{3, 4}, {4, 3}}));           // both split y
+  EXPECT_EQ(Decomposition::process_grids(12, {100, 5, 100}), (Pairs{{3, 4}, {4, 3}}));                  // both split y
   EXPECT_TRUE(Decomposition::process_grids(13, {12, 12, 12}).empty());
 }

@@ -1,5 +1,4 @@
 #include "support.hpp"
-
 #include <tailrace/grid/halo.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -37,7 +36,8 @@ template <class T> Field<T> filled(const Box &box, const Index3 &shape, int widt
 }
 
 template <class T>
-std::int64_t wrong_points(const Decomposition &decomposition, Pencil pencil, int width, const std::array<bool, 3> &periodic) {
+std::int64_t wrong_points(const Decomposition &decomposition, Pencil pencil, int width,
+                          const std::array<bool, 3> &periodic) {
   const Box box = decomposition.box(pencil);
   Field<T> field = filled<T>(box, decomposition.shape(), width);
   const HaloExchange<T> exchange(decomposition, pencil, width, periodic);
@@ -68,8 +68,8 @@ TYPED_TEST(HaloOf, HoldsTheNeighboursWithEdgesAndCorners) {
       for (int width = 1; width <= 3; ++width)
         for_each_periodicity([&](const std::array<bool, 3> &periodic) {
           EXPECT_EQ(wrong_points<TypeParam>(Decomposition(processes, shape), pencil, width, periodic), 0)
-              << name(*processes) << ", pencil " << "XYZ"[static_cast<int>(pencil)] << ", width " << width << ", periodic "
-              << periodic[0] << periodic[1] << periodic[2];
+              << name(*processes) << ", pencil " << "XYZ"[static_cast<int>(pencil)] << ", width " << width
+              << ", periodic " << periodic[0] << periodic[1] << periodic[2];
         });
 }
 
@@ -95,7 +95,8 @@ TEST(Halo, TooWideIsRefusedByEveryRank) {
     try {
       HaloExchange<double>(Decomposition(processes, shape), Pencil::x, 4, {true, true, true});
     } catch (const InputError &error) {
-      EXPECT_NE(std::string(error.what()).find("4 points is wider than a rank's 3 points in y"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("4 points is wider than a rank's 3 points in y"), std::string::npos)
+          << error.what();
     }
   }
   EXPECT_NO_THROW(HaloExchange<double>(Decomposition(processes, shape), Pencil::x, 3, {}));

@@ -182,6 +182,30 @@ TEST_P(SeriesTest, StoresFloat32OnRequest) {
   EXPECT_TRUE(in.verify(0).empty());
 }
 
+TEST_P(SeriesTest, CollectiveTransferAndManyChunks) {
+  if (GetParam() == "bp5")
+    GTEST_SKIP() << "not a parameter of bp5";
+  Options request = options();
+  request.parameters["transfer"] = "collective";
+  request.parameters["sync"] = "on";
+  if (GetParam() == "hdf5")
+    request.parameters["chunk_bytes"] = "5000"; // three planes of ux, and a last chunk that is not full
+  {
+    Series out(path(), Mode::write, comm, request);
+    write_steps(out, 1, 2);
+    out.begin_step(30, 1.5);
+    const std::int64_t whole = comm.rank() == comm.size() - 1; // all on one rank, nothing on the others
+    const Box block{{0, 0, 0}, {whole * points[0], points[1], points[2]}};
+    const auto data = filled<double>(block, block, 0.75);
+    out.write("ux", data.data(), {points, block, block});
+    out.end_step();
+    out.close();
+  }
+  const Series in(path(), Mode::read, comm);
+  for (std::size_t step = 0; step < 3; ++step)
+    expect<double>(in, step, "ux", slab(points, comm.rank(), comm.size()), 0.25 * static_cast<double>(step + 1));
+}
+
 TEST_P(SeriesTest, AppendsAndRewinds) {
   {
     Series out(path(), Mode::write, comm, options());
@@ -232,17 +256,31 @@ TEST_P(SeriesTest, RewindsToNothingAndAppendsToNothing) {
 TEST_P(SeriesTest, KeepsAttributesOfEveryKind) {
   {
     Series out(path(), Mode::write, comm, options());
-    out.attribute("text", "Re = 1600\nsecond line");
+    out.attribute("text", "before");
+    out.attribute("lines", "Re = 1600\nsecond line");
     out.attribute("whole", std::int64_t{-3});
     out.attribute("real", 0.1);
     out.attribute("wholes", std::vector<std::int64_t>{1, 2, 3});
     out.attribute("reals", std::vector<double>{0.5, 0.25});
     write_steps(out, 1, 1);
-    out.close();
+    out.attribute("text", "changed between steps");
+    out.attribute("between", 7.5);
+    write_steps(out, 2, 2);
+    out.attribute("late", "after the last step");
+    if (GetParam() == "bp5") {
+      EXPECT_THROW(out.close(), InputError);
+    } else {
+      out.close();
+    }
   }
   const Series in(path(), Mode::read, comm);
   const Attributes found = in.attributes();
-  EXPECT_EQ(found.at("text"), Attribute("Re = 1600\nsecond line"));
+  EXPECT_EQ(found.at("text"), Attribute("changed between steps"));
+  if (GetParam() != "bp5") {
+    EXPECT_EQ(found.at("late"), Attribute("after the last step"));
+  }
+  EXPECT_EQ(found.at("between"), Attribute(7.5));
+  EXPECT_EQ(found.at("lines"), Attribute("Re = 1600\nsecond line"));
   EXPECT_EQ(found.at("whole"), Attribute(std::int64_t{-3}));
   EXPECT_EQ(found.at("real"), Attribute(0.1));
   EXPECT_EQ(found.at("wholes"), Attribute(std::vector<std::int64_t>{1, 2, 3}));

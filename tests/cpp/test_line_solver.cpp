@@ -1,7 +1,7 @@
-// One line at a time, against a dense solution of systems written out here: coefficients are derived from the conditions
-// they must fulfil (exactness on polynomials) or copied from the papers, never taken from the tables under test.
+// One line at a time, against a dense solution of systems written out here: coefficients are derived from the
+// conditions they must fulfil (exactness on polynomials) or copied from the papers, never taken from the tables under
+// test.
 #include "support.hpp"
-
 #include <tailrace/ops/apply.hpp>
 
 #include <gtest/gtest.h>
@@ -48,17 +48,17 @@ double of_monomial(Operation op, int degree, double x) {
   return degree < 1 ? 0 : degree * std::pow(x, degree - 1);
 }
 
-/// Weights at `points` that make  alpha g(at - 1) + g(at) + beta g(at + 1) = sum weights f  exact for as many powers as there
-/// are points. (Even interiors use the even powers only, see below.)
-std::vector<double> exact_weights(Operation op, double alpha, double beta, double at, const std::vector<double> &points) {
+/// Weights at `points` that make  alpha g(at - 1) + g(at) + beta g(at + 1) = sum weights f  exact for as many powers as
+/// there are points. (Even interiors use the even powers only, see below.)
+std::vector<double> exact_weights(Operation op, double alpha, double beta, double at,
+                                  const std::vector<double> &points) {
   const std::size_t n = points.size();
   Matrix a(n, std::vector<double>(n)), b(n, std::vector<double>(1));
   for (std::size_t m = 0; m < n; ++m) {
     const int degree = static_cast<int>(m);
     for (std::size_t k = 0; k < n; ++k)
-      a[m][k] = std::pow(points[k], degree);
-    b[m][0] = of_monomial(op, degree, at) + (alpha != 0 ? alpha * of_monomial(op, degree, at - 1) : 0) +
-              (beta != 0 ? beta * of_monomial(op, degree, at + 1) : 0);
+      a[m][k] = std::pow(points[k] - at, degree); // about the row's own point: small numbers, little rounding
+    b[m][0] = of_monomial(op, degree, 0) + alpha * of_monomial(op, degree, -1) + beta * of_monomial(op, degree, 1);
   }
   std::vector<double> weights;
   for (const auto &row : solve_dense(a, b))
@@ -145,7 +145,8 @@ std::ostream &operator<<(std::ostream &out, const Case &c) {
 }
 
 /// Adds `weight` for point q of a line of n points, continued beyond its ends.
-void add_continued(std::vector<double> &row, const Case &c, bool centres, std::int64_t q, double parity, double weight) {
+void add_continued(std::vector<double> &row, const Case &c, bool centres, std::int64_t q, double parity,
+                   double weight) {
   const auto n = static_cast<std::int64_t>(row.size());
   if (c.boundary == Boundary::periodic) {
     row[(q + 2 * n) % n] += weight;
@@ -218,10 +219,11 @@ template <class T> LineSystem<T> system_of(const Case &c, double h, double facto
   return LineSystem<T>(compact_scheme(c.op, h, c.interpolation), c.nodes, c.boundary, c.parity, factor);
 }
 
-constexpr Operation operations[] = {Operation::first_derivative,   Operation::second_derivative,
+constexpr Operation operations[] = {Operation::first_derivative,     Operation::second_derivative,
                                     Operation::derivative_to_centre, Operation::interpolate_to_centre,
-                                    Operation::derivative_to_node, Operation::interpolate_to_node};
-constexpr Interpolation interpolations[] = {Interpolation::classic, Interpolation::optimised, Interpolation::aggressive};
+                                    Operation::derivative_to_node,   Operation::interpolate_to_node};
+constexpr Interpolation interpolations[] = {Interpolation::classic, Interpolation::optimised,
+                                            Interpolation::aggressive};
 
 /// Every operation with every boundary, parity and interpolation that makes a difference.
 std::vector<Case> every_case(std::int64_t nodes) {
@@ -245,8 +247,8 @@ double line_value(const Case &c, std::int64_t j, std::int64_t line) {
   return vanishes ? 0 : noise({j, line, 0}, 5);
 }
 
-/// The system applied to a block of `count` along d, in noise; returns the largest error against the dense operator relative
-/// to the operator's largest row sum. Memory behind the result must stay as it was.
+/// The system applied to a block of `count` along d, in noise; returns the largest error against the dense operator
+/// relative to the operator's largest row sum. Memory behind the result must stay as it was.
 template <class T> double error_on_block(const Case &c, const Matrix &dense, int d, Index3 count, bool in_place) {
   const auto system = system_of<T>(c, 1);
   count[d] = c.points_in();
@@ -297,7 +299,8 @@ TEST(LineSolver, SolvesTheSystemsOfThePapers) {
       for (int d = 0; d < 3; ++d) {
         Index3 count{3, 5, 2};
         EXPECT_LE(error_on_block<double>(c, dense, d, count, false), tight) << c << ", direction " << d;
-        EXPECT_LE(error_on_block<float>(c, dense, d, count, false), tight_float) << c << ", direction " << d << ", float";
+        EXPECT_LE(error_on_block<float>(c, dense, d, count, false), tight_float)
+            << c << ", direction " << d << ", float";
       }
     }
 }
@@ -311,8 +314,10 @@ TEST(LineSolver, AnyNumberOfLines) {
       EXPECT_LE(error_on_block<double>(c, dense, 0, {0, lines, 1}, false), tight) << c << ", " << lines << " rows";
       EXPECT_LE(error_on_block<double>(c, dense, 1, {lines, 0, 2}, false), tight) << c << ", " << lines << " columns";
       EXPECT_LE(error_on_block<double>(c, dense, 2, {1, lines, 0}, false), tight) << c << ", " << lines << " columns";
-      EXPECT_LE(error_on_block<float>(c, dense, 1, {lines, 0, 1}, false), tight_float) << c << ", " << lines << ", float";
-      EXPECT_LE(error_on_block<float>(c, dense, 0, {0, lines, 1}, false), tight_float) << c << ", " << lines << ", float";
+      EXPECT_LE(error_on_block<float>(c, dense, 1, {lines, 0, 1}, false), tight_float)
+          << c << ", " << lines << ", float";
+      EXPECT_LE(error_on_block<float>(c, dense, 0, {0, lines, 1}, false), tight_float)
+          << c << ", " << lines << ", float";
     }
   }
 }
@@ -399,12 +404,15 @@ TEST(CompactScheme, ResponseToStandingWaves) {
       const bool even = c.parity == Parity::even;
       std::vector<double> in, out(static_cast<std::size_t>(c.points_out()));
       for (std::int64_t j = 0; j < c.points_in(); ++j)
-        in.push_back(even ? std::cos(w * (static_cast<double>(j) + from)) : std::sin(w * (static_cast<double>(j) + from)));
+        in.push_back(even ? std::cos(w * (static_cast<double>(j) + from))
+                          : std::sin(w * (static_cast<double>(j) + from)));
       apply(system_of<double>(c, h), 0, {c.points_in(), 1, 1}, in.data(), out.data());
       for (std::int64_t j = 0; j < c.points_out(); ++j) {
         const double phase = w * (static_cast<double>(j) + to);
-        const double turned = even ? -std::sin(phase) : std::cos(phase), same = even ? std::cos(phase) : std::sin(phase);
-        EXPECT_NEAR(out[j], response * (c.symmetry() < 0 ? turned : same), 1e-12) << c << ", wave " << k << ", point " << j;
+        const double turned = even ? -std::sin(phase) : std::cos(phase),
+                     same = even ? std::cos(phase) : std::sin(phase);
+        EXPECT_NEAR(out[j], response * (c.symmetry() < 0 ? turned : same), 1e-12)
+            << c << ", wave " << k << ", point " << j;
       }
     }
   }

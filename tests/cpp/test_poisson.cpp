@@ -1,6 +1,6 @@
-// The solver must invert the very operators it is named after: p -> grad p -> div grad p by the staggered operators, then back.
+// The solver must invert the very operators it is named after: p -> grad p -> div grad p by the staggered operators,
+// then back.
 #include "support.hpp"
-
 #include <tailrace/ops/operators.hpp>
 #include <tailrace/ops/poisson.hpp>
 
@@ -16,11 +16,13 @@ namespace {
 constexpr std::array<bool, 3> on_cells{true, true, true};
 
 /// Applies one staggered operator per direction, the derivative along `derivative` and interpolations elsewhere.
-template <class T> std::vector<T> staggered(Operators<T> &operators, bool to_nodes, int derivative, std::vector<T> values) {
+template <class T>
+std::vector<T> staggered(Operators<T> &operators, bool to_nodes, int derivative, std::vector<T> values) {
   std::array<bool, 3> centred{to_nodes, to_nodes, to_nodes};
   for (int d = 0; d < 3; ++d) {
-    const Operation op = to_nodes ? (d == derivative ? Operation::derivative_to_node : Operation::interpolate_to_node)
-                                  : (d == derivative ? Operation::derivative_to_centre : Operation::interpolate_to_centre);
+    const Operation op = to_nodes
+                             ? (d == derivative ? Operation::derivative_to_node : Operation::interpolate_to_node)
+                             : (d == derivative ? Operation::derivative_to_centre : Operation::interpolate_to_centre);
     // Pressure is even; its derivative, as the normal velocity, is odd.
     const Parity parity = !to_nodes && d == derivative ? Parity::odd : Parity::even;
     auto centred_out = centred;
@@ -53,12 +55,13 @@ void remove_shortest_wave(std::vector<double> &p, const Index3 &n, int d) {
     return linear(n, at);
   };
   const Box whole{{0, 0, 0}, n};
-  for_each_point(whole, [&](const Index3 &at, std::int64_t i) { mean[line(at)] += sign(at) * p[i] / static_cast<double>(n[d]); });
+  for_each_point(
+      whole, [&](const Index3 &at, std::int64_t i) { mean[line(at)] += sign(at) * p[i] / static_cast<double>(n[d]); });
   for_each_point(whole, [&](const Index3 &at, std::int64_t i) { p[i] -= sign(at) * mean[line(at)]; });
 }
 
-/// Noise on all cells without the modes that the operators cannot see: the mean, and waves shortest in two directions at
-/// once. (The shortest wave along x alone stays in.)
+/// Noise on all cells without the modes that the operators cannot see: the mean, and waves shortest in two directions
+/// at once. (The shortest wave along x alone stays in.)
 std::vector<double> visible_noise(const Grid &grid) {
   const Index3 n = grid.cells();
   std::vector<double> p(static_cast<std::size_t>(product(n)));
@@ -80,7 +83,8 @@ struct Result {
 };
 
 /// The solution for f = div grad p, moved from Z to X pencils.
-template <class T> std::vector<T> solve(Poisson<T> &poisson, const Processes &processes, const Grid &grid, std::vector<T> f) {
+template <class T>
+std::vector<T> solve(Poisson<T> &poisson, const Processes &processes, const Grid &grid, std::vector<T> f) {
   const Decomposition cells(processes, grid.cells(), true);
   Exchange<T> exchange(cells, TransposeMethod::alltoall, std::make_shared<Workspace>());
   std::vector<T> y(static_cast<std::size_t>(cells.box(Pencil::y).size())), z(cells.box(Pencil::z).size());
@@ -97,7 +101,8 @@ template <class T> std::vector<T> solve(Poisson<T> &poisson, const Processes &pr
   return {out_x, out_x + x.size()};
 }
 
-template <class T> Result solve_back(const Grid &grid, Interpolation interpolation, const Processes &processes, TransposeMethod method) {
+template <class T>
+Result solve_back(const Grid &grid, Interpolation interpolation, const Processes &processes, TransposeMethod method) {
   Operators<T> operators(grid, processes, method, interpolation);
   Poisson<T> poisson(grid, interpolation, processes, method, std::make_shared<Workspace>());
   const auto exact = part_of(visible_noise(grid), grid.cells(), operators.box(on_cells));
@@ -122,7 +127,7 @@ Grid grid_with_cells(const Index3 &cells, const std::array<Boundary, 3> &boundar
 
 // The residual is a few roundings. The error of p is that times the ratio of the largest to the smallest eigenvalue.
 constexpr double tight = 2e-14;
-constexpr double conditioned = 5e-11;
+constexpr double conditioned = 2e-13;
 
 } // namespace
 
@@ -134,7 +139,8 @@ TEST(Poisson, InvertsTheStaggeredOperators) {
         const Grid grid = grid_with_cells(cells, boundaries);
         const Result result = solve_back<double>(grid, Interpolation::aggressive, processes, TransposeMethod::alltoall);
         EXPECT_LE(result.residual, tight) << name(boundaries) << ", cells " << cells[0] << " on " << name(*processes);
-        EXPECT_LE(result.error, conditioned) << name(boundaries) << ", cells " << cells[0] << " on " << name(*processes);
+        EXPECT_LE(result.error, conditioned)
+            << name(boundaries) << ", cells " << cells[0] << " on " << name(*processes);
       }
 }
 
@@ -154,7 +160,7 @@ TEST(Poisson, SinglePrecision) {
     for (const auto &boundaries : every_flow_boundary()) {
       const Grid grid = grid_with_cells({12, 9, 10}, boundaries);
       const Result result = solve_back<float>(grid, Interpolation::aggressive, processes, TransposeMethod::alltoall);
-      EXPECT_LE(result.residual, tight * 0x1p29) << name(boundaries) << " on " << name(*processes);
+      EXPECT_LE(result.residual, 3e-6) << name(boundaries) << " on " << name(*processes);
     }
 }
 
@@ -162,15 +168,18 @@ TEST(Poisson, WorksWithFewerModesThanRanks) {
   // Eight points have five complex modes: some of six ranks get none.
   for (const Processes &processes : every_process_grid()) {
     const Grid grid({8, 8, 8}, lengths, {Boundary::periodic, Boundary::periodic, Boundary::periodic});
-    EXPECT_LE(solve_back<double>(grid, Interpolation::aggressive, processes, TransposeMethod::alltoall).residual, tight);
-    EXPECT_LE(solve_back<double>(grid, Interpolation::aggressive, processes, TransposeMethod::subarray).residual, tight);
+    EXPECT_LE(solve_back<double>(grid, Interpolation::aggressive, processes, TransposeMethod::alltoall).residual,
+              tight);
+    EXPECT_LE(solve_back<double>(grid, Interpolation::aggressive, processes, TransposeMethod::subarray).residual,
+              tight);
   }
 }
 
 TEST(Poisson, ConstantsAndInvisibleWavesGiveNoPressure) {
   for (const Processes &processes : every_process_grid()) {
     const Grid grid({10, 12, 9}, lengths, {Boundary::periodic, Boundary::periodic, Boundary::free_slip});
-    Poisson<double> poisson(grid, Interpolation::aggressive, processes, TransposeMethod::alltoall, std::make_shared<Workspace>());
+    Poisson<double> poisson(grid, Interpolation::aggressive, processes, TransposeMethod::alltoall,
+                            std::make_shared<Workspace>());
     const Box box = poisson.cells().box(Pencil::z);
     std::vector<double> f(static_cast<std::size_t>(box.size())), p(f.size());
     for_each_point(box, [&](const Index3 &at, std::int64_t i) { f[i] = 3 + 2 * ((at[0] + at[1]) % 2 == 0 ? 1 : -1); });
@@ -182,7 +191,8 @@ TEST(Poisson, ConstantsAndInvisibleWavesGiveNoPressure) {
 TEST(Poisson, SolvesTheContinuousEquationToSixthOrder) {
   const double pi = std::numbers::pi;
   const auto error_on = [&](std::int64_t n) {
-    const Grid grid = grid_with_cells({n, 5 * n / 4, 9 * n / 8}, {Boundary::periodic, Boundary::free_slip, Boundary::periodic});
+    const Grid grid =
+        grid_with_cells({n, 5 * n / 4, 9 * n / 8}, {Boundary::periodic, Boundary::free_slip, Boundary::periodic});
     Poisson<double> poisson(grid, Interpolation::aggressive, every_process_grid().back(), TransposeMethod::alltoall,
                             std::make_shared<Workspace>());
     const Box box = poisson.cells().box(Pencil::z);

@@ -1,5 +1,4 @@
 #include "support.hpp"
-
 #include <tailrace/flow/projection.hpp>
 #include <tailrace/ops/operators.hpp>
 
@@ -16,7 +15,9 @@ const std::array<double, 3> lengths{1.0, 1.7, 0.6};
 
 template <class T> using Velocity = std::array<std::vector<T>, 3>;
 template <class T> std::array<T *, 3> pointers(Velocity<T> &u) { return {u[0].data(), u[1].data(), u[2].data()}; }
-template <class T> std::array<const T *, 3> constants(const Velocity<T> &u) { return {u[0].data(), u[1].data(), u[2].data()}; }
+template <class T> std::array<const T *, 3> constants(const Velocity<T> &u) {
+  return {u[0].data(), u[1].data(), u[2].data()};
+}
 
 /// Noise on the nodes; the normal velocity vanishes on free-slip boundaries.
 template <class T> Velocity<T> noisy_velocity(const Grid &grid, const Box &box) {
@@ -33,8 +34,9 @@ template <class T> Velocity<T> noisy_velocity(const Grid &grid, const Box &box) 
 
 template <class T> struct Flow {
   Flow(const Grid &g, const Processes &processes, TransposeMethod method = TransposeMethod::alltoall,
-        Interpolation interpolation = Interpolation::aggressive)
-      : grid(g), nodes(processes, g.nodes), projection(g, interpolation, processes, method, std::make_shared<Workspace>()) {}
+       Interpolation interpolation = Interpolation::aggressive)
+      : grid(g), nodes(processes, g.nodes),
+        projection(g, interpolation, processes, method, std::make_shared<Workspace>()) {}
 
   double max_divergence(const Velocity<T> &u) {
     std::vector<T> div(static_cast<std::size_t>(projection.cells().box(Pencil::z).size()), T(NAN));
@@ -81,7 +83,7 @@ TEST(Projection, LeavesNoDivergence) {
       EXPECT_LE(scaled_divergence(setup), 1e-11) << what;
     }
     Flow<float> single(grid, processes);
-    EXPECT_LE(scaled_divergence(single), 1e-11 * 0x1p29) << what << ", float";
+    EXPECT_LE(scaled_divergence(single), 1e-3) << what << ", float";
   });
 }
 
@@ -100,7 +102,7 @@ TEST(Projection, IsIdempotent) {
     const auto once = u;
     setup.projection(pointers(u));
     for (int i = 0; i < 3; ++i)
-      EXPECT_LE(max_difference(u[i].data(), once[i].data(), setup.nodes.box(Pencil::x).size()), 1e-12) << what;
+      EXPECT_LE(max_difference(u[i].data(), once[i].data(), setup.nodes.box(Pencil::x).size()), 1e-13) << what;
   });
 }
 
@@ -111,8 +113,8 @@ TEST(Projection, KeepsTheNormalVelocityZeroOnBoundaries) {
     setup.projection(pointers(u));
     for (int i = 0; i < 3; ++i)
       for_each_point(setup.nodes.box(Pencil::x), [&](const Index3 &p, std::int64_t at) {
-        if (!grid.periodic(i) && (p[i] == 0 || p[i] == grid.nodes[i] - 1))
-          EXPECT_EQ(u[i][at], 0) << what << ", component " << i;
+        const bool on_boundary = !grid.periodic(i) && (p[i] == 0 || p[i] == grid.nodes[i] - 1);
+        EXPECT_TRUE(!on_boundary || u[i][at] == 0) << what << ", component " << i;
       });
   });
 }
@@ -140,7 +142,8 @@ std::vector<double> staggered(Operators<double> &operators, bool to_nodes, int d
 std::vector<double> to_z(const Decomposition &cells, std::vector<double> x) {
   Exchange<double> exchange(cells, TransposeMethod::alltoall, std::make_shared<Workspace>());
   std::vector<double> y(static_cast<std::size_t>(cells.box(Pencil::y).size())), z(cells.box(Pencil::z).size());
-  double *moved = exchange.move(Pencil::y, Pencil::z, exchange.move(Pencil::x, Pencil::y, x.data(), y.data()), z.data());
+  double *moved =
+      exchange.move(Pencil::y, Pencil::z, exchange.move(Pencil::x, Pencil::y, x.data(), y.data()), z.data());
   return {moved, moved + z.size()};
 }
 
@@ -175,8 +178,10 @@ TEST(Projection, RemovesGradientsAndReturnsTheirPotential) {
     for_each_point(box, [&](const Index3 &at, std::int64_t i) {
       double phase[3];
       for (int d = 0; d < 3; ++d)
-        phase[d] = (grid.periodic(d) ? 2 : 1) * std::numbers::pi * (static_cast<double>(at[d]) + 0.5) / static_cast<double>(grid.cells()[d]);
-      p[i] = std::cos(phase[0]) + 0.5 * std::cos(2 * phase[1]) * std::cos(phase[2]) + 0.3 * std::cos(phase[0]) * std::cos(phase[1]);
+        phase[d] = (grid.periodic(d) ? 2 : 1) * std::numbers::pi * (static_cast<double>(at[d]) + 0.5) /
+                   static_cast<double>(grid.cells()[d]);
+      p[i] = std::cos(phase[0]) + 0.5 * std::cos(2 * phase[1]) * std::cos(phase[2]) +
+             0.3 * std::cos(phase[0]) * std::cos(phase[1]);
     });
     Velocity<double> u;
     for (int d = 0; d < 3; ++d)
@@ -187,7 +192,8 @@ TEST(Projection, RemovesGradientsAndReturnsTheirPotential) {
     const auto expected = to_z(setup.projection.cells(), p);
     std::vector<double> potential(expected.size());
     setup.projection.potential(potential.data());
-    EXPECT_LE(max_difference(potential.data(), expected.data(), static_cast<std::int64_t>(expected.size())), 1e-12) << what;
+    EXPECT_LE(max_difference(potential.data(), expected.data(), static_cast<std::int64_t>(expected.size())), 5e-14)
+        << what;
   });
 }
 
@@ -198,7 +204,8 @@ TEST(Projection, NodesGetConstantsUnchangedAndWavesByTheirTransfer) {
     double wave[3], transfer = 1;
     for (int d = 0; d < 3; ++d) {
       wave[d] = (d + 1) * (grid.periodic(d) ? 2 : 1) * std::numbers::pi / static_cast<double>(grid.cells()[d]);
-      transfer *= compact_scheme(Operation::interpolate_to_node, grid.spacing(d), Interpolation::aggressive).response(wave[d]);
+      transfer *=
+          compact_scheme(Operation::interpolate_to_node, grid.spacing(d), Interpolation::aggressive).response(wave[d]);
     }
     const auto value = [&](const Index3 &p, double shift) {
       double product = 1;

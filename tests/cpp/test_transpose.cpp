@@ -1,5 +1,4 @@
 #include "support.hpp"
-
 #include <tailrace/grid/exchange.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -35,7 +34,8 @@ template <class T> std::vector<T> room(const Decomposition &decomposition, Penci
 }
 
 template <class T>
-void expect_numbered(const std::vector<T> &values, const Decomposition &decomposition, Pencil pencil, std::int64_t salt = 0) {
+void expect_numbered(const std::vector<T> &values, const Decomposition &decomposition, Pencil pencil,
+                     std::int64_t salt = 0) {
   auto expected = numbered<T>(decomposition, pencil, salt);
   expected.resize(expected.size() + guard, Value<T>::of(-7));
   EXPECT_TRUE(values == expected) << "pencil " << "XYZ"[static_cast<int>(pencil)] << " on "

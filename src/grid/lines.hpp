@@ -1,0 +1,27 @@
+#pragma once
+
+#include <tailrace/grid/box.hpp>
+
+namespace tailrace {
+
+/// The lines of a block along one direction: memory is [outer][points][stride], of which the first `inner` columns are
+/// visited; columns are contiguous.
+struct Lines {
+  std::int64_t outer, points, inner, stride;
+
+  Lines with_points(std::int64_t n) const { return {outer, n, inner, stride}; }
+
+  /// All lines of a block of `count` points along direction d.
+  static Lines along(int d, const Index3 &count) {
+    switch (d) {
+    case 0:
+      return {count[1] * count[2], count[0], 1, 1};
+    case 1:
+      return {count[2], count[1], count[0], count[0]};
+    default:
+      return {1, count[2], count[0] * count[1], count[0] * count[1]};
+    }
+  }
+};
+
+} // namespace tailrace

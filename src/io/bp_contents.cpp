@@ -1,0 +1,176 @@
+#include <tailrace/io/bp_contents.hpp>
+
+#if TAILRACE_HAVE_ADIOS2
+
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace tailrace::io::bp {
+
+namespace {
+
+const std::string attribute_prefix = "tailrace/attributes/", grid_prefix = "tailrace/grid/";
+
+// Attributes may be set anew, so all are modifiable.
+template <class T> void define(adios2::IO &io, const std::string &name, const T &value) {
+  io.DefineAttribute<T>(name, value, "", "/", true);
+}
+template <class T> void define(adios2::IO &io, const std::string &name, const std::vector<T> &values) {
+  io.DefineAttribute<T>(name, values.data(), values.size(), "", "/", true);
+}
+
+template <class T> Attribute number(adios2::IO &io, const std::string &name) {
+  const auto attribute = io.InquireAttribute<T>(name);
+  const std::vector<T> data = attribute.Data();
+  return attribute.IsValue() ? Attribute(data.at(0)) : Attribute(data);
+}
+
+std::optional<Attribute> read_one(adios2::IO &io, const std::string &name) {
+  const std::string type = io.AttributeType(name);
+  if (type == "string")
+    return io.InquireAttribute<std::string>(name).Data().at(0);
+  if (type == "int64_t")
+    return number<std::int64_t>(io, name);
+  if (type == "double")
+    return number<double>(io, name);
+  return std::nullopt;
+}
+
+} // namespace
+
+void write_attributes(adios2::IO &io, const Attributes &attributes) {
+  for (const auto &[name, value] : attributes)
+    std::visit([&, &key = name](const auto &v) { define(io, attribute_prefix + key, v); }, value);
+}
+
+Attributes read_attributes(adios2::IO &io) {
+  Attributes result;
+  for (const auto &[name, about] : io.AvailableAttributes())
+    if (name.rfind(attribute_prefix, 0) == 0)
+      if (const auto value = read_one(io, name))
+        result[name.substr(attribute_prefix.size())] = *value;
+  return result;
+}
+
+void write_grid(adios2::IO &io, const GridDescription &grid) {
+  define(io, grid_prefix + "points", std::vector<std::int64_t>(grid.points.begin(), grid.points.end()));
+  define(io, grid_prefix + "origin", std::vector<double>(grid.origin.begin(), grid.origin.end()));
+  define(io, grid_prefix + "spacing", std::vector<double>(grid.spacing.begin(), grid.spacing.end()));
+}
+
+std::optional<GridDescription> read_grid(adios2::IO &io) {
+  if (!io.InquireAttribute<std::int64_t>(grid_prefix + "points"))
+    return std::nullopt;
+  GridDescription grid;
+  std::ranges::copy(io.InquireAttribute<std::int64_t>(grid_prefix + "points").Data(), grid.points.begin());
+  std::ranges::copy(io.InquireAttribute<double>(grid_prefix + "origin").Data(), grid.origin.begin());
+  std::ranges::copy(io.InquireAttribute<double>(grid_prefix + "spacing").Data(), grid.spacing.begin());
+  return grid;
+}
+
+adios2::Dims dims(const Index3 &n) {
+  return {static_cast<std::size_t>(n[2]), static_cast<std::size_t>(n[1]), static_cast<std::size_t>(n[0])};
+}
+
+namespace {
+
+/// Selects one step of a variable, and says whether the step holds it: ADIOS2 counts only the steps that do.
+template <class T> bool select_step(adios2::Engine &engine, adios2::Variable<T> &variable, std::size_t step) {
+  if (!variable)
+    return false;
+  const auto steps = engine.GetAbsoluteSteps(variable);
+  const auto found = std::find(steps.begin(), steps.end(), step);
+  if (found == steps.end())
+    return false;
+  variable.SetStepSelection({static_cast<std::size_t>(found - steps.begin()), 1});
+  return true;
+}
+
+template <class T> T value(adios2::Engine &engine, adios2::Variable<T> &variable) {
+  T result{};
+  engine.Get(variable, result, adios2::Mode::Sync);
+  return result;
+}
+
+template <class T>
+std::optional<VariableInfo> describe(adios2::IO &io, adios2::Engine &engine, std::size_t step,
+                                     const std::string &name) {
+  auto variable = io.InquireVariable<T>(name);
+  if (!select_step(engine, variable, step))
+    return std::nullopt;
+  const adios2::Dims shape = variable.Shape();
+  const auto n = [&](std::size_t d) { return static_cast<std::int64_t>(shape[d]); };
+  if (shape.size() != 3)
+    return std::nullopt;
+  return VariableInfo{name, TypeOf<T>::value, {n(2), n(1), n(0)}};
+}
+
+template <class T>
+void read_as(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name, const Box &box,
+             void *data) {
+  auto variable = io.InquireVariable<T>(name);
+  if (!select_step(engine, variable, step))
+    throw InputError(fmt::format("there is no variable '{}' in this step", name)); // Series has looked before
+  variable.SetSelection({dims(box.start), dims(box.count)});
+  engine.Get(variable, static_cast<T *>(data), adios2::Mode::Sync);
+}
+
+} // namespace
+
+std::vector<StepInfo> steps(adios2::IO &io, adios2::Engine &engine) {
+  auto index = io.InquireVariable<std::int64_t>("step");
+  auto time = io.InquireVariable<double>("time");
+  std::vector<StepInfo> result;
+  for (std::size_t step = 0; step < engine.Steps(); ++step) {
+    if (!select_step(engine, index, step) || !select_step(engine, time, step))
+      throw IoError(fmt::format("cannot open {}: its steps have no variables 'step' and 'time'", engine.Name()));
+    result.push_back({value(engine, index), value(engine, time)});
+  }
+  return result;
+}
+
+std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
+  std::vector<VariableInfo> result;
+  for (const auto &[name, about] : io.AvailableVariables()) {
+    const std::string type = io.VariableType(name);
+    const auto info = type == "float"    ? describe<float>(io, engine, step, name)
+                      : type == "double" ? describe<double>(io, engine, step, name)
+                                         : std::nullopt;
+    if (info)
+      result.push_back(*info);
+  }
+  return result;
+}
+
+Scalars scalars(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
+  Scalars result;
+  for (const auto &[name, about] : io.AvailableVariables()) {
+    if (io.VariableType(name) != "double" || name == "time")
+      continue;
+    auto variable = io.InquireVariable<double>(name);
+    if (variable.Shape().empty() && select_step(engine, variable, step))
+      result[name] = value(engine, variable);
+  }
+  return result;
+}
+
+std::string text(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name) {
+  auto variable = io.InquireVariable<std::string>(name);
+  return select_step(engine, variable, step) ? value(engine, variable) : std::string();
+}
+
+void read(adios2::IO &io, adios2::Engine &engine, std::size_t step, const VariableInfo &variable, const Box &box,
+          void *data) {
+  if (variable.type == Type::float32)
+    read_as<float>(io, engine, step, variable.name, box, data);
+  else
+    read_as<double>(io, engine, step, variable.name, box, data);
+}
+
+} // namespace tailrace::io::bp
+
+#endif

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <tailrace/io/types.hpp>
+
+#if TAILRACE_HAVE_ADIOS2
+
+#include <adios2.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What stands in our BP files, given an IO with an open engine. All local. ADIOS2's own exceptions pass through.
+namespace tailrace::io::bp {
+
+/// Extents in ADIOS2's order: z, y, x.
+adios2::Dims dims(const Index3 &n);
+
+/// Our attributes stand under tailrace/attributes/, the grid under tailrace/grid/. All local.
+void write_attributes(adios2::IO &io, const Attributes &attributes);
+Attributes read_attributes(adios2::IO &io);
+void write_grid(adios2::IO &io, const GridDescription &grid);
+std::optional<GridDescription> read_grid(adios2::IO &io);
+
+// For engines opened to read, with `step` a position among all steps:
+std::vector<StepInfo> steps(adios2::IO &io,
+                            adios2::Engine &engine); ///< throws IoError when they have no time and index
+std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std::size_t step);
+Scalars scalars(adios2::IO &io, adios2::Engine &engine, std::size_t step);
+std::string text(adios2::IO &io, adios2::Engine &engine, std::size_t step,
+                 const std::string &name); ///< "" if not there
+void read(adios2::IO &io, adios2::Engine &engine, std::size_t step, const VariableInfo &variable, const Box &box,
+          void *data);
+
+} // namespace tailrace::io::bp
+
+#endif

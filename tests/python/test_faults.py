@@ -1,0 +1,471 @@
+"""What goes wrong: damaged checkpoints, full disks, sudden death, blown-up flows, wrong input. A clear word and a way on."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from helpers import cases, mpi_run
+
+import tailrace as tr
+from tailrace.timeseries import read_time_series
+
+SAMPLE = Path(__file__).parents[1] / "data" / "xcompact3d" / "tgv33"
+
+
+def run(case, *arguments, ranks=None, limit=60):
+    return mpi_run.tailrace("run", case, *arguments, cwd=case.parent, ranks=ranks, limit=limit)
+
+
+def message(result, code=1):
+    """The one message of a run that failed; ranks, tracebacks and repetitions would not be one."""
+    assert result.code == code, result.text
+    assert "Traceback" not in result.text
+    assert "this is a defect" not in result.text
+    assert result.err.count("tailrace: ") == 1, result.err
+    return result.err[result.err.index("tailrace: ") :]
+
+
+# ---- damaged checkpoints ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def with_checkpoints(tmp_path_factory):
+    """A run with checkpoints at steps 8 and 10, and its state at step 12 had it gone on."""
+    directory = tmp_path_factory.mktemp("good")
+    case = cases.write_case(directory, steps=12, every=2)
+    assert run(case).code == 0
+    expected = cases.state(directory, 12)
+    shutil.rmtree(directory / "checkpoints")
+    assert run(case, "--set=time.steps=10").code == 0
+    assert cases.checkpoints(directory) == [8, 10]
+    return directory, expected
+
+
+def flip(path, at, bit=4):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1 << bit
+    path.write_bytes(data)
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[:-8])
+
+
+def empty(path):
+    for file in path.iterdir():
+        file.unlink()
+
+
+def flip_time(path):
+    """A digit of the time: still valid JSON, still a plausible number."""
+    text = path.read_bytes()
+    flip(path, text.index(b"0.0999"), 0) if b"0.0999" in text else flip(path, text.index(b"0.1"), 1)
+
+
+DAMAGES = {
+    "truncated field": lambda path: truncate(path / "uy-1.bin"),
+    "flipped bit": lambda path: flip(path / "uz-1.bin", 777),
+    "flipped bit in the last byte": lambda path: flip(path / "ux-1.bin", -1),
+    "missing field": lambda path: (path / "ux-1.bin").unlink(),
+    "empty field": lambda path: (path / "ux-1.bin").write_bytes(b""),
+    "empty directory": empty,
+    "truncated description": lambda path: truncate(path / "series.json"),
+    "flipped bit in the description": lambda path: flip_time(path / "series.json"),
+    "missing checksum": lambda path: (path / "SHA256SUMS").unlink(),
+    "a file in its place": lambda path: (shutil.rmtree(path), path.write_text("")),
+}
+
+
+@pytest.mark.parametrize("damage", list(DAMAGES))
+def test_damaged_checkpoint_is_passed_over(with_checkpoints, tmp_path, damage):
+    good, expected = with_checkpoints
+    directory = tmp_path / "run"
+    shutil.copytree(good, directory)
+    DAMAGES[damage](directory / "checkpoints/step-00000010")
+    result = run(directory / "case.toml", "--resume", ranks=3 if damage == "flipped bit" else None)
+    assert result.code == 0, result.text
+    assert "step-00000010 is damaged and passed over: " in result.out
+    assert "step 8, t = 0.08" in result.out
+    cases.assert_same_state(cases.state(directory, 12), expected, 1e-13)
+    assert read_time_series(directory / "time_series.csv")["step"].tolist() == list(range(13))
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_all_checkpoints_damaged(with_checkpoints, tmp_path, ranks):
+    directory = tmp_path / "run"
+    shutil.copytree(with_checkpoints[0], directory)
+    truncate(directory / "checkpoints/step-00000008/ux-1.bin")
+    flip(directory / "checkpoints/step-00000010/ux-1.bin", 99)
+    before = (directory / "time_series.csv").read_bytes()
+    result = run(directory / "case.toml", "--resume", ranks=ranks)
+    assert "none of the 2 checkpoints in checkpoints is whole" in message(result)
+    assert "step-00000008" in result.out
+    assert "step-00000010" in result.out
+    assert (directory / "time_series.csv").read_bytes() == before, "nothing else is touched"
+
+
+def test_a_replacement_cut_between_its_two_renames_is_found(with_checkpoints, tmp_path):
+    directory = tmp_path / "run"
+    shutil.copytree(with_checkpoints[0], directory)
+    checkpoints = directory / "checkpoints"
+    (checkpoints / "step-00000010").rename(checkpoints / "step-00000010.replaced")
+    result = run(directory / "case.toml", "--resume")
+    assert "resuming from checkpoints/step-00000010" in result.out
+
+
+# ---- full disks ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of its own; called with a size, it is mounted or resized."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = []
+
+    def mount(size):
+        options = f"remount,size={size}" if mounted else f"size={size}"
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            pytest.skip(f"no file system may be mounted here: {done.stderr.strip()}")
+        mounted.append(size)
+        return place
+
+    yield mount
+    if mounted:
+        subprocess.run(["umount", "-l", place], check=True)
+
+
+FULL = "No space left on device"
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_disk_full_while_checkpointing(tmp_path, small_disk, ranks):
+    grid = ["--set=parallel.rows=1", f"--set=parallel.cols={ranks or 1}"]
+    disk = small_disk("160k")  # room for two checkpoints, and three are needed for a moment
+    case = cases.write_case(tmp_path / "run", steps=10, every=2)
+    case.write_text(case.read_text().replace("keep = 2", f'keep = 2\npath = "{disk}/checkpoints"'))
+    started = time.monotonic()
+    text = message(run(case, *grid, ranks=ranks))
+    assert time.monotonic() - started < 15
+    assert FULL in text
+    assert "step-00000006" in text
+    found = sorted(path.name for path in (disk / "checkpoints").iterdir())
+    assert found == ["step-00000002", "step-00000004"], "the good ones stay, the torn one goes"
+    small_disk("4m")
+    result = run(case, *grid, "--resume", ranks=ranks)
+    assert result.code == 0, result.text
+    assert "step 4, t = 0.04" in result.out
+    straight = cases.write_case(tmp_path / "straight", steps=10, every=10)
+    run(straight, *grid, ranks=ranks)
+    cases.assert_same_state(cases.state(disk, 10), cases.state(tmp_path / "straight", 10))
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+@pytest.mark.parametrize("engine, size", [("raw", "400k"), ("hdf5", "400k"), ("bp5", "1700k"), ("time series", "8k")])
+def test_disk_full_while_writing(tmp_path, small_disk, engine, size, ranks):
+    disk = small_disk(size)
+    case = cases.write_case(
+        tmp_path / "run", steps=60, every=3, outputs=() if engine == "time series" else (engine,), output_every=1
+    )
+    if engine == "time series":
+        text = case.read_text().replace("[diagnostics]", f'[diagnostics]\npath = "{disk}/history.csv"')
+    else:
+        text = case.read_text().replace('path = "out', f'path = "{disk}/out')
+    case.write_text(text)
+    started = time.monotonic()
+    text = message(run(case, ranks=ranks))
+    assert time.monotonic() - started < 15
+    assert FULL in text
+    assert str(disk) in text, "which file"
+    last = cases.checkpoints(case.parent)[-1]
+    assert last >= 3
+    small_disk("64m")
+    result = run(case, "--resume", ranks=ranks)
+    assert result.code == 0, result.text
+    assert f"step {last}, " in result.out
+    if engine == "time series":
+        assert read_time_series(disk / "history.csv")["step"].tolist() == list(range(61))
+    else:
+        with tr.open(next(disk.glob("out*"))) as series:
+            assert [step.index for step in series] == list(range(61))
+            assert series.verify() == []
+
+
+# ---- sudden death ----------------------------------------------------------------------------------------------------
+
+
+def outputs_of(directory):
+    for name in ("out", "out.h5", "out.bp"):
+        with tr.open(directory / name) as series:
+            assert series.verify() == [], name
+            yield {(step.index, field): step[field].tobytes() for step in series for field in step.names}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks, kills", [(None, 20), (3, 6)])
+def test_killed_at_random_moments(tmp_path, ranks, kills):
+    """kill -9 of everything, again and again, during runs that checkpoint every second step."""
+    random_moment = random.Random(2021 + (ranks or 1))
+    steps = 600
+    grid = ["--set=parallel.rows=1", f"--set=parallel.cols={ranks or 1}"]
+    kind = {"steps": steps, "scheme": "ab3", "outputs": ("raw", "hdf5", "bp5"), "output_every": 5}
+    case = cases.write_case(tmp_path / "cut", every=2, **kind)
+    moments = []
+    for _ in range(4 * kills):
+        resume = ["--resume"] if cases.checkpoints(case.parent) else []
+        process = mpi_run.start(mpi_run.tailrace_command("run", case, *grid, *resume, ranks=ranks), case.parent)
+        # The interesting time begins with the files; before that the interpreter starts.
+        line = process.stdout.readline()
+        assert line, process.communicate()
+        time.sleep(random_moment.uniform(0.0, 0.15))
+        alive = process.poll() is None
+        mpi_run.kill_session(process)
+        result = mpi_run.finish(process, 20)
+        assert alive or result.code == 0, result.text
+        if resume:
+            assert "resuming from" in line + result.out or "passed over" in line
+        if not alive:
+            break
+        moments.append(max(cases.checkpoints(case.parent), default=0))
+        if len(moments) == kills:
+            break
+    print(f"{len(moments)} kills, with the newest checkpoint at steps {moments}")
+    assert len(moments) == kills, "the run was over too soon"
+    assert moments == sorted(moments)
+    assert moments[-1] > moments[0] + 2 * kills, "kills fell into more than the start"
+    result = run(case, "--resume", *grid, ranks=ranks, limit=120)
+    assert result.code == 0, result.text
+    straight = cases.write_case(tmp_path / "straight", every=steps, **kind)
+    assert run(straight, *grid, ranks=ranks, limit=120).code == 0
+    cases.assert_same_state(cases.state(case.parent, steps), cases.state(straight.parent, steps))
+    for ours, theirs in zip(outputs_of(case.parent), outputs_of(straight.parent), strict=True):
+        assert ours == theirs
+    with h5py.File(case.parent / "out.h5") as file:
+        assert file["VTKHDF/Steps"].attrs["NSteps"] == steps // 5 + 1
+    ours, theirs = ((path.parent / "time_series.csv").read_bytes() for path in (case, straight))
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV], ids=["kill", "crash"])
+def test_one_rank_dies(tmp_path, number):
+    case = cases.write_case(tmp_path, steps=1000000, every=20, diagnostics=20)
+    process = mpi_run.start(mpi_run.tailrace_command("run", case, "-n", 3), tmp_path)
+    while not cases.checkpoints(tmp_path):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    started = time.monotonic()
+    os.kill(mpi_run.rank_processes(process)[-1], number)
+    result = mpi_run.finish(process, 30)
+    assert time.monotonic() - started < 10, "the others waited"
+    assert result.code == 128 + number
+    assert not mpi_run.members(process), "ranks are left"
+    last = cases.checkpoints(tmp_path)[-1]
+    result = run(case, "--resume", f"--set=time.steps={last + 1}", ranks=3)
+    assert result.code == 0, result.text
+    assert f"step {last}, " in result.out
+
+
+def test_second_sigterm_ends_at_once(tmp_path):
+    case = cases.write_case(tmp_path, steps=1000000, every=20, diagnostics=20)
+    process = mpi_run.start(mpi_run.tailrace_command("run", case, "-n", 2), tmp_path)
+    while not cases.checkpoints(tmp_path):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGTERM)
+    assert mpi_run.finish(process, 20).code != 0
+    assert not mpi_run.members(process)
+
+
+# ---- a flow that blows up --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_flow_that_blows_up(tmp_path, ranks):
+    # The numbers are looked at rarely; the checkpoints must notice by themselves.
+    case = cases.write_case(tmp_path, steps=500, dt=0.5, diagnostics=1000, every=2, outputs=("raw",), output_every=1000)
+    text = message(run(case, ranks=ranks))
+    assert "the flow is not finite at step " in text
+    for word in (" at node (", "x = ", "t = ", "CFL", "time.dt"):
+        assert word in text
+    step = int(text.split("not finite at step ")[1].split(",")[0])
+    kept = cases.checkpoints(tmp_path)
+    assert kept, "it blew up before the first checkpoint: the test needs a smaller step"
+    assert max(kept) < step
+    for checkpoint in kept:
+        assert all(np.isfinite(values).all() for values in cases.state(tmp_path, checkpoint).values())
+    assert not list((tmp_path / "checkpoints").glob("*.partial"))
+
+
+def test_blown_up_flow_is_not_stored_on_sigterm(tmp_path):
+    case = cases.write_case(tmp_path, steps=10000000, dt=0.5, diagnostics=10000000, extra="")
+    process = mpi_run.start(mpi_run.tailrace_command("run", case), tmp_path)
+    assert process.stdout.readline()
+    time.sleep(1.0)
+    process.send_signal(signal.SIGTERM)
+    assert "the flow is not finite" in message(mpi_run.finish(process, 20))
+    assert cases.checkpoints(tmp_path) == []
+
+
+# ---- wrong input -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_wrong_case_file(tmp_path, ranks):
+    case = cases.write_case(tmp_path)
+    case.write_text(case.read_text().replace("reynolds = 100.0", "reynold = 100.0").replace("dt = 0.01", "dt = -1.0"))
+    text = message(run(case, ranks=ranks), code=2)
+    assert "did you mean case.reynolds?" in text
+    assert "time.dt" in text
+    assert not (tmp_path / "time_series.csv").exists()
+
+
+def test_no_toml_at_all(tmp_path):
+    case = cases.write_case(tmp_path)
+    case.write_text("[case\nreynolds = ")
+    assert "case.toml" in message(run(case), code=2)
+
+
+@pytest.mark.parametrize(
+    "old, new, words",
+    [
+        ("itype = 2", "itype = 3", ["itype"]),
+        ("nx=33", "nx=three", ["nx"]),
+        ("&BasicParam", "&BasicPram", ["BasicParam"]),
+        ("nclx1 = 1", "nclx1 = 2", ["nclx"]),
+        ("dt = 0.005", "", ["dt"]),
+    ],
+)
+def test_wrong_namelist(tmp_path, old, new, words):
+    path = tmp_path / "input.i3d"
+    text = (SAMPLE / "input.i3d").read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    error = message(run(path), code=2)
+    assert all(word in error for word in words), error
+
+
+def test_too_many_ranks(tmp_path):
+    case = cases.write_case(tmp_path, points=(8, 8, 9))
+    text = message(run(case, ranks=11))
+    assert "11 ranks are too many for 8 x 8 x 9 points" in text
+
+
+def test_process_grid_that_does_not_fit(tmp_path):
+    text = message(run(cases.write_case(tmp_path), "--set=parallel.rows=2", "--set=parallel.cols=2", ranks=3))
+    assert "2 x 2 does not fit 3 ranks" in text
+
+
+# ---- places that cannot be written -----------------------------------------------------------------------------------
+
+
+def make_file(path):
+    path.write_text("precious")
+
+
+@pytest.mark.parametrize("ranks", [None, 2])
+@pytest.mark.parametrize(
+    "engine, setting, prepare, words",
+    [
+        ("hdf5", 'output[0].path="out.h5"', lambda d: (d / "out.h5").mkdir(), ["out.h5", "directory"]),
+        ("raw", 'output[0].path="out"', lambda d: make_file(d / "out"), ["out", "file"]),
+        ("bp5", 'output[0].path="out.bp"', lambda d: make_file(d / "out.bp"), ["out.bp", "file"]),
+        ("hdf5", 'output[0].path="/proc/no/out.h5"', None, ["/proc/no"]),
+        ("raw", 'output[0].path="/proc/out"', None, ["/proc"]),
+        ("bp5", 'output[0].path="blocked/out.bp"', lambda d: make_file(d / "blocked"), ["blocked"]),
+        (None, 'diagnostics.path="history"', lambda d: (d / "history").mkdir(), ["history"]),
+        (None, 'diagnostics.path="/proc/no/history.csv"', None, ["/proc/no"]),
+        (None, 'checkpoint.path="blocked"', lambda d: make_file(d / "blocked"), ["blocked"]),
+        (None, 'checkpoint.path="/proc/no"', None, ["/proc/no"]),
+    ],
+)
+def test_places_that_cannot_be_written(tmp_path, engine, setting, prepare, words, ranks):
+    case = cases.write_case(tmp_path, steps=2, every=2, outputs=(engine,) if engine else ())
+    if prepare:
+        prepare(tmp_path)
+    started = time.monotonic()
+    text = message(run(case, f"--set={setting}", ranks=ranks))
+    assert time.monotonic() - started < 8, "somebody waited"
+    assert all(word in text for word in words), text
+    for path in (tmp_path / "out", tmp_path / "out.bp", tmp_path / "blocked"):
+        assert not path.is_file() or path.read_text() == "precious"
+
+
+def test_missing_directories_are_made(tmp_path):
+    case = cases.write_case(tmp_path, steps=2, every=2, outputs=("hdf5", "raw", "bp5"))
+    text = case.read_text().replace('path = "out', 'path = "a/b/out').replace("keep = 2", 'keep = 2\npath = "c/d"')
+    case.write_text(text.replace("[diagnostics]", '[diagnostics]\npath = "e/f/history.csv"'))
+    result = run(case, ranks=2)
+    assert result.code == 0, result.text
+    for path in ("a/b/out.h5", "a/b/out", "a/b/out.bp", "c/d/step-00000002", "e/f/history.csv"):
+        assert (tmp_path / path).exists()
+
+
+# ---- the user's own flow ---------------------------------------------------------------------------------------------
+
+FLOWS = {
+    "raises": ("    return undefined_name, 0 * x, 0 * x", ["NameError", "undefined_name"]),
+    "exits": ("    raise SystemExit('enough')", ["SystemExit", "enough"]),
+    "two arrays": ("    return 0 * x, 0 * y", ["three arrays", "2 values"]),
+    "nothing": ("    pass", ["three arrays", "NoneType"]),
+    "another shape": ("    return np.zeros((3, 4, 5)), 0 * y, 0 * z", ["ux", "fit the grid", "(3,4,5)"]),
+    "text": ("    return 'fast', 0 * y, 0 * z", ["ux", "fit the grid"]),
+    "not finite": ("    return 1 / (x - x), 0 * y, 0 * z", ["ux = inf", "x = 0"]),
+    "complex": ("    return np.exp(1j * x), 0 * y, 0 * z", ["complex", "ux"]),
+    "through a wall": ("    return 0 * x, np.cos(np.pi * y / 3) + 0 * x, 0 * z", ["uy is 1 on the first y boundary"]),
+}
+
+
+@pytest.mark.parametrize("what", list(FLOWS))
+def test_flow_functions_that_fail(tmp_path, what):
+    body, words = FLOWS[what]
+    case = cases.write_case(tmp_path, "mixed", flow="own.py:velocity")
+    (tmp_path / "own.py").write_text(
+        f"import numpy as np\nnp.seterr(all='ignore')\ndef velocity(x, y, z):\n    x = x.astype(float)\n"
+        f"{body.replace('1 / (x - x)', 'np.float64(1) / abs(x)')}\n"
+    )
+    case.write_text(case.read_text().replace('flow = "flow.py', 'flow = "own.py'))
+    text = message(run(case))
+    assert all(word in text for word in words), text
+
+
+ON_ONE_RANK = {
+    "function": "def velocity(x, y, z):\n    if y.max() < 2.9: return 0 * x, 0 * y, 0 * z\n    raise ArithmeticError('high')\n",
+    "exit": "def velocity(x, y, z):\n    if y.max() < 2.9: return 0 * x, 0 * y, 0 * z\n    raise SystemExit('high')\n",
+    "nan": "def velocity(x, y, z):\n    return 0 * x, 0 * y, np.where(y > 2.9, np.nan, 1.0) + 0 * x\n",
+    "wall": "def velocity(x, y, z):\n    return 0 * x, np.where(y > 2.9, 0.5, 0.0) + 0 * x, 0 * z\n",
+    "import": "import os\nif os.environ['OMPI_COMM_WORLD_RANK'] == '2': raise ArithmeticError('high')\n"
+    "def velocity(x, y, z):\n    return 0 * x, 0 * y, 0 * z\n",
+}
+
+
+@pytest.mark.parametrize("what", list(ON_ONE_RANK))
+def test_flow_functions_that_fail_on_one_rank(tmp_path, what):
+    case = cases.write_case(tmp_path, "mixed", flow="own.py:velocity")
+    (tmp_path / "own.py").write_text("import numpy as np\n" + ON_ONE_RANK[what])
+    started = time.monotonic()
+    result = run(case, "--set=parallel.rows=4", "--set=parallel.cols=1", ranks=4)
+    assert time.monotonic() - started < 8, "the others waited"
+    assert {"nan": "uz = nan", "wall": "last y boundary"}.get(what, "high") in message(result, 2 if what == "import" else 1)
+
+
+def test_flow_at_rest_on_a_whole_rank_is_no_flow_through_a_wall(tmp_path):
+    """On the plane z = 0.75 this flow is 1e-17: rounding, which must not be measured against itself."""
+    case = cases.write_case(tmp_path, "free-slip", steps=1, points=(9, 9, 9), flow="own.py:velocity")
+    (tmp_path / "own.py").write_text(
+        "import numpy as np\n\n\ndef velocity(x, y, z):\n"
+        "    c = np.cos(np.pi * z / 1.5)\n"
+        "    return np.sin(np.pi * x / 2) * c + 0 * y, 0 * x, 1e-3 * np.sin(np.pi * z / 1.5) * np.abs(c)\n"
+    )
+    result = run(case, "--set=parallel.rows=1", "--set=parallel.cols=9", ranks=9)
+    assert result.code == 0, result.text
