@@ -11,8 +11,9 @@
 // ever for bytes that a data file lacks: tailrace.json beside the data files tells their sizes, so that we see it
 // first.
 
+#include <tailrace/io/attributes_json.hpp>
 #include <tailrace/io/bp_contents.hpp>
-#include <tailrace/io/bp_sizes.hpp>
+#include <tailrace/io/bp_record.hpp>
 #include <tailrace/io/engine.hpp>
 #include <tailrace/io/files.hpp>
 #include <tailrace/io/xdmf.hpp>
@@ -75,7 +76,7 @@ public:
   void write(const Block &block) override;
   void end_step(const StepTail &tail) override;
   void abandon_step() noexcept override { broken_ = in_step_; }
-  void set_attributes(const Attributes &attributes) override;
+  void set_attributes(const Attributes &attributes) override { attributes_ = attributes; }
   void close() override;
 
   std::optional<GridDescription> grid() const override;
@@ -88,12 +89,11 @@ public:
 private:
   bool root() const { return target_.comm.rank() == 0; }
   void probe(std::size_t &kept);
-  void share_steps();
+  void share();
   void open(std::size_t kept);
   template <class T> adios2::Variable<T> variable(const std::string &name, const adios2::Dims &shape = {});
   template <class T> void put(const Block &block);
   void check_room(std::int64_t bytes) const;
-  void record_sizes() const;
   void define_attributes();
 
   std::string kind_;
@@ -104,7 +104,7 @@ private:
   std::map<std::string, Index3> shapes_; ///< of the variables written
   std::int64_t step_bytes_ = 0;          ///< of the open step, on this rank
   StepInfo step_;
-  bool in_step_ = false, broken_ = false, asynchronous_ = false, attributes_unsaved_ = false;
+  bool in_step_ = false, broken_ = false, asynchronous_ = false;
   adios2::ADIOS adios_;
   mutable adios2::IO io_; // ADIOS2 sets selections on the variables themselves, also to read
   mutable adios2::Engine engine_;
@@ -134,7 +134,7 @@ Adios2Engine::Adios2Engine(const std::string &kind, const Target &target, Parame
     if (target.mode == Mode::read || (target.mode == Mode::append && fs::exists(target.path)))
       probe(kept);
     if (target.mode != Mode::read)
-      forget_sizes(target.path);
+      remove_bp_record(target.path);
   });
   io_ = adios_.DeclareIO("series");
   io_.SetEngine("BP5");
@@ -156,30 +156,36 @@ void Adios2Engine::probe(std::size_t &kept) {
   if (!fs::exists(fs::path(target_.path) / "md.idx"))
     throw IoError(fmt::format("cannot {} {}: it holds no md.idx, so it is not a BP5 series",
                               target_.mode == Mode::read ? "read" : "append to", target_.path));
-  check_sizes(target_.path);
+  const Attributes recorded = check_bp_record(target_.path);
   translate("open " + target_.path, [&] {
     adios2::ADIOS alone(MPI_COMM_SELF);
     adios2::IO io = alone.DeclareIO("probe");
     io.SetEngine("BP5");
     adios2::Engine engine = io.Open(target_.path, adios2::Mode::ReadRandomAccess, MPI_COMM_SELF);
     steps_ = bp::steps(io, engine);
+    attributes_ = bp::read_attributes(io);
     engine.Close();
   });
+  for (const auto &[name, value] : recorded)
+    attributes_[name] = value;
   if (target_.rewind_to)
     std::erase_if(steps_, [&](const StepInfo &step) { return step.index > *target_.rewind_to; });
   kept = steps_.size();
 }
 
-void Adios2Engine::share_steps() {
+/// Tells the other ranks what rank 0 found.
+void Adios2Engine::share() {
   std::int64_t count = static_cast<std::int64_t>(steps_.size());
   check_mpi(MPI_Bcast(&count, 1, MPI_INT64_T, 0, target_.comm.get()), "MPI_Bcast");
   steps_.resize(static_cast<std::size_t>(count));
   static_assert(sizeof(StepInfo) == 16);
   check_mpi(MPI_Bcast(steps_.data(), static_cast<int>(16 * count), MPI_BYTE, 0, target_.comm.get()), "MPI_Bcast");
+  const std::string text = target_.comm.broadcast(attributes_to_json(attributes_).dump(), 0);
+  attributes_ = attributes_from_json(nlohmann::json::parse(text));
 }
 
 void Adios2Engine::open(std::size_t kept) {
-  share_steps();
+  share();
   const bool append =
       target_.mode == Mode::append && target_.comm.max(std::int64_t{root() && fs::exists(target_.path)}) > 0;
   if (append)
@@ -188,10 +194,8 @@ void Adios2Engine::open(std::size_t kept) {
                     : append                   ? adios2::Mode::Append
                                                : adios2::Mode::Write;
   target_.comm.agree([&] { translate("open " + target_.path, [&] { engine_ = io_.Open(target_.path, mode); }); });
-  if (target_.mode == Mode::read) {
-    attributes_ = bp::read_attributes(io_);
+  if (target_.mode == Mode::read)
     grid_ = bp::read_grid(io_);
-  }
 }
 
 template <class T> adios2::Variable<T> Adios2Engine::variable(const std::string &name, const adios2::Dims &shape) {
@@ -270,9 +274,10 @@ void Adios2Engine::end_step(const StepTail &tail) {
     });
   });
   target_.comm.agree([&] { translate("write " + target_.path, [&] { engine_.EndStep(); }); });
-  in_step_ = attributes_unsaved_ = false;
+  in_step_ = false;
   steps_.push_back(step_);
-  record_sizes();
+  if (root() && !asynchronous_) // else the files are still growing
+    write_bp_record(target_.path, attributes_, target_.sync);
   if (!target_.sync)
     return;
   const double start = MPI_Wtime();
@@ -285,11 +290,6 @@ void Adios2Engine::end_step(const StepTail &tail) {
     sync_parent(target_.path);
   });
   target_.counters->sync_seconds += MPI_Wtime() - start;
-}
-
-void Adios2Engine::record_sizes() const {
-  if (root() && !asynchronous_) // else the files are still growing
-    io::record_sizes(target_.path, target_.sync);
 }
 
 void Adios2Engine::define_attributes() {
@@ -308,20 +308,12 @@ void Adios2Engine::define_attributes() {
   io_.DefineAttribute<std::string>("vtk.xml", vtk_image_xml(grid, names), "", "/", true);
 }
 
-void Adios2Engine::set_attributes(const Attributes &attributes) {
-  attributes_ = attributes;
-  attributes_unsaved_ = true;
-}
-
 void Adios2Engine::close() {
   if (!engine_ || broken_)
     return;
   target_.comm.agree([&] { translate("close " + target_.path, [&] { engine_.Close(); }); });
-  if (target_.mode != Mode::read)
-    record_sizes();
-  if (attributes_unsaved_) // BP5 writes attributes with steps only
-    throw InputError(fmt::format("{}: attributes set after the last step are lost, this engine stores them with a step",
-                                 target_.path));
+  if (root() && target_.mode != Mode::read)
+    write_bp_record(target_.path, attributes_, target_.sync);
 }
 
 // ---- reading ----
