@@ -2,8 +2,8 @@
 
     python benchmarks/solver.py [repetitions]
 
-Each figure is min / median / max over the repetitions; speed-ups are ratios of runs made in turn. "two independent" starts
-two one-rank runs together: what memory and cores of this machine allow two ranks at best.
+Each figure is min / median / max over the repetitions; speed-ups are ratios of runs made in turn. "two independent"
+starts two one-rank runs together: what memory and cores of this machine allow two ranks at best.
 """
 
 from __future__ import annotations

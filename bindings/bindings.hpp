@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tailrace/grid/field.hpp>
+
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
@@ -10,8 +12,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
-
-#include <tailrace/grid/field.hpp>
 
 namespace nb = nanobind;
 
@@ -26,8 +26,10 @@ template <class T> using Array = nb::ndarray<nb::numpy, T, nb::ndim<3>, nb::c_co
 
 /// A view of memory that lives as long as `owner`.
 template <class T> Array<T> view(T *data, const tailrace::Index3 &count, nb::handle owner) {
-  return Array<T>(data, {static_cast<std::size_t>(count[2]), static_cast<std::size_t>(count[1]), static_cast<std::size_t>(count[0])},
-                  owner);
+  return Array<T>(
+      data,
+      {static_cast<std::size_t>(count[2]), static_cast<std::size_t>(count[1]), static_cast<std::size_t>(count[0])},
+      owner);
 }
 
 /// An array that owns the memory of the buffer.

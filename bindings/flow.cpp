@@ -1,5 +1,4 @@
 #include "bindings.hpp"
-
 #include <tailrace/flow/diagnostics.hpp>
 #include <tailrace/flow/navier_stokes.hpp>
 
@@ -19,12 +18,13 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
   nb::class_<Flow<T>>(m, name, "Incompressible Navier-Stokes; see tailrace.Simulation.")
       .def(
           "__init__",
-          [](Flow<T> *self, const Grid &grid, std::shared_ptr<ProcessGrid> processes, double viscosity, const std::string &scheme,
-             const std::string &interpolation, const std::string &method) {
-            new (self) Flow<T>(grid, {viscosity, time_scheme_from_name(scheme), interpolation_from_name(interpolation)}, processes,
-                               transpose_method_from_name(method));
+          [](Flow<T> *self, const Grid &grid, std::shared_ptr<ProcessGrid> processes, double viscosity,
+             const std::string &scheme, const std::string &interpolation, const std::string &method) {
+            new (self) Flow<T>(grid, {viscosity, time_scheme_from_name(scheme), interpolation_from_name(interpolation)},
+                               processes, transpose_method_from_name(method));
           },
-          nb::arg("grid"), nb::arg("processes"), nb::arg("viscosity"), nb::arg("scheme"), nb::arg("interpolation"), nb::arg("method"))
+          nb::arg("grid"), nb::arg("processes"), nb::arg("viscosity"), nb::arg("scheme"), nb::arg("interpolation"),
+          nb::arg("method"))
       .def(
           "step",
           [](Flow<T> &self, double dt) {
@@ -38,7 +38,8 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
                      return std::pair(box.start, box.count);
                    })
       .def_prop_rw(
-          "steps", [](const Flow<T> &self) { return self.solver.steps(); }, [](Flow<T> &self, long n) { self.solver.set_steps(n); })
+          "steps", [](const Flow<T> &self) { return self.solver.steps(); },
+          [](Flow<T> &self, long n) { self.solver.set_steps(n); })
       .def(
           "velocity",
           [](nb::handle_t<Flow<T>> self, int component) {
@@ -58,8 +59,10 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
             return view(field.data(), field.box().count, self);
           },
           nb::arg("age"), nb::arg("component"))
-      .def("project", [](Flow<T> &self) { self.solver.project(); }, nb::call_guard<nb::gil_scoped_release>())
-      .def("invalidate", [](Flow<T> &self) { self.diagnostics.invalidate(); }, "Call after changing the velocity.")
+      .def(
+          "project", [](Flow<T> &self) { self.solver.project(); }, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "invalidate", [](Flow<T> &self) { self.diagnostics.invalidate(); }, "Call after changing the velocity.")
       .def(
           "numbers",
           [](Flow<T> &self, double dt) {
@@ -72,7 +75,9 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
                                                  {"cfl", n.cfl}};
           },
           nb::arg("dt"), nb::call_guard<nb::gil_scoped_release>())
-      .def("max_divergence", [](Flow<T> &self) { return self.solver.max_divergence(); }, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "max_divergence", [](Flow<T> &self) { return self.solver.max_divergence(); },
+          nb::call_guard<nb::gil_scoped_release>())
       .def(
           "derive",
           [](Flow<T> &self, const std::string &field) {

@@ -1,7 +1,7 @@
-#include "bindings.hpp"
-
-#include <tailrace/grid/decomposition.hpp>
 #include <tailrace/grid/grid.hpp>
+
+#include "bindings.hpp"
+#include <tailrace/grid/decomposition.hpp>
 #include <tailrace/grid/shared_memory.hpp>
 #include <tailrace/grid/tuning.hpp>
 
@@ -13,7 +13,8 @@ void bind_grid(nb::module_ &m) {
           "__init__",
           [](Grid *self, Index3 nodes, std::array<double, 3> lengths, const std::array<std::string, 3> &boundaries) {
             new (self) Grid(nodes, lengths,
-                            {boundary_from_name(boundaries[0]), boundary_from_name(boundaries[1]), boundary_from_name(boundaries[2])});
+                            {boundary_from_name(boundaries[0]), boundary_from_name(boundaries[1]),
+                             boundary_from_name(boundaries[2])});
           },
           nb::arg("nodes"), nb::arg("lengths"), nb::arg("boundaries"))
       .def_ro("nodes", &Grid::nodes)
@@ -62,5 +63,6 @@ void bind_grid(nb::module_ &m) {
         return results;
       },
       nb::arg("comm"), nb::arg("shape"), nb::arg("rows"), nb::arg("cols"), nb::arg("method"),
-      nb::call_guard<nb::gil_scoped_release>(), "(rows, cols, method, seconds per round of transposes), fastest first. Collective.");
+      nb::call_guard<nb::gil_scoped_release>(),
+      "(rows, cols, method, seconds per round of transposes), fastest first. Collective.");
 }

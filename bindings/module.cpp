@@ -1,7 +1,8 @@
 #include "bindings.hpp"
 
 NB_MODULE(_core, m) {
-  m.doc() = "The compiled part of Tailrace. Use the names in the package itself; these have no defaults and few checks.";
+  m.doc() =
+      "The compiled part of Tailrace. Use the names in the package itself; these have no defaults and few checks.";
   bind_support(m);
   bind_grid(m);
   bind_ops(m);

@@ -1,5 +1,4 @@
 #include "bindings.hpp"
-
 #include <tailrace/ops/compact_scheme.hpp>
 #include <tailrace/ops/operators.hpp>
 #include <tailrace/support/error.hpp>
@@ -17,7 +16,8 @@ template <class T> void bind_operators(nb::module_ &m, const char *name) {
           "__init__",
           [](Operators<T> *self, const Grid &grid, std::shared_ptr<ProcessGrid> processes, const std::string &method,
              const std::string &interpolation) {
-            new (self) Operators<T>(grid, processes, transpose_method_from_name(method), interpolation_from_name(interpolation));
+            new (self) Operators<T>(grid, processes, transpose_method_from_name(method),
+                                    interpolation_from_name(interpolation));
           },
           nb::arg("grid"), nb::arg("processes"), nb::arg("method"), nb::arg("interpolation"))
       .def(
@@ -36,8 +36,9 @@ template <class T> void bind_operators(nb::module_ &m, const char *name) {
             const Index3 found = {static_cast<std::int64_t>(in.shape(2)), static_cast<std::int64_t>(in.shape(1)),
                                   static_cast<std::int64_t>(in.shape(0))};
             if (found != expected)
-              throw InputError(fmt::format("the array has shape ({}, {}, {}); this rank's part of the field is ({}, {}, {}) in z, y, x",
-                                           found[2], found[1], found[0], expected[2], expected[1], expected[0]));
+              throw InputError(fmt::format(
+                  "the array has shape ({}, {}, {}); this rank's part of the field is ({}, {}, {}) in z, y, x",
+                  found[2], found[1], found[0], expected[2], expected[1], expected[0]));
             Centred centred_out = centred;
             centred_out[static_cast<std::size_t>(direction)] = to_centre(operation);
             const Index3 count = self.box(centred_out).count;

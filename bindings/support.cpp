@@ -1,5 +1,4 @@
 #include "bindings.hpp"
-
 #include <tailrace/support/build_info.hpp>
 #include <tailrace/support/error.hpp>
 

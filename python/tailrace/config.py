@@ -31,6 +31,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+
 from tailrace import flow_file
 from tailrace.case_file import ConfigError, Document, Problem, ProblemsError, apply_overrides, explain, read_toml
 from tailrace.schedule import Schedule

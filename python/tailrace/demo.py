@@ -1,6 +1,6 @@
 """The demonstration of `make demo`: a Taylor-Green vortex breaks down into turbulence, and leaves files and pictures.
 
-    python -m tailrace.demo [DIRECTORY]
+python -m tailrace.demo [DIRECTORY]
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ def main(directory: Path) -> int:
         name = directory / f"vorticity-t{4 * step}.png"
         pictures.append(plot_slice(directory / "snapshots.h5", name, "vorticity", "z", 0, step))
     print("\nThe flow, its output and its pictures are in", directory)
-    for path in (*pictures, *(directory / name for name in ("snapshots.h5", "velocity.bp", "time_series.csv", "checkpoints"))):
+    for path in (
+        *pictures,
+        *(directory / name for name in ("snapshots.h5", "velocity.bp", "time_series.csv", "checkpoints")),
+    ):
         print(f"  {path}")
     return 0
 

@@ -4,8 +4,8 @@
     dudx = ops.ddx(u)
 
 Arrays are this rank's part of a field, (nz, ny, nx), as the solver has it: x whole, y and z shared. All operators are
-collective. `parity` matters for free-slip boundaries only: "even" for what is mirrored there (scalars, velocities along the
-wall), "odd" for what changes sign (velocity through the wall).
+collective. `parity` matters for free-slip boundaries only: "even" for what is mirrored there (scalars, velocities along
+the wall), "odd" for what changes sign (velocity through the wall).
 """
 
 from __future__ import annotations
@@ -55,18 +55,21 @@ class Operators:
 
             comm = MPI.COMM_SELF
         self.dtype = np.dtype(dtype)
-        kinds = {np.dtype(np.float64): _core.Operators64, np.dtype(np.float32): _core.Operators32}
-        if self.dtype not in kinds:
+        if self.dtype not in (np.float64, np.float32):
             raise _core.InputError(f"operators work in float64 or float32, not {self.dtype}")
+        make = _core.Operators64 if self.dtype == np.float64 else _core.Operators32
         self.grid = _core.Grid(nodes, lengths, boundaries)
-        self._core = kinds[self.dtype](self.grid, _core.ProcessGrid(comm.py2f(), rows, cols), "alltoall", interpolation)
+        self._core = make(self.grid, _core.ProcessGrid(comm.py2f(), rows, cols), "alltoall", interpolation)
 
     def box(self) -> tuple[Any, Any]:
         """(start, count) in x, y, z of this rank's part of the nodes."""
         return self._core.box(_NODES)
 
     def ddx(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
-        """First derivative along x: f'[i-1]/3 + f'[i] + f'[i+1]/3 = 14/9 (f[i+1]-f[i-1])/2h + 1/9 (f[i+2]-f[i-2])/4h."""
+        """First derivative along x.
+
+        f'[i-1]/3 + f'[i] + f'[i+1]/3 = 14/9 (f[i+1] - f[i-1]) / 2h + 1/9 (f[i+2] - f[i-2]) / 4h
+        """
         return self._apply(_core.Operation.first_derivative, 0, values, parity)
 
     def ddy(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
@@ -78,7 +81,11 @@ class Operators:
         return self._apply(_core.Operation.first_derivative, 2, values, parity)
 
     def second(self, values: NDArray[Any], direction: int, parity: Parity = "even") -> NDArray[Any]:
-        """Second derivative along a direction (0, 1, 2): 2/11 f''[i-1] + f''[i] + 2/11 f''[i+1] = 12/11 d2 + 3/44 d4."""
+        """Second derivative along a direction (0, 1, 2).
+
+        2/11 f''[i-1] + f''[i] + 2/11 f''[i+1]
+            = 12/11 (f[i+1] - 2 f[i] + f[i-1]) / h^2 + 3/11 (f[i+2] - 2 f[i] + f[i-2]) / 4h^2
+        """
         return self._apply(_core.Operation.second_derivative, direction, values, parity)
 
     def staggered(

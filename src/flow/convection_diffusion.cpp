@@ -17,7 +17,8 @@ auto ConvectionDiffusion<T>::make(const Grid &grid, int d, double viscosity, Par
 
 template <class T>
 ConvectionDiffusion<T>::ConvectionDiffusion(const Grid &grid, int direction, double viscosity)
-    : direction_(direction), boundary_(grid.boundaries[direction]), normal_(make(grid, direction, viscosity, Parity::odd)),
+    : direction_(direction), boundary_(grid.boundaries[direction]),
+      normal_(make(grid, direction, viscosity, Parity::odd)),
       tangential_(make(grid, direction, viscosity, Parity::even)) {
   if (boundary_ == Boundary::dirichlet)
     throw InputError("the flow solver knows periodic and free-slip boundaries; dirichlet is for operators only so far");
@@ -46,11 +47,13 @@ template <class T> std::array<Vec<T> *, 2> system_memory(std::int64_t n) {
 } // namespace
 
 template <class T>
-void ConvectionDiffusion<T>::solve(const Systems &s, const Vec<T> *ud, const Vec<T> *ui, Vec<T> *diffusion, std::int64_t n) {
+void ConvectionDiffusion<T>::solve(const Systems &s, const Vec<T> *ud, const Vec<T> *ui, Vec<T> *diffusion,
+                                   std::int64_t n) {
   const auto [gradient, flux] = system_memory<T>(n);
   const T a = s.gradient.pairs[0], b = s.gradient.pairs[1], c = s.diffusion.pairs[0], e = s.diffusion.pairs[1];
   const T centre = -2 * (c + e);
-  const T *m_gradient = s.gradient.forward.data(), *m_flux = s.flux.forward.data(), *m_diffusion = s.diffusion.forward.data();
+  const T *m_gradient = s.gradient.forward.data(), *m_flux = s.flux.forward.data(),
+          *m_diffusion = s.diffusion.forward.data();
   Vec<T> y_gradient{}, y_flux{}, y_diffusion{};
   Vec<T> q[5] = {{}, ud[-2] * ui[-2], ud[-1] * ui[-1], ud[0] * ui[0], ud[1] * ui[1]}; // u_d u_i at j-2 .. j+2
   for (std::int64_t j = 0; j < n; ++j) {
@@ -73,8 +76,10 @@ void ConvectionDiffusion<T>::solve(const Systems &s, const Vec<T> *ud, const Vec
     detail::wrap_around<T, 1>(s.diffusion, second, last_second);
     x_gradient = last_first[0], x_flux = last_first[1], x_diffusion = last_second[0];
   }
-  const T *d_gradient = s.gradient.diagonal.data(), *d_flux = s.flux.diagonal.data(), *d_diffusion = s.diffusion.diagonal.data();
-  const T *b_gradient = s.gradient.backward.data(), *b_flux = s.flux.backward.data(), *b_diffusion = s.diffusion.backward.data();
+  const T *d_gradient = s.gradient.diagonal.data(), *d_flux = s.flux.diagonal.data(),
+          *d_diffusion = s.diffusion.diagonal.data();
+  const T *b_gradient = s.gradient.backward.data(), *b_flux = s.flux.backward.data(),
+          *b_diffusion = s.diffusion.backward.data();
   for (std::int64_t j = n - 1; j >= 0; --j) {
     x_gradient = d_gradient[j] * gradient[j] - b_gradient[j] * x_gradient;
     x_flux = d_flux[j] * flux[j] - b_flux[j] * x_flux;

@@ -12,8 +12,8 @@ template <class T> class ConvectionDiffusion {
 public:
   ConvectionDiffusion(const Grid &grid, int direction, double viscosity);
 
-  /// u: the three components on lines along d. finish(i, offset, F_i(d), count) receives each register once; it may overwrite
-  /// u at that offset.
+  /// u: the three components on lines along d. finish(i, offset, F_i(d), count) receives each register once; it may
+  /// overwrite u at that offset.
   template <class Finish> void sweep(const Lines &lines, const std::array<const T *, 3> &u, Finish finish) const {
     tailrace::sweep<T, 3, 3>(lines, lines.points, u, [&](auto &tile) { body(tile, lines.points); }, finish);
   }

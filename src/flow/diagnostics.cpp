@@ -124,9 +124,10 @@ template <class T> void Diagnostics<T>::derive(const std::string &name, T *out) 
   else if (name == "q")
     fill([](const Gradient &g) { return 0.25 * square(vorticity(g)) - 0.5 * strain_square(g); });
   else
-    throw InputError(fmt::format("derived field '{}' is unknown; choose vorticity, vorticity_x, vorticity_y, vorticity_z, q or "
-                                 "pressure",
-                                 name));
+    throw InputError(
+        fmt::format("derived field '{}' is unknown; choose vorticity, vorticity_x, vorticity_y, vorticity_z, q or "
+                    "pressure",
+                    name));
 }
 
 template <class T> std::optional<BadPoint> Diagnostics<T>::find_bad_point() const {

@@ -8,7 +8,8 @@
 
 namespace tailrace {
 
-/// Volume averages and extremes of a flow. Averages weigh boundary nodes of free-slip directions by one half per direction.
+/// Volume averages and extremes of a flow. Averages weigh boundary nodes of free-slip directions by one half per
+/// direction.
 struct FlowNumbers {
   double kinetic_energy;        ///< <u . u> / 2
   double dissipation;           ///< 2 nu <S_ij S_ij>
@@ -32,8 +33,8 @@ public:
 
   /// Everything in FlowNumbers for the present velocity. Collective.
   FlowNumbers numbers(double dt);
-  /// Writes a derived field by name: vorticity (its magnitude), vorticity_x, vorticity_y, vorticity_z, q (second invariant of the
-  /// velocity gradient), pressure. InputError for any other. Collective.
+  /// Writes a derived field by name: vorticity (its magnitude), vorticity_x, vorticity_y, vorticity_z, q (second
+  /// invariant of the velocity gradient), pressure. InputError for any other. Collective.
   void derive(const std::string &name, T *out);
   /// The first node (lowest rank, then memory order) with a velocity that is not finite, if any. Collective.
   std::optional<BadPoint> find_bad_point() const;

@@ -5,11 +5,12 @@
 namespace tailrace {
 
 template <class T>
-NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options, std::shared_ptr<const ProcessGrid> processes,
-                              TransposeMethod method)
+NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
+                              std::shared_ptr<const ProcessGrid> processes, TransposeMethod method)
     : grid_(grid), options_(options), workspace_(std::make_shared<Workspace>()),
       nodes_(Decomposition(processes, grid.nodes), method, workspace_),
-      convection_diffusion_{ConvectionDiffusion<T>(grid, 0, options.viscosity), ConvectionDiffusion<T>(grid, 1, options.viscosity),
+      convection_diffusion_{ConvectionDiffusion<T>(grid, 0, options.viscosity),
+                            ConvectionDiffusion<T>(grid, 1, options.viscosity),
                             ConvectionDiffusion<T>(grid, 2, options.viscosity)},
       projection_(grid, options.interpolation, processes, method, workspace_),
       right_hand_sides_(static_cast<std::size_t>(tailrace::history(options.scheme) + 1)) {
@@ -86,8 +87,8 @@ namespace {
 template <class T> std::array<const T *, 3> constant(const std::array<T *, 3> &p) { return {p[0], p[1], p[2]}; }
 } // namespace
 
-/// The z part, and where y is not whole in X pencils the y part too, added up in `rhs`. Every decomposition adds in the same
-/// order (z, y, x), so that all of them give the same bits.
+/// The z part, and where y is not whole in X pencils the y part too, added up in `rhs`. Every decomposition adds in the
+/// same order (z, y, x), so that all of them give the same bits.
 template <class T> void NavierStokes<T>::right_hand_side_yz(Components &rhs) {
   const Decomposition &nodes = nodes_.decomposition();
   const bool free_y = nodes_.is_free(Pencil::x, Pencil::y), free_z = nodes_.is_free(Pencil::y, Pencil::z);
@@ -100,9 +101,10 @@ template <class T> void NavierStokes<T>::right_hand_side_yz(Components &rhs) {
     nodes_.move(Pencil::z, Pencil::y, z_result[i], sum[i]);
   if (free_y)
     return; // the y part is done plane by plane together with x
-  convection_diffusion_[1].sweep(Lines::along(1, nodes.box(Pencil::y).count), constant(u_y), [&](int i, std::int64_t offset, Vec<T> v, int count) {
-    store(sum[i] + offset, load(sum[i] + offset, count) + v, count);
-  });
+  convection_diffusion_[1].sweep(Lines::along(1, nodes.box(Pencil::y).count), constant(u_y),
+                                 [&](int i, std::int64_t offset, Vec<T> v, int count) {
+                                   store(sum[i] + offset, load(sum[i] + offset, count) + v, count);
+                                 });
   for (int i = 0; i < 3; ++i)
     nodes_.move(Pencil::y, Pencil::x, sum[i], rhs[i].data());
 }
@@ -154,7 +156,8 @@ template <class T> void NavierStokes<T>::pressure(T *nodes) {
     share = 1;
     Components rhs;
     for (Field<T> &field : rhs)
-      field = Field<T>(velocity_[0].box(), nodes_.allocate());
+      field = nodes_.is_free(Pencil::x, Pencil::y) ? Field<T>(velocity_[0].box(), nodes_.allocate())
+                                                   : Field<T>(velocity_[0].box());
     right_hand_side_yz(rhs);
     sweep_x(Stage{{1}}, share, rhs);
     projection_(pointers(velocity_));

@@ -15,7 +15,8 @@ struct FlowOptions {
   Interpolation interpolation = Interpolation::aggressive;
 };
 
-/// Wall time by phase since the start, in seconds, on this rank. Transposes are counted apart from the phase they serve.
+/// Wall time by phase since the start, in seconds, on this rank. Transposes are counted apart from the phase they
+/// serve.
 struct FlowTimes {
   double convection = 0, pressure = 0, transposes = 0;
 };
@@ -42,14 +43,15 @@ public:
 
   /// Velocity component i on this rank's X pencil of the nodes.
   Field<T> &velocity(int i) { return velocity_[i]; }
-  /// Right-hand side of component i, `age` stages ago (1 the newest); what a checkpoint keeps for Adams-Bashforth schemes.
+  /// Right-hand side of component i, `age` stages ago (1 the newest); what a checkpoint keeps for Adams-Bashforth
+  /// schemes.
   Field<T> &history(int age, int i) { return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()][i]; }
   /// Steps since the start of the flow; restarts set it.
   long steps() const { return steps_; }
   void set_steps(long steps) { steps_ = steps; }
 
-  /// The pressure on the nodes (X pencil), as the last stage used it: constant mean zero. Before the first step it is that
-  /// which keeps the present velocity divergence-free. Collective.
+  /// The pressure on the nodes (X pencil), as the last stage used it: constant mean zero. Before the first step it is
+  /// that which keeps the present velocity divergence-free. Collective.
   void pressure(T *nodes);
   /// Largest |div u| on the cells. Collective.
   double max_divergence();

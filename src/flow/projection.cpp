@@ -35,7 +35,8 @@ template <class T, std::size_t N> std::array<T *, N> pointers(std::array<Buffer<
 }
 
 /// a += b for every bundle in use.
-template <class T> void add(Vec<T> *const (&a)[tile_bundles], Vec<T> *const (&b)[tile_bundles], int bundles, std::int64_t n) {
+template <class T>
+void add(Vec<T> *const (&a)[tile_bundles], Vec<T> *const (&b)[tile_bundles], int bundles, std::int64_t n) {
   for (int i = 0; i < bundles; ++i)
     for (std::int64_t j = 0; j < n; ++j)
       a[i][j] += b[i][j];
@@ -44,7 +45,8 @@ template <class T> void add(Vec<T> *const (&a)[tile_bundles], Vec<T> *const (&b)
 
 template <class T> auto Projection<T>::make(const Grid &grid, int d, Interpolation interpolation) -> Staggered {
   const auto system = [&](Operation operation, Parity parity) {
-    return LineSystem<T>(compact_scheme(operation, grid.spacing(d), interpolation), grid.nodes[d], grid.boundaries[d], parity);
+    return LineSystem<T>(compact_scheme(operation, grid.spacing(d), interpolation), grid.nodes[d], grid.boundaries[d],
+                         parity);
   };
   return {system(Operation::derivative_to_centre, Parity::odd), system(Operation::interpolate_to_centre, Parity::even),
           system(Operation::derivative_to_node, Parity::even), system(Operation::interpolate_to_node, Parity::even)};
@@ -72,7 +74,8 @@ Projection<T>::Projection(const Grid &grid, Interpolation interpolation, std::sh
 }
 
 template <class T>
-void Projection<T>::divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out, const Index3 &count) const {
+void Projection<T>::divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out,
+                                 const Index3 &count) const {
   const Lines lines = Lines::along(0, count);
   const Staggered &x = staggered_[0];
   sweep<T, 3, 3>(
@@ -87,7 +90,8 @@ void Projection<T>::divergence_x(const std::array<const T *, 3> &u, const std::a
 }
 
 template <class T>
-void Projection<T>::divergence_y(const std::array<const T *, 3> &in, const std::array<T *, 2> &out, const Index3 &count) const {
+void Projection<T>::divergence_y(const std::array<const T *, 3> &in, const std::array<T *, 2> &out,
+                                 const Index3 &count) const {
   const Lines lines = Lines::along(1, count);
   const Staggered &y = staggered_[1];
   const std::int64_t cells = grid_.cells()[1];
@@ -134,7 +138,8 @@ template <class T> std::array<T *, 2> Projection<T>::z_columns() {
 
 /// The x and y stages of the divergence: leaves their sum and the averaged w in the Z pencil.
 template <class T> void Projection<T>::gather_xy(const std::array<const T *, 3> &u) {
-  const Index3 x_count = {grid_.nodes[0], xy_.decomposition().box(Pencil::x).count[1], xy_.decomposition().box(Pencil::x).count[2]};
+  const Index3 x_count = {grid_.nodes[0], xy_.decomposition().box(Pencil::x).count[1],
+                          xy_.decomposition().box(Pencil::x).count[2]};
   const Index3 y_count = xy_.decomposition().box(Pencil::y).count;
   const auto x_part = pointers(x_part_);
   const auto y_cells = pointers(y_cells_);
@@ -156,7 +161,8 @@ template <class T> void Projection<T>::gather_xy(const std::array<const T *, 3> 
 }
 
 template <class T>
-void Projection<T>::gradient_y(const std::array<const T *, 2> &in, const std::array<T *, 3> &out, const Index3 &count) const {
+void Projection<T>::gradient_y(const std::array<const T *, 2> &in, const std::array<T *, 3> &out,
+                               const Index3 &count) const {
   const Lines lines = Lines::along(1, count);
   const Staggered &y = staggered_[1];
   sweep<T, 2, 3>(
@@ -173,7 +179,8 @@ void Projection<T>::gradient_y(const std::array<const T *, 2> &in, const std::ar
 
 /// The last stage of the gradient, subtracted from u.
 template <class T>
-void Projection<T>::gradient_x(const std::array<const T *, 3> &in, const std::array<T *, 3> &u, const Index3 &count) const {
+void Projection<T>::gradient_x(const std::array<const T *, 3> &in, const std::array<T *, 3> &u,
+                               const Index3 &count) const {
   const Lines lines = Lines::along(0, count);
   const Staggered &x = staggered_[0];
   sweep<T, 3, 3>(
@@ -233,7 +240,8 @@ template <class T> void Projection<T>::divergence(const std::array<const T *, 3>
   gather_xy(u);
   const Lines into = Lines::along(2, poisson_.cells().box(Pencil::z).count);
   sweep_columns<T, 2, 1>(
-      yz_.z_lines(), into, LoadFrom<T, 2>{constant(z_columns())}, [&](auto &tile) { divergence_z(tile); }, StoreTo<T, 1>{{result}});
+      yz_.z_lines(), into, LoadFrom<T, 2>{constant(z_columns())}, [&](auto &tile) { divergence_z(tile); },
+      StoreTo<T, 1>{{result}});
   yz_.move(Pencil::z, Pencil::y, y_cells_[0].data(), y_cells_[0].data());
 }
 

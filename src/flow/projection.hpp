@@ -4,8 +4,8 @@
 
 namespace tailrace {
 
-/// Makes a velocity on nodes divergence-free on the cells: solves  div grad phi = div u  and subtracts grad phi. Works plane
-/// by plane and line by line in cache; the divergence and phi never exist as whole arrays unless asked for.
+/// Makes a velocity on nodes divergence-free on the cells: solves  div grad phi = div u  and subtracts grad phi. Works
+/// plane by plane and line by line in cache; the divergence and phi never exist as whole arrays unless asked for.
 template <class T> class Projection {
 public:
   Projection(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes,
@@ -47,7 +47,7 @@ private:
   Exchange<T> xy_; ///< cells in x, nodes in y and z
   Exchange<T> yz_; ///< cells in x and y, nodes in z
   Poisson<T> poisson_;
-  std::array<Buffer<T>, 3> x_part_, y_part_; ///< after the x stage, in X and in Y pencils
+  std::array<Buffer<T>, 3> x_part_, y_part_;  ///< after the x stage, in X and in Y pencils
   std::array<Buffer<T>, 2> y_cells_, z_part_; ///< after the y stage, in Y and in Z pencils
 };
 

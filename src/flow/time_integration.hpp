@@ -19,12 +19,13 @@ struct Stage {
   double share() const;
 };
 
-/// The stages of one step. `steps_done` counts steps since the start of the run: Adams-Bashforth starts with the lower orders,
-/// since the earlier right-hand sides do not exist yet. RK3 is the low-storage scheme of Williamson (1980) as used by
-/// Spalart, Moser and Rogers (1991): 8/15; 5/12, -17/60; 3/4, -5/12.
+/// The stages of one step. `steps_done` counts steps since the start of the run: Adams-Bashforth starts with the lower
+/// orders, since the earlier right-hand sides do not exist yet. RK3 is the low-storage scheme of Williamson (1980) as
+/// used by Spalart, Moser and Rogers (1991): 8/15; 5/12, -17/60; 3/4, -5/12.
 std::vector<Stage> stages(TimeScheme scheme, long steps_done);
 
-/// How many earlier right-hand sides the scheme needs kept between stages, and whether also between steps (checkpoints).
+/// How many earlier right-hand sides the scheme needs kept between stages, and whether also between steps
+/// (checkpoints).
 int history(TimeScheme scheme);
 bool history_outlives_step(TimeScheme scheme);
 

@@ -12,8 +12,8 @@
 
 namespace tailrace {
 
-/// Memory for `size` values, aligned for vectors and on large pages where the system gives them: sweeps along z touch one
-/// page per point otherwise. Not initialised.
+/// Memory for `size` values, aligned for vectors and on large pages where the system gives them: sweeps along z touch
+/// one page per point otherwise. Not initialised.
 template <class T> class Buffer {
 public:
   Buffer() = default;

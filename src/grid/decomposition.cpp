@@ -18,9 +18,10 @@ std::pair<int, int> complete(int size, int rows, int cols) {
   if (cols == 0 && size % rows == 0)
     cols = size / rows;
   if (rows * cols != size)
-    throw InputError(fmt::format("process grid {} x {} does not fit {} ranks; rows * cols must be the number of ranks, or 0 "
-                                 "to have them chosen",
-                                 rows, cols, size));
+    throw InputError(
+        fmt::format("process grid {} x {} does not fit {} ranks; rows * cols must be the number of ranks, or 0 "
+                    "to have them chosen",
+                    rows, cols, size));
   return {rows, cols};
 }
 
@@ -47,10 +48,11 @@ Decomposition::Decomposition(std::shared_ptr<const ProcessGrid> processes, Index
   const int rows = processes_->rows(), cols = processes_->cols();
   if (may_be_empty || fits(shape, rows, cols))
     return;
-  throw InputError(fmt::format("{} ranks as {} rows x {} cols are too many for {} x {} x {} points: rows may be at most {} "
-                               "(x and y are split by rows) and cols at most {} (y and z are split by cols); use fewer ranks",
-                               rows * cols, rows, cols, shape[0], shape[1], shape[2], std::min(shape[0], shape[1]),
-                               std::min(shape[1], shape[2])));
+  throw InputError(
+      fmt::format("{} ranks as {} rows x {} cols are too many for {} x {} x {} points: rows may be at most {} "
+                  "(x and y are split by rows) and cols at most {} (y and z are split by cols); use fewer ranks",
+                  rows * cols, rows, cols, shape[0], shape[1], shape[2], std::min(shape[0], shape[1]),
+                  std::min(shape[1], shape[2])));
 }
 
 Box Decomposition::box(Pencil pencil, int row, int col) const {
@@ -65,7 +67,8 @@ Box Decomposition::box(Pencil pencil, int row, int col) const {
 }
 
 bool Decomposition::is_local(Pencil pencil, int d) const {
-  return (split_by_rows(pencil) != d || processes_->rows() == 1) && (split_by_cols(pencil) != d || processes_->cols() == 1);
+  return (split_by_rows(pencil) != d || processes_->rows() == 1) &&
+         (split_by_cols(pencil) != d || processes_->cols() == 1);
 }
 
 std::int64_t Decomposition::largest_size() const {

@@ -11,12 +11,12 @@ namespace tailrace {
 /// A pencil is named after the direction that is whole on every rank.
 enum class Pencil : int { x = 0, y = 1, z = 2 };
 
-/// `rows x cols` ranks. The rank (row, col) is row * cols + col. Rows split y in X pencils and x in Y and Z pencils; columns
-/// split z in X and Y pencils and y in Z pencils, so X<->Y moves data between rows and Y<->Z between columns.
+/// `rows x cols` ranks. The rank (row, col) is row * cols + col. Rows split y in X pencils and x in Y and Z pencils;
+/// columns split z in X and Y pencils and y in Z pencils, so X<->Y moves data between rows and Y<->Z between columns.
 class ProcessGrid {
 public:
-  /// Collective over `comm`. rows * cols must be its size; 0 for one of them means "what the other leaves", 0 for both the
-  /// slab 1 x size. InputError otherwise.
+  /// Collective over `comm`. rows * cols must be its size; 0 for one of them means "what the other leaves", 0 for both
+  /// the slab 1 x size. InputError otherwise.
   ProcessGrid(const Communicator &comm, int rows, int cols);
 
   const Communicator &comm() const { return comm_; }

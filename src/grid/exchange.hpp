@@ -10,8 +10,8 @@
 namespace tailrace {
 
 /// The ways of one decomposition's arrays between pencils. Where two pencils are the same box on every rank (slabs, one
-/// rank) nothing moves: callers get their own array back. With TransposeMethod::shared nothing moves between Y and Z either:
-/// arrays made by `allocate` lie in one piece in the memory of a node, and Z pencils are columns of it.
+/// rank) nothing moves: callers get their own array back. With TransposeMethod::shared nothing moves between Y and Z
+/// either: arrays made by `allocate` lie in one piece in the memory of a node, and Z pencils are columns of it.
 template <class T> class Exchange {
 public:
   Exchange(const Decomposition &decomposition, TransposeMethod method, std::shared_ptr<Workspace> workspace)
@@ -19,8 +19,8 @@ public:
 
   const Decomposition &decomposition() const { return decomposition_; }
 
-  /// Memory for this rank's Y pencil (the X pencil too, where they are the same), to be given to `move` later; with as many
-  /// values per point as wanted. Collective.
+  /// Memory for this rank's Y pencil (the X pencil too, where they are the same), to be given to `move` later; with as
+  /// many values per point as wanted. Collective.
   Buffer<T> allocate(int values = 1) const {
     const std::int64_t size = decomposition_.box(Pencil::y).size() * values;
     return shares() ? shared_buffer<T>(across_cols(), size) : Buffer<T>(size);
@@ -31,8 +31,8 @@ public:
     return between_rows(from, to) ? decomposition_.processes().rows() == 1 : across_cols().size() == 1 || shares();
   }
 
-  /// The values of `in` (pencil `from`) as the pencil `to`: `in` itself where that is free, else `out`, filled. Also waits for
-  /// the ranks whose memory comes into reach, or goes out of it. Collective.
+  /// The values of `in` (pencil `from`) as the pencil `to`: `in` itself where that is free, else `out`, filled. Also
+  /// waits for the ranks whose memory comes into reach, or goes out of it. Collective.
   T *move(Pencil from, Pencil to, T *in, T *out) {
     const Stopwatch watch(workspace_->seconds);
     if (is_free(from, to)) {

@@ -2,6 +2,7 @@
 
 #include <tailrace/grid/box.hpp>
 #include <tailrace/grid/buffer.hpp>
+#include <tailrace/support/error.hpp>
 
 #include <span>
 
@@ -12,8 +13,12 @@ template <class T> class Field {
 public:
   Field() = default;
   explicit Field(const Box &box, int halo = 0) : box_(box), halo_(halo), values_(product(memory_count())) { clear(); }
-  /// In memory made elsewhere; it must have room for the box.
-  Field(const Box &box, Buffer<T> values) : box_(box), values_(std::move(values)) { clear(); }
+  /// In memory made elsewhere. InputError where that has not the size of the box.
+  Field(const Box &box, Buffer<T> values) : box_(box), values_(std::move(values)) {
+    if (values_.size() != box.size())
+      throw InputError("a field was given memory of another size than its box");
+    clear();
+  }
 
   const Box &box() const { return box_; }
   int halo() const { return halo_; }

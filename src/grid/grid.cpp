@@ -24,7 +24,8 @@ const char *boundary_name(Boundary boundary) { return names[static_cast<std::siz
 Grid::Grid(Index3 n, std::array<double, 3> l, std::array<Boundary, 3> b) : nodes(n), lengths(l), boundaries(b) {
   for (int d = 0; d < 3; ++d) {
     if (nodes[d] < smallest)
-      throw InputError(fmt::format("grid has {} nodes in {}; the compact schemes need at least {}", nodes[d], "xyz"[d], smallest));
+      throw InputError(
+          fmt::format("grid has {} nodes in {}; the compact schemes need at least {}", nodes[d], "xyz"[d], smallest));
     if (!(lengths[d] > 0) || !std::isfinite(lengths[d]))
       throw InputError(fmt::format("grid length in {} is {}; expected a positive number", "xyz"[d], lengths[d]));
   }

@@ -28,7 +28,8 @@ MPI_Datatype slab_type(const Index3 &memory, int d, std::int64_t start, int widt
   counts[2 - d] = width;
   starts[2 - d] = static_cast<int>(start);
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  check_mpi(MPI_Type_create_subarray(3, sizes, counts, starts, MPI_ORDER_C, element, &type), "MPI_Type_create_subarray");
+  check_mpi(MPI_Type_create_subarray(3, sizes, counts, starts, MPI_ORDER_C, element, &type),
+            "MPI_Type_create_subarray");
   check_mpi(MPI_Type_commit(&type), "MPI_Type_commit");
   return type;
 }
@@ -36,7 +37,8 @@ MPI_Datatype slab_type(const Index3 &memory, int d, std::int64_t start, int widt
 } // namespace
 
 template <class T>
-HaloExchange<T>::HaloExchange(const Decomposition &decomposition, Pencil pencil, int width, std::array<bool, 3> periodic)
+HaloExchange<T>::HaloExchange(const Decomposition &decomposition, Pencil pencil, int width,
+                              std::array<bool, 3> periodic)
     : decomposition_(decomposition), pencil_(pencil), width_(width) {
   const ProcessGrid &grid = decomposition.processes();
   const int whole = static_cast<int>(pencil);
@@ -46,9 +48,10 @@ HaloExchange<T>::HaloExchange(const Decomposition &decomposition, Pencil pencil,
     // Every rank sees the narrowest part, so all of them refuse together.
     const std::int64_t narrowest = decomposition.shape()[d] / parts;
     if (width > narrowest)
-      throw InputError(fmt::format("a halo of {} points is wider than a rank's {} points in {}; use fewer ranks in that "
-                                   "direction or a narrower halo",
-                                   width, narrowest, "xyz"[d]));
+      throw InputError(
+          fmt::format("a halo of {} points is wider than a rank's {} points in {}; use fewer ranks in that "
+                      "direction or a narrower halo",
+                      width, narrowest, "xyz"[d]));
     const auto at = [&](int step) {
       if (d == by_rows) {
         const int row = neighbour(grid.row(), step, grid.rows(), periodic[d]);
@@ -71,7 +74,8 @@ template <class T> void HaloExchange<T>::exchange(Field<T> &field, int d) const 
   const auto move = [&](std::int64_t from, int to_rank, std::int64_t into, int from_rank) {
     MPI_Datatype send = slab_type(memory, d, from, width_, mpi_type<T>());
     MPI_Datatype receive = slab_type(memory, d, into, width_, mpi_type<T>());
-    check_mpi(MPI_Sendrecv(field.data(), 1, send, to_rank, d, field.data(), 1, receive, from_rank, d, comm, MPI_STATUS_IGNORE),
+    check_mpi(MPI_Sendrecv(field.data(), 1, send, to_rank, d, field.data(), 1, receive, from_rank, d, comm,
+                           MPI_STATUS_IGNORE),
               "MPI_Sendrecv");
     MPI_Type_free(&send);
     MPI_Type_free(&receive);
@@ -83,7 +87,8 @@ template <class T> void HaloExchange<T>::exchange(Field<T> &field, int d) const 
 template <class T> void HaloExchange<T>::operator()(Field<T> &field) const {
   decomposition_.comm().agree([&] {
     if (field.halo() != width_ || !(field.box() == decomposition_.box(pencil_)))
-      throw InputError(fmt::format("halo exchange of width {} was given a field of halo {} or of another box", width_, field.halo()));
+      throw InputError(fmt::format("halo exchange of width {} was given a field of halo {} or of another box", width_,
+                                   field.halo()));
   });
   if (width_ == 0)
     return;

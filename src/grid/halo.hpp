@@ -7,8 +7,8 @@
 
 namespace tailrace {
 
-/// Fills the halo of fields on one pencil of a decomposition with the neighbours' values, edges and corners included. Outside
-/// a direction that is not periodic the halo is left as it is.
+/// Fills the halo of fields on one pencil of a decomposition with the neighbours' values, edges and corners included.
+/// Outside a direction that is not periodic the halo is left as it is.
 template <class T> class HaloExchange {
 public:
   /// `periodic` per direction. Local. InputError when the halo is wider than some rank's box.

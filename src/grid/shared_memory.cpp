@@ -41,8 +41,8 @@ private:
                           what, std::strerror(errno)));
 }
 
-/// Anonymous memory has no name that could outlive a crash and no size limit but the machine's; the others open it through
-/// the first rank's table of open files.
+/// Anonymous memory has no name that could outlive a crash and no size limit but the machine's; the others open it
+/// through the first rank's table of open files.
 int open_memory(const Communicator &comm, std::int64_t total) {
   int fd = -1;
   comm.agree([&] {
@@ -71,7 +71,8 @@ std::shared_ptr<std::byte> share_memory(const Communicator &comm, std::int64_t b
   comm.agree([&] {
     if (descriptor.get() < 0)
       fail("open");
-    void *mapped = mmap(nullptr, static_cast<std::size_t>(total), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.get(), 0);
+    void *mapped =
+        mmap(nullptr, static_cast<std::size_t>(total), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.get(), 0);
     if (mapped == MAP_FAILED)
       fail("mmap");
     madvise(mapped, static_cast<std::size_t>(total), MADV_HUGEPAGE); // advice only

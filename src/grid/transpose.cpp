@@ -67,7 +67,8 @@ template <class T> void copy_block(const Box &from, const T *in, const Box &to, 
     for (std::int64_t j = 0; j < block.count[1]; ++j) {
       row.start[1] = block.start[1] + j;
       row.start[2] = block.start[2] + k;
-      std::memcpy(out + offset_in(to, row), in + offset_in(from, row), static_cast<std::size_t>(block.count[0]) * sizeof(T));
+      std::memcpy(out + offset_in(to, row), in + offset_in(from, row),
+                  static_cast<std::size_t>(block.count[0]) * sizeof(T));
     }
 }
 
@@ -170,8 +171,9 @@ Transpose<T>::Transpose(const Decomposition &decomposition, Pencil from, Pencil 
 
 template <class T>
 Transpose<T>::Transpose(Transpose &&other) noexcept
-    : comm_(other.comm_), method_(other.method_), workspace_(std::move(other.workspace_)), from_(std::move(other.from_)),
-      to_(std::move(other.to_)), unpack_into_(other.unpack_into_), requests_(std::move(other.requests_)) {
+    : comm_(other.comm_), method_(other.method_), workspace_(std::move(other.workspace_)),
+      from_(std::move(other.from_)), to_(std::move(other.to_)), unpack_into_(other.unpack_into_),
+      requests_(std::move(other.requests_)) {
   other.from_.types.clear();
   other.to_.types.clear();
 }
@@ -190,8 +192,8 @@ template <class T> void Transpose<T>::start(const T *in, T *out) {
   const int peers = comm_.size();
   if (!packs()) {
     const std::vector<int> ones(peers, 1), zeros(peers, 0);
-    check_mpi(MPI_Alltoallw(in, ones.data(), zeros.data(), from_.types.data(), out, ones.data(), zeros.data(), to_.types.data(),
-                            comm_.get()),
+    check_mpi(MPI_Alltoallw(in, ones.data(), zeros.data(), from_.types.data(), out, ones.data(), zeros.data(),
+                            to_.types.data(), comm_.get()),
               "MPI_Alltoallw");
     return;
   }
@@ -200,7 +202,8 @@ template <class T> void Transpose<T>::start(const T *in, T *out) {
   T *receive = to_.direct ? out : reinterpret_cast<T *>(workspace_->receive(bytes(to_)));
   for (int step = 1; step < peers; ++step) { // everybody starts with another peer
     const int peer = (me - step + peers) % peers;
-    check_mpi(MPI_Irecv(receive + to_.starts[peer], to_.counts[peer], mpi_type<T>(), peer, tag, comm_.get(), &requests_.emplace_back()),
+    check_mpi(MPI_Irecv(receive + to_.starts[peer], to_.counts[peer], mpi_type<T>(), peer, tag, comm_.get(),
+                        &requests_.emplace_back()),
               "MPI_Irecv");
   }
   T *packed = from_.direct ? nullptr : reinterpret_cast<T *>(workspace_->send(bytes(from_)));
@@ -211,7 +214,8 @@ template <class T> void Transpose<T>::start(const T *in, T *out) {
       pack(from_.memory, from_.blocks[peer], in, packed + from_.starts[peer]);
       block = packed + from_.starts[peer];
     }
-    check_mpi(MPI_Isend(block, from_.counts[peer], mpi_type<T>(), peer, tag, comm_.get(), &requests_.emplace_back()), "MPI_Isend");
+    check_mpi(MPI_Isend(block, from_.counts[peer], mpi_type<T>(), peer, tag, comm_.get(), &requests_.emplace_back()),
+              "MPI_Isend");
   }
   // What stays here needs neither a message nor a buffer.
   copy_block(from_.memory, in, to_.memory, out, from_.blocks[me]);

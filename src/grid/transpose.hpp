@@ -12,7 +12,8 @@ namespace tailrace {
 
 /// How blocks travel between ranks.
 enum class TransposeMethod {
-  alltoall, ///< packed by us into one message per peer; blocks that are contiguous already are sent and received in place
+  alltoall, ///< packed by us into one message per peer; blocks that are contiguous already are sent and received in
+            ///< place
   shared,   ///< ranks of a node work on each other's memory along z, so nothing moves there; alltoall between X and Y
   subarray, ///< described to MPI as subarray types, packed by the library; `start` does all the work
 };
@@ -55,12 +56,12 @@ public:
 
 private:
   struct Side {
-    Box memory;                ///< this rank's box in that pencil
-    std::vector<Box> blocks;   ///< the part of it that each peer sends or receives
-    std::vector<int> counts;   ///< points per block
-    std::vector<int> starts;   ///< where each block starts, in the array (direct) or in the packed buffer
+    Box memory;              ///< this rank's box in that pencil
+    std::vector<Box> blocks; ///< the part of it that each peer sends or receives
+    std::vector<int> counts; ///< points per block
+    std::vector<int> starts; ///< where each block starts, in the array (direct) or in the packed buffer
     std::vector<MPI_Datatype> types;
-    bool direct = false;       ///< every block is one contiguous run of the array
+    bool direct = false; ///< every block is one contiguous run of the array
   };
   static Side describe(const Box &mine, const std::vector<Box> &theirs);
   void make_types(Side &side) const;

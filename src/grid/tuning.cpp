@@ -42,11 +42,13 @@ std::vector<TuningResult> tune_process_grid(const Communicator &comm, const Inde
     candidates = {{given.rows(), given.cols()}};
   }
   if (candidates.empty())
-    throw InputError(fmt::format("{} ranks are too many for {} x {} x {} points: no rows x cols gives every rank a part; use fewer "
-                                 "ranks",
-                                 comm.size(), shape[0], shape[1], shape[2]));
+    throw InputError(
+        fmt::format("{} ranks are too many for {} x {} x {} points: no rows x cols gives every rank a part; use fewer "
+                    "ranks",
+                    comm.size(), shape[0], shape[1], shape[2]));
   auto methods = method ? std::vector{*method} : std::vector{TransposeMethod::alltoall, TransposeMethod::subarray};
-  if (!method && can_share_memory(comm)) // sharing by columns needs them on one node each; with one node that is any grid
+  if (!method &&
+      can_share_memory(comm)) // sharing by columns needs them on one node each; with one node that is any grid
     methods.insert(methods.begin(), TransposeMethod::shared);
   std::vector<TuningResult> results;
   for (const auto &[r, c] : candidates) {

@@ -15,8 +15,9 @@ struct TuningResult {
   double seconds;
 };
 
-/// Times real transposes of `shape` on every process grid that fits (or the one given), with every method (or the one given),
-/// and returns them fastest first. Collective; every rank gets the same list. InputError where no process grid fits.
+/// Times real transposes of `shape` on every process grid that fits (or the one given), with every method (or the one
+/// given), and returns them fastest first. Collective; every rank gets the same list. InputError where no process grid
+/// fits.
 std::vector<TuningResult> tune_process_grid(const Communicator &comm, const Index3 &shape, int rows, int cols,
                                             std::optional<TransposeMethod> method);
 

@@ -79,18 +79,21 @@ std::vector<ClosureRow> wall_closures(Operation operation, double h) {
   case Operation::first_derivative: // third order, then fourth
     return {{0, 2, {-5.0 / 2 * d1, 2 * d1, 1.0 / 2 * d1}}, {1.0 / 4, 1.0 / 4, {-3.0 / 4 * d1, 0, 3.0 / 4 * d1}}};
   case Operation::second_derivative: // third order, then fourth
-    return {{0, 11, {13 * d2, -27 * d2, 15 * d2, -1 * d2}}, {1.0 / 10, 1.0 / 10, {6.0 / 5 * d2, -12.0 / 5 * d2, 6.0 / 5 * d2}}};
+    return {{0, 11, {13 * d2, -27 * d2, 15 * d2, -1 * d2}},
+            {1.0 / 10, 1.0 / 10, {6.0 / 5 * d2, -12.0 / 5 * d2, 6.0 / 5 * d2}}};
   case Operation::derivative_to_centre: // third order
     return {{0, 0, {-23.0 / 24 * d1, 7.0 / 8 * d1, 1.0 / 8 * d1, -1.0 / 24 * d1}}};
   case Operation::interpolate_to_centre: // fourth order, then the narrow and the wide sixth-order rows
-    return {{0, 0, {5.0 / 16, 15.0 / 16, -5.0 / 16, 1.0 / 16}}, {0.3, 0.3, {1.0 / 40, 3.0 / 8, 3.0 / 8, 1.0 / 40}}, wide_row()};
+    return {{0, 0, {5.0 / 16, 15.0 / 16, -5.0 / 16, 1.0 / 16}},
+            {0.3, 0.3, {1.0 / 20, 3.0 / 4, 3.0 / 4, 1.0 / 20}},
+            wide_row()};
   case Operation::derivative_to_node: // third order, then fourth
     return {{0, 0, {-71.0 / 24 * d1, 47.0 / 8 * d1, -31.0 / 8 * d1, 23.0 / 24 * d1}},
             {1.0 / 22, 1.0 / 22, {-12.0 / 11 * d1, 12.0 / 11 * d1}}};
   default: // fourth order twice, then the narrow and the wide sixth-order rows
     return {{0, 0, {35.0 / 16, -35.0 / 16, 21.0 / 16, -5.0 / 16}},
             {1.0 / 6, 1.0 / 6, {2.0 / 3, 2.0 / 3}},
-            {0.3, 0.3, {1.0 / 40, 3.0 / 8, 3.0 / 8, 1.0 / 40}},
+            {0.3, 0.3, {1.0 / 20, 3.0 / 4, 3.0 / 4, 1.0 / 20}},
             wide_row()};
   }
 }

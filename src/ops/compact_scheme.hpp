@@ -23,14 +23,18 @@ constexpr bool is_derivative(Operation op) {
 constexpr bool to_centre(Operation op) {
   return op == Operation::derivative_to_centre || op == Operation::interpolate_to_centre;
 }
-constexpr bool to_node(Operation op) { return op == Operation::derivative_to_node || op == Operation::interpolate_to_node; }
+constexpr bool to_node(Operation op) {
+  return op == Operation::derivative_to_node || op == Operation::interpolate_to_node;
+}
 
-/// Xcompact3D's three sixth-order interpolations (its `ipinter` 1, 2, 3); they differ in how they treat the shortest waves.
+/// Xcompact3D's three sixth-order interpolations (its `ipinter` 1, 2, 3); they differ in how they treat the shortest
+/// waves.
 enum class Interpolation { classic, optimised, aggressive };
 Interpolation interpolation_from_name(const std::string &name);
 
-/// The interior of a compact scheme,  alpha g[i-1] + g[i] + alpha g[i+1] = sum over k of pair[k] * (f right -/+ f left of the
-/// k-th pair of points around i), spacing included in the pairs. The second derivative's pairs are f[i+k] - 2 f[i] + f[i-k].
+/// The interior of a compact scheme,  alpha g[i-1] + g[i] + alpha g[i+1] = sum over k of pair[k] * (f right -/+ f left
+/// of the k-th pair of points around i), spacing included in the pairs. The second derivative's pairs are f[i+k] - 2
+/// f[i] + f[i-k].
 struct CompactScheme {
   Operation operation;
   double alpha;
@@ -39,12 +43,14 @@ struct CompactScheme {
   double spacing;
 
   /// Response to exp(i w j) at the spacing h = 1 of the line the scheme was made for: the modified wave number (first
-  /// derivatives), minus its square (second derivative) or the transfer function (interpolation). `w` in radians per point.
+  /// derivatives), minus its square (second derivative) or the transfer function (interpolation). `w` in radians per
+  /// point.
   double response(double w) const;
 };
 
-/// Sixth-order schemes for spacing h. First and second derivative: Lele (1992), eqs. 2.1.7 and 2.2.7 with the tridiagonal
-/// sixth-order choice. Staggered: Laizet and Lamballais (2009), eqs. 11 to 13; Nagarajan, Lele and Ferziger (2003).
+/// Sixth-order schemes for spacing h. First and second derivative: Lele (1992), eqs. 2.1.7 and 2.2.7 with the
+/// tridiagonal sixth-order choice. Staggered: Laizet and Lamballais (2009), eqs. 11 to 13; Nagarajan, Lele and Ferziger
+/// (2003).
 CompactScheme compact_scheme(Operation operation, double h, Interpolation interpolation = Interpolation::aggressive);
 
 /// One row near a wall where the interior scheme does not fit:
@@ -55,8 +61,8 @@ struct ClosureRow {
   std::vector<double> weights;
 };
 
-/// The closures at a Dirichlet wall, from the wall inwards; the far wall mirrors them. Collocated derivatives: Lele (1992),
-/// section 4. Staggered: explicit Lagrange rows at the wall, then the widest symmetric compact row that fits.
+/// The closures at a Dirichlet wall, from the wall inwards; the far wall mirrors them. Collocated derivatives: Lele
+/// (1992), section 4. Staggered: explicit Lagrange rows at the wall, then the widest symmetric compact row that fits.
 std::vector<ClosureRow> wall_closures(Operation operation, double h);
 
 } // namespace tailrace

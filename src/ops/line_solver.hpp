@@ -8,8 +8,9 @@ namespace tailrace {
 /// Points kept on either side of a line in a tile, enough for the widest stencil.
 inline constexpr int line_ghosts = 4;
 
-/// Continues `lines` beyond its ends (points -line_ghosts .. -1 and n .. n + line_ghosts - 1), around or mirrored. `at_centres`
-/// tells whether the points are cell centres, which mirror about a boundary half a cell away. Nothing to do at walls.
+/// Continues `lines` beyond its ends (points -line_ghosts .. -1 and n .. n + line_ghosts - 1), around or mirrored.
+/// `at_centres` tells whether the points are cell centres, which mirror about a boundary half a cell away. Nothing to
+/// do at walls.
 template <class T>
 inline void fill_ghosts(Vec<T> *lines, std::int64_t n, Boundary boundary, Parity parity, bool at_centres) {
   if (boundary == Boundary::dirichlet) {
@@ -54,8 +55,8 @@ template <class T, Operation op, int pairs> inline Vec<T> right_hand_side(const 
   return sum;
 }
 
-/// The wrap of circulant factors: completes M forward solutions, whose last values are in `last`, and leaves there the values
-/// of the backward solutions beyond the far end.
+/// The wrap of circulant factors: completes M forward solutions, whose last values are in `last`, and leaves there the
+/// values of the backward solutions beyond the far end.
 template <class T, int M> inline void wrap_around(const LineSystem<T> &s, Vec<T> *const (&y)[M], Vec<T> (&last)[M]) {
   Vec<T> before[M], sum[M]{};
   for (int i = 0; i < M; ++i)
@@ -119,8 +120,8 @@ inline void solve(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *c
 
 } // namespace detail
 
-/// Applies the system to M bundles of lines at once: f[i] points at point 0 of ghosted input, x[i] gets points_out values.
-/// Several bundles hide the latency of the recurrences.
+/// Applies the system to M bundles of lines at once: f[i] points at point 0 of ghosted input, x[i] gets points_out
+/// values. Several bundles hide the latency of the recurrences.
 template <class T, int M>
 inline void solve_lines(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *const (&x)[M]) {
   using enum Operation;

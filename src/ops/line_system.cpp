@@ -37,7 +37,8 @@ template <class T> void LineSystem<T>::factor_circulant(double alpha) {
   diagonal.assign(points_out, static_cast<T>(1 / g));
   // The series is cut where its terms no longer change a sum of order one.
   const double negligible = std::numeric_limits<T>::epsilon() / 64;
-  wrap = static_cast<int>(std::min<double>(std::ceil(std::log(negligible) / std::log(std::fabs(r))), double(points_out)));
+  wrap =
+      static_cast<int>(std::min<double>(std::ceil(std::log(negligible) / std::log(std::fabs(r))), double(points_out)));
   for (int k = 0; k <= wrap; ++k)
     powers.push_back(static_cast<T>(std::pow(r, k)));
   wrap_scale = static_cast<T>(1 / (1 - std::pow(r, double(points_out))));
@@ -47,7 +48,8 @@ template <class T> void LineSystem<T>::factor_open(const CompactScheme &scheme, 
   const std::int64_t n = points_out;
   std::vector<double> left(n, scheme.alpha), middle(n, 1), right(n, scheme.alpha);
   if (boundary == Boundary::free_slip) {
-    // The neighbour beyond the boundary is this row's own (centres) or the next row's (nodes) value, with the result's parity.
+    // The neighbour beyond the boundary is this row's own (centres) or the next row's (nodes) value, with the result's
+    // parity.
     const double mirrored = scheme.alpha * static_cast<int>(parity_of_result(operation, parity));
     double &first = to_centre(operation) ? middle.front() : right.front();
     double &last = to_centre(operation) ? middle.back() : left.back();

@@ -17,8 +17,8 @@ template <class T, int... i> Vec<T> turn(Vec<T> v, std::integer_sequence<int, i.
 }
 template <class T> Vec<T> turn(Vec<T> v) { return turn<T>(v, std::make_integer_sequence<int, lanes<T>>{}); }
 
-// With S and D the sum and difference of modes k and n - k of a + i b, the modes of a are (S.re, D.im) / 2 and those of b
-// (S.im, -D.re) / 2. Flat lane e of the result belongs to pair e / 4.
+// With S and D the sum and difference of modes k and n - k of a + i b, the modes of a are (S.re, D.im) / 2 and those of
+// b (S.im, -D.re) / 2. Flat lane e of the result belongs to pair e / 4.
 template <class T, int first, int... i> Vec<T> separate(Vec<T> s, Vec<T> d, std::integer_sequence<int, i...>) {
   constexpr auto source = [](int e) {
     const int pair = 2 * (e / 4);
@@ -51,8 +51,8 @@ template <class T> LineTransform<T>::LineTransform(Kind kind, std::int64_t point
   const int n = static_cast<int>(points), pairs = lanes<T> / 2;
   const auto plan = [&](int sign) {
     auto *data = fftw::complex(memory.data());
-    return fftw::Plan<T>(
-        fftw::Api<T>::plan_many_dft(1, &n, pairs, data, nullptr, pairs, 1, data, nullptr, pairs, 1, sign, FFTW_ESTIMATE));
+    return fftw::Plan<T>(fftw::Api<T>::plan_many_dft(1, &n, pairs, data, nullptr, pairs, 1, data, nullptr, pairs, 1,
+                                                     sign, FFTW_ESTIMATE));
   };
   plans_ = std::make_unique<Plans>(Plans{plan(FFTW_FORWARD), plan(FFTW_BACKWARD)});
   for (std::int64_t k = 0; k < points; ++k) {
@@ -143,7 +143,8 @@ template <class T> void LineTransform<T>::join(Vec<T> *lines, const Vec<T> *uppe
   const std::int64_t n = points_;
   const Vec<T> minus_plus = alternate<T>(-1, 1, sequence), plus_minus = alternate<T>(1, -1, sequence);
   for (std::int64_t k = 0; k <= n / 2; ++k) {
-    const Vec<T> a = first_of_pairs<T>(lines[k], upper[k], sequence), b = second_of_pairs<T>(lines[k], upper[k], sequence);
+    const Vec<T> a = first_of_pairs<T>(lines[k], upper[k], sequence),
+                 b = second_of_pairs<T>(lines[k], upper[k], sequence);
     lines[k] = a + minus_plus * b;
     if (k > 0 && 2 * k != n)
       lines[n - k] = plus_minus * a + b;
@@ -172,11 +173,15 @@ template <class T> RowTransform<T>::RowTransform(std::int64_t points, bool from_
     auto *complex = fftw::complex(a.data());
     using Api = fftw::Api<T>;
     if (from_real) {
-      plans_->forward[i].reset(Api::plan_many_r2c(1, &n, rows, b.data(), nullptr, 1, n, complex, nullptr, 1, modes, flags));
-      plans_->backward[i].reset(Api::plan_many_c2r(1, &n, rows, complex, nullptr, 1, modes, b.data(), nullptr, 1, n, flags));
+      plans_->forward[i].reset(
+          Api::plan_many_r2c(1, &n, rows, b.data(), nullptr, 1, n, complex, nullptr, 1, modes, flags));
+      plans_->backward[i].reset(
+          Api::plan_many_c2r(1, &n, rows, complex, nullptr, 1, modes, b.data(), nullptr, 1, n, flags));
     } else {
-      plans_->forward[i].reset(Api::plan_many_dft(1, &n, rows, complex, nullptr, 1, n, complex, nullptr, 1, n, FFTW_FORWARD, flags));
-      plans_->backward[i].reset(Api::plan_many_dft(1, &n, rows, complex, nullptr, 1, n, complex, nullptr, 1, n, FFTW_BACKWARD, flags));
+      plans_->forward[i].reset(
+          Api::plan_many_dft(1, &n, rows, complex, nullptr, 1, n, complex, nullptr, 1, n, FFTW_FORWARD, flags));
+      plans_->backward[i].reset(
+          Api::plan_many_dft(1, &n, rows, complex, nullptr, 1, n, complex, nullptr, 1, n, FFTW_BACKWARD, flags));
     }
   }
 }

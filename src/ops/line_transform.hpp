@@ -8,8 +8,8 @@
 
 namespace tailrace {
 
-/// A Fourier or cosine transform of bundles of lines, one pair of lanes being one complex line or two real ones. All kinds
-/// run on the same in-cache complex FFT: two real lines travel as the real and the imaginary part of one.
+/// A Fourier or cosine transform of bundles of lines, one pair of lanes being one complex line or two real ones. All
+/// kinds run on the same in-cache complex FFT: two real lines travel as the real and the imaginary part of one.
 template <class T> class LineTransform {
 public:
   enum class Kind {
@@ -28,8 +28,8 @@ public:
   /// Values per line after `forward`.
   std::int64_t modes() const { return kind_ == Kind::real_to_complex ? points_ / 2 + 1 : points_; }
 
-  /// In place on one bundle of `points` vectors. Real to complex writes the complex columns of the lower lanes to `lines` and
-  /// those of the upper lanes to `upper` (modes() vectors each); the other kinds leave `upper` alone.
+  /// In place on one bundle of `points` vectors. Real to complex writes the complex columns of the lower lanes to
+  /// `lines` and those of the upper lanes to `upper` (modes() vectors each); the other kinds leave `upper` alone.
   void forward(Vec<T> *lines, Vec<T> *upper) const;
   /// The inverse, times `points`.
   void backward(Vec<T> *lines, Vec<T> *upper) const;

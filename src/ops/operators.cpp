@@ -50,7 +50,8 @@ template <class T> T *room(Buffer<T> &buffer, std::int64_t size) {
 } // namespace
 
 template <class T>
-void Operators<T>::apply(Operation operation, int direction, Parity parity, const std::array<bool, 3> &centred, const T *in, T *out) {
+void Operators<T>::apply(Operation operation, int direction, Parity parity, const std::array<bool, 3> &centred,
+                         const T *in, T *out) {
   if (direction < 0 || direction > 2)
     throw InputError(fmt::format("direction is {}; expected 0 (x), 1 (y) or 2 (z)", direction));
   if (to_node(operation) != centred[direction])
@@ -66,7 +67,8 @@ void Operators<T>::apply(Operation operation, int direction, Parity parity, cons
     return tailrace::apply(lines, 0, before.box(Pencil::x).count, in, out);
   // The exchange only reads its input; it hands the same pointer back where nothing moves, hence the cast.
   const bool free_xy = from.is_free(Pencil::x, Pencil::y), free_yz = from.is_free(Pencil::y, Pencil::z);
-  T *y_in = from.move(Pencil::x, Pencil::y, const_cast<T *>(in), free_xy ? nullptr : room(y_in_, before.box(Pencil::y).size()));
+  T *y_in = from.move(Pencil::x, Pencil::y, const_cast<T *>(in),
+                      free_xy ? nullptr : room(y_in_, before.box(Pencil::y).size()));
   T *y_out = free_xy ? out : room(y_out_, after.box(Pencil::y).size());
   if (direction == 1) {
     tailrace::apply(lines, 1, before.box(Pencil::y).count, y_in, y_out);

@@ -8,8 +8,8 @@
 
 namespace tailrace {
 
-/// The solver's own compact operators on distributed fields, along any direction. Arrays are this rank's X pencils; data cross
-/// ranks only where the direction is not whole there.
+/// The solver's own compact operators on distributed fields, along any direction. Arrays are this rank's X pencils;
+/// data cross ranks only where the direction is not whole there.
 template <class T> class Operators {
 public:
   Operators(const Grid &grid, std::shared_ptr<const ProcessGrid> processes, TransposeMethod method,
@@ -21,10 +21,11 @@ public:
   /// This rank's X pencil of that shape.
   Box box(const std::array<bool, 3> &centred) const;
 
-  /// out = the operator applied along `direction` to `in`, whose points are where `centred` tells. `parity` is that of `in` in
-  /// that direction (free-slip only). A node-to-centre operator needs nodes there, a centre-to-node one centres; the result's
-  /// box differs accordingly. InputError otherwise. `in` and `out` must not overlap. Collective.
-  void apply(Operation operation, int direction, Parity parity, const std::array<bool, 3> &centred, const T *in, T *out);
+  /// out = the operator applied along `direction` to `in`, whose points are where `centred` tells. `parity` is that of
+  /// `in` in that direction (free-slip only). A node-to-centre operator needs nodes there, a centre-to-node one
+  /// centres; the result's box differs accordingly. InputError otherwise. `in` and `out` must not overlap. Collective.
+  void apply(Operation operation, int direction, Parity parity, const std::array<bool, 3> &centred, const T *in,
+             T *out);
 
 private:
   Exchange<T> &exchange(const Index3 &shape);

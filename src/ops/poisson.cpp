@@ -26,12 +26,14 @@ template <class T>
 Poisson<T>::Poisson(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes,
                     TransposeMethod method, std::shared_ptr<Workspace> workspace)
     : cells_(processes, grid.cells(), true), z_kind_(kind_of<T>(grid, 2, false)),
-      y_kind_(kind_of<T>(grid, 1, grid.periodic(2))), x_kind_(kind_of<T>(grid, 0, grid.periodic(1) || grid.periodic(2))),
-      complex_z_(grid.periodic(2)), complex_y_(complex_z_ || grid.periodic(1)), complex_x_(complex_y_ || grid.periodic(0)),
+      y_kind_(kind_of<T>(grid, 1, grid.periodic(2))),
+      x_kind_(kind_of<T>(grid, 0, grid.periodic(1) || grid.periodic(2))), complex_z_(grid.periodic(2)),
+      complex_y_(complex_z_ || grid.periodic(1)), complex_x_(complex_y_ || grid.periodic(0)),
       z_(z_kind_, grid.cells()[2]), y_(y_kind_, grid.cells()[1]),
       modes_z_(processes, with(grid.cells(), 2, z_.modes()), true),
       modes_y_(processes, with(modes_z_.shape(), 1, y_.modes()), true), real_zy_(modes_z_, method, workspace),
-      real_yx_(modes_y_, method, workspace), complex_zy_(modes_z_, method, workspace), complex_yx_(modes_y_, method, workspace) {
+      real_yx_(modes_y_, method, workspace), complex_zy_(modes_z_, method, workspace),
+      complex_yx_(modes_y_, method, workspace) {
   const std::int64_t nx = grid.cells()[0];
   if (x_kind_ == Kind::cosine)
     x_cosine_.emplace(Kind::cosine, nx);
@@ -56,7 +58,8 @@ template <class T> void Poisson<T>::make_multipliers(const Grid &grid, Interpola
     const CompactScheme derivative = compact_scheme(Operation::derivative_to_centre, grid.spacing(d));
     const CompactScheme average = compact_scheme(Operation::interpolate_to_centre, grid.spacing(d), interpolation);
     for (std::int64_t k = 0; k < cells[d]; ++k) {
-      const double w = (grid.periodic(d) ? 2 : 1) * std::numbers::pi * static_cast<double>(k) / static_cast<double>(cells[d]);
+      const double w =
+          (grid.periodic(d) ? 2 : 1) * std::numbers::pi * static_cast<double>(k) / static_cast<double>(cells[d]);
       const bool shortest = grid.periodic(d) && 2 * k == cells[d]; // averages of a +-+- wave vanish exactly
       const double wave = derivative.response(w), transfer = shortest ? 0 : average.response(w);
       wave_[d].push_back(static_cast<T>(wave * wave));
@@ -68,10 +71,12 @@ template <class T> void Poisson<T>::make_multipliers(const Grid &grid, Interpola
 }
 
 template <class T>
-T *Poisson<T>::exchange(bool is_complex, Exchange<T> &real, Exchange<Complex> &complex, Pencil from, Pencil to, T *in, T *out) {
+T *Poisson<T>::exchange(bool is_complex, Exchange<T> &real, Exchange<Complex> &complex, Pencil from, Pencil to, T *in,
+                        T *out) {
   if (!is_complex)
     return real.move(from, to, in, out);
-  return reinterpret_cast<T *>(complex.move(from, to, reinterpret_cast<Complex *>(in), reinterpret_cast<Complex *>(out)));
+  return reinterpret_cast<T *>(
+      complex.move(from, to, reinterpret_cast<Complex *>(in), reinterpret_cast<Complex *>(out)));
 }
 
 /// Where this rank's columns of z modes start.
@@ -94,10 +99,12 @@ template <class T> void Poisson<T>::y_forward(const T *in, T *out, const Index3 
   };
   if (y_kind_ == Kind::real_to_complex)
     sweep_columns<T, 1, 2>(
-        lines, lines.with_points(y_.modes()), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, tile.out[1]); }, StoreComplexTo<T>{out});
+        lines, lines.with_points(y_.modes()), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, tile.out[1]); },
+        StoreComplexTo<T>{out});
   else
     sweep_columns<T, 1, 1>(
-        lines, lines.with_points(y_.modes()), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, nullptr); }, StoreTo<T, 1>{{out}});
+        lines, lines.with_points(y_.modes()), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, nullptr); },
+        StoreTo<T, 1>{{out}});
 }
 
 template <class T> void Poisson<T>::y_backward(const T *in, T *out, const Index3 &cells) const {
@@ -112,10 +119,12 @@ template <class T> void Poisson<T>::y_backward(const T *in, T *out, const Index3
   const StoreTo<T, 1> finish{{out}};
   if (y_kind_ == Kind::real_to_complex)
     sweep_columns<T, 2, 1>(
-        lines, lines.with_points(y_.points()), LoadComplexFrom<T>{in}, [&](auto &tile) { transform(tile, tile.in[1]); }, finish);
+        lines, lines.with_points(y_.points()), LoadComplexFrom<T>{in}, [&](auto &tile) { transform(tile, tile.in[1]); },
+        finish);
   else
     sweep_columns<T, 1, 1>(
-        lines, lines.with_points(y_.points()), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, nullptr); }, finish);
+        lines, lines.with_points(y_.points()), LoadFrom<T, 1>{{in}}, [&](auto &tile) { transform(tile, nullptr); },
+        finish);
 }
 
 /// Divides every mode by its eigenvalue. `rows` holds this box of modes, x whole.
@@ -178,7 +187,8 @@ template <class T> void Poisson<T>::spectral() {
   const std::int64_t plane_in = values<T>(before.count[0] * before.count[1], complex_z_);
   const std::int64_t plane_out = values<T>(after.count[0] * after.count[1], complex_y_);
   const Index3 one_plane = with(before.count, 2, 1);
-  const auto solve_planes = [&](T *rows, const Box &box) { // plane by plane: one plane stays in cache for all that happens to it
+  const auto solve_planes = [&](T *rows,
+                                const Box &box) { // plane by plane: one plane stays in cache for all that happens to it
     const std::int64_t plane = values<T>(box.count[0] * box.count[1], complex_y_);
     for (std::int64_t k = 0; k < box.count[2]; ++k)
       x_solve(rows + k * plane, {{box.start[0], box.start[1], box.start[2] + k}, {box.count[0], box.count[1], 1}});
@@ -186,7 +196,8 @@ template <class T> void Poisson<T>::spectral() {
   if (real_yx_.is_free(Pencil::y, Pencil::x)) {
     for (std::int64_t k = 0; k < before.count[2]; ++k) {
       y_forward(y + k * plane_in, modes + k * plane_out, one_plane);
-      solve_planes(modes + k * plane_out, {{after.start[0], after.start[1], after.start[2] + k}, with(after.count, 2, 1)});
+      solve_planes(modes + k * plane_out,
+                   {{after.start[0], after.start[1], after.start[2] + k}, with(after.count, 2, 1)});
       y_backward(modes + k * plane_out, y + k * plane_in, one_plane);
     }
   } else {

@@ -10,7 +10,8 @@
 
 namespace tailrace {
 
-/// Interleaved complex columns in memory as two registers of lanes: the lower half of the columns (k = 0) and the upper.
+/// Interleaved complex columns in memory as two registers of lanes: the lower half of the columns (k = 0) and the
+/// upper.
 template <class T> struct LoadComplexFrom {
   const T *columns;
   Vec<T> operator()(int k, std::int64_t column, int count) const {
@@ -29,25 +30,26 @@ template <class T> struct StoreComplexTo {
   void announce(int k, std::int64_t column) const { __builtin_prefetch(columns + 2 * column + k * lanes<T>, 1, 2); }
 };
 
-/// Solves  div grad p = f  on the cell centres, where div and grad are the staggered sixth-order operators, by transforms
-/// along z, then y, then x and division by the modified wave numbers of those very operators (Laizet and Lamballais 2009,
-/// eq. 40): then the discrete divergence of u - grad p vanishes to rounding. Periodic directions use Fourier modes, all others
-/// cosines. Modes that the operators cannot see (the mean, and grid-scale pairs) get p = 0.
+/// Solves  div grad p = f  on the cell centres, where div and grad are the staggered sixth-order operators, by
+/// transforms along z, then y, then x and division by the modified wave numbers of those very operators (Laizet and
+/// Lamballais 2009, eq. 40): then the discrete divergence of u - grad p vanishes to rounding. Periodic directions use
+/// Fourier modes, all others cosines. Modes that the operators cannot see (the mean, and grid-scale pairs) get p = 0.
 template <class T> class Poisson {
 public:
-  Poisson(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes, TransposeMethod method,
-          std::shared_ptr<Workspace> workspace);
+  Poisson(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes,
+          TransposeMethod method, std::shared_ptr<Workspace> workspace);
 
   /// `f` and `p` fill this rank's Z pencil of the cells; they may be the same array. Collective.
   void solve(const T *f, T *p);
 
   /// The same in three parts, for callers that make f and use p line by line in cache. body(tile) leaves lines of f in
   /// tile.out[0]; `in` are arrays laid out as `from`, the lines of this rank's Z pencil.
-  template <int inputs, class Body> void z_forward(const Lines &from, const std::array<const T *, inputs> &in, Body body);
+  template <int inputs, class Body>
+  void z_forward(const Lines &from, const std::array<const T *, inputs> &in, Body body);
   /// From the transform of f to that of p. Collective.
   void spectral();
-  /// body(tile) finds lines of p in tile.in[0], with room for ghosts, and fills `outputs` lines that are handed on as for
-  /// arrays laid out as `into`.
+  /// body(tile) finds lines of p in tile.in[0], with room for ghosts, and fills `outputs` lines that are handed on as
+  /// for arrays laid out as `into`.
   template <int outputs, class Body, class Finish> void z_backward(const Lines &into, Body body, Finish finish);
 
   const Decomposition &cells() const { return cells_; }

@@ -12,8 +12,8 @@ namespace tailrace {
 /// sweeps fetch whole lines and touch each page less often.
 inline constexpr int tile_bundles = 4;
 
-/// A tile of lines in cache. `in[k][b]` is point 0 of bundle b of input k, with line_ghosts points of room on either side;
-/// `out[k][b]` likewise without ghosts.
+/// A tile of lines in cache. `in[k][b]` is point 0 of bundle b of input k, with line_ghosts points of room on either
+/// side; `out[k][b]` likewise without ghosts.
 template <class T, int inputs, int outputs> struct Tile {
   Vec<T> *in[inputs][tile_bundles];
   Vec<T> *out[outputs][tile_bundles];
@@ -92,11 +92,13 @@ inline void finish_rows(const Vec<T> *bundle, std::int64_t row, int rows, std::i
 }
 
 template <class T, int inputs, int outputs, class Body, class Finish>
-void sweep_rows(std::int64_t rows, std::int64_t points_in, std::int64_t points_out, const std::array<const T *, inputs> &in,
-                Body &body, Finish &finish) {
+void sweep_rows(std::int64_t rows, std::int64_t points_in, std::int64_t points_out,
+                const std::array<const T *, inputs> &in, Body &body, Finish &finish) {
   constexpr int W = lanes<T>;
   auto tile = make_tile<T, inputs, outputs>(points_in, points_out);
-  const auto rows_of = [&](std::int64_t r, int b) { return static_cast<int>(std::clamp<std::int64_t>(rows - r - b * W, 0, W)); };
+  const auto rows_of = [&](std::int64_t r, int b) {
+    return static_cast<int>(std::clamp<std::int64_t>(rows - r - b * W, 0, W));
+  };
   for (std::int64_t r = 0; r < rows; r += tile_bundles * W) {
     for (tile.bundles = 0; tile.bundles < tile_bundles && rows_of(r, tile.bundles) > 0; ++tile.bundles) {
       const int b = tile.bundles;
@@ -113,7 +115,8 @@ void sweep_rows(std::int64_t rows, std::int64_t points_in, std::int64_t points_o
 
 } // namespace detail
 
-/// The plainest finish: output k goes to array k. Strided stores wait for their cache lines to arrive, so sweeps announce them.
+/// The plainest finish: output k goes to array k. Strided stores wait for their cache lines to arrive, so sweeps
+/// announce them.
 template <class T, int outputs> struct StoreTo {
   std::array<T *, outputs> out;
   void operator()(int k, std::int64_t offset, Vec<T> v, int count) const { store(out[k] + offset, v, count); }
@@ -136,7 +139,8 @@ template <class Access> inline void announce(const Access &access, int k, std::i
 } // namespace detail
 
 /// As `sweep`, for lines with neighbours in memory, of arrays that may have different strides: reads through
-/// load(input, offset, count), where offset is into arrays laid out as `from`, and finishes into arrays laid out as `into`.
+/// load(input, offset, count), where offset is into arrays laid out as `from`, and finishes into arrays laid out as
+/// `into`.
 template <class T, int inputs, int outputs, class Load, class Body, class Finish>
 void sweep_columns(const Lines &from, const Lines &into, Load load_columns, Body &&body, Finish &&finish) {
   constexpr int W = lanes<T>;
@@ -165,12 +169,13 @@ void sweep_columns(const Lines &from, const Lines &into, Load load_columns, Body
     }
 }
 
-/// Visits every line of a block in tiles: loads `in` (arrays of lines.outer x lines.points x lines.stride), calls body(tile) to
-/// fill the outputs of `points_out` per line, and hands those on as finish(output, offset, values, count), where offset is
-/// into arrays of outer x points_out x stride. A tile is read whole before any of it is handed on, so results may replace
-/// their own inputs. Local.
+/// Visits every line of a block in tiles: loads `in` (arrays of lines.outer x lines.points x lines.stride), calls
+/// body(tile) to fill the outputs of `points_out` per line, and hands those on as finish(output, offset, values,
+/// count), where offset is into arrays of outer x points_out x stride. A tile is read whole before any of it is handed
+/// on, so results may replace their own inputs. Local.
 template <class T, int inputs, int outputs, class Body, class Finish>
-void sweep(const Lines &lines, std::int64_t points_out, const std::array<const T *, inputs> &in, Body body, Finish finish) {
+void sweep(const Lines &lines, std::int64_t points_out, const std::array<const T *, inputs> &in, Body body,
+           Finish finish) {
   if (lines.outer * lines.inner == 0)
     return;
   if (lines.stride == 1)
@@ -189,8 +194,8 @@ inline void fill_ghosts(Tile<T, inputs, outputs> &tile, int k, std::int64_t poin
 
 /// Solves the system for lines `from` into lines `into`, every bundle in use; four at once when the tile is full.
 template <class T>
-inline void solve_tile(const LineSystem<T> &system, Vec<T> *const (&from)[tile_bundles], Vec<T> *const (&into)[tile_bundles],
-                       int bundles) {
+inline void solve_tile(const LineSystem<T> &system, Vec<T> *const (&from)[tile_bundles],
+                       Vec<T> *const (&into)[tile_bundles], int bundles) {
   if (bundles == tile_bundles) {
     const Vec<T> *f[tile_bundles] = {from[0], from[1], from[2], from[3]};
     solve_lines<T, tile_bundles>(system, f, into);

@@ -24,9 +24,7 @@ template <class T> struct VecOf {
 template <class T> using Vec = typename VecOf<T>::type;
 template <class T> inline constexpr int lanes = static_cast<int>(vector_bytes / sizeof(T));
 
-template <class T> inline Vec<T> load(const T *p) {
-  return *reinterpret_cast<const typename VecOf<T>::unaligned *>(p);
-}
+template <class T> inline Vec<T> load(const T *p) { return *reinterpret_cast<const typename VecOf<T>::unaligned *>(p); }
 template <class T> inline void store(T *p, Vec<T> v) { *reinterpret_cast<typename VecOf<T>::unaligned *>(p) = v; }
 
 /// The first `count` lanes; the others load as zero and are not stored.
@@ -48,7 +46,8 @@ template <class T> inline Vec<T> broadcast(T value) { return Vec<T>{} + value; }
 
 namespace detail {
 
-// Lane i of `low` comes from a where bit `step` of i is clear, else from b moved down by `step`; `high` is the mirror image.
+// Lane i of `low` comes from a where bit `step` of i is clear, else from b moved down by `step`; `high` is the mirror
+// image.
 template <class T, int step, int... i> inline Vec<T> merge_low(Vec<T> a, Vec<T> b, std::integer_sequence<int, i...>) {
   return __builtin_shufflevector(a, b, ((i & step) ? lanes<T> + i - step : i)...);
 }

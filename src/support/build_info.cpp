@@ -2,9 +2,8 @@
 
 #include <tailrace/ops/vec.hpp>
 
-#include <fmt/format.h>
-
 #include <fftw3.h>
+#include <fmt/format.h>
 #include <hdf5.h>
 #include <mpi.h>
 

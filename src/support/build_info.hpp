@@ -5,7 +5,8 @@
 
 namespace tailrace {
 
-/// What the library was built with and what it runs on: version, mpi, mpi_standard, hdf5, adios2, fftw, simd, compiler. Local.
+/// What the library was built with and what it runs on: version, mpi, mpi_standard, hdf5, adios2, fftw, simd, compiler.
+/// Local.
 std::map<std::string, std::string> build_info();
 
 } // namespace tailrace

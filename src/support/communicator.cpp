@@ -117,8 +117,9 @@ std::vector<std::string> Communicator::gather(const std::string &text, int root)
   check_mpi(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, get()), "MPI_Gather");
   std::exclusive_scan(lengths.begin(), lengths.end(), starts.begin(), 0);
   std::string all(lengths.empty() ? 0 : starts.back() + lengths.back(), '\0');
-  check_mpi(MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, root, get()),
-            "MPI_Gatherv");
+  check_mpi(
+      MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, root, get()),
+      "MPI_Gatherv");
   std::vector<std::string> texts;
   for (std::size_t r = 0; r < lengths.size(); ++r)
     texts.push_back(all.substr(starts[r], lengths[r]));
@@ -136,6 +137,8 @@ void Communicator::agree(const std::function<void()> &work) const {
     kind = Failure::io, text = error.what();
   } catch (const std::exception &error) {
     kind = Failure::other, text = error.what();
+  } catch (...) {
+    kind = Failure::other, text = "something that is no std::exception was thrown";
   }
   const std::int64_t lowest = -max(kind == Failure::none ? -std::int64_t{size_} : -std::int64_t{rank_});
   if (lowest == size_)

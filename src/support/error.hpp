@@ -5,7 +5,8 @@
 
 namespace tailrace {
 
-/// Base of every error this library throws. The text names the thing, what was expected, what was found and how to mend it.
+/// Base of every error this library throws. The text names the thing, what was expected, what was found and how to mend
+/// it.
 class Error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;

@@ -3,6 +3,8 @@
 
 #include <tailrace/grid/decomposition.hpp>
 #include <tailrace/grid/grid.hpp>
+#include <tailrace/grid/shared_memory.hpp>
+#include <tailrace/grid/transpose.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -26,6 +28,14 @@ inline std::vector<Processes> every_process_grid(const Communicator &comm = worl
     if (comm.size() % rows == 0)
       grids.push_back(std::make_shared<const ProcessGrid>(comm, rows, comm.size() / rows));
   return grids;
+}
+
+/// Every way to move data that this machine allows.
+inline std::vector<TransposeMethod> every_method() {
+  std::vector<TransposeMethod> methods{TransposeMethod::alltoall, TransposeMethod::subarray};
+  if (can_share_memory(world()))
+    methods.push_back(TransposeMethod::shared);
+  return methods;
 }
 
 /// One rank by itself: what results on many ranks are compared with.

@@ -341,14 +341,40 @@ TEST(NavierStokes, TheSameOnEveryDecomposition) {
   }
 }
 
-TEST(NavierStokes, OtherSchemesTheSameOnEveryDecomposition) {
+TEST(NavierStokes, TheSameByEveryMethodAndScheme) {
   const Grid grid(odd_nodes, odd_lengths, {Boundary::free_slip, Boundary::periodic, Boundary::periodic});
-  for (const TimeScheme scheme : {TimeScheme::euler, TimeScheme::ab2, TimeScheme::ab3}) {
+  for (const TimeScheme scheme : {TimeScheme::euler, TimeScheme::ab3, TimeScheme::rk3}) {
     const State whole = run_alone(grid, tangled(grid), 50, 0.01, scheme);
     for (const Processes &processes : every_process_grid())
-      EXPECT_LE(difference_from_one_rank(grid, processes, TransposeMethod::subarray, scheme, whole), 1e-13)
-          << name(*processes);
+      for (const TransposeMethod method : every_method())
+        EXPECT_LE(difference_from_one_rank(grid, processes, method, scheme, whole), 1e-13) << name(*processes);
   }
+}
+
+TEST(NavierStokes, PressureTheSameOnEveryDecomposition) {
+  const Grid grid({17, 13, 15}, odd_lengths, {Boundary::free_slip, Boundary::periodic, Boundary::periodic});
+  const auto pressures = [&](const Processes &processes, TransposeMethod method) {
+    NavierStokes<double> flow(grid, {0.01}, processes, method);
+    set(flow, tangled(grid));
+    const auto size = static_cast<std::size_t>(flow.velocity(0).size());
+    std::array<std::vector<double>, 2> p{std::vector<double>(size), std::vector<double>(size)};
+    flow.pressure(p[0].data()); // before the first step, and after some
+    for (int s = 0; s < 3; ++s)
+      flow.step(0.01);
+    flow.pressure(p[1].data());
+    return p;
+  };
+  const auto whole = pressures(alone(), TransposeMethod::alltoall);
+  for (const Processes &processes : every_process_grid())
+    for (const TransposeMethod method : every_method()) {
+      const auto found = pressures(processes, method);
+      const Box box = Decomposition(processes, grid.nodes).box(Pencil::x);
+      for (int when = 0; when < 2; ++when) {
+        const auto expected = part_of(whole[when], grid.nodes, box);
+        EXPECT_LE(max_difference(found[when].data(), expected.data(), box.size()), 2e-12) // of order ten
+            << (when == 0 ? "before, " : "after, ") << name(*processes);
+      }
+    }
 }
 
 TEST(NavierStokes, DivergenceVanishesAfterEveryStep) {

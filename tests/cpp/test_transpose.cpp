@@ -148,6 +148,7 @@ TEST(Transpose, RefusesDistantPencils) {
 TEST(Transpose, MethodsHaveNames) {
   EXPECT_EQ(transpose_method_from_name("alltoall"), TransposeMethod::alltoall);
   EXPECT_EQ(transpose_method_from_name("subarray"), TransposeMethod::subarray);
+  EXPECT_EQ(transpose_method_from_name("shared"), TransposeMethod::shared);
   EXPECT_THROW(transpose_method_from_name("all-to-all"), InputError);
 }
 
@@ -170,4 +171,29 @@ TEST(Exchange, HandsBackTheArrayWhereNothingMoves) {
         expect_numbered(here, decomposition, to);
       }
     }
+}
+
+TEST(Exchange, ReachesLinesAlongZInSharedMemory) {
+  if (!can_share_memory(world()))
+    GTEST_SKIP() << "these ranks cannot share memory";
+  for (const Processes &processes : every_process_grid()) {
+    const Decomposition decomposition(processes, {17, 11, 13});
+    Exchange<double> exchange(decomposition, TransposeMethod::shared, std::make_shared<Workspace>());
+    Buffer<double> memory = exchange.allocate();
+    const auto values = numbered<double>(decomposition, Pencil::y);
+    std::copy(values.begin(), values.end(), memory.data());
+    double *moved = exchange.move(Pencil::y, Pencil::z, memory.data(), nullptr);
+    EXPECT_EQ(moved, memory.data());
+    const Lines lines = exchange.z_lines();
+    const double *start = exchange.z_start(moved);
+    const Box box = decomposition.box(Pencil::z);
+    std::int64_t wrong = 0;
+    for_each_point(box, [&](const Index3 &p, std::int64_t at) {
+      const std::int64_t column = at % (box.count[0] * box.count[1]);
+      wrong += start[p[2] * (lines.stride ? lines.stride : lines.inner) + column] !=
+               static_cast<double>(linear(decomposition.shape(), p));
+    });
+    EXPECT_EQ(wrong, 0) << name(*processes);
+    exchange.move(Pencil::z, Pencil::y, moved, nullptr); // nobody lets go while others still read
+  }
 }

@@ -8,9 +8,8 @@ import time
 import h5py
 import numpy as np
 import pytest
-from helpers import cases, mpi_run
-
 import tailrace as tr
+from helpers import cases, mpi_run
 from tailrace.timeseries import read_time_series
 
 ENGINES = ("raw", "hdf5", "bp5")
@@ -215,7 +214,9 @@ def test_another_reynolds_number_and_time_step_are_allowed(tmp_path):
     case = cases.write_case(tmp_path, steps=2, every=2)
     run(case)
     run(case, "--resume", "--set=case.reynolds=50.0", "--set=time.dt=0.005", "--set=time.steps=4")
-    assert read_time_series(tmp_path / "time_series.csv")["time"].tolist() == pytest.approx([0, 0.01, 0.02, 0.025, 0.03])
+    assert read_time_series(tmp_path / "time_series.csv")["time"].tolist() == pytest.approx(
+        [0, 0.01, 0.02, 0.025, 0.03]
+    )
 
 
 def test_nothing_to_resume_from(tmp_path):

@@ -11,9 +11,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from helpers import cases, mpi_run
-
 import tailrace as tr
+from helpers import cases, mpi_run
 from tailrace.timeseries import read_time_series
 
 SAMPLE = Path(__file__).parents[1] / "data" / "xcompact3d" / "tgv33"
@@ -456,7 +455,9 @@ def test_flow_functions_that_fail_on_one_rank(tmp_path, what):
     started = time.monotonic()
     result = run(case, "--set=parallel.rows=4", "--set=parallel.cols=1", ranks=4)
     assert time.monotonic() - started < 8, "the others waited"
-    assert {"nan": "uz = nan", "wall": "last y boundary"}.get(what, "high") in message(result, 2 if what == "import" else 1)
+    assert {"nan": "uz = nan", "wall": "last y boundary"}.get(what, "high") in message(
+        result, 2 if what == "import" else 1
+    )
 
 
 def test_flow_at_rest_on_a_whole_rank_is_no_flow_through_a_wall(tmp_path):

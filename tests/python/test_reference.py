@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import mpi_run
-
 from tailrace.timeseries import read_time_series
 
 SAMPLE = Path(__file__).parents[1] / "data" / "xcompact3d" / "tgv33"
