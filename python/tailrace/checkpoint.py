@@ -86,7 +86,7 @@ class CheckpointStore:
             self.path.mkdir(parents=True, exist_ok=True)
             for pattern in ("step-*.partial", "step-*.replaced"):
                 for leftover in self.path.glob(pattern):
-                    shutil.rmtree(leftover)
+                    _remove(leftover)
         except OSError as error:
             raise _core.IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
 
@@ -98,7 +98,7 @@ class CheckpointStore:
                 old = final.with_name(final.name + ".replaced")
                 final.rename(old)
                 partial.rename(final)
-                shutil.rmtree(old)
+                _remove(old)
             else:
                 partial.rename(final)
             _sync(self.path)
@@ -114,7 +114,7 @@ class CheckpointStore:
                 kept += 1
             else:
                 # Under a name that does not count, for a kill may leave half of it.
-                shutil.rmtree(path.rename(path.with_name(path.name + ".partial")))
+                _remove(path.rename(path.with_name(path.name + ".partial")))
                 self._own.discard(path)
 
     def _complete(self) -> list[tuple[int, Path]]:
@@ -191,11 +191,12 @@ class OpenCheckpoint:
         self.about = self._series.attributes
         told = self.about
         self.state = State(
-            self._step.index,
-            self._step.time,
-            *(int(told[key]) for key in ("rows", "cols")),
-            told["transpose"],
-            int(told["ranks"]),
+            step=self._step.index,
+            time=self._step.time,
+            rows=int(told["rows"]),
+            cols=int(told["cols"]),
+            transpose=str(told["transpose"]),
+            ranks=int(told["ranks"]),
         )
 
     def shape(self) -> tuple[int, int, int]:
@@ -208,6 +209,13 @@ class OpenCheckpoint:
     def read(self, name: str, box: tuple[Any, Any]) -> NDArray[Any]:
         """This rank's box (start, count in x, y, z) of a field, as (nz, ny, nx)."""
         return self._step.read(name, box)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _sync_tree(path: Path) -> None:

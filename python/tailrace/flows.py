@@ -68,7 +68,7 @@ def _components(velocity: Velocity, grid: _core.Grid, box: tuple[Any, Any], name
     x, y, z = coordinates(grid, box)
     shape = (z.size, y.size, x.size)
     try:
-        result = velocity(x, y, z)
+        result: Any = velocity(x, y, z)
     except (Exception, SystemExit) as error:  # the user's code: whatever it raises is their message
         raise _core.InputError(f"{name} failed: {type(error).__name__}: {error}") from error
     if not isinstance(result, tuple | list) or len(result) != 3:

@@ -44,7 +44,7 @@ def on_root(comm: MPI.Comm, work: Callable[[], Result]) -> Result:
     outcome = comm.bcast(outcome, root=0)
     if isinstance(outcome, Exception):
         raise outcome
-    return outcome  # type: ignore[return-value]
+    return outcome
 
 
 def _portable(error: Exception) -> Exception:

@@ -12,7 +12,7 @@ import sys
 import time as clock
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +84,8 @@ class Simulation:
         """The process grid and the way of transposing: given, those of the run we resume, or the fastest measured."""
         wanted = self.case.parallel
         handle = self.comm.py2f()
-        rows, cols, transpose = wanted.rows, wanted.cols, wanted.transpose
+        rows, cols = wanted.rows, wanted.cols
+        transpose: str = wanted.transpose
         if before and before.ranks == self.comm.size and rows == cols == 0:
             # Another sharing would be as right, but not the same to the last bit.
             rows, cols = before.rows, before.cols
@@ -99,8 +100,7 @@ class Simulation:
         components = flows.evaluate(velocity, self.grid, self.box, name, self.comm)
         for i, component in enumerate(components):
             self.flow.velocity(i)[...] = component
-        if own:
-            self.flow.project()  # a user's field need not be free of divergence; ours is
+        self.flow.project()  # what is free of divergence by the formula is so in the schemes up to their order only
         self.flow.invalidate()
 
     def _restore(self, checkpoint: OpenCheckpoint) -> None:
@@ -190,8 +190,8 @@ class Simulation:
                 "precision": case.numerics.precision,
                 "reynolds": case.case.reynolds,
             }
-            start = tuple(self.box[0])
-            blocks = {name: series.Block(values, self.shape, start) for name, values in self._state_arrays().items()}
+            x, y, z = self.box[0]
+            blocks = {name: series.Block(data, self.shape, (x, y, z)) for name, data in self._state_arrays().items()}
             self._bytes_checkpoints += self._store.write(state, blocks, about)
 
     @contextmanager
@@ -249,7 +249,7 @@ class _Run:
         )
         self._series = agree(s.comm, open_series)
         if self._series:
-            stack.callback(self._series.close)
+            stack.push(self._close_series)
         grid = series.UniformGrid(s.shape, spacing=tuple(s.grid.spacing(d) for d in range(3)))  # type: ignore[arg-type]
         with s._timed("output"):
             for section in case.output:
@@ -318,6 +318,12 @@ class _Run:
         with s._timed("diagnostics"):
             s.numbers = numbers = {**s.measure(), "dt": dt}
             self._with_series(lambda rows: rows.append(numbers))
+
+    def _close_series(self, kind: type[BaseException] | None, *_: object) -> None:
+        assert self._series
+        # What a full disk did not take is still in the file's buffer, and fails again: once is enough to tell.
+        with suppress(OSError) if kind else nullcontext():
+            self._series.close()
 
     def _with_series(self, work: Callable[[TimeSeries], None]) -> None:
         """Work on the time series, which rank 0 holds; its failure is everybody's."""

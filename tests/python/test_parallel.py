@@ -36,7 +36,8 @@ for rows in range(1, comm.size + 1):
         continue
     cols = comm.size // rows
     for method in methods:
-        case = tr.load_case(case_path, [f"parallel.rows={rows}", f"parallel.cols={cols}", f"parallel.transpose={method}"])
+        given = {"rows": rows, "cols": cols, "transpose": method}
+        case = tr.load_case(case_path, [f"parallel.{key}={value}" for key, value in given.items()])
         s = tr.Simulation(case)
         divergence = []
         for step in range(int(case.time.total_steps)):
@@ -66,7 +67,8 @@ def computed(directory, case, ranks, methods):
 
 
 @pytest.mark.parametrize(
-    "box, methods", [("periodic", ["alltoall", "subarray"]), ("free-slip", ["alltoall"]), ("mixed", ["subarray"])]
+    "box, methods",
+    [("periodic", ["alltoall", "subarray"]), ("free-slip", ["shared"]), ("mixed", ["shared", "alltoall"])],
 )
 def test_fields_are_the_same_on_every_process_grid(tmp_path, box, methods):
     case = cases.write_case(tmp_path, box, steps=STEPS)

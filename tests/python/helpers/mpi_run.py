@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -88,10 +89,8 @@ def members(process: subprocess.Popen[str]) -> list[tuple[int, str]]:
 def kill_session(process: subprocess.Popen[str], number: int = signal.SIGKILL) -> None:
     """Send a signal to everything in the session of `process`: mpiexec puts ranks in process groups of their own."""
     for pid, _ in members(process):
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
-        except ProcessLookupError:
-            pass
 
 
 def rank_processes(process: subprocess.Popen[str]) -> list[int]:
