@@ -45,6 +45,10 @@ class ConfigError(ValueError):
             head = f"{source}: {len(self.problems)} problems"
             super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems)]))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Sent to other ranks: the constructor does not take the text that exceptions are made from again.
+        return type(self), (self.source, self.problems)
+
     @classmethod
     def single(cls, source: str | Path, key: str, reason: str) -> Self:
         """The error of one problem; `key` may be empty where it is about the file itself."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from importlib import metadata, resources
@@ -45,6 +46,8 @@ def say(text: str) -> None:
 def fail(text: object, code: int = 2) -> NoReturn:
     """End with a message instead of a traceback."""
     say(f"tailrace: {text}")
+    if launch.rank() != 0:
+        time.sleep(5)  # mpiexec kills all ranks when one leaves; the first one has to have its say
     raise typer.Exit(code)
 
 

@@ -46,7 +46,7 @@ engine = "bp5"
 [checkpoint]
 every = 500
 """
-_SLICES = (2, 4)  # stored steps: t = 8, just before the peak of dissipation, and t = 16, after it
+_SLICES = (1, 2)  # stored steps: t = 4, where sheets roll up, and t = 8, just before dissipation peaks
 
 
 def main(directory: Path) -> int:
@@ -63,7 +63,7 @@ def main(directory: Path) -> int:
     pictures = [plot_time_series([directory / "time_series.csv"], directory / "history.png", None, None)]
     for step in _SLICES:
         name = directory / f"vorticity-t{4 * step}.png"
-        pictures.append(plot_slice(directory / "snapshots.h5", name, "vorticity", "z", 0, step))
+        pictures.append(plot_slice(directory / "snapshots.h5", name, "vorticity", "z", 8, step))
     print("\nThe flow, its output and its pictures are in", directory)
     for path in (
         *pictures,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core, series
+from .formats.xcompact3d import FIELD_FILES
 from .parallel import on_root
 
 if TYPE_CHECKING:
@@ -60,9 +61,13 @@ class Output:
             return
         self._series.begin_step(step, time)
         for name in self.section.fields:
-            self._series.write(name, fields(name))
+            self._series.write(self._stored_name(name), fields(name))
         self._series.end_step()
         self._written = step
+
+    def _stored_name(self, field: str) -> str:
+        """Raw files have the names that Xcompact3D's tools look for; the other engines ours."""
+        return FIELD_FILES.get(field, field) if self._series.engine == "raw" else field
 
     @property
     def bytes_written(self) -> int:

@@ -47,6 +47,12 @@ def snapshot(directory, step):
     raise AssertionError(f"there is no snapshot of step {step}")
 
 
+def test_snapshots_have_the_names_of_the_reference(run):
+    names = {path.name for path in (run / "data").glob("*-2.*")}
+    assert {"ux-2.bin", "uy-2.bin", "uz-2.bin", "pp-2.bin", "vort-2.bin", "critq-2.bin", "snapshot-2.xdmf"} == names
+    assert snapshot(run, 2000)["ux"].name == "ux-2.bin"  # t = 10
+
+
 def difference(ours, theirs):
     one, other = (np.fromfile(path).reshape(SHAPE) for path in (ours, theirs))
     return abs(one - other).max()
@@ -91,7 +97,7 @@ def test_all_fields_of_the_samples(run, number, step, name, theirs, limit):
     path = Path(samples) / "xcompact3d" / "tgv33" / "data" / f"{theirs}-{number}.bin"
     if not path.exists():
         pytest.skip(f"there is no {path}")
-    error = difference(snapshot(run, step)[name], path)
+    error = difference(snapshot(run, step)[theirs], path)
     print(f"{name} at step {step}: {error:.1e}")
     assert error < limit
 

@@ -222,7 +222,8 @@ def _document(nml: Namelist) -> Document:
     }
     if every and every > 0 and nml.whole("BasicParam", "ivisu", 1) != 0:
         fields = ["ux", "uy", "uz", "pressure", "vorticity", "q"]
-        document["output"] = [{"name": "snapshots", "fields": fields, "every": every, "engine": "raw", "path": "data"}]
+        snapshots = {"name": "snapshots", "fields": fields, "every": every, "engine": "raw", "path": "data"}
+        document["output"] = [{**snapshots, "parameters": {"ioutput": every}}]
     return document
 
 
@@ -275,7 +276,8 @@ def _notes(nml: Namelist) -> list[str]:
     elif nml.whole("BasicParam", "ifirst", 1) not in (None, 1):
         notes.append("BasicParam.ifirst: steps are counted from 1, as many as ifirst to ilast")
     if nml.raw("InOutParam", "ioutput") and nml.raw("BasicParam", "ivisu") != 0:
-        notes.append("snapshots go to data/ under Xcompact3D's own names and replace files that are there")
+        notes.append("snapshots go to data/ under Xcompact3D's own names and replace files that are there; number 0 is the initial field")
+        notes.append("critq-N.bin is the second invariant Q; the reference of 2025-08 writes something else under this name")
     if nml.has("InOutParam", "ilist"):
         notes.append("InOutParam.ilist: progress is shown at Tailrace's own pace")
     for group, key, nothing, instead in _ASIDE:

@@ -311,7 +311,7 @@ def _save(figure: Figure, out: str | Path) -> Path:
     out = Path(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     try:
-        figure.savefig(out)
+        figure.savefig(out, bbox_inches="tight", pad_inches=0.1)  # an image of fixed proportions may push its title out
     except ValueError as error:  # an extension that matplotlib does not know
         raise PlotError(f"{out}: {error}") from None
     return out
