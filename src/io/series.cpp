@@ -3,6 +3,7 @@
 #include <tailrace/io/block.hpp>
 #include <tailrace/io/engine.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/stopwatch.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,23 +18,6 @@ namespace tailrace::io {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-namespace {
-
-/// Adds the time until its end to a counter.
-class Stopwatch {
-public:
-  explicit Stopwatch(double &total) : total_(total), start_(MPI_Wtime()) {}
-  ~Stopwatch() { total_ += MPI_Wtime() - start_; }
-  Stopwatch(const Stopwatch &) = delete;
-  Stopwatch &operator=(const Stopwatch &) = delete;
-
-private:
-  double &total_;
-  double start_;
-};
-
-} // namespace
 
 std::string engine_for(const std::string &path) {
   const std::string extension = fs::path(path).extension().string();

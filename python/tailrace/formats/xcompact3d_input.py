@@ -276,8 +276,10 @@ def _notes(nml: Namelist) -> list[str]:
     elif nml.whole("BasicParam", "ifirst", 1) not in (None, 1):
         notes.append("BasicParam.ifirst: steps are counted from 1, as many as ifirst to ilast")
     if nml.raw("InOutParam", "ioutput") and nml.raw("BasicParam", "ivisu") != 0:
-        notes.append("snapshots go to data/ under Xcompact3D's own names and replace files that are there; number 0 is the initial field")
-        notes.append("critq-N.bin is the second invariant Q; the reference of 2025-08 writes something else under this name")
+        notes.append(
+            "snapshots go to data/ under Xcompact3D's own names and replace files that are there; number 0 is the "
+            "initial field, and critq is the second invariant Q, which the reference of 2025-08 does not write there"
+        )
     if nml.has("InOutParam", "ilist"):
         notes.append("InOutParam.ilist: progress is shown at Tailrace's own pace")
     for group, key, nothing, instead in _ASIDE:
