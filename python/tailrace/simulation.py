@@ -1,30 +1,25 @@
 """A running simulation: Python drives, C++ computes.
 
-case = tr.load_case("tgv.toml")
-simulation = tr.Simulation(case)
-simulation.run()
+    simulation = tr.Simulation(tr.load_case("tgv.toml"))
+    simulation.run()
+
+or step it yourself with `advance`, and look at it with `field` and `measure`.
 """
 
 from __future__ import annotations
 
-import signal
-import sys
 import time as clock
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from types import FrameType
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from . import _core, flows, series
 from .checkpoint import CheckpointStore, OpenCheckpoint, State
-from .outputs import FieldCache, Output
-from .parallel import agree, on_root, spread
-from .progress import Live, summary_table
-from .schedule import SAME_TIME, next_step
-from .timeseries import TimeSeries
+from .outputs import FieldCache
+from .parallel import agree
+from .runner import FlowError, Runner
+from .schedule import next_step
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -35,14 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["FlowError", "Simulation", "run"]
 
 COMPONENTS = ("ux", "uy", "uz")
-STOPPED = 128 + signal.SIGTERM  # exit code of a run that was asked to stop
-# Open MPI kills its ranks a second after it forwards SIGTERM, too soon for a checkpoint, so `tailrace run -n` has it
-# forward SIGUSR1 instead.
-_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
-
-
-class FlowError(RuntimeError):
-    """The flow left the numbers: it blew up."""
 
 
 class Simulation:
@@ -63,10 +50,10 @@ class Simulation:
         self.case, self.comm = case, comm
         self.time = 0.0
         self.numbers: dict[str, float] = {}
-        self._seconds: dict[str, float] = defaultdict(float)
-        self._bytes_checkpoints = 0
-        self._store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
-        checkpoint = self._store.newest(self._say) if resume else None
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.bytes_checkpoints = 0
+        self.store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
+        checkpoint = self.store.newest(self.say) if resume else None
         self.grid = _core.Grid(case.grid.points, case.grid.lengths, case.grid.boundaries)
         self._processes, self._transpose = self._share_work(checkpoint.state if checkpoint else None)
         make = _core.Flow64 if case.numerics.precision == "double" else _core.Flow32
@@ -125,7 +112,7 @@ class Simulation:
         self.flow.steps = checkpoint.state.step
         self.time = checkpoint.state.time
         self.flow.invalidate()
-        self._say(f"resuming from {checkpoint.path}: step {self.step}, t = {self.time:g}")
+        self.say(f"resuming from {checkpoint.path}: step {self.step}, t = {self.time:g}")
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
         """Everything a state consists of, by name: views of the solver's memory."""
@@ -174,11 +161,11 @@ class Simulation:
 
     def run(self) -> int:
         """Step to the end of the case with everything it asks for. Returns the exit code of the program."""
-        return _Run(self).go()
+        return Runner(self).go()
 
     def write_checkpoint(self) -> None:
         """Store the present state so that `resume` finds it."""
-        with self._timed("checkpoint"):
+        with self.timed("checkpoint"):
             state = State(
                 self.step, self.time, self._processes.rows, self._processes.cols, self._transpose, self.comm.size
             )
@@ -192,216 +179,21 @@ class Simulation:
             }
             x, y, z = self.box[0]
             blocks = {name: series.Block(data, self.shape, (x, y, z)) for name, data in self._state_arrays().items()}
-            self._bytes_checkpoints += self._store.write(state, blocks, about)
+            self.bytes_checkpoints += self.store.write(state, blocks, about)
 
     @contextmanager
-    def _timed(self, phase: str) -> Iterator[None]:
+    def timed(self, phase: str) -> Iterator[None]:
+        """Count the time of a block under the name of a phase."""
         start = clock.perf_counter()
         try:
             yield
         finally:
-            self._seconds[phase] += clock.perf_counter() - start
+            self.seconds[phase] += clock.perf_counter() - start
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """Print a line on rank 0."""
         if self.comm.rank == 0:
             print(text, flush=True)
-
-
-class _Run:
-    """One run of a simulation to its end: the loop, and what hangs on it."""
-
-    def __init__(self, simulation: Simulation) -> None:
-        self._s = simulation
-        self._case = simulation.case
-        self._stop_wanted = False
-        self._finite_step = simulation.step  # the last step that was looked at and found finite
-        self._started = clock.monotonic()
-        self._last_checkpoint = self._started
-        self._checkpoint_step = simulation.step  # where we start is where we could start again
-        self._series: TimeSeries | None = None
-        self._outputs: list[Output] = []
-        self._live: Live | None = None
-
-    def go(self) -> int:
-        s = self._s
-        resumed = s.step if s.step > 0 else None
-        with ExitStack() as stack:
-            self._open(stack, resumed)
-            if resumed is None:
-                self._warn_of_earlier_run()
-            if s.comm.rank == 0:
-                print(s, flush=True)
-            for number in _STOP_SIGNALS:
-                stack.callback(signal.signal, number, signal.signal(number, self._on_stop))
-            if s.comm.rank == 0:
-                self._live = stack.enter_context(Live(self._case.time.total_steps, first_step=s.step))
-            self._after_step(s.case.time.dt)
-            code = self._loop()
-        self._close()
-        return code
-
-    def _open(self, stack: ExitStack, resumed: int | None) -> None:
-        s, case = self._s, self._case
-        nx, ny, nz = s.shape
-        title = f"{case.case.name}: Re = {case.case.reynolds:g}, {nx} x {ny} x {nz} nodes, {case.time.scheme}"
-        open_series: Callable[[], TimeSeries | None] = lambda: (  # noqa: E731
-            TimeSeries(case.diagnostics.path, title, resumed) if s.comm.rank == 0 else None
-        )
-        self._series = agree(s.comm, open_series)
-        if self._series:
-            stack.push(self._close_series)
-        grid = series.UniformGrid(s.shape, spacing=tuple(s.grid.spacing(d) for d in range(3)))  # type: ignore[arg-type]
-        with s._timed("output"):
-            for section in case.output:
-                output = Output(section, case.time.dt, grid, s.comm, resumed)
-                output.describe({"name": case.case.name, "reynolds": case.case.reynolds, "dt": case.time.dt})
-                self._outputs.append(output)
-
-    def _warn_of_earlier_run(self) -> None:
-        s, wanted = self._s, self._case.checkpoint
-        step = s._store.earlier()
-        if step is not None and (wanted.every or wanted.minutes):
-            s._say(
-                f"note: {wanted.path} holds checkpoints of an earlier run, up to step {step}; the first checkpoint "
-                "of this run takes their place (with --resume, the earlier run would go on)"
-            )
-
-    def _loop(self) -> int:
-        s, time = self._s, self._case.time
-        while not self._at_end():
-            targets = [output.schedule.next_time(s.time) for output in self._outputs]
-            dt = s.advance([*targets, time.end])
-            self._after_step(dt)
-            if self._stop_agreed():
-                self._write_checkpoint()
-                self._tell(f"stopped on request at step {s.step}, t = {s.time:g}; go on with --resume")
-                return STOPPED
-        return 0
-
-    def _at_end(self) -> bool:
-        s, time = self._s, self._case.time
-        if time.end is not None:
-            return s.time >= time.end - SAME_TIME * time.dt
-        return s.step >= time.total_steps
-
-    def _after_step(self, dt: float) -> None:
-        """Everything due in the present state: numbers, outputs, checkpoint, in the order that resuming relies on."""
-        s, case = self._s, self._case
-        due = [output for output in self._outputs if output.schedule.due(s.step, s.time)]
-        measure = s.step % case.diagnostics.every == 0 or self._at_end()
-        checkpoint = self._checkpoint_due()
-        if measure or due:
-            self._check_finite()
-        if measure:
-            self._measure(dt)
-        if due:
-            with s._timed("output"):
-                fields = FieldCache(s.flow, s.box, s.shape)
-                for output in due:
-                    output.write(s.step, s.time, fields)
-        if checkpoint:
-            self._write_checkpoint()
-        if self._live:
-            numbers = s.numbers
-            self._live.update(
-                s.step,
-                s.time,
-                dt,
-                energy=numbers.get("kinetic_energy"),
-                divergence=numbers.get("max_divergence"),
-                cfl=numbers.get("cfl"),
-                io_bytes=(sum(output.bytes_written for output in self._outputs) + s._bytes_checkpoints) * s.comm.size,
-            )
-
-    def _measure(self, dt: float) -> None:
-        s = self._s
-        with s._timed("diagnostics"):
-            s.numbers = numbers = {**s.measure(), "dt": dt}
-            self._with_series(lambda rows: rows.append(numbers))
-
-    def _close_series(self, kind: type[BaseException] | None, *_: object) -> None:
-        assert self._series
-        # What a full disk did not take is still in the file's buffer, and fails again: once is enough to tell.
-        with suppress(OSError) if kind else nullcontext():
-            self._series.close()
-
-    def _with_series(self, work: Callable[[TimeSeries], None]) -> None:
-        """Work on the time series, which rank 0 holds; its failure is everybody's."""
-
-        def guarded() -> None:
-            if self._series:
-                try:
-                    work(self._series)
-                except OSError as error:
-                    raise _core.IoError(f"cannot write {self._series.path}: {error.strerror or error}") from error
-
-        on_root(self._s.comm, guarded)
-
-    def _check_finite(self) -> None:
-        s = self._s
-        if self._finite_step == s.step > 0:
-            return
-        bad = s.flow.find_bad_point()
-        if bad is None:
-            self._finite_step = s.step
-            return
-        component, node = bad
-        place = ", ".join(f"{'xyz'[d]} = {node[d] * s.grid.spacing(d):.4g}" for d in range(3))
-        raise FlowError(
-            f"the flow is not finite at step {s.step}, t = {s.time:g}: {COMPONENTS[component]} at node {tuple(node)} "
-            f"({place}); at step {self._finite_step} it was. The time step is probably too large: the last CFL number "
-            f"was {s.numbers.get('cfl', np.nan):.3g}; reduce time.dt. The last checkpoint is untouched"
-        )
-
-    def _checkpoint_due(self) -> bool:
-        """By steps, by the clock of rank 0, and at the end; the state that the run starts from needs none."""
-        s, wanted = self._s, self._case.checkpoint
-        if s.step == self._checkpoint_step or not (wanted.every or wanted.minutes):
-            return False
-        if (wanted.every and s.step % wanted.every == 0) or self._at_end():
-            return True
-        if not wanted.minutes:
-            return False
-        return bool(s.comm.bcast(clock.monotonic() - self._last_checkpoint >= 60 * wanted.minutes))
-
-    def _write_checkpoint(self) -> None:
-        s = self._s
-        if s.step == self._checkpoint_step:
-            return
-        self._check_finite()
-        self._with_series(TimeSeries.sync)  # a checkpoint must not be ahead of its history
-        s.write_checkpoint()
-        self._checkpoint_step = s.step
-        self._last_checkpoint = clock.monotonic()
-
-    def _on_stop(self, number: int, frame: FrameType | None) -> None:
-        if self._stop_wanted and number == signal.SIGINT:
-            raise KeyboardInterrupt  # Ctrl-C a second time: at once, then
-        self._stop_wanted = True
-
-    def _stop_agreed(self) -> bool:
-        """Whether any rank was told to stop: all must leave after the same step."""
-        from mpi4py import MPI
-
-        return bool(self._s.comm.allreduce(self._stop_wanted, op=MPI.LOR))
-
-    def _tell(self, text: str) -> None:
-        if self._live:
-            self._live.message(text)
-
-    def _close(self) -> None:
-        s = self._s
-        with s._timed("output"):
-            for output in self._outputs:
-                output.close()
-        total = clock.monotonic() - self._started
-        ours = {name: s._seconds[name] for name in ("diagnostics", "output", "checkpoint")}
-        phases = spread(s.comm, {**s.flow.times, **ours})
-        if s.comm.rank == 0:
-            summary_table({name: times for name, times in phases.items() if times[2] > 0}, total)
-            for section in self._case.output:
-                print(f"  {section.name}: {section.path}")
-            sys.stdout.flush()
 
 
 def run(case: Case, *, resume: bool = False) -> int:
