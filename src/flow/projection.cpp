@@ -242,7 +242,7 @@ template <class T> void Projection<T>::divergence(const std::array<const T *, 3>
   sweep_columns<T, 2, 1>(
       yz_.z_lines(), into, LoadFrom<T, 2>{constant(z_columns())}, [&](auto &tile) { divergence_z(tile); },
       StoreTo<T, 1>{{result}});
-  yz_.move(Pencil::z, Pencil::y, y_cells_[0].data(), y_cells_[0].data());
+  yz_.wait(); // the next use writes planes that others may still read columns of
 }
 
 template <class T> void Projection<T>::potential(T *phi) {
@@ -261,8 +261,7 @@ template <class T> void Projection<T>::to_nodes(const T *cells, T *nodes) {
     apply(staggered_[d].average_to_node, d, count, in, out);
   };
   T *y_cells = y_cells_[0].data();
-  // Another rank may still read its planes of the memory whose columns are written now.
-  yz_.move(Pencil::y, Pencil::z, y_cells, z_part_[0].data());
+  yz_.wait(); // another rank may still read its planes of the memory whose columns are written now
   const LineSystem<T> &z = staggered_[2].average_to_node;
   const std::int64_t points = grid_.cells()[2];
   sweep_columns<T, 1, 1>(

@@ -36,12 +36,18 @@ public:
   T *move(Pencil from, Pencil to, T *in, T *out) {
     const Stopwatch watch(workspace_->seconds);
     if (is_free(from, to)) {
-      if (!between_rows(from, to) && shares())
-        across_cols().barrier();
+      if (!between_rows(from, to))
+        wait();
       return in;
     }
     transpose(from, to)(in, out);
     return out;
+  }
+
+  /// Waits until no rank still reads or writes memory that this one reaches too. Collective.
+  void wait() const {
+    if (shares())
+      across_cols().barrier();
   }
 
   /// The lines along z that are this rank's, and where they start in an array that `move` gave for the Z pencil.
