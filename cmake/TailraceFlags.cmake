@@ -6,9 +6,11 @@ include(CheckCXXSourceCompiles)
 set(TAILRACE_ARCH_FLAGS "")
 add_library(tailrace_flags INTERFACE)
 target_compile_options(tailrace_flags INTERFACE
-  -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+  -Wall -Wextra
+  "$<$<COMPILE_LANGUAGE:C,CXX>:-Wshadow>"
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>"
   # Vectorise square roots and conditional assignments. Not -ffast-math: it breaks NaN checks and reorders sums.
-  -fno-math-errno -fno-trapping-math)
+  "$<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno;-fno-trapping-math>")
 
 if(TAILRACE_WERROR)
   target_compile_options(tailrace_flags INTERFACE -Werror)

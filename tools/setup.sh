@@ -14,7 +14,7 @@ editable=()
 [ "${1:-}" != --editable ] || editable=(--editable)
 log=build/setup.log
 packages=(
-  build-essential cmake ninja-build git pkg-config python3-dev python3-venv
+  build-essential gfortran cmake ninja-build git pkg-config python3-dev python3-venv
   libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libfftw3-dev libfmt-dev nlohmann-json3-dev libxxhash-dev libgtest-dev
   libegl1 libgl1-mesa-dri # pictures without a display
 )

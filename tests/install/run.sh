@@ -26,6 +26,8 @@ echo "consumer: find_package(Tailrace)"
 quiet cmake -S "$here" -B "$work/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix"
 quiet cmake --build "$work/consumer"
 mpiexec -n 2 "$work/consumer/consumer"
+mpiexec -n 2 "$work/consumer/consumer-c" "$work/c.h5"
+[ ! -e "$work/consumer/consumer-fortran" ] || mpiexec -n 2 "$work/consumer/consumer-fortran" "$work/fortran.h5"
 
 echo "consumer: pkg-config tailrace"
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name tailrace.pc)")
@@ -33,3 +35,15 @@ export PKG_CONFIG_PATH
 read -ra flags < <(pkg-config --cflags --libs tailrace)
 quiet mpicxx "$here/main.cpp" -o "$work/consumer-pc" "${flags[@]}"
 mpiexec -n 2 "$work/consumer-pc"
+
+echo "consumer: pkg-config tailrace, in C"
+read -ra flags < <(pkg-config --cflags --libs tailrace)
+quiet mpicc "$here/main.c" -o "$work/consumer-c-pc" "${flags[@]}"
+mpiexec -n 2 "$work/consumer-c-pc" "$work/c-pc.h5"
+
+if pkg-config --exists tailrace-fortran; then
+  echo "consumer: pkg-config tailrace-fortran"
+  read -ra flags < <(pkg-config --cflags --libs tailrace-fortran)
+  quiet mpifort "$here/main.f90" -o "$work/consumer-fortran-pc" "${flags[@]}"
+  mpiexec -n 2 "$work/consumer-fortran-pc" "$work/fortran-pc.h5"
+fi

@@ -1,0 +1,14 @@
+# TAILRACE_HAVE_FORTRAN: whether the Fortran module is built. Any compiler of Fortran 2008 will do, and needs no MPI of its own.
+include(CheckLanguage)
+
+set(TAILRACE_HAVE_FORTRAN 0)
+if(TAILRACE_FORTRAN)
+  check_language(Fortran)
+  if(CMAKE_Fortran_COMPILER)
+    enable_language(Fortran)
+    set(TAILRACE_HAVE_FORTRAN 1)
+  elseif(TAILRACE_FORTRAN STREQUAL "ON")
+    message(FATAL_ERROR "TAILRACE_FORTRAN=ON, but CMake found no Fortran compiler. To fix this, install gfortran, set FC to the "
+      "compiler that you have, or configure with -DTAILRACE_FORTRAN=OFF.")
+  endif()
+endif()

@@ -1,0 +1,149 @@
+! The Fortran module: every rank and kind, ghosts, sections of arrays, and the texts of errors.
+program test_tailrace
+  use, intrinsic :: iso_fortran_env, only: error_unit, real32, real64
+  use mpi
+  use tailrace
+  implicit none
+  integer, parameter :: nx = 11, ny = 7, nz = 13
+  type(tailrace_decomposition) :: shared
+  type(tailrace_series) :: series
+  integer :: ranks, rank, error, failures, status, start(3), n(3), shape(3), type, steps, index, i, j, k
+  real(real64) :: time, energy
+  real(real64), allocatable :: whole(:, :, :), wide(:, :, :), double_1d(:), double_2d(:, :)
+  real(real32), allocatable :: single_1d(:), single_2d(:, :), single_3d(:, :, :)
+  character(len=400) :: path, message
+
+  call MPI_Init(error)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  call get_command_argument(1, path)
+  failures = 0
+
+  allocate (whole(nx, ny, nz))
+  do k = 1, nz
+    do j = 1, ny
+      do i = 1, nx
+        whole(i, j, k) = i + 20*j + 400*k
+      end do
+    end do
+  end do
+  call shared%create(MPI_COMM_WORLD, [nx, ny, nz], 0, 0)
+  call shared%box(3, start, n)
+  call shared%free()
+  associate (last => start + n - 1)
+    ! ghosts: two along x, none along y, one along z
+    allocate (wide(start(1) - 2:last(1) + 2, start(2):last(2), start(3) - 1:last(3) + 1))
+    wide = -1
+    wide(start(1):last(1), :, start(3):last(3)) = whole(start(1):last(1), start(2):last(2), start(3):last(3))
+
+    call series%set('checksums', 'off')
+    call series%set_grid([nx, ny, nz], [0d0, 0d0, 0d0], [1d0, 0.5d0, 0.25d0])
+    call series%open(path, 'w', MPI_COMM_WORLD, engine='hdf5')
+    call series%declare('stored', [nx, ny, nz], tailrace_float32)
+    call series%begin_step(7, 0.5d0)
+    call series%write('section', whole(start(1):last(1), start(2):last(2), start(3):last(3)), [nx, ny, nz], start)
+    call series%write('ghosts', wide, [nx, ny, nz], start, ghosts=[2, 0, 1])
+    call series%write('stored', wide, [nx, ny, nz], start, ghosts=[2, 0, 1])
+    call series%write('single', real(wide, real32), [nx, ny, nz], start, ghosts=[2, 0, 1])
+  end associate
+  call series%write('double_1d', whole(4:6, 1, 1) + rank, [3*ranks], [3*rank + 1])
+  call series%write('single_1d', real(whole(4:6, 1, 1), real32) + rank, [3*ranks], [3*rank + 1])
+  call series%write('double_2d', whole(:, 2:3, 1) + rank, [nx, 2*ranks], [1, 2*rank + 1])
+  call series%write('single_2d', real(whole(:, 2:3, 1), real32) + rank, [nx, 2*ranks], [1, 2*rank + 1])
+  call series%write_scalar('energy', 0.125d0)
+
+  ! ---- errors inside the step, which leave it as it was ----
+  call series%write('wrong', whole, [nx, ny], start, stat=status, errmsg=message)
+  call expect_error('shape of other rank', tailrace_input_error, 'wrong')
+  call series%write('wrong', whole, [nx + 1, ny, nz], [1, 1, 1], stat=status, errmsg=message)
+  call expect_error('wrong shape', tailrace_input_error, 'wrong')
+  call series%write('wrong', wide, [nx, ny, nz], start, ghosts=[1], stat=status, errmsg=message)
+  call expect_error('one ghost width for three directions', tailrace_input_error, '-1 ghosts')
+
+  call series%end_step()
+  call series%close()
+
+  ! ---- what was written ----
+  call series%open(path, 'r', MPI_COMM_WORLD)
+  call series%steps(steps)
+  call series%step(1, index, time)
+  call series%read_scalar(1, 'energy', energy)
+  call expect('step', steps == 1 .and. index == 7 .and. abs(time - 0.5d0) <= 0 .and. abs(energy - 0.125d0) <= 0)
+  allocate (single_3d(5, 1, 6), single_1d(1), double_1d(1), single_2d(nx, 1), double_2d(2, 2))
+  deallocate (wide)
+  allocate (wide(nx, ny, nz))
+  call check_field('section', tailrace_float64)
+  call check_field('ghosts', tailrace_float64)
+  call check_field('stored', tailrace_float32)
+  call check_field('single', tailrace_float32)
+  call series%variable(1, 'double_1d', shape)
+  call expect('shape of a line', all(shape == [3*ranks, 1, 1]))
+  call series%read(1, 'double_1d', double_1d, [3*ranks - 1])
+  call expect('double_1d', abs(double_1d(1) - whole(5, 1, 1) - (ranks - 1)) <= 0)
+  call series%read(1, 'single_1d', single_1d, [3*ranks])
+  call expect('single_1d', abs(single_1d(1) - whole(6, 1, 1) - (ranks - 1)) <= 0)
+  call series%read(1, 'double_2d', double_2d, [4, 2*ranks - 1])
+  call expect('double_2d', all(abs(double_2d - whole(4:5, 2:3, 1) - (ranks - 1)) <= 0))
+  call series%read(1, 'single_2d', single_2d, [1, 2*ranks])
+  call expect('single_2d', all(abs(single_2d(:, 1) - whole(:, 3, 1) - (ranks - 1)) <= 0))
+
+  ! ---- errors of reading and opening ----
+  call series%read(1, 'sectoin', wide, [1, 1, 1], stat=status, errmsg=message)
+  call expect_error('missing variable', tailrace_input_error, "no grid variable 'sectoin'; did you mean 'section'?")
+  call series%read(2, 'section', wide, [1, 1, 1], stat=status, errmsg=message)
+  call expect_error('missing step', tailrace_input_error, 'no step number 1') ! texts count from 0
+  call series%read(1, 'section', wide, [1, 1, 2], stat=status, errmsg=message)
+  call expect_error('outside', tailrace_input_error, 'outside')
+  call series%close()
+  call series%close(stat=status, errmsg=message)
+  call expect_error('closed twice', tailrace_input_error, 'null')
+  call series%open(path, 'w', MPI_COMM_WORLD, engine='hdf4', stat=status, errmsg=message)
+  call expect_error('unknown engine', tailrace_input_error, "unknown engine 'hdf4'")
+  call series%open(trim(path)//'/none/out.h5', 'r', MPI_COMM_WORLD, stat=status, errmsg=message)
+  call expect_error('missing file', tailrace_io_error, 'out.h5')
+  call shared%create(MPI_COMM_WORLD, [nx, ny, nz], ranks + 1, 1, stat=status, errmsg=message)
+  call expect_error('process grid', tailrace_input_error, 'process grid')
+
+  call MPI_Allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+  if (failures > 0) error stop 1
+  call MPI_Finalize(error)
+
+contains
+
+  subroutine expect(what, right)
+    character(len=*), intent(in) :: what
+    logical, intent(in) :: right
+    if (right) return
+    failures = failures + 1
+    write (error_unit, '(a, i0, 2a)') '[rank ', rank, '] not as expected: ', what
+  end subroutine
+
+  subroutine expect_error(what, expected, says)
+    character(len=*), intent(in) :: what, says
+    integer, intent(in) :: expected
+    call expect(what//': '//trim(message), status == expected .and. index_of(says) > 0)
+    message = ''
+  end subroutine
+
+  !> The intrinsic `index`, whose name is a variable in the program.
+  integer function index_of(says)
+    character(len=*), intent(in) :: says
+    intrinsic :: index
+    index_of = index(message, says)
+  end function
+
+  subroutine check_field(name, stored)
+    character(len=*), intent(in) :: name
+    integer, intent(in) :: stored
+    call series%variable(1, name, shape, type)
+    call expect(name//': shape and type', all(shape == [nx, ny, nz]) .and. type == stored)
+    wide = 0
+    call series%read(1, name, wide, [1, 1, 1])
+    call expect(name//': whole', all(abs(wide - whole) <= 0))
+    call series%read(1, name, single_3d, [2, 3, 4])
+    call expect(name//': box', all(abs(single_3d - whole(2:6, 3:3, 4:9)) <= 0))
+    wide = 0
+    call series%read(1, name, wide(3:4, :, 5:6), [3, 1, 5])
+    call expect(name//': into a section', all(abs(wide(3:4, :, 5:6) - whole(3:4, :, 5:6)) <= 0))
+  end subroutine
+end program
