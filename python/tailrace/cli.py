@@ -1,4 +1,4 @@
-"""The command `tailrace`: run, case, new, plot, info, doctor.
+"""The command `tailrace`: run, case, new, plot, info, verify, doctor.
 
 Heavy modules are imported by the commands that need them, so that help and errors come at once.
 Exit codes: 0 done, 1 the work failed, 2 the input is wrong.
@@ -229,6 +229,30 @@ def info(
             code = max(code, 2 if isinstance(error, ValueError) else 1)
     if as_json:
         print(inspection.to_json(found))
+    raise typer.Exit(code)
+
+
+@app.command()
+def verify(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Series of any engine, checkpoints, or a directory of them.")
+    ],
+) -> None:
+    """Compare series with their checksums and name what is damaged, one line each.
+
+    Exit code 0: all is well; 1: something is damaged; 2: one is no series.
+    """
+    inspection = _inspection()
+    code = 0
+    for path in (each for given in paths for each in inspection.series_at(given)):
+        try:
+            found = inspection.verify(path)
+        except (inspection.NotASeriesError, OSError) as error:
+            say(f"tailrace: {error}")
+            code = 2
+            continue
+        print(*found.lines(), sep="\n", flush=True)
+        code = max(code, 1 if found.damage else 0)
     raise typer.Exit(code)
 
 

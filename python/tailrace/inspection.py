@@ -1,6 +1,7 @@
-"""What lies in a series on disk: its contents and its soundness, whatever the engine. Behind `tailrace info`.
+"""What lies in a series on disk: its contents and its soundness, whatever the engine.
 
-The engine is recognised by what is there, not by the name. Data are read in pieces of bounded size.
+Behind `tailrace info` and `tailrace verify`. The engine is recognised by what is there, not by the name. Data are
+read in pieces of bounded size.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core, series
+from . import _core, checkpoint, series
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -156,6 +157,53 @@ def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
             variables=variables,
             scalars=scalars,
         )
+
+
+@dataclass(frozen=True)
+class Soundness:
+    """Whether a series is what was written."""
+
+    path: Path
+    steps: int
+    damage: list[str]  # one line each, with step, variable and box where they are known
+    unchecked: list[str]  # what has no checksums, one line each
+
+    def lines(self) -> list[str]:
+        """What `tailrace verify` prints."""
+        steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
+        lines = [f"{self.path}: damaged: {line}" for line in self.damage]
+        lines += [f"{self.path}: not checked: {line}" for line in self.unchecked]
+        if not self.damage:
+            lines.append(f"{self.path}: {steps}, {'no damage found' if self.unchecked else 'all well'}")
+        return lines
+
+
+def verify(path: Path) -> Soundness:
+    """Compare every step with its checksums, in pieces of bounded size.
+
+    :raises NotASeriesError: see `engine_of`.
+    """
+    engine = engine_of(path)
+    damage, unchecked, count = [], [], 0
+    if engine == "raw" and _CHECKPOINT.fullmatch(path.name):
+        try:
+            checkpoint.check_sidecar(path)
+        except (_core.Error, OSError) as error:
+            damage.append(str(error))
+    try:
+        with series.open(path, engine=engine) as stored:
+            steps = stored.steps
+            count = len(steps)
+            for step in steps:
+                damage += step.verify()
+                missing = step.unchecked
+                if missing:
+                    unchecked.append(f"step {step.index} has no checksums of {', '.join(sorted(missing))}")
+    except (_core.Error, OSError) as error:
+        damage.append(str(error))
+    if len(unchecked) == count > 1:  # written without them: one line says it
+        unchecked = [f"none of the {count} steps has checksums of all its variables"]
+    return Soundness(path, count, damage, unchecked)
 
 
 # ---- output ------------------------------------------------------------------------------------

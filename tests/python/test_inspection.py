@@ -1,8 +1,10 @@
-"""`tailrace info`: what it says of series of every engine."""
+"""`tailrace info` and `verify`: what they say of series of every engine, sound and damaged."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -179,3 +181,132 @@ def test_tables_on_a_terminal(tmp_path, engine, monkeypatch, capsys):
     inspection.show(inspection.contents(write(tmp_path / PATHS[engine])), all_steps=True)
     text = capsys.readouterr().out
     assert "shape (z, y, x)" in text and "─" in text and "40611" not in text
+
+
+# ---- verify ------------------------------------------------------------------------------------
+
+
+def flip(path: Path, wanted: float) -> None:
+    """Change a byte of the one place where a number stands in a file."""
+    data = bytearray(path.read_bytes())
+    place = data.find(np.float64(wanted).tobytes())
+    assert place >= 0 and data.find(np.float64(wanted).tobytes(), place + 1) < 0
+    data[place + 3] ^= 0x40
+    path.write_bytes(data)
+
+
+def data_file(path: Path, engine: str, step: int) -> Path:
+    return path / f"ux-{step + 1}.bin" if engine == "raw" else path / "data.0" if engine == "bp5" else path
+
+
+def test_a_sound_series_is_all_well(tmp_path, engine):
+    path = write(tmp_path / PATHS[engine])
+    result = tailrace("verify", path)
+    assert (result.exit_code, result.stdout) == (0, f"{path}: 3 steps, all well\n")
+
+
+def test_verify_names_a_flipped_byte(tmp_path, engine):
+    path = write(tmp_path / PATHS[engine])
+    flip(data_file(path, engine, 1), 20304.25)  # in ux of the second step at k = 2, j = 3, i = 4
+    result = tailrace("verify", path)
+    assert result.exit_code == 1
+    assert result.stdout == (f"{path}: damaged: ux: block (0:10, 0:7, 0:5) of step 10 differs from its checksum\n"), (
+        "step, variable and box, in one line"
+    )
+
+
+@pytest.mark.parametrize("cut", [1, 500, 3000])
+def test_verify_names_a_truncated_file(tmp_path, engine, cut):
+    path = write(tmp_path / PATHS[engine])
+    file = data_file(path, engine, 1)
+    with file.open("r+b") as opened:
+        opened.truncate(file.stat().st_size - (min(cut, 2000) if engine == "raw" else cut))
+    result = tailrace("verify", path)
+    assert result.exit_code == 1, result.stdout
+    assert all(line.startswith(f"{path}: damaged: ") for line in result.stdout.splitlines())
+    assert (file.name if engine != "hdf5" else str(path)) in result.stdout
+    if engine == "raw":
+        assert "ux: block (0:10, 0:7, 0:5) of step 10: " in result.stdout and result.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["ux-2.bin", "series.json", "data.0", "md.0", "md.idx"])
+def test_verify_names_a_missing_file(tmp_path, name):
+    path = write(tmp_path / PATHS["raw" if name in ("ux-2.bin", "series.json") else "bp5"])
+    (path / name).unlink()
+    result = tailrace("verify", path)
+    assert result.exit_code == 1
+    assert name in result.stdout
+    assert "damaged" in result.stdout and "Traceback" not in result.stderr
+
+
+def test_verify_says_when_there_are_no_checksums(tmp_path, engine):
+    path = write(tmp_path / PATHS[engine], parameters={"checksums": False})
+    result = tailrace("verify", path)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        f"{path}: not checked: none of the 3 steps has checksums of all its variables",
+        f"{path}: 3 steps, no damage found",
+    ]
+    with tr.open(path, "a", grid=GRID) as out:
+        out.write_step(1.5, ux=field(3), uy=field(3).astype("f4"), scalars={"energy": 0.5})
+    lines = tailrace("verify", path).stdout.splitlines()
+    assert f"{path}: not checked: step 10 has no checksums of ux, uy" in lines
+    assert not any("step 21" in line for line in lines)
+
+
+def test_verify_of_checkpoints(tmp_path):
+    path = write_checkpoints(tmp_path / "checkpoints")
+    assert tailrace("verify", path).exit_code == 0
+    flip(path / "step-00000008" / "uy-1.bin", 20312.0)
+    result = tailrace("verify", path)
+    assert result.exit_code == 1
+    assert f"{path / 'step-00000004'}: 1 step, all well\n" in result.stdout
+    assert f"{path / 'step-00000008'}: damaged: uy: block" in result.stdout
+    sidecar = path / "step-00000004" / "series.json"
+    sidecar.write_text(sidecar.read_text().replace("tgv", "tgw"))
+    assert "series.json differs from its checksum" in tailrace("verify", sidecar.parent).stdout
+
+
+def test_verify_survives_damaged_checksums(tmp_path):
+    path = write(tmp_path / "run")
+    sidecar = json.loads((path / "series.json").read_text())
+    sidecar["steps"][0]["variables"][0]["checksums"][0][5] = 10**15  # a box outside the variable
+    sidecar["steps"][1]["variables"][0]["checksums"] = [[0, "x"]]
+    (path / "series.json").write_text(json.dumps(sidecar))
+    result = tailrace("verify", path)
+    assert result.exit_code == 1
+    assert "of step 0: ux: block" in result.stdout and "lies outside" in result.stdout
+    assert "the checksums of step 10 are damaged" in result.stdout
+
+
+def test_verify_of_what_is_no_series(tmp_path, engine):
+    path = write(tmp_path / PATHS[engine])
+    (tmp_path / "notes.txt").write_text("mine")
+    for name in ("notes.txt", "none"):
+        result = tailrace("verify", tmp_path / name, path)
+        assert result.exit_code == 2
+        assert name in result.stderr and "all well" in result.stdout
+
+
+def test_verify_reads_a_large_block_in_pieces(tmp_path):
+    """A sparse file of 256 MiB: its zeros differ from the checksum, and memory stays small."""
+    n = 320
+    path = tmp_path / "run"
+    with tr.open(path, "w") as out:
+        out.write_step(0.0, ux=np.zeros((2, n, n)))
+    sidecar = json.loads((path / "series.json").read_text())
+    variable = sidecar["steps"][0]["variables"][0]
+    variable["shape"], variable["checksums"] = [n, n, n], [[0, 0, 0, n, n, n, "0" * 16]]
+    (path / "series.json").write_text(json.dumps(sidecar))
+    with (path / "ux-1.bin").open("r+b") as file:
+        file.truncate(8 * n**3)
+    program = (
+        "import resource, sys; from pathlib import Path; from tailrace import inspection\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "found = inspection.verify(Path(sys.argv[1]))\n"
+        "print(len(found.damage), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=True)
+    damaged, grown = (int(word) for word in done.stdout.split())
+    assert damaged == 1
+    assert grown < 130_000, "KiB, for a variable of 256 000"
