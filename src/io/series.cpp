@@ -108,10 +108,10 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
       throw InputError(fmt::format("{}: only a series opened to append can be rewound", path));
     with_checksums_ = parameters.flag("checksums", true);
     target.sync = parameters.flag("sync", false);
-    const std::vector<std::string> engines{"bp5", "hdf5", "raw"};
+    const std::vector<std::string> engines{"bp5", "hdf5", "null", "raw"};
     if (std::find(engines.begin(), engines.end(), engine_name_) == engines.end()) {
       const std::string near = nearest(engine_name_, engines);
-      throw InputError(fmt::format("unknown engine '{}': expected bp5, hdf5 or raw{}", engine_name_,
+      throw InputError(fmt::format("unknown engine '{}': expected bp5, hdf5, null or raw{}", engine_name_,
                                    near.empty() ? "" : fmt::format("; did you mean {}?", near)));
     }
   });
@@ -119,6 +119,8 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
     engine_ = open_raw(target, parameters);
   else if (engine_name_ == "hdf5")
     engine_ = open_hdf5(target, parameters);
+  else if (engine_name_ == "null")
+    engine_ = open_null(target, parameters);
   else
     engine_ = open_adios2(engine_name_, target, parameters);
   steps_ = engine_->steps();
