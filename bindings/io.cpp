@@ -140,5 +140,6 @@ void bind_io(nb::module_ &m) {
       .def("scalars", &Series::scalars, "step"_a)
       .def("read", &read_box, "step"_a, "name"_a, "box"_a, "array"_a)
       .def("verify", &Series::verify, "step"_a, free)
+      .def("unchecked", &Series::unchecked, "step"_a)
       .def("counters", &counters);
 }

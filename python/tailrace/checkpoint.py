@@ -158,7 +158,7 @@ class CheckpointStore:
 
     def _damage(self, path: Path) -> str:
         try:
-            on_root(self._comm, lambda: _check_sidecar(path))
+            on_root(self._comm, lambda: check_sidecar(path))
             with series.open(path, "r", comm=self._comm, engine="raw") as stored:
                 if len(stored) != 1:
                     return f"it holds {len(stored)} steps instead of 1"
@@ -168,8 +168,11 @@ class CheckpointStore:
             return str(error)
 
 
-def _check_sidecar(path: Path) -> None:
-    """The JSON file knows the checksums of all others, and `SHA256SUMS` that of the JSON file."""
+def check_sidecar(path: Path) -> None:
+    """The JSON file knows the checksums of all others, and `SHA256SUMS` that of the JSON file.
+
+    :raises IoError: one of the two is missing, or they do not fit.
+    """
     for name in (_SUMS, _SIDECAR):
         if not (path / name).is_file():
             raise _core.IoError(f"it has no {name}")

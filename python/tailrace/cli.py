@@ -1,4 +1,4 @@
-"""The command `tailrace`: run, case, new, plot, doctor.
+"""The command `tailrace`: run, case, new, plot, info, verify, doctor.
 
 Heavy modules are imported by the commands that need them, so that help and errors come at once.
 Exit codes: 0 done, 1 the work failed, 2 the input is wrong.
@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable
 from importlib import metadata, resources
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -200,6 +201,67 @@ def plot(
         fail(error)
     except ImportError as error:
         fail(f"{error}\n  tailrace doctor says what is missing", 1)
+
+
+@app.command()
+def info(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Series of any engine, checkpoints, or a directory of them.")
+    ],
+    steps: Annotated[bool, typer.Option("--steps", help="List all steps.")] = False,
+    step: Annotated[int, typer.Option("--step", help="Stored step to look at, from 0; -1 is the last.")] = -1,
+    minmax: Annotated[bool, typer.Option("--minmax", help="Read the variables: smallest and largest value.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The same for programs.")] = False,
+) -> None:
+    """Tell what series hold: engine, size, grid, steps, variables.
+
+    Exit code 1: one cannot be read; 2: one is no series, or has no such step.
+    """
+    inspection = _inspection()
+    found, code = [], 0
+    for path in (each for given in paths for each in inspection.series_at(given)):
+        try:
+            found.append(inspection.contents(path, step, minmax))
+            if not as_json:
+                inspection.show(found[-1], steps)
+        except (ValueError, OSError) as error:
+            say(f"tailrace: {error}")
+            code = max(code, 2 if isinstance(error, ValueError) else 1)
+    if as_json:
+        print(inspection.to_json(found))
+    raise typer.Exit(code)
+
+
+@app.command()
+def verify(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Series of any engine, checkpoints, or a directory of them.")
+    ],
+) -> None:
+    """Compare series with their checksums and name what is damaged, one line each.
+
+    Exit code 0: all is well; 1: something is damaged; 2: one is no series.
+    """
+    inspection = _inspection()
+    code = 0
+    for path in (each for given in paths for each in inspection.series_at(given)):
+        try:
+            found = inspection.verify(path)
+        except (inspection.NotASeriesError, OSError) as error:
+            say(f"tailrace: {error}")
+            code = 2
+            continue
+        print(*found.lines(), sep="\n", flush=True)
+        code = max(code, 1 if found.damage else 0)
+    raise typer.Exit(code)
+
+
+def _inspection() -> ModuleType:
+    try:
+        from tailrace import inspection
+    except ImportError as error:
+        fail(f"the library does not load: {error}\n  tailrace doctor says what is missing", 1)
+    return inspection
 
 
 @app.command()

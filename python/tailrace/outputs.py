@@ -30,7 +30,8 @@ class Output:
         self.section = section
         self.schedule = section.schedule(dt)
         path = Path(section.path)
-        going_on = resume_step is not None and on_root(comm, lambda: _holds_something(path))
+        kept = resume_step is not None and section.engine != "null"
+        going_on = kept and on_root(comm, lambda: _holds_something(path))
         on_root(comm, lambda: _make_directory(path.parent, section.name))
         self._series = series.open(
             path,

@@ -102,7 +102,8 @@ def open(
     """Open the series at `path` to read ("r"), to write anew ("w") or to append to ("a"). Collective over `comm`.
 
     comm: the ranks that take part; all of them (COMM_WORLD) when writing, this one alone (COMM_SELF) when reading.
-    engine: "bp5", "hdf5" or "raw"; without it the path says: .bp, .h5 or .vtkhdf, a directory.
+    engine: "bp5", "hdf5", "raw" or "null" (checks and counts, writes nothing); without it the path says: .bp, .h5 or
+        .vtkhdf, a directory.
     parameters: of the engine, by their own names; and for all engines `checksums` (True) and `sync` (False: a step is
         complete when the operating system has it, not when the disk has it).
     grid: where the points lie, for the programs that draw them.
@@ -234,8 +235,7 @@ class Series:
 
     def verify(self) -> list[str]:
         """Compare all steps with their checksums; one line for everything that is damaged."""
-        core = self._open()
-        return [line for number in range(len(core.steps())) for line in core.verify(number)]
+        return [line for step in self for line in step.verify()]
 
     # ---- both -----------------------------------------------------------------------------------
     @property
@@ -319,6 +319,15 @@ class Step:
     def scalars(self) -> dict[str, float]:
         """The single numbers of the step, by name."""
         return dict(self._series._open().scalars(self._number))
+
+    def verify(self) -> list[str]:
+        """Compare the step with its checksums, in pieces of bounded size; one line for every block that is damaged."""
+        return list(self._series._open().verify(self._number))
+
+    @property
+    def unchecked(self) -> list[str]:
+        """The arrays that have no checksums, of which `verify` can say nothing."""
+        return list(self._series._open().unchecked(self._number))
 
     def read(self, name: str, box: Box | tuple[Sequence[int], Sequence[int]] | None = None) -> NDArray[Any]:
         """A box of an array as (nz, ny, nx), or all of it. Collective; every rank may want another box."""

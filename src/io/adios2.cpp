@@ -151,12 +151,20 @@ Adios2Engine::Adios2Engine(const std::string &kind, const Target &target, Parame
   open(kept);
 }
 
+/// Whether the writer came to the end of a step. If it did not, ADIOS2 crashes on the file, or calls it one of another
+/// version: its index, a header of 64 bytes and then the steps, is empty or zeros shorter than the header.
+bool has_steps(const std::string &path) { return fs::file_size(fs::path(path) / "md.idx") > 64; }
+
 /// Rank 0 alone: opens the file and reads its steps. `kept`: how many of them a rewind leaves.
 void Adios2Engine::probe(std::size_t &kept) {
   if (!fs::exists(fs::path(target_.path) / "md.idx"))
     throw IoError(fmt::format("cannot {} {}: it holds no md.idx, so it is not a BP5 series",
                               target_.mode == Mode::read ? "read" : "append to", target_.path));
   const Attributes recorded = check_bp_record(target_.path);
+  if (!has_steps(target_.path)) {
+    attributes_ = recorded;
+    return;
+  }
   translate("open " + target_.path, [&] {
     adios2::ADIOS alone(MPI_COMM_SELF);
     adios2::IO io = alone.DeclareIO("probe");
@@ -186,10 +194,12 @@ void Adios2Engine::share() {
 
 void Adios2Engine::open(std::size_t kept) {
   share();
-  const bool append =
-      target_.mode == Mode::append && target_.comm.max(std::int64_t{root() && fs::exists(target_.path)}) > 0;
+  const std::int64_t after = target_.comm.max(static_cast<std::int64_t>(kept));
+  const bool append = target_.mode == Mode::append && after > 0; // to a file without steps ADIOS2 appends rubbish
   if (append)
-    io_.SetParameter("AppendAfterSteps", std::to_string(target_.comm.max(static_cast<std::int64_t>(kept))));
+    io_.SetParameter("AppendAfterSteps", std::to_string(after));
+  if (target_.mode == Mode::read && steps_.empty())
+    return; // see has_steps
   const auto mode = target_.mode == Mode::read ? adios2::Mode::ReadRandomAccess
                     : append                   ? adios2::Mode::Append
                                                : adios2::Mode::Write;

@@ -38,13 +38,37 @@ template <class Visit> void for_each_row(const Placement &place, std::size_t siz
 
 } // namespace
 
+RunningChecksum::RunningChecksum()
+    : state_(XXH64_createState(), [](void *state) { XXH64_freeState(static_cast<XXH64_state_t *>(state)); }) {
+  XXH64_reset(static_cast<XXH64_state_t *>(state_.get()), 0);
+}
+
+void RunningChecksum::add(const void *data, std::size_t bytes) {
+  XXH64_update(static_cast<XXH64_state_t *>(state_.get()), data, bytes);
+}
+
+std::string RunningChecksum::text() const {
+  return fmt::format("{:016x}", XXH64_digest(static_cast<const XXH64_state_t *>(state_.get())));
+}
+
 std::string checksum(const Placement &place, std::size_t size, const void *data) {
-  const std::unique_ptr<XXH64_state_t, decltype(&XXH64_freeState)> state(XXH64_createState(), XXH64_freeState);
-  XXH64_reset(state.get(), 0);
-  for_each_row(place, size, data, [&](const char *row, std::int64_t count) {
-    XXH64_update(state.get(), row, static_cast<std::size_t>(count) * size);
-  });
-  return fmt::format("{:016x}", XXH64_digest(state.get()));
+  RunningChecksum sum;
+  for_each_row(place, size, data,
+               [&](const char *row, std::int64_t count) { sum.add(row, static_cast<std::size_t>(count) * size); });
+  return sum.text();
+}
+
+std::vector<Box> pieces_of(const Box &box, std::int64_t most) {
+  std::vector<Box> result;
+  if (box.empty())
+    return result;
+  const std::int64_t rows = std::max<std::int64_t>(1, most / box.count[0]);
+  const std::int64_t planes = std::max<std::int64_t>(1, rows / box.count[1]);
+  for (std::int64_t k = box.start[2]; k < box.end(2); k += planes)
+    for (std::int64_t j = box.start[1]; j < box.end(1); j += rows)
+      result.push_back(
+          {{box.start[0], j, k}, {box.count[0], std::min(rows, box.end(1) - j), std::min(planes, box.end(2) - k)}});
+  return result;
 }
 
 void convert(Type from, const void *source, Type to, void *target, std::int64_t count) {

@@ -19,6 +19,12 @@ namespace tailrace::io {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
+namespace {
+
+constexpr std::int64_t most_verified_at_once = std::int64_t{64} << 20; // bytes, so that a block of any size can be
+
+} // namespace
+
 std::string engine_for(const std::string &path) {
   const std::string extension = fs::path(path).extension().string();
   if (extension == ".bp")
@@ -70,6 +76,7 @@ public:
   void write(const std::string &name, Type type, const void *data, const Placement &place);
   void end_step();
   std::string gather_checksums() const;
+  json stored_checksums(std::size_t position) const;
   std::vector<std::string> verify(std::size_t position) const;
   std::string verify_block(std::size_t position, const VariableInfo &variable, const Box &box,
                            const std::string &sum) const;
@@ -79,7 +86,7 @@ public:
   Communicator comm_;
   std::optional<Type> precision_;
   bool with_checksums_ = true, closed_ = false;
-  Counters counters_;
+  mutable Counters counters_;      // verify counts what it reads
   std::unique_ptr<Engine> engine_; // after counters_, which it uses
   std::vector<StepInfo> steps_;
   Attributes attributes_;
@@ -101,10 +108,10 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
       throw InputError(fmt::format("{}: only a series opened to append can be rewound", path));
     with_checksums_ = parameters.flag("checksums", true);
     target.sync = parameters.flag("sync", false);
-    const std::vector<std::string> engines{"bp5", "hdf5", "raw"};
+    const std::vector<std::string> engines{"bp5", "hdf5", "null", "raw"};
     if (std::find(engines.begin(), engines.end(), engine_name_) == engines.end()) {
       const std::string near = nearest(engine_name_, engines);
-      throw InputError(fmt::format("unknown engine '{}': expected bp5, hdf5 or raw{}", engine_name_,
+      throw InputError(fmt::format("unknown engine '{}': expected bp5, hdf5, null or raw{}", engine_name_,
                                    near.empty() ? "" : fmt::format("; did you mean {}?", near)));
     }
   });
@@ -112,6 +119,8 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
     engine_ = open_raw(target, parameters);
   else if (engine_name_ == "hdf5")
     engine_ = open_hdf5(target, parameters);
+  else if (engine_name_ == "null")
+    engine_ = open_null(target, parameters);
   else
     engine_ = open_adios2(engine_name_, target, parameters);
   steps_ = engine_->steps();
@@ -203,34 +212,56 @@ void Series::Implementation::end_step() {
 std::string Series::Implementation::verify_block(std::size_t position, const VariableInfo &variable, const Box &box,
                                                  const std::string &sum) const {
   try {
-    std::vector<char> data(static_cast<std::size_t>(box.size()) * size_of(variable.type));
-    engine_->read(position, variable, box, data.data());
-    if (checksum({variable.shape, box, box}, size_of(variable.type), data.data()) == sum)
+    check_placement(variable.name, {variable.shape, box, box}, &box);
+    const auto size = static_cast<std::int64_t>(size_of(variable.type));
+    RunningChecksum found;
+    std::vector<char> data;
+    for (const Box &piece : pieces_of(box, most_verified_at_once / size)) {
+      data.resize(static_cast<std::size_t>(piece.size() * size));
+      engine_->read(position, variable, piece, data.data());
+      counters_.bytes_read += piece.size() * size;
+      found.add(data.data(), data.size());
+    }
+    if (found.text() == sum)
       return {};
     return fmt::format("{}: block {} of step {} differs from its checksum", variable.name, describe(box),
                        steps_[position].index);
-  } catch (const IoError &error) {
+  } catch (const Error &error) { // what cannot be read, and a block outside the shape
     return fmt::format("{}: block {} of step {}: {}", variable.name, describe(box), steps_[position].index,
                        error.what());
   }
 }
 
+json Series::Implementation::stored_checksums(std::size_t position) const {
+  step(position);
+  const std::string text = engine_->checksums(position);
+  return text.empty() ? json::object() : json::parse(text);
+}
+
 std::vector<std::string> Series::Implementation::verify(std::size_t position) const {
+  const Stopwatch watch(counters_.read_seconds);
   json ours = json::array();
   comm_.agree([&] {
     step(position);
-    const std::string text = engine_->checksums(position);
-    const json stored = text.empty() ? json::object() : json::parse(text);
-    int turn = 0; // the ranks take turns at the blocks
-    for (const auto &variable : engine_->variables(position))
-      for (const auto &sum : stored.value(variable.name, json::array())) {
-        if (turn++ % comm_.size() != comm_.rank())
-          continue;
-        const Box box{{sum.at(2), sum.at(1), sum.at(0)}, {sum.at(5), sum.at(4), sum.at(3)}};
-        const std::string damage = verify_block(position, variable, box, sum.at(6).get<std::string>());
-        if (!damage.empty())
-          ours.push_back(damage);
-      }
+    try {
+      const json stored = stored_checksums(position);
+      int turn = 0; // the ranks take turns at the blocks
+      for (const auto &variable : engine_->variables(position))
+        for (const auto &sum : stored.value(variable.name, json::array())) {
+          if (turn++ % comm_.size() != comm_.rank())
+            continue;
+          const Box box{{sum.at(2), sum.at(1), sum.at(0)}, {sum.at(5), sum.at(4), sum.at(3)}};
+          const std::string damage = verify_block(position, variable, box, sum.at(6).get<std::string>());
+          if (!damage.empty())
+            ours.push_back(damage);
+        }
+    } catch (const json::exception &) {
+      if (comm_.rank() == 0)
+        ours.push_back(fmt::format("the checksums of step {} are damaged", steps_[position].index));
+    } catch (const IoError &error) {
+      if (comm_.rank() == 0)
+        ours.push_back(fmt::format("step {}: {}", steps_[position].index, error.what()));
+    }
   });
   json all = json::array();
   for (const auto &text : comm_.gather(ours.dump(), 0)) {
@@ -372,5 +403,17 @@ void Series::read(std::size_t step, const std::string &name, Type type, const Bo
 }
 
 std::vector<std::string> Series::verify(std::size_t step) const { return self_->verify(step); }
+
+std::vector<std::string> Series::unchecked(std::size_t step) const {
+  std::vector<std::string> result;
+  try {
+    const json stored = self_->stored_checksums(step);
+    for (const auto &variable : self_->engine_->variables(step))
+      if (!stored.contains(variable.name))
+        result.push_back(variable.name);
+  } catch (const json::exception &) { // verify calls that damage
+  }
+  return result;
+}
 
 } // namespace tailrace::io

@@ -13,8 +13,8 @@ namespace tailrace::io {
 
 /// How a series is opened. Everything is optional.
 struct Options {
-  /// "bp5", "hdf5" or "raw"; empty chooses by the path: .bp is bp5, .h5 .hdf .hdf5 .vtkhdf are hdf5, a directory is
-  /// raw.
+  /// "bp5", "hdf5", "raw" or "null"; empty chooses by the path: .bp is bp5, .h5 .hdf .hdf5 .vtkhdf are hdf5, a
+  /// directory is raw. null writes nothing, it only counts and checks.
   std::string engine;
   /// The engine's own parameters by their own names, and for every engine
   /// `checksums` (on: end_step stores a checksum of every block, and `verify` compares them) and
@@ -87,7 +87,10 @@ public:
   }
   void read(std::size_t step, const std::string &name, Type type, const Box &box, void *data) const;
   /// Compares a step with its checksums; says what is damaged, one line each. Empty: all is well, or none were stored.
+  /// Reads at most 64 MiB at once, or one row.
   std::vector<std::string> verify(std::size_t step) const;
+  /// The grid variables of a step that have no checksums, of which `verify` can say nothing. Local.
+  std::vector<std::string> unchecked(std::size_t step) const;
 
   /// Bytes moved and time spent by this rank so far. Local.
   const Counters &counters() const;

@@ -274,6 +274,37 @@ TEST_P(SeriesErrors, FullDisk) {
 INSTANTIATE_TEST_SUITE_P(Engines, SeriesErrors, testing::Values("raw", "hdf5", "bp5"),
                          [](const auto &parameter) { return parameter.param; });
 
+TEST(NullEngine, CountsAndChecksAndWritesNothing) {
+  const Communicator comm(MPI_COMM_WORLD);
+  const std::string path = "/nowhere/at/all";
+  Options options;
+  options.engine = "null";
+  Series out(path, Mode::write, comm, options);
+  EXPECT_EQ(out.engine(), "null");
+  const std::int64_t begin = points[2] * comm.rank() / comm.size(), end = points[2] * (comm.rank() + 1) / comm.size();
+  const Box block{{0, 0, begin}, {points[0], points[1], end - begin}};
+  const std::vector<double> data(static_cast<std::size_t>(block.size()), 1.0);
+  out.attribute("case", "none");
+  for (int step = 0; step < 3; ++step) {
+    out.begin_step(step, 0.5 * step);
+    out.write("ux", data.data(), {points, block, block});
+    EXPECT_THROW(out.write("ux", data.data(), {points, block, block}), InputError);
+    EXPECT_THROW(out.write("uy", data.data(), {points, {}, {}}), InputError);
+    out.write_scalar("energy", 1);
+    out.end_step();
+    EXPECT_THROW(out.begin_step(step, 1), InputError);
+  }
+  out.close();
+  EXPECT_EQ(out.steps().size(), 3u);
+  EXPECT_EQ(out.counters().steps, 3);
+  EXPECT_EQ(out.counters().bytes_written, 3 * 8 * block.size());
+  EXPECT_FALSE(fs::exists("/nowhere"));
+  for (const Mode mode : {Mode::read, Mode::append})
+    EXPECT_THROW(Series(path, mode, comm, options), InputError);
+  options.parameters["StatsLevel"] = "0";
+  EXPECT_THROW(Series(path, Mode::write, comm, options), InputError);
+}
+
 TEST(Parameters, NamesTheNearest) {
   EXPECT_EQ(nearest("hdf", {"bp5", "hdf5", "raw"}), "hdf5");
   EXPECT_EQ(nearest("numaggregators", {"NumAggregators", "NumSubFiles"}), "NumAggregators");

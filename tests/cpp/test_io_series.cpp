@@ -253,6 +253,33 @@ TEST_P(SeriesTest, RewindsToNothingAndAppendsToNothing) {
   expect<double>(in, 1, "ux", Box{{0, 0, 0}, points}, 1.5);
 }
 
+TEST_P(SeriesTest, OpensWhatHasNoSteps) {
+  for (const bool closed : {true, false}) { // not closed, it is as after a kill before the first step
+    const std::string place = path(closed ? "closed" : "cut");
+    {
+      Series out(place, Mode::write, comm, options());
+      if (closed)
+        out.close();
+    }
+    comm.barrier();
+    {
+      Series in(place, Mode::read, comm);
+      EXPECT_TRUE(in.steps().empty());
+      in.close();
+    }
+    comm.barrier();
+    {
+      Series out(place, Mode::append, comm, options());
+      EXPECT_TRUE(out.steps().empty());
+      write_steps(out, 1, 1);
+      out.close();
+    }
+    const Series in(place, Mode::read, comm);
+    ASSERT_EQ(in.steps().size(), 1u);
+    expect<double>(in, 0, "ux", Box{{0, 0, 0}, points}, 0.25);
+  }
+}
+
 TEST_P(SeriesTest, KeepsAttributesOfEveryKind) {
   {
     Series out(path(), Mode::write, comm, options());

@@ -74,6 +74,7 @@ every = 1
         + block("raw-single", "raw", "single", "float32")
         + block("steps", "hdf5", "steps.h5", rhythm="every = 4")
         + block("interval", "hdf5", "interval.h5", rhythm="interval = 0.02")
+        + block("nothing", "null", "nothing")
         + block("numbered", "raw", "numbered", rhythm="every = 2", extra="[output.parameters]\nioutput = 2")
     )
     result = mpi_run.tailrace("run", "case.toml", cwd=directory, ranks=RANKS, limit=60)
@@ -239,6 +240,10 @@ def test_rhythms(run):
     numbered = json.loads((run / "numbered" / "series.json").read_text())["steps"]
     assert [step["number"] for step in numbered] == [step["index"] // 2 for step in numbered]
     assert (run / "numbered" / "ux-2.bin").exists()
+
+
+def test_null_leaves_nothing(run):
+    assert not (run / "nothing").exists()
 
 
 def test_what_the_files_say_of_the_run(run):

@@ -171,6 +171,22 @@ def test_an_exception_drops_the_open_step(tmp_path, engine):
     assert len(tr.open(path)) == 1
 
 
+def test_null_counts_and_writes_nothing(tmp_path):
+    path = tmp_path / "run"
+    with tr.open(path, "w", engine="null", grid=GRID, precision="float32") as out:
+        for step in range(3):
+            out.write_step(0.5 * step, ux=field(step), scalars={"energy": 1.0})
+        with pytest.raises(InputError, match="cannot follow"):
+            out.begin_step(1, 1.0)
+        assert out.counters["bytes_written"] == 3 * 4 * NX * NY * NZ
+        assert out.counters["steps"] == len(out) == 3
+        assert "null, writing, 3 steps" in repr(out)
+    assert list(tmp_path.iterdir()) == []
+    for mode in ("r", "a"):
+        with pytest.raises(InputError, match="the engine null keeps nothing"):
+            tr.open(path, mode, engine="null")
+
+
 # ---- other people's readers --------------------------------------------------------------------
 
 
