@@ -42,10 +42,6 @@ template <class T> T number_at(const char *from, bool swapped) {
   return value;
 }
 
-std::string file_name(const std::string &path, int number) {
-  return number == 0 ? path : fmt::format("{}.{:06d}", path, number);
-}
-
 } // namespace
 
 // ---- layout ----
@@ -82,7 +78,9 @@ int SionLayout::file_of(int task) const {
   return number;
 }
 
-std::string SionLayout::file(int number) const { return file_name(path_, number); }
+std::string SionLayout::file(const std::string &path, int number) {
+  return number == 0 ? path : fmt::format("{}.{:06d}", path, number);
+}
 
 std::int64_t SionLayout::start_of_data(int file) const {
   return rounded_up(header_bytes + 16 * (first_task(file + 1) - first_task(file)), block_bytes_);
@@ -236,7 +234,7 @@ SionReader::SionReader(const std::string &path) {
   std::vector<std::int64_t> places; // of every task: its file and its place there, as the tables of the files say
   read_tasks(0, first, places);
   for (int number = 1; number < first.files; ++number) {
-    const std::string name = file_name(path, number);
+    const std::string name = SionLayout::file(path, number);
     files_.push_back({name, Descriptor(name, O_RDONLY)});
     const Header header = read_header(number, first.files);
     if (header.key_values != first.key_values || header.big_endian_data != first.big_endian_data)

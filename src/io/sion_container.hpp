@@ -24,7 +24,9 @@ public:
   int tasks() const { return static_cast<int>(chunks_.size()); }
   int files() const { return files_; }
   /// Physical file `number`; the first has the name of the container.
-  std::string file(int number) const;
+  std::string file(int number) const { return file(path_, number); }
+  /// The same for a container of this name.
+  static std::string file(const std::string &path, int number);
   int file_of(int task) const;
   std::int64_t chunk(int task) const { return chunks_[static_cast<std::size_t>(task)]; }
   /// Where the first block of a task begins in its file, and how far the next one is.

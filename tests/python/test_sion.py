@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import struct
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tailrace import series as tr
+from tailrace._core import IoError
 
 SAMPLES = Path(__file__).parents[1] / "data" / "sion"
 
@@ -58,3 +67,63 @@ def read_sion(path: Path) -> list[bytes]:
 def test_the_reader_reads_what_sionlib_wrote(name):
     for rank, stream in enumerate(read_sion(SAMPLES / name)):
         assert stream == bytes((31 * rank + i) % 251 for i in range(len(stream))) and len(stream) > 3000
+
+
+@pytest.mark.parametrize("parameters", [{}, {"chunk_bytes": 700, "block_bytes": 512}])
+def test_a_series_read_by_the_reader(tmp_path, parameters):
+    uy = np.arange(4 * 5 * 6, dtype=np.float32).reshape(4, 5, 6)
+    with tr.open(tmp_path / "run.sion", "w", parameters=parameters) as out:
+        out.write_step(0.25, index=100, ux=2.0 * uy, uy=uy)
+        assert out.engine == "sion"
+    told = json.loads((tmp_path / "run.sion" / "series.json").read_text())
+    (step,) = told["steps"]
+    streams = read_sion(tmp_path / "run.sion" / step["file"])
+    for variable, values in zip(step["variables"], (2.0 * uy, uy), strict=True):
+        ((task, offset, *box),) = variable["blocks"]
+        assert box == [0, 0, 0, 4, 5, 6] and variable["shape"] == [4, 5, 6]
+        found = np.frombuffer(streams[task], variable["type"], values.size, offset)
+        np.testing.assert_array_equal(found.reshape(values.shape), values)
+
+
+def test_files_of_several_ranks(tmp_path):
+    mpirun = shutil.which("mpirun")
+    if mpirun is None:
+        pytest.skip("no mpirun")
+    script = """
+        import numpy as np
+        from mpi4py import MPI
+        from tailrace import series as tr
+        rank = MPI.COMM_WORLD.rank
+        with tr.open("run.sion", "w", parameters={"files": 2, "chunk_bytes": 1000, "block_bytes": 512}) as out:
+            part = np.full((2, 30, 40), rank + 0.5)
+            out.write_step(0.0, index=7, ux=tr.Block(part, (40, 30, 6), (0, 0, 2 * rank)))
+    """
+    environment = {
+        **os.environ,
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+    }
+    command = [mpirun, "-n", "3", sys.executable, "-c", textwrap.dedent(script)]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=60)
+    container = tmp_path / "run.sion" / "step-00000007.sion"
+    assert Path(f"{container}.000001").exists()
+    for rank, stream in enumerate(read_sion(container)):
+        assert stream == np.full(2 * 30 * 40, rank + 0.5).tobytes()
+    assert tr.open(tmp_path / "run.sion")[0]["ux"][:, 0, 0].tolist() == [0.5, 0.5, 1.5, 1.5, 2.5, 2.5]
+
+
+@pytest.mark.parametrize("name", ["step-00000100.sion", "series.json"])
+def test_a_cut_series_is_refused(tmp_path, name):
+    ux = np.arange(24.0).reshape(2, 3, 4)
+    with tr.open(tmp_path / "run.sion", "w") as out:
+        out.write_step(0.25, index=100, ux=ux)
+    file = tmp_path / "run.sion" / name
+    whole = file.read_bytes()
+    for cut in range(50):
+        file.write_bytes(whole[: len(whole) * cut // 50])
+        with pytest.raises(IoError, match=r"run\.sion"):
+            tr.open(tmp_path / "run.sion")[0]["ux"]
+    file.write_bytes(whole)
+    np.testing.assert_array_equal(tr.open(tmp_path / "run.sion")[0]["ux"], ux)
