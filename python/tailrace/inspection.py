@@ -38,17 +38,28 @@ def engine_of(path: Path) -> str:
     """
     if path.is_dir():
         names = {entry.name for entry in path.iterdir()}
-        if names & {"series.json", "series.xdmf"}:
-            return "raw"
+        if names & {"series.json", "series.xdmf"} or any(name.endswith(".sion") for name in names):
+            return _engine_of_sidecar(path, names)
         if names & {"md.idx", "md.0", "data.0", "tailrace.json"}:
             return "bp5"
-        raise NotASeriesError(f"{path}: this directory holds no series: neither series.json (raw) nor md.idx (bp5)")
+        raise NotASeriesError(
+            f"{path}: this directory holds no series: neither series.json (raw, sion) nor md.idx (bp5)"
+        )
     if not path.exists():
         raise NotASeriesError(f"{path}: there is no such file or directory")
     with path.open("rb") as file:
         if file.read(len(_HDF5_SIGNATURE)) == _HDF5_SIGNATURE:
             return "hdf5"
     raise NotASeriesError(f"{path}: is no series: neither a directory nor an HDF5 file")
+
+
+def _engine_of_sidecar(path: Path, names: set[str]) -> str:
+    """Raw and sion series both have a series.json, which says whose it is; their files tell where it is lost."""
+    text = (path / "series.json").read_text(encoding="utf-8", errors="replace") if "series.json" in names else ""
+    told = re.search(r'"tailrace (\w+) series"', text)
+    if told:
+        return told[1]
+    return "sion" if any(name.endswith(".sion") for name in names) else "raw"
 
 
 def series_at(path: Path) -> list[Path]:

@@ -102,8 +102,8 @@ def open(
     """Open the series at `path` to read ("r"), to write anew ("w") or to append to ("a"). Collective over `comm`.
 
     comm: the ranks that take part; all of them (COMM_WORLD) when writing, this one alone (COMM_SELF) when reading.
-    engine: "bp5", "hdf5", "raw" or "null" (checks and counts, writes nothing); without it the path says: .bp, .h5 or
-        .vtkhdf, a directory.
+    engine: "bp5", "hdf5", "raw", "sion" or "null" (checks and counts, writes nothing); without it the path says: .bp,
+        .h5 or .vtkhdf, .sion, a directory.
     parameters: of the engine, by their own names; and for all engines `checksums` (True) and `sync` (False: a step is
         complete when the operating system has it, not when the disk has it).
     grid: where the points lie, for the programs that draw them.

@@ -73,6 +73,7 @@ public:
 std::unique_ptr<Engine> open_raw(const Target &target, Parameters parameters);
 std::unique_ptr<Engine> open_null(const Target &target, Parameters parameters);
 std::unique_ptr<Engine> open_hdf5(const Target &target, Parameters parameters);
+std::unique_ptr<Engine> open_sion(const Target &target, Parameters parameters);
 /// `kind` is ADIOS2's name of the engine: "bp5".
 std::unique_ptr<Engine> open_adios2(const std::string &kind, const Target &target, Parameters parameters);
 

@@ -31,12 +31,14 @@ std::string engine_for(const std::string &path) {
     return "bp5";
   if (extension == ".h5" || extension == ".hdf" || extension == ".hdf5" || extension == ".vtkhdf")
     return "hdf5";
+  if (extension == ".sion")
+    return "sion";
   std::error_code ignored;
   if (extension.empty() || path.back() == '/' || fs::is_directory(path, ignored))
     return "raw";
   throw InputError(
       fmt::format("'{}': no engine goes by the extension '{}'. To fix this, name the engine, or use .bp (bp5), "
-                  ".h5 or .vtkhdf (hdf5), or a directory (raw)",
+                  ".h5 or .vtkhdf (hdf5), .sion (sion), or a directory (raw)",
                   path, extension));
 }
 
@@ -108,10 +110,10 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
       throw InputError(fmt::format("{}: only a series opened to append can be rewound", path));
     with_checksums_ = parameters.flag("checksums", true);
     target.sync = parameters.flag("sync", false);
-    const std::vector<std::string> engines{"bp5", "hdf5", "null", "raw"};
+    const std::vector<std::string> engines{"bp5", "hdf5", "null", "raw", "sion"};
     if (std::find(engines.begin(), engines.end(), engine_name_) == engines.end()) {
       const std::string near = nearest(engine_name_, engines);
-      throw InputError(fmt::format("unknown engine '{}': expected bp5, hdf5, null or raw{}", engine_name_,
+      throw InputError(fmt::format("unknown engine '{}': expected bp5, hdf5, null, raw or sion{}", engine_name_,
                                    near.empty() ? "" : fmt::format("; did you mean {}?", near)));
     }
   });
@@ -121,6 +123,8 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
     engine_ = open_hdf5(target, parameters);
   else if (engine_name_ == "null")
     engine_ = open_null(target, parameters);
+  else if (engine_name_ == "sion")
+    engine_ = open_sion(target, parameters);
   else
     engine_ = open_adios2(engine_name_, target, parameters);
   steps_ = engine_->steps();

@@ -13,8 +13,8 @@ namespace tailrace::io {
 
 /// How a series is opened. Everything is optional.
 struct Options {
-  /// "bp5", "hdf5", "raw" or "null"; empty chooses by the path: .bp is bp5, .h5 .hdf .hdf5 .vtkhdf are hdf5, a
-  /// directory is raw. null writes nothing, it only counts and checks.
+  /// "bp5", "hdf5", "raw", "sion" or "null"; empty chooses by the path: .bp is bp5, .h5 .hdf .hdf5 .vtkhdf are hdf5,
+  /// .sion is sion, a directory is raw. null writes nothing, it only counts and checks.
   std::string engine;
   /// The engine's own parameters by their own names, and for every engine
   /// `checksums` (on: end_step stores a checksum of every block, and `verify` compares them) and

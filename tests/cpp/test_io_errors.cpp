@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,9 @@ protected:
       fs::remove_all(folder);
   }
   std::string path(const std::string &name = "run") const {
-    return folder + "/" + name + (GetParam() == "bp5" ? ".bp" : GetParam() == "hdf5" ? ".vtkhdf" : "");
+    const std::map<std::string, std::string> suffix{
+        {"bp5", ".bp"}, {"hdf5", ".vtkhdf"}, {"raw", ""}, {"sion", ".sion"}};
+    return folder + "/" + name + suffix.at(GetParam());
   }
   static Box slab(const Index3 &n, const Communicator &who) {
     const std::int64_t begin = n[2] * who.rank() / who.size(), end = n[2] * (who.rank() + 1) / who.size();
@@ -271,7 +274,7 @@ TEST_P(SeriesErrors, FullDisk) {
     ::umount2(disk.c_str(), MNT_DETACH);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, SeriesErrors, testing::Values("raw", "hdf5", "bp5"),
+INSTANTIATE_TEST_SUITE_P(Engines, SeriesErrors, testing::Values("raw", "hdf5", "bp5", "sion"),
                          [](const auto &parameter) { return parameter.param; });
 
 TEST(NullEngine, CountsAndChecksAndWritesNothing) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -82,7 +83,9 @@ protected:
       fs::remove_all(folder);
   }
   std::string path(const std::string &name = "run") const {
-    return folder + "/" + name + (GetParam() == "bp5" ? ".bp" : GetParam() == "hdf5" ? ".vtkhdf" : "");
+    const std::map<std::string, std::string> suffix{
+        {"bp5", ".bp"}, {"hdf5", ".vtkhdf"}, {"raw", ""}, {"sion", ".sion"}};
+    return folder + "/" + name + suffix.at(GetParam());
   }
   Options options() const {
     Options result;
@@ -186,7 +189,10 @@ TEST_P(SeriesTest, CollectiveTransferAndManyChunks) {
   if (GetParam() == "bp5")
     GTEST_SKIP() << "not a parameter of bp5";
   Options request = options();
-  request.parameters["transfer"] = "collective";
+  if (GetParam() == "sion")
+    request.parameters = {{"chunk_bytes", "5000"}, {"block_bytes", "512"}, {"files", "2"}};
+  else
+    request.parameters["transfer"] = "collective";
   request.parameters["sync"] = "on";
   if (GetParam() == "hdf5")
     request.parameters["chunk_bytes"] = "5000"; // three planes of ux, and a last chunk that is not full
@@ -379,7 +385,7 @@ TEST_P(SeriesTest, VerifyNamesWhatIsDamaged) {
   EXPECT_NE(damage[0].find("ux"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, SeriesTest, testing::Values("raw", "hdf5", "bp5"),
+INSTANTIATE_TEST_SUITE_P(Engines, SeriesTest, testing::Values("raw", "hdf5", "bp5", "sion"),
                          [](const auto &parameter) { return parameter.param; });
 
 } // namespace

@@ -171,7 +171,9 @@ def test_disk_full_while_checkpointing(tmp_path, small_disk, ranks):
 
 
 @pytest.mark.parametrize("ranks", [None, 3])
-@pytest.mark.parametrize("engine, size", [("raw", "400k"), ("hdf5", "400k"), ("bp5", "1700k"), ("time series", "8k")])
+@pytest.mark.parametrize(
+    "engine, size", [("raw", "400k"), ("hdf5", "400k"), ("sion", "400k"), ("bp5", "1700k"), ("time series", "8k")]
+)
 def test_disk_full_while_writing(tmp_path, small_disk, engine, size, ranks):
     disk = small_disk(size)
     case = cases.write_case(
@@ -402,12 +404,12 @@ def test_places_that_cannot_be_written(tmp_path, engine, setting, prepare, words
 
 
 def test_missing_directories_are_made(tmp_path):
-    case = cases.write_case(tmp_path, steps=2, every=2, outputs=("hdf5", "raw", "bp5"))
+    case = cases.write_case(tmp_path, steps=2, every=2, outputs=("hdf5", "raw", "bp5", "sion"))
     text = case.read_text().replace('path = "out', 'path = "a/b/out').replace("keep = 2", 'keep = 2\npath = "c/d"')
     case.write_text(text.replace("[diagnostics]", '[diagnostics]\npath = "e/f/history.csv"'))
     result = run(case, ranks=2)
     assert result.code == 0, result.text
-    for path in ("a/b/out.h5", "a/b/out", "a/b/out.bp", "c/d/step-00000002", "e/f/history.csv"):
+    for path in ("a/b/out.h5", "a/b/out", "a/b/out.bp", "a/b/out.sion", "c/d/step-00000002", "e/f/history.csv"):
         assert (tmp_path / path).exists()
 
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 NX, NY, NZ = 10, 7, 5
 GRID = tr.UniformGrid((NX, NY, NZ), (0.5, -1.0, 2.0), (0.1, 0.2, 0.3))
-PATHS = {"raw": "run", "hdf5": "run.h5", "bp5": "run.bp"}
+PATHS = {"raw": "run", "hdf5": "run.h5", "bp5": "run.bp", "sion": "run.sion"}
 
 
 def tailrace(*arguments):
@@ -196,7 +196,8 @@ def flip(path: Path, wanted: float) -> None:
 
 
 def data_file(path: Path, engine: str, step: int) -> Path:
-    return path / f"ux-{step + 1}.bin" if engine == "raw" else path / "data.0" if engine == "bp5" else path
+    names = {"raw": f"ux-{step + 1}.bin", "bp5": "data.0", "sion": f"step-{10 * step:08d}.sion"}
+    return path / names[engine] if engine in names else path
 
 
 def test_a_sound_series_is_all_well(tmp_path, engine):

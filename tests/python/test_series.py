@@ -22,7 +22,7 @@ from tailrace._core import InputError, IoError
 
 NX, NY, NZ = 17, 12, 9
 GRID = tr.UniformGrid((NX, NY, NZ), (0.5, -1.0, 2.0), (0.1, 0.2, 0.3))
-PATHS = {"raw": "run", "hdf5": "run.vtkhdf", "bp5": "run.bp"}
+PATHS = {"raw": "run", "hdf5": "run.vtkhdf", "bp5": "run.bp", "sion": "run.sion"}
 ENGINES = list(PATHS)
 
 

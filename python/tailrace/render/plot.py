@@ -232,7 +232,9 @@ def read_plane(path: Path, field: str | None, axis: str, index: int | None, step
         return _vtkhdf_plane(path, field, axis, index, step)
     if path.is_dir() or path.suffix in (".bp", ".bp4", ".bp5"):
         return _series_plane(path, field, axis, index, step)
-    raise PlotError(f"{path}: slices are drawn from .h5 (VTKHDF), .bp and raw snapshots, time series from .csv files")
+    raise PlotError(
+        f"{path}: slices are drawn from .h5 (VTKHDF), .bp, .sion and raw snapshots, time series from .csv files"
+    )
 
 
 def _vtkhdf_plane(path: Path, field: str | None, axis: str, index: int | None, step: int) -> Plane:

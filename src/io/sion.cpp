@@ -1,0 +1,219 @@
+// SIONlib containers, one per step: every rank's stream holds its blocks of the variables one after another, and the
+// JSON sidecar says which block of which variable begins where. So few files hold the blocks of many ranks, each rank
+// writes without asking the others, and any number of ranks reads them.
+
+#include <tailrace/io/block.hpp>
+#include <tailrace/io/files.hpp>
+#include <tailrace/io/sidecar_engine.hpp>
+#include <tailrace/io/sion_container.hpp>
+#include <tailrace/support/stopwatch.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace tailrace::io {
+
+using nlohmann::json;
+
+namespace {
+
+class SionEngine final : public SidecarEngine {
+public:
+  SionEngine(const Target &target, Parameters &parameters);
+
+  void write(const Block &block) override;
+  void end_step(const StepTail &tail) override;
+  void abandon_step() noexcept override;
+  void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
+
+private:
+  std::vector<std::string> files(const json &step) const override;
+  void check(const json &step) const override;
+  void create_container(std::int64_t first_bytes);
+  std::vector<json> everyones(const json &ours) const;
+  const SionReader &container(const std::string &name) const;
+
+  int files_ = 1;
+  std::int64_t chunk_bytes_ = 0, block_bytes_ = 0;
+  // The open step's:
+  std::optional<SionLayout> layout_;
+  std::optional<SionStream> stream_;
+  std::int64_t written_ = 0; ///< bytes of this rank's stream
+  json blocks_;              ///< this rank's, one per variable: [task, offset, z, y, x, nz, ny, nx], or null
+  // The container that was read last:
+  mutable std::string open_name_;
+  mutable std::optional<SionReader> open_;
+};
+
+SionEngine::SionEngine(const Target &target, Parameters &parameters)
+    : SidecarEngine(target, "sion",
+                    "SIONlib containers, one per step; blocks [task, offset in its stream, z, y, x, nz, ny, nx], x "
+                    "fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh64] in the order of axes") {
+  target.comm.agree([&] {
+    files_ = static_cast<int>(std::min<std::int64_t>(parameters.number("files", 1, 1), target.comm.size()));
+    chunk_bytes_ = parameters.number("chunk_bytes", 0, 0);
+    block_bytes_ = parameters.number("block_bytes", 4096, 1);
+    parameters.finish("sion");
+    // Impossible sizes are refused now, not in the first step.
+    SionLayout(target.path, std::vector<std::int64_t>(static_cast<std::size_t>(target.comm.size()), chunk_bytes_),
+               files_, block_bytes_);
+  });
+  open();
+}
+
+std::vector<std::string> SionEngine::files(const json &step) const {
+  std::vector<std::string> names;
+  if (step.contains("file"))
+    for (int number = 0; number < step.at("files").get<int>(); ++number)
+      names.push_back(SionLayout::file(step.at("file").get<std::string>(), number));
+  return names;
+}
+
+void SionEngine::check(const json &step) const {
+  files(step);
+  for (const auto &variable : step.at("variables"))
+    step.at("file").get<std::string>(), variable.at("blocks").get<std::vector<std::array<std::int64_t, 8>>>();
+}
+
+/// What every rank has to say, on all ranks.
+std::vector<json> SionEngine::everyones(const json &ours) const {
+  json all = json::array();
+  for (const auto &text : target_.comm.gather(ours.dump(), 0))
+    all.push_back(json::parse(text));
+  return json::parse(target_.comm.broadcast(all.dump(), 0)).get<std::vector<json>>();
+}
+
+void SionEngine::create_container(std::int64_t first_bytes) {
+  const std::string name = fmt::format("step-{:08d}.sion", step_.at("index").get<std::int64_t>());
+  std::vector<std::int64_t> chunks;
+  for (const auto &chunk : everyones(chunk_bytes_ > 0 ? chunk_bytes_ : first_bytes))
+    chunks.push_back(chunk.get<std::int64_t>());
+  // Named before it is made, so that abandoning the step removes what there is of it.
+  step_["file"] = name;
+  step_["files"] = files_;
+  written_ = 0;
+  blocks_ = json::array();
+  target_.comm.agree([&] {
+    layout_.emplace(file(name), chunks, files_, block_bytes_);
+    if (target_.comm.rank() == 0)
+      layout_->create();
+  });
+  target_.comm.agree([&] { stream_.emplace(*layout_, target_.comm.rank()); }); // after rank 0 has created it
+}
+
+void SionEngine::write(const Block &block) {
+  const auto &[shape, part, memory] = block.place;
+  const auto bytes = static_cast<std::int64_t>(size_of(block.type));
+  if (!stream_)
+    create_container(part.size() * bytes);
+  add_variable(block);
+  blocks_.push_back(part.empty() ? json()
+                                 : json{target_.comm.rank(), written_, part.start[2], part.start[1], part.start[0],
+                                        part.count[2], part.count[1], part.count[0]});
+  target_.comm.agree([&] {
+    const char *data = static_cast<const char *>(block.data);
+    if (part == memory) {
+      stream_->write(data, part.size() * bytes);
+    } else {
+      for (std::int64_t k = part.start[2]; k < part.end(2) && !part.empty(); ++k)
+        for (std::int64_t j = part.start[1]; j < part.end(1); ++j) {
+          const std::int64_t row = (k - memory.start[2]) * memory.count[1] + j - memory.start[1];
+          stream_->write(data + (row * memory.count[0] + part.start[0] - memory.start[0]) * bytes,
+                         part.count[0] * bytes);
+        }
+    }
+  });
+  written_ += part.size() * bytes;
+}
+
+void SionEngine::end_step(const StepTail &tail) {
+  if (stream_) {
+    json ours;
+    target_.comm.agree([&] {
+      if (target_.sync) {
+        const Stopwatch watch(target_.counters->sync_seconds);
+        stream_->flush(true);
+      }
+      ours = {{"used", stream_->close()}, {"blocks", blocks_}};
+    });
+    const std::vector<json> all = everyones(ours);
+    for (std::size_t v = 0; v < step_["variables"].size(); ++v) {
+      json &blocks = step_["variables"][v]["blocks"] = json::array();
+      for (const auto &one : all)
+        if (!one.at("blocks").at(v).is_null())
+          blocks.push_back(one.at("blocks").at(v));
+    }
+    target_.comm.agree([&] {
+      if (target_.comm.rank() != 0)
+        return;
+      std::vector<std::vector<std::int64_t>> used;
+      for (const auto &one : all)
+        used.push_back(one.at("used").get<std::vector<std::int64_t>>());
+      layout_->finish(used);
+      for (int number = 0; number < files_ && target_.sync; ++number)
+        sync_path(layout_->file(number));
+    });
+  }
+  SidecarEngine::end_step(tail);
+  stream_.reset();
+  layout_.reset();
+}
+
+void SionEngine::abandon_step() noexcept {
+  stream_.reset();
+  layout_.reset();
+  SidecarEngine::abandon_step();
+}
+
+const SionReader &SionEngine::container(const std::string &name) const {
+  if (!open_ || open_name_ != name) {
+    open_.reset();
+    open_.emplace(file(name));
+    open_name_ = name;
+  }
+  return *open_;
+}
+
+void SionEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+  const SionReader &streams = container(sidecar_.at("steps").at(step).at("file").get<std::string>());
+  const auto bytes = static_cast<std::int64_t>(size_of(variable.type));
+  const auto place = [&](const Box &whole, std::int64_t j, std::int64_t k, std::int64_t i) {
+    return (((k - whole.start[2]) * whole.count[1] + j - whole.start[1]) * whole.count[0] + i - whole.start[0]) * bytes;
+  };
+  std::int64_t found = 0;
+  for (const auto &entry : stored(step, variable.name).at("blocks")) {
+    const auto n = entry.get<std::array<std::int64_t, 8>>();
+    const Box block{{n[4], n[3], n[2]}, {n[7], n[6], n[5]}};
+    for (std::size_t d = 0; d < 3; ++d)
+      if (block.start[d] < 0 || block.count[d] < 1 || block.count[d] > variable.shape[d] - block.start[d] || n[0] < 0 ||
+          n[0] >= streams.tasks())
+        throw IoError(fmt::format("cannot read {}: its block {} of task {} is outside {} of shape {} by {} tasks",
+                                  file("series.json"), describe(block), n[0], variable.name, describe(variable.shape),
+                                  streams.tasks()));
+    const Box part = block.intersect(box);
+    if (part.empty())
+      continue;
+    // Rows that follow one another in the stream and in memory are read in one go: whole planes, or all of them.
+    const auto whole = [&](std::size_t d) { return part.count[d] == block.count[d] && part.count[d] == box.count[d]; };
+    const std::int64_t rows = !whole(0) ? 1 : part.count[1], planes = whole(0) && whole(1) ? part.count[2] : 1;
+    for (std::int64_t k = part.start[2]; k < part.end(2); k += planes)
+      for (std::int64_t j = part.start[1]; j < part.end(1); j += rows)
+        streams.read(static_cast<int>(n[0]), n[1] + place(block, j, k, part.start[0]),
+                     part.count[0] * rows * planes * bytes,
+                     static_cast<char *>(data) + place(box, j, k, part.start[0]));
+    found += part.size();
+  }
+  if (found != box.size())
+    throw IoError(fmt::format("cannot read {}: the blocks of {} in step {} hold {} points of {}; expected {}",
+                              file("series.json"), variable.name, step, found, describe(box), box.size()));
+}
+
+} // namespace
+
+std::unique_ptr<Engine> open_sion(const Target &target, Parameters parameters) {
+  return std::make_unique<SionEngine>(target, parameters);
+}
+
+} // namespace tailrace::io
