@@ -30,6 +30,7 @@ endif()
 
 if(TAILRACE_SANITIZE)
   target_compile_options(tailrace_flags INTERFACE
-    -fsanitize=${TAILRACE_SANITIZE} -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+    # Not Fortran: passing on an absent optional argument looks like a null pointer there.
+    "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${TAILRACE_SANITIZE};-fno-sanitize-recover=undefined;-fno-omit-frame-pointer>")
   target_link_options(tailrace_flags INTERFACE -fsanitize=${TAILRACE_SANITIZE})
 endif()

@@ -25,6 +25,6 @@ program write
   call series%open(path, 'r', MPI_COMM_WORLD)
   call series%read(3, 'ux', plane, start=[1, 1, 5])
   call series%close()
-  if (plane(9, 7, 1) /= 3579) error stop 'read back something else'
+  if (nint(plane(9, 7, 1)) /= 3579) error stop 'read back something else'
   call MPI_Finalize(error)
 end program
