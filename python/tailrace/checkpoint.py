@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core, series
+from .flows import COMPONENTS
 from .parallel import on_root
 
 if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
-VELOCITY = ("ux", "uy", "uz")
 _NAME = re.compile(r"step-(\d+)")
 _SIDECAR = "series.json"
 _SUMS = "SHA256SUMS"
@@ -162,7 +162,7 @@ class CheckpointStore:
             with series.open(path, "r", comm=self._comm, engine="raw") as stored:
                 if len(stored) != 1:
                     return f"it holds {len(stored)} steps instead of 1"
-                missing = [name for name in VELOCITY if name not in stored[0]]
+                missing = [name for name in COMPONENTS if name not in stored[0]]
                 return f"it has no {', '.join(missing)}" if missing else "; ".join(stored.verify())
         except (_core.Error, OSError, ValueError) as error:
             return str(error)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Velocity = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], tuple[Any, Any, Any]]
 
+COMPONENTS = ("ux", "uy", "uz")
+
 
 def coordinates(grid: _core.Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.float64], ...]:
     """x, y, z of the nodes of a box (start, count in x, y, z), shaped (1, 1, nx), (1, ny, 1), (nz, 1, 1)."""
@@ -75,7 +77,7 @@ def _components(velocity: Velocity, grid: _core.Grid, box: tuple[Any, Any], name
         found = f"{len(result)} values" if isinstance(result, tuple | list) else type(result).__name__
         raise _core.InputError(f"{name} must return three arrays (ux, uy, uz); it returned {found}")
     components = []
-    for label, values in zip(("ux", "uy", "uz"), result, strict=True):
+    for label, values in zip(COMPONENTS, result, strict=True):
         if np.iscomplexobj(values):
             raise _core.InputError(f"{name} returned complex numbers for {label}; return their real part")
         try:

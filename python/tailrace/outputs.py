@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core, series
+from .flows import COMPONENTS
 from .formats.xcompact3d import FIELD_FILES
 from .parallel import on_root
 
@@ -100,7 +101,7 @@ class FieldCache:
 
     def __call__(self, name: str) -> series.Block:
         """The field as this rank's block of the whole."""
-        if name in ("ux", "uy", "uz"):
+        if name in COMPONENTS:
             values = self._flow.velocity("xyz".index(name[1]))
         else:
             if name not in self._made:

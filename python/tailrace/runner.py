@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import _core, series
+from .flows import COMPONENTS
 from .outputs import FieldCache, Output
 from .parallel import agree, on_root, spread
 from .progress import Live, summary_table
@@ -26,7 +27,6 @@ STOPPED = 128 + signal.SIGTERM  # exit code of a run that was asked to stop
 # Open MPI kills its ranks a second after it forwards SIGTERM, too soon for a checkpoint, so `tailrace run -n` has it
 # forward SIGUSR1 instead.
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
-_COMPONENTS = ("ux", "uy", "uz")
 
 
 class FlowError(RuntimeError):
@@ -175,7 +175,7 @@ class Runner:
         component, node = bad
         place = ", ".join(f"{'xyz'[d]} = {node[d] * s.grid.spacing(d):.4g}" for d in range(3))
         raise FlowError(
-            f"the flow is not finite at step {s.step}, t = {s.time:g}: {_COMPONENTS[component]} at node {tuple(node)} "
+            f"the flow is not finite at step {s.step}, t = {s.time:g}: {COMPONENTS[component]} at node {tuple(node)} "
             f"({place}); at step {self._finite_step} it was. The time step is probably too large: the last CFL number "
             f"was {s.numbers.get('cfl', np.nan):.3g}; reduce time.dt. The last checkpoint is untouched"
         )

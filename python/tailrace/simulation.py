@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, flows, series
 from .checkpoint import CheckpointStore, OpenCheckpoint, State
+from .flows import COMPONENTS
 from .outputs import FieldCache
 from .parallel import agree
 from .runner import FlowError, Runner
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from .config import Case
 
 __all__ = ["FlowError", "Simulation", "run"]
-
-COMPONENTS = ("ux", "uy", "uz")
 
 
 class Simulation:
