@@ -1,3 +1,5 @@
+#include <tailrace/io/engines.hpp>
+#include <tailrace/io/report.hpp>
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -27,8 +29,21 @@ using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;
 using ConstArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using BoxPair = std::pair<Index3, Index3>; // start, count
 using GridTuple = std::tuple<Index3, std::array<double, 3>, std::array<double, 3>>;
+using RegionTuple = std::tuple<Index3, Index3, Index3>; // start, count, stride
 
 Box box_of(const BoxPair &pair) { return {pair.first, pair.second}; }
+
+template <class AnyArray> io::Type type_of(const std::string &name, const AnyArray &array) {
+  if (array.dtype() == nb::dtype<float>())
+    return io::Type::float32;
+  if (array.dtype() == nb::dtype<double>())
+    return io::Type::float64;
+  if (array.dtype() == nb::dtype<std::int32_t>())
+    return io::Type::int32;
+  if (array.dtype() == nb::dtype<std::int64_t>())
+    return io::Type::int64;
+  throw InputError(fmt::format("{}: expected an array of float32, float64, int32 or int64", name));
+}
 
 /// The number type of an array that is to hold `box`: shape (nz, ny, nx).
 template <class AnyArray> io::Type check_array(const std::string &name, const AnyArray &array, const Box &box) {
@@ -39,11 +54,7 @@ template <class AnyArray> io::Type check_array(const std::string &name, const An
   if (!fits)
     throw InputError(
         fmt::format("{}: the array does not have the shape ({}, {}, {}) of its box (z, y, x)", name, n[2], n[1], n[0]));
-  if (array.dtype() == nb::dtype<float>())
-    return io::Type::float32;
-  if (array.dtype() == nb::dtype<double>())
-    return io::Type::float64;
-  throw InputError(fmt::format("{}: expected an array of float32 or float64", name));
+  return type_of(name, array);
 }
 
 io::Series *open_series(const std::string &path, const std::string &mode, int comm, const std::string &engine,
@@ -60,13 +71,32 @@ io::Series *open_series(const std::string &path, const std::string &mode, int co
 }
 
 void write_block(io::Series &series, const std::string &name, const ConstArray &array, const Index3 &shape,
-                 const BoxPair &block, const BoxPair &memory) {
+                 const BoxPair &block, const BoxPair &memory, const std::optional<RegionTuple> &region, bool deferred) {
   const io::Placement place{shape, box_of(block), box_of(memory)};
   const void *data = array.data();
   io::Type type = io::Type::float64;
   const nb::gil_scoped_release release;
   series.communicator().agree([&] { type = check_array(name, array, place.memory); });
-  series.write(name, type, data, place);
+  if (region)
+    series.write_region(name, type, data, place, {std::get<0>(*region), std::get<1>(*region), std::get<2>(*region)});
+  else
+    series.write(name, type, data, place, deferred ? io::Put::deferred : io::Put::sync);
+}
+
+/// `array` has the shape (rows, columns).
+void write_list(io::Series &series, const std::string &name, const ConstArray &array) {
+  const void *data = array.data();
+  io::Type type = io::Type::float64;
+  std::int64_t rows = 0, columns = 1;
+  const nb::gil_scoped_release release;
+  series.communicator().agree([&] {
+    if (array.ndim() != 2)
+      throw InputError(fmt::format("{}: a list is an array of rows, or of rows and columns", name));
+    type = type_of(name, array);
+    rows = static_cast<std::int64_t>(array.shape(0));
+    columns = static_cast<std::int64_t>(array.shape(1));
+  });
+  series.write_list(name, type, data, rows, columns);
 }
 
 void read_box(const io::Series &series, std::size_t step, const std::string &name, const BoxPair &box,
@@ -85,10 +115,10 @@ std::vector<std::pair<std::int64_t, double>> steps(const io::Series &series) {
   return result;
 }
 
-std::vector<std::tuple<std::string, std::string, Index3>> variables(const io::Series &series, std::size_t step) {
-  std::vector<std::tuple<std::string, std::string, Index3>> result;
+std::vector<std::tuple<std::string, std::string, Index3, bool>> variables(const io::Series &series, std::size_t step) {
+  std::vector<std::tuple<std::string, std::string, Index3, bool>> result;
   for (const auto &variable : series.variables(step))
-    result.emplace_back(variable.name, io::name_of(variable.type), variable.shape);
+    result.emplace_back(variable.name, io::name_of(variable.type), variable.shape, variable.list);
   return result;
 }
 
@@ -98,16 +128,25 @@ std::optional<GridTuple> grid(const io::Series &series) {
 }
 
 nb::dict counters(const io::Series &series) {
-  const io::Counters &counted = series.counters();
+  const io::Counters counted = series.counters();
   nb::dict result;
   result["bytes_written"] = counted.bytes_written;
   result["bytes_read"] = counted.bytes_read;
   result["steps"] = counted.steps;
-  result["convert_seconds"] = counted.convert_seconds;
-  result["write_seconds"] = counted.write_seconds;
-  result["finish_seconds"] = counted.finish_seconds;
-  result["sync_seconds"] = counted.sync_seconds;
-  result["read_seconds"] = counted.read_seconds;
+  for (std::size_t number = 0; number < io::phase_count; ++number) {
+    const auto phase = static_cast<io::Phase>(number);
+    result[nb::str((std::string(io::name_of(phase)) + "_seconds").c_str())] = series.trace().total(phase).seconds;
+  }
+  return result;
+}
+
+/// name, calls, bytes, min, mean and max seconds of each phase.
+std::vector<std::tuple<std::string, std::int64_t, std::int64_t, double, double, double>>
+summary(const io::Series &series) {
+  std::vector<std::tuple<std::string, std::int64_t, std::int64_t, double, double, double>> result;
+  for (const auto &one : io::summarise(series.trace(), series.communicator()))
+    result.emplace_back(io::name_of(one.phase), one.calls, one.bytes, one.min_seconds, one.mean_seconds,
+                        one.max_seconds);
   return result;
 }
 
@@ -128,12 +167,15 @@ void bind_io(nb::module_ &m) {
           },
           "name"_a, "shape"_a, "type"_a, free)
       .def("begin_step", &Series::begin_step, "index"_a, "time"_a, free)
-      .def("write", &write_block, "name"_a, "array"_a, "shape"_a, "block"_a, "memory"_a)
+      .def("write", &write_block, "name"_a, "array"_a, "shape"_a, "block"_a, "memory"_a, "region"_a.none(),
+           "deferred"_a)
+      .def("write_list", &write_list, "name"_a, "array"_a)
       .def("write_scalar", &Series::write_scalar, "name"_a, "value"_a, free)
       .def("attribute", &Series::attribute, "name"_a, "value"_a, free)
       .def("end_step", &Series::end_step, free)
       .def("close", &Series::close, free)
       .def("steps", &steps)
+      .def("next_step", &Series::next_step, "timeout"_a, free)
       .def("grid", &grid)
       .def("attributes", &Series::attributes)
       .def("variables", &variables, "step"_a)
@@ -141,5 +183,10 @@ void bind_io(nb::module_ &m) {
       .def("read", &read_box, "step"_a, "name"_a, "box"_a, "array"_a)
       .def("verify", &Series::verify, "step"_a, free)
       .def("unchecked", &Series::unchecked, "step"_a)
-      .def("counters", &counters);
+      .def("damage", &Series::damage)
+      .def("notes", &Series::notes)
+      .def("counters", &counters)
+      .def("summary", &summary, free);
+  m.def("engine_at", &io::engine_at, "path"_a);
+  m.def("engine_names", &io::engine_names);
 }

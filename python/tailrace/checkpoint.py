@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NAME = re.compile(r"step-(\d+)")
-_SIDECAR = "series.json"
+_SIDECAR = "series.jsonl"
 _SUMS = "SHA256SUMS"
 
 

@@ -38,12 +38,12 @@ def engine_of(path: Path) -> str:
     """
     if path.is_dir():
         names = {entry.name for entry in path.iterdir()}
-        if names & {"series.json", "series.xdmf"} or any(name.endswith(".sion") for name in names):
+        if names & {"series.jsonl", "series.xdmf"} or any(name.endswith(".sion") for name in names):
             return _engine_of_sidecar(path, names)
         if names & {"md.idx", "md.0", "data.0", "tailrace.json"}:
             return "bp5"
         raise NotASeriesError(
-            f"{path}: this directory holds no series: neither series.json (raw, sion) nor md.idx (bp5)"
+            f"{path}: this directory holds no series: neither series.jsonl (raw, sion) nor md.idx (bp5)"
         )
     if not path.exists():
         raise NotASeriesError(f"{path}: there is no such file or directory")
@@ -54,8 +54,11 @@ def engine_of(path: Path) -> str:
 
 
 def _engine_of_sidecar(path: Path, names: set[str]) -> str:
-    """Raw and sion series both have a series.json, which says whose it is; their files tell where it is lost."""
-    text = (path / "series.json").read_text(encoding="utf-8", errors="replace") if "series.json" in names else ""
+    """Raw and sion series both have a series.jsonl, which says whose it is; their files tell where it is lost."""
+    text = ""
+    if "series.jsonl" in names:
+        with (path / "series.jsonl").open(encoding="utf-8", errors="replace") as lines:
+            text = lines.readline()
     told = re.search(r'"tailrace (\w+) series"', text)
     if told:
         return told[1]
@@ -96,10 +99,12 @@ class Range:
 
 def range_of(step: series.Step, name: str) -> Range:
     """The range of a whole variable; at most `PIECE_BYTES` of it are in memory at once."""
-    dtype, shape = step.variables[name]
+    dtype, shape, _ = step.variables[name]
+    if 0 in shape:
+        return Range(math.nan, math.nan)
     low, high, bad = math.inf, -math.inf, 0
     for box in boxes_of(shape, PIECE_BYTES // np.dtype(dtype).itemsize):
-        values = step.read(name, box)
+        values = step.read(name, box).ravel()
         smallest, largest = float(values.min()), float(values.max())
         if math.isnan(smallest) or math.isnan(largest):
             known = values[~np.isnan(values)]
@@ -113,11 +118,12 @@ def range_of(step: series.Step, name: str) -> Range:
 
 @dataclass(frozen=True)
 class Variable:
-    """A grid variable of the step that is looked at; `shape` is (z, y, x)."""
+    """A variable of the step that is looked at; `shape` is (z, y, x), or (rows, columns) of a list."""
 
     name: str
     dtype: str
-    shape: tuple[int, int, int]
+    shape: tuple[int, ...]
+    is_list: bool
     range: Range | None = None
 
 
@@ -133,7 +139,7 @@ class Contents:
     steps: list[tuple[int, float]]
     looked_at: int | None
     variables: list[Variable]
-    scalars: dict[str, float]
+    scalars: dict[str, float | int | str]
 
 
 def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
@@ -155,8 +161,10 @@ def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
             looked_at = step % len(steps)
             one = steps[looked_at]
             scalars = one.scalars
-            for name, (dtype, (nx, ny, nz)) in sorted(one.variables.items()):
-                variables.append(Variable(name, dtype, (nz, ny, nx), range_of(one, name) if minmax else None))
+            for name, (dtype, shape, is_list) in sorted(one.variables.items()):
+                nx, ny, nz = shape
+                extent: tuple[int, ...] = (ny, nx) if is_list else (nz, ny, nx)
+                variables.append(Variable(name, dtype, extent, is_list, range_of(one, name) if minmax else None))
         return Contents(
             path=path,
             engine=engine,
@@ -195,7 +203,7 @@ def verify(path: Path) -> Soundness:
     :raises NotASeriesError: see `engine_of`.
     """
     engine = engine_of(path)
-    damage, unchecked, count = [], [], 0
+    damage, unchecked, without, count = [], [], [], 0
     if engine == "raw" and _CHECKPOINT.fullmatch(path.name):
         try:
             checkpoint.check_sidecar(path)
@@ -205,16 +213,17 @@ def verify(path: Path) -> Soundness:
         with series.open(path, engine=engine) as stored:
             steps = stored.steps
             count = len(steps)
+            damage += stored.verify()
+            unchecked += stored.notes
             for step in steps:
-                damage += step.verify()
                 missing = step.unchecked
                 if missing:
-                    unchecked.append(f"step {step.index} has no checksums of {', '.join(sorted(missing))}")
+                    without.append(f"step {step.index} has no checksums of {', '.join(sorted(missing))}")
     except (_core.Error, OSError) as error:
         damage.append(str(error))
-    if len(unchecked) == count > 1:  # written without them: one line says it
-        unchecked = [f"none of the {count} steps has checksums of all its variables"]
-    return Soundness(path, count, damage, unchecked)
+    if len(without) == count > 1:  # written without them: one line says it
+        without = [f"none of the {count} steps has checksums of all its variables"]
+    return Soundness(path, count, damage, unchecked + without)
 
 
 # ---- output ------------------------------------------------------------------------------------
@@ -230,6 +239,8 @@ def _as_dict(found: Contents) -> dict[str, Any]:
     variables = []
     for variable in found.variables:
         entry: dict[str, Any] = {"name": variable.name, "type": variable.dtype, "shape": variable.shape}
+        if variable.is_list:
+            entry["list"] = True
         if variable.range is not None:
             entry |= {"min": variable.range.min, "max": variable.range.max, "not_numbers": variable.range.not_numbers}
         variables.append(entry)
@@ -310,14 +321,17 @@ def tables_of(found: Contents, all_steps: bool = False) -> list[Table]:
     if found.variables:
         tables.append(_variables_table(found))
     if found.scalars:
-        rows = [[name, f"{value:.10g}"] for name, value in sorted(found.scalars.items())]
+        rows = [[name, _scalar(value)] for name, value in sorted(found.scalars.items())]
         tables.append(Table(["scalar", "value"], rows))
     return tables
 
 
 def _variables_table(found: Contents) -> Table:
     columns = ["variable", "type", "shape (z, y, x)"]
-    rows = [[variable.name, variable.dtype, _by(variable.shape)] for variable in found.variables]
+    rows = [
+        [variable.name, variable.dtype, _by(variable.shape) + (" (list)" if variable.is_list else "")]
+        for variable in found.variables
+    ]
     ranges = [variable.range for variable in found.variables]
     if any(entry is not None for entry in ranges):
         columns += ["min", "max"]
@@ -368,6 +382,10 @@ def _steps_line(steps: list[tuple[int, float]]) -> str:
     if len(steps) == 1:
         return f"1: index {first}, time {begin:.10g}"
     return f"{len(steps)}: index {first} to {last}, time {begin:.10g} to {end:.10g}"
+
+
+def _scalar(value: float | int | str) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else _short(value)
 
 
 def _by(numbers: tuple[int, ...]) -> str:

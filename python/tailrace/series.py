@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Attribute = str | int | float | Sequence[int] | Sequence[float]
+    Scalar = float | int | str
 
-__all__ = ["Block", "Box", "PointGrid", "Series", "Step", "UniformGrid", "open"]
+__all__ = ["Block", "Box", "PointGrid", "Region", "Series", "Step", "Stored", "UniformGrid", "open"]
 
 Triple = tuple[int, int, int]
 Mode = Literal["r", "w", "a"]
@@ -40,6 +41,25 @@ class Box(NamedTuple):
 
     start: Triple
     count: Triple  # type: ignore[assignment] # tuple has a method of this name, which nobody calls on a box
+
+
+class Region(NamedTuple):
+    """Points start, start + stride, ... of a variable, `count` of them; in x, y, z."""
+
+    start: Triple
+    count: Triple  # type: ignore[assignment] # as in Box
+    stride: Triple = (1, 1, 1)
+
+
+class Stored(NamedTuple):
+    """What a step says of a variable: stored type, global shape (x, y, z), and whether it is a list.
+
+    A list has the shape (columns, rows, 1).
+    """
+
+    dtype: str
+    shape: Triple
+    is_list: bool
 
 
 class PointGrid(Protocol):
@@ -102,10 +122,12 @@ def open(
     """Open the series at `path` to read ("r"), to write anew ("w") or to append to ("a"). Collective over `comm`.
 
     comm: the ranks that take part; all of them (COMM_WORLD) when writing, this one alone (COMM_SELF) when reading.
-    engine: "bp5", "hdf5", "raw", "sion" or "null" (checks and counts, writes nothing); without it the path says: .bp,
-        .h5 or .vtkhdf, .sion, a directory.
-    parameters: of the engine, by their own names; and for all engines `checksums` (True) and `sync` (False: a step is
-        complete when the operating system has it, not when the disk has it).
+    engine: one of `_core.engine_names()`; without it what is there already says, when reading or appending, then the
+        variable TAILRACE_ENGINE of the environment, then the path: .bp, .h5 or .vtkhdf, .sion, a directory.
+    parameters: of the engine, by their own names; and for all engines `checksums` (True), `sync` (False: a step is
+        complete when the operating system has it, not when the disk has it), `buffers` (0; n: steps are copied and
+        written in the background, at most n at a time), `stripe_count` and `stripe_size` (on Lustre), `trace` and
+        `folded` (files to write at close: Chrome trace, folded stacks). They win over TAILRACE_PARAMETERS.
     grid: where the points lie, for the programs that draw them.
     precision: in which type arrays are stored; without it as they come.
     rewind_to: when appending, drop the steps with a larger index first.
@@ -136,6 +158,7 @@ class Series:
         self._core: _core.Series | None = core
         self._mode = mode
         self._ranks = ranks
+        self._kept: list[NDArray[Any]] = []  # arrays that the core reads in end_step
 
     # ---- writing --------------------------------------------------------------------------------
     def write_step(
@@ -145,7 +168,7 @@ class Series:
         /,
         *,
         index: int | None = None,
-        scalars: Mapping[str, float] | None = None,
+        scalars: Mapping[str, Scalar] | None = None,
         **more: NDArray[Any] | Block,
     ) -> None:
         """Write one step: its time, its index (that of the step before plus one), arrays and numbers by name.
@@ -163,31 +186,58 @@ class Series:
         self.end_step()
 
     def declare(self, name: str, shape: Sequence[int], dtype: str) -> None:
-        """Fix the shape (x, y, z) and the stored type ("float32", "float64") of a variable before its first write."""
+        """Fix the shape (x, y, z) and the stored type ("float32", "int64", ...) of a variable before its first write."""
         self._open().declare(name, _triple(shape), dtype)
 
     def begin_step(self, index: int, time: float) -> None:
         """Begin a step; `index` must be larger than that of the step before."""
         self._open().begin_step(int(index), float(time))
 
-    def write(self, name: str, data: NDArray[Any] | Block) -> None:
-        """Write this rank's part of a variable. Afterwards the array may be changed."""
+    def write(
+        self, name: str, data: NDArray[Any] | Block, *, region: Region | None = None, deferred: bool = False
+    ) -> None:
+        """Write this rank's part of a variable: float32, float64, int32 or int64. Afterwards the array may be changed.
+
+        :param region: store these points only, as a variable of `region.count` points.
+        :param deferred: nothing is copied, and the array must stay as it is until `end_step`; one that has changed is an
+            error there.
+        """
         part = data if isinstance(data, Block) else self._whole(name, data)
         block, memory = part.boxes()
         array = np.ascontiguousarray(part.data)
-        self._open().write(name, array, _triple(part.shape), block, memory)
+        if deferred:
+            self._kept.append(array)
+        place = None if region is None else Region(*(_triple(three) for three in Region(*region)))
+        self._open().write(name, array, _triple(part.shape), block, memory, place, deferred)
 
-    def write_scalar(self, name: str, value: float) -> None:
-        """Write one number of the open step; rank 0's counts."""
-        self._open().write_scalar(name, float(value))
+    def write_list(self, name: str, rows: NDArray[Any]) -> None:
+        """Write this rank's rows of a list: particles, probes. Each rank has as many as it likes, also none.
+
+        :param rows: (rows,) or (rows, columns); stored in the order of the ranks.
+        """
+        array = np.ascontiguousarray(rows)
+        self._open().write_list(name, array.reshape(-1, 1) if array.ndim == 1 else array)
+
+    def write_scalar(self, name: str, value: Scalar) -> None:
+        """Write one number or text of the open step; rank 0's counts."""
+        self._open().write_scalar(name, _scalar_value(value))
 
     def attribute(self, name: str, value: Attribute) -> None:
-        """Set an attribute of the series: text, a number or a list of numbers. Stored with the next step."""
+        """Set an attribute of the series, or as "variable/name" of a variable. Stored with the next step.
+
+        :param value: text, a number or a list of numbers.
+        """
         self._open().attribute(name, _attribute_value(value))
 
     def end_step(self) -> None:
-        """End the step: from now on it is there for readers, and survives whatever happens to this run."""
-        self._open().end_step()
+        """End the step: from now on it is there for readers, and survives whatever happens to this run.
+
+        With `buffers` that is so when `close` returns; an error of the background is raised by the next call.
+        """
+        try:
+            self._open().end_step()
+        finally:
+            self._kept.clear()
 
     def close(self) -> None:
         """Close the series. Closing twice does nothing."""
@@ -235,7 +285,14 @@ class Series:
 
     def verify(self) -> list[str]:
         """Compare all steps with their checksums; one line for everything that is damaged."""
-        return [line for step in self for line in step.verify()]
+        return [*self._open().damage(), *(line for step in self for line in step.verify())]
+
+    def next_step(self, timeout: float = 60.0) -> Step | None:
+        """Of a stream: wait for the next step, after which only that one can be read. None: the writer has ended.
+
+        :raises IoError: nothing came for `timeout` seconds.
+        """
+        return self.steps[-1] if self._open().next_step(timeout) else None
 
     # ---- both -----------------------------------------------------------------------------------
     @property
@@ -252,6 +309,15 @@ class Series:
     def counters(self) -> dict[str, float]:
         """Bytes moved and seconds spent by this rank so far."""
         return dict(self._open().counters())
+
+    @property
+    def notes(self) -> list[str]:
+        """What the series has to say about how it was opened: striping, what was chosen and why. Rank 0 has all."""
+        return list(self._open().notes())
+
+    def summary(self) -> list[PhaseSummary]:
+        """Where the time of all ranks went so far. Collective."""
+        return [PhaseSummary(*row) for row in self._open().summary()]
 
     def __enter__(self) -> Series:
         return self
@@ -275,11 +341,11 @@ class Series:
             lines.append(f"  index {steps[0][0]} to {steps[-1][0]}, time {steps[0][1]:g} to {steps[-1][1]:g}")
         if steps and self._mode == "r":
             variables = self._core.variables(len(steps) - 1)
-            width = max((len(name) for name, _, _ in variables), default=0)
-            lines += [
-                f"  {name:{width}} {dtype} (z, y, x) = {tuple(reversed(shape))}" for name, dtype, shape in variables
-            ]
-            lines += [f"  {name} = {value:g}" for name, value in self._core.scalars(len(steps) - 1).items()]
+            width = max((len(name) for name, *_ in variables), default=0)
+            for name, dtype, shape, is_list in variables:
+                extent = f"list of {shape[1]} x {shape[0]}" if is_list else f"(z, y, x) = {tuple(reversed(shape))}"
+                lines.append(f"  {name:{width}} {dtype} {extent}")
+            lines += [f"  {name} = {value}" for name, value in self._core.scalars(len(steps) - 1).items()]
         return "\n".join(lines)
 
     def _open(self) -> _core.Series:
@@ -295,6 +361,17 @@ class Series:
         return Block(array, _shape_of(array))
 
 
+class PhaseSummary(NamedTuple):
+    """One phase of input and output over all ranks: sums of calls and bytes, and the ranks' own seconds in it."""
+
+    phase: str
+    calls: int
+    bytes: int
+    min_seconds: float
+    mean_seconds: float
+    max_seconds: float
+
+
 class Step:
     """A step of a series that is being read: index, time, and its variables by name."""
 
@@ -305,19 +382,19 @@ class Step:
         self.time = time
 
     @property
-    def variables(self) -> dict[str, tuple[str, Triple]]:
-        """Stored type and shape (x, y, z) of every array."""
+    def variables(self) -> dict[str, Stored]:
+        """Stored type and shape (x, y, z) of every array and list."""
         found = self._series._open().variables(self._number)
-        return {name: (dtype, _triple(shape)) for name, dtype, shape in found}
+        return {name: Stored(dtype, _triple(shape), is_list) for name, dtype, shape, is_list in found}
 
     @property
     def names(self) -> list[str]:
-        """Names of the arrays."""
+        """Names of the arrays and lists."""
         return list(self.variables)
 
     @property
-    def scalars(self) -> dict[str, float]:
-        """The single numbers of the step, by name."""
+    def scalars(self) -> dict[str, Scalar]:
+        """The single numbers and texts of the step, by name."""
         return dict(self._series._open().scalars(self._number))
 
     def verify(self) -> list[str]:
@@ -329,14 +406,23 @@ class Step:
         """The arrays that have no checksums, of which `verify` can say nothing."""
         return list(self._series._open().unchecked(self._number))
 
-    def read(self, name: str, box: Box | tuple[Sequence[int], Sequence[int]] | None = None) -> NDArray[Any]:
-        """A box of an array as (nz, ny, nx), or all of it. Collective; every rank may want another box."""
-        variables = self.variables
-        dtype, shape = variables.get(name, ("float64", (0, 0, 0)))  # an unknown name fails below, on all ranks
-        start, count = ((0, 0, 0), shape) if box is None else (_triple(box[0]), _triple(box[1]))
-        array = np.empty(tuple(max(0, n) for n in reversed(count)), dtype=dtype)
+    def read(
+        self, name: str, box: Box | tuple[Sequence[int], Sequence[int]] | None = None, *, dtype: str | None = None
+    ) -> NDArray[Any]:
+        """A box of an array as (nz, ny, nx), or all of it; of a list (rows, columns), or (rows,) where it has but one.
+
+        Collective; every rank may want another box.
+
+        :param dtype: "float32" or "float64", if not as stored.
+        """
+        unknown = Stored("float64", (0, 0, 0), False)  # an unknown name fails below, on all ranks
+        stored = self.variables.get(name, unknown)
+        start, count = ((0, 0, 0), stored.shape) if box is None else (_triple(box[0]), _triple(box[1]))
+        array = np.empty(tuple(max(0, n) for n in reversed(count)), dtype=dtype or stored.dtype)
         self._series._open().read(self._number, name, (start, count), array)
-        return array
+        if not stored.is_list:
+            return array
+        return array[0, :, 0] if stored.shape[0] == 1 else array[0]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.read(name)
@@ -361,6 +447,11 @@ def _shape_of(array: NDArray[Any]) -> Triple:
 
 def _parameter_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _scalar_value(value: Any) -> Any:
+    plain = value.item() if isinstance(value, np.generic) else value
+    return int(plain) if isinstance(plain, bool) else plain
 
 
 def _attribute_value(value: Any) -> Any:

@@ -330,6 +330,9 @@ int tailrace_read_scalar(const tailrace_series *series, int64_t step, const char
     const auto found = scalars.find(text(name));
     if (found == scalars.end())
       throw InputError(fmt::format("{}: step number {} has no scalar '{}'", in.path(), step, text(name)));
-    not_null(value, "value") = found->second;
+    const auto *number = std::get_if<double>(&found->second);
+    if (number == nullptr)
+      throw InputError(fmt::format("{}: scalar '{}' is no real number", in.path(), name));
+    not_null(value, "value") = *number;
   });
 }

@@ -12,6 +12,7 @@
 // first.
 
 #include <tailrace/io/attributes_json.hpp>
+#include <tailrace/io/block.hpp>
 #include <tailrace/io/bp_contents.hpp>
 #include <tailrace/io/bp_record.hpp>
 #include <tailrace/io/engine.hpp>
@@ -245,7 +246,11 @@ template <class T> void Adios2Engine::put(const Block &block) {
 
 void Adios2Engine::write(const Block &block) {
   target_.comm.agree([&] {
-    translate("write " + target_.path, [&] { block.type == Type::float32 ? put<float>(block) : put<double>(block); });
+    if (block.checksum)
+      add_block(*block.checksum, block.place, size_of(block.type), block.data);
+    const Span span(*target_.trace, Phase::write,
+                    block.place.block.size() * static_cast<std::int64_t>(size_of(block.type)));
+    translate("write " + target_.path, [&] { with_type(block.type, [&](auto zero) { put<decltype(zero)>(block); }); });
   });
   shapes_[block.name] = block.place.shape;
   step_bytes_ += block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));
@@ -277,8 +282,12 @@ void Adios2Engine::end_step(const StepTail &tail) {
         return;
       engine_.Put(index, step_.index, adios2::Mode::Sync);
       engine_.Put(time, step_.time, adios2::Mode::Sync);
-      for (const auto &[name, value] : tail.scalars)
-        engine_.Put(variable<double>(name), value, adios2::Mode::Sync);
+      for (const auto &[name, scalar] : tail.scalars)
+        std::visit(
+            [&, &name = name](const auto &value) {
+              engine_.Put(variable<std::decay_t<decltype(value)>>(name), value, adios2::Mode::Sync);
+            },
+            scalar);
       if (!tail.checksums.empty())
         engine_.Put(sums, tail.checksums, adios2::Mode::Sync);
     });
@@ -290,7 +299,7 @@ void Adios2Engine::end_step(const StepTail &tail) {
     write_bp_record(target_.path, attributes_, target_.sync);
   if (!target_.sync)
     return;
-  const double start = MPI_Wtime();
+  const Span span(*target_.trace, Phase::sync);
   target_.comm.agree([&] {
     if (!root())
       return;
@@ -299,7 +308,6 @@ void Adios2Engine::end_step(const StepTail &tail) {
     sync_path(target_.path);
     sync_parent(target_.path);
   });
-  target_.counters->sync_seconds += MPI_Wtime() - start;
 }
 
 void Adios2Engine::define_attributes() {
@@ -341,6 +349,7 @@ std::string Adios2Engine::checksums(std::size_t step) const {
 }
 
 void Adios2Engine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
   translate(fmt::format("read {} of {}", variable.name, target_.path),
             [&] { bp::read(io_, engine_, step, variable, box, data); });
 }

@@ -3,59 +3,35 @@
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cctype>
-#include <memory>
 
 namespace tailrace::io {
 
+const char *name_of(Type type) {
+  switch (type) {
+  case Type::float32:
+    return "float32";
+  case Type::int32:
+    return "int32";
+  case Type::int64:
+    return "int64";
+  default:
+    return "float64";
+  }
+}
+
 Type type_named(const std::string &name) {
-  for (const Type type : {Type::float32, Type::float64})
+  for (const Type type : {Type::float32, Type::float64, Type::int32, Type::int64})
     if (name == name_of(type))
       return type;
-  throw InputError(fmt::format("unknown number type '{}': expected float32 or float64", name));
+  throw InputError(fmt::format("unknown number type '{}': expected float32, float64, int32 or int64", name));
 }
 
-namespace {
-
-/// Calls `visit` with the address of every row of the block, in logical order. Rows that touch come as one.
-template <class Visit> void for_each_row(const Placement &place, std::size_t size, const void *data, Visit visit) {
-  const auto &[shape, block, memory] = place;
-  if (block.empty())
-    return;
-  const auto bytes = static_cast<std::int64_t>(size);
-  const char *base = static_cast<const char *>(data);
-  if (block == memory)
-    return visit(base, block.size());
-  for (std::int64_t k = block.start[2]; k < block.end(2); ++k)
-    for (std::int64_t j = block.start[1]; j < block.end(1); ++j) {
-      const std::int64_t row = (j - memory.start[1]) + memory.count[1] * (k - memory.start[2]);
-      visit(base + (block.start[0] - memory.start[0] + memory.count[0] * row) * bytes, block.count[0]);
-    }
-}
-
-} // namespace
-
-RunningChecksum::RunningChecksum()
-    : state_(XXH64_createState(), [](void *state) { XXH64_freeState(static_cast<XXH64_state_t *>(state)); }) {
-  XXH64_reset(static_cast<XXH64_state_t *>(state_.get()), 0);
-}
-
-void RunningChecksum::add(const void *data, std::size_t bytes) {
-  XXH64_update(static_cast<XXH64_state_t *>(state_.get()), data, bytes);
-}
-
-std::string RunningChecksum::text() const {
-  return fmt::format("{:016x}", XXH64_digest(static_cast<const XXH64_state_t *>(state_.get())));
-}
-
-std::string checksum(const Placement &place, std::size_t size, const void *data) {
-  RunningChecksum sum;
+void add_block(RunningChecksum &sum, const Placement &place, std::size_t size, const void *data) {
   for_each_row(place, size, data,
                [&](const char *row, std::int64_t count) { sum.add(row, static_cast<std::size_t>(count) * size); });
-  return sum.text();
 }
 
 std::vector<Box> pieces_of(const Box &box, std::int64_t most) {
@@ -71,25 +47,78 @@ std::vector<Box> pieces_of(const Box &box, std::int64_t most) {
   return result;
 }
 
+bool convertible(Type from, Type to) { return from == to || !is_integer(to); }
+
 void convert(Type from, const void *source, Type to, void *target, std::int64_t count) {
-  if (from == to)
+  if (from == to) {
     std::copy_n(static_cast<const char *>(source), count * static_cast<std::int64_t>(size_of(to)),
                 static_cast<char *>(target));
-  else if (from == Type::float64)
-    std::transform(static_cast<const double *>(source), static_cast<const double *>(source) + count,
-                   static_cast<float *>(target), [](double value) { return static_cast<float>(value); });
-  else
-    std::copy_n(static_cast<const float *>(source), count, static_cast<double *>(target));
+    return;
+  }
+  with_type(from, [&](auto in) {
+    with_type(to, [&](auto out) {
+      std::transform(static_cast<const decltype(in) *>(source), static_cast<const decltype(in) *>(source) + count,
+                     static_cast<decltype(out) *>(target),
+                     [](auto value) { return static_cast<decltype(out)>(value); });
+    });
+  });
 }
 
-std::vector<char> convert_block(const Placement &place, Type from, Type to, const void *data) {
-  std::vector<char> result(static_cast<std::size_t>(place.block.size()) * size_of(to));
-  char *target = result.data();
+void convert_block(const Placement &place, Type from, Type to, const void *data, void *target) {
+  char *next = static_cast<char *>(target);
   for_each_row(place, size_of(from), data, [&](const char *row, std::int64_t count) {
-    convert(from, row, to, target, count);
-    target += count * static_cast<std::int64_t>(size_of(to));
+    convert(from, row, to, next, count);
+    next += count * static_cast<std::int64_t>(size_of(to));
   });
-  return result;
+}
+
+namespace {
+
+/// Copies every stride-th value of `chosen`, given in indices of the array's variable, out of an array over `memory`.
+void pack(const Box &chosen, const Index3 &stride, const Box &memory, std::size_t size, const char *from, char *to) {
+  const auto bytes = static_cast<std::int64_t>(size);
+  for (std::int64_t k = 0; k < chosen.count[2]; ++k)
+    for (std::int64_t j = 0; j < chosen.count[1]; ++j) {
+      const std::int64_t y = chosen.start[1] + j * stride[1] - memory.start[1],
+                         z = chosen.start[2] + k * stride[2] - memory.start[2];
+      const char *row =
+          from + ((z * memory.count[1] + y) * memory.count[0] + chosen.start[0] - memory.start[0]) * bytes;
+      for (std::int64_t i = 0; i < chosen.count[0]; ++i, to += bytes)
+        std::copy_n(row + i * stride[0] * bytes, bytes, to);
+    }
+}
+
+} // namespace
+
+Placement place_in_region(const std::string &name, const Placement &place, const Region &region, std::size_t size,
+                          const void *&data, std::vector<char> &packed) {
+  const auto &[start, count, stride] = region;
+  Box part, chosen; // this rank's part in indices of the region, and its first point in those of the whole
+  for (int d = 0; d < 3; ++d) {
+    if (stride[d] < 1 || count[d] < 1 || start[d] < 0 || start[d] + (count[d] - 1) * stride[d] >= place.shape[d])
+      throw InputError(fmt::format("{}: no region starts at {}, has {} points and a stride of {} in a variable of {}",
+                                   name, describe(start), describe(count), describe(stride), describe(place.shape)));
+    const auto above = [&](std::int64_t edge) { // first point of the region at or behind an edge of the block
+      return std::clamp<std::int64_t>((edge - start[d] + stride[d] - 1) / stride[d], 0, count[d]);
+    };
+    part.start[d] = place.block.start[d] <= start[d] ? 0 : above(place.block.start[d]);
+    const std::int64_t end = place.block.end(d) <= start[d] ? 0 : above(place.block.end(d));
+    part.count[d] = std::max<std::int64_t>(0, end - part.start[d]);
+    chosen.start[d] = start[d] + part.start[d] * stride[d];
+  }
+  if (place.block.empty() || part.empty())
+    return {count, {{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
+  if (stride == Index3{1, 1, 1}) {
+    Box memory = place.memory;
+    for (int d = 0; d < 3; ++d)
+      memory.start[d] -= start[d];
+    return {count, part, memory};
+  }
+  chosen.count = part.count;
+  packed.resize(static_cast<std::size_t>(part.size()) * size);
+  pack(chosen, stride, place.memory, size, static_cast<const char *>(data), packed.data());
+  data = packed.data();
+  return {count, part, part};
 }
 
 std::string describe(const Box &box) {
@@ -108,10 +137,17 @@ void check_name(const std::string &name) {
     throw InputError(fmt::format("'{}' cannot name a variable: expected letters, digits, '_', '-' and '.'", name));
 }
 
-void check_placement(const std::string &name, const Placement &place, const void *data) {
+void check_attribute_name(const std::string &name) {
+  const auto slash = name.find('/');
+  check_name(name.substr(0, slash));
+  if (slash != std::string::npos)
+    check_name(name.substr(slash + 1));
+}
+
+void check_placement(const std::string &name, const Placement &place, const void *data, bool list) {
   const auto &[shape, block, memory] = place;
   for (int d = 0; d < 3; ++d)
-    if (shape[d] < 1 || block.count[d] < 0 || memory.count[d] < 0)
+    if (shape[d] < (list && d == 1 ? 0 : 1) || block.count[d] < 0 || memory.count[d] < 0)
       throw InputError(fmt::format("{}: no array has the shape {} (x, y, z)", name, describe(shape)));
   if (block.empty())
     return;

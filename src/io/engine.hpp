@@ -1,6 +1,8 @@
 #pragma once
 
 #include <tailrace/io/parameters.hpp>
+#include <tailrace/io/striping.hpp>
+#include <tailrace/io/trace.hpp>
 #include <tailrace/io/types.hpp>
 #include <tailrace/support/communicator.hpp>
 
@@ -16,18 +18,26 @@ struct Target {
   std::string path;
   Mode mode = Mode::read;
   Communicator comm;
-  std::optional<GridDescription> grid;   ///< for engines that describe the grid to other programs
-  std::optional<std::int64_t> rewind_to; ///< appending: drop the steps with a larger index
-  bool sync = false;                     ///< end_step returns when the step is on the disk
-  Counters *counters = nullptr;          ///< never null; outlives the engine
+  std::optional<GridDescription> grid;       ///< for engines that describe the grid to other programs
+  std::optional<std::int64_t> rewind_to;     ///< appending: drop the steps with a larger index
+  bool sync = false;                         ///< end_step returns when the step is on the disk
+  Striping striping;                         ///< for whoever makes the file or directory
+  Trace *trace = nullptr;                    ///< never null; outlives the engine
+  std::vector<std::string> *notes = nullptr; ///< never null: what the engine has chosen, for people; same on all ranks
 };
 
-/// One rank's part of a grid variable, in the type it is stored in.
+class RunningChecksum;
+
+/// One rank's part of a variable, in the type it is stored in.
 struct Block {
   std::string name;
   Type type = Type::float64;
   Placement place;
   const void *data = nullptr; ///< first value of `place.memory`
+  bool list = false;          ///< the shape may differ from that of the step before, and hold nothing
+  /// Null, or what the engine feeds all bytes of the block to, in logical order: as it writes them, while they are in
+  /// the cache, or by add_block.
+  RunningChecksum *checksum = nullptr;
 };
 
 /// What a step holds besides its grid variables. Rank 0's counts.
@@ -38,7 +48,9 @@ struct StepTail {
 
 /// How a series reaches its place. A Series has checked names, shapes and order before it calls; it calls from all
 /// ranks in the same order. An engine's writing functions either succeed on all ranks or throw the same error on all of
-/// them, and never wait for a rank that failed. Its reading functions are local, except the opening.
+/// them, and never wait for a rank that failed. Its reading functions are local, except the opening and next_step.
+/// With asynchronous writing the writing functions run in a thread of their own, one after the other; only Target's
+/// communicator is theirs.
 class Engine {
 public:
   virtual ~Engine() = default;
@@ -60,8 +72,14 @@ public:
   virtual void set_attributes(const Attributes &attributes) = 0;
   virtual void close() = 0;
 
+  /// Streams: waits for the next step, adds it to steps() and makes it the only one that can be read; false: there is
+  /// none to come. Throws IoError after `timeout` seconds. Files have all their steps from the beginning. Collective.
+  virtual bool next_step(double /*timeout*/) { return false; }
+
   virtual std::optional<GridDescription> grid() const = 0;
   virtual Attributes attributes() const = 0;
+  /// What was damaged when it was opened, a line each; such steps are left out.
+  virtual std::vector<std::string> damage() const { return {}; }
   virtual std::vector<VariableInfo> variables(std::size_t step) const = 0;
   virtual Scalars scalars(std::size_t step) const = 0;
   virtual std::string checksums(std::size_t step) const = 0;

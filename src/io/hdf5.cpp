@@ -100,6 +100,8 @@ Hdf5Engine::Hdf5Engine(const Target &target, Parameters &parameters) : target_(t
 
 void Hdf5Engine::create() {
   ::unlink((target_.path + ".journal").c_str());
+  if (const std::string said = apply_striping(target_.striping, target_.path, Kind::file); !said.empty())
+    target_.notes->push_back(said);
   h5::Handle file = h5::create_file(target_.path);
   try {
     vtkhdf::create(file, target_.grid);
@@ -159,6 +161,8 @@ void Hdf5Engine::begin_step(const StepInfo &step) {
 }
 
 const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
+  if (block.list)
+    throw InputError(fmt::format("{}: hdf5 series hold no lists yet", target_.path));
   const Index3 &n = block.place.shape;
   const auto found = contents_.variables.find(block.name);
   if (found != contents_.variables.end()) {
@@ -199,13 +203,16 @@ void Hdf5Engine::write(const Block &block) {
   if (!shared_)
     shared_.emplace(target_.comm, target_.path, false, transfer_);
   const Index3 &n = block.place.shape;
+  const Span span(*target_.trace, Phase::write,
+                  block.place.block.size() * static_cast<std::int64_t>(size_of(block.type)));
   for (const auto &chunk : chunks) {
     // The part of the block in this chunk, in indices that begin with the chunk.
     Placement part{{n[0], n[1], chunk.planes}, block.place.block, block.place.memory};
     part.block.start[2] -= chunk.begin;
     part.memory.start[2] -= chunk.begin;
     part.block = part.block.intersect({{0, 0, 0}, part.shape});
-    shared_->write(chunk.offset, part, size_of(block.type), block.data);
+    Block piece{block.name, block.type, part, block.data, block.list, block.checksum};
+    shared_->write(chunk.offset, piece);
   }
   written_.push_back(block.name);
 }
@@ -220,9 +227,8 @@ void Hdf5Engine::check_complete() const {
 void Hdf5Engine::end_step(const StepTail &tail) {
   const h5::Quiet quiet;
   if (target_.sync && shared_) {
-    const double start = MPI_Wtime();
+    const Span span(*target_.trace, Phase::sync);
     shared_->sync();
-    target_.counters->sync_seconds += MPI_Wtime() - start;
   }
   target_.comm.agree([&] {
     if (!root())
@@ -298,6 +304,7 @@ std::string Hdf5Engine::checksums(std::size_t step) const {
 
 void Hdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const h5::Quiet quiet;
+  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
   const std::string &path = contents_.variables.at(variable.name).path;
   const h5::Handle file = h5::open_file(target_.path, false), stored = h5::dataset(file, path);
   const auto u = [](std::int64_t value) { return static_cast<hsize_t>(value); };
@@ -305,8 +312,8 @@ void Hdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box 
   const hsize_t count[4] = {1, u(box.count[2]), u(box.count[1]), u(box.count[0])};
   const h5::Handle space(H5Dget_space(stored), H5Sclose), memory(H5Screate_simple(4, count, nullptr), H5Sclose);
   H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr);
-  const hid_t kind = variable.type == Type::float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-  h5::check(H5Dread(stored, kind, memory, space, H5P_DEFAULT, data), fmt::format("read {} of {}", path, target_.path));
+  h5::check(H5Dread(stored, h5::type(variable.type), memory, space, H5P_DEFAULT, data),
+            fmt::format("read {} of {}", path, target_.path));
 }
 
 } // namespace

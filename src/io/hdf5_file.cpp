@@ -319,14 +319,28 @@ std::string string_row(hid_t where, const std::string &path, std::int64_t row) {
   return result;
 }
 
-hid_t type(Type type) { return type == Type::float32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE; }
+hid_t type(Type type) {
+  switch (type) {
+  case Type::float32:
+    return H5T_IEEE_F32LE;
+  case Type::int32:
+    return H5T_STD_I32LE;
+  case Type::int64:
+    return H5T_STD_I64LE;
+  default:
+    return H5T_IEEE_F64LE;
+  }
+}
 
 Type type_of(hid_t data) {
   const Handle kind(H5Dget_type(data), H5Tclose);
   const std::size_t size = H5Tget_size(kind);
-  if (H5Tget_class(kind) != H5T_FLOAT || (size != 4 && size != 8))
-    throw IoError("a dataset holds neither float32 nor float64");
-  return size == 4 ? Type::float32 : Type::float64;
+  const H5T_class_t family = H5Tget_class(kind);
+  if ((family != H5T_FLOAT && family != H5T_INTEGER) || (size != 4 && size != 8))
+    throw IoError("a dataset holds neither float32, float64, int32 nor int64");
+  if (family == H5T_FLOAT)
+    return size == 4 ? Type::float32 : Type::float64;
+  return size == 4 ? Type::int32 : Type::int64;
 }
 
 } // namespace tailrace::io::h5

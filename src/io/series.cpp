@@ -1,278 +1,257 @@
 #include <tailrace/io/series.hpp>
 
+#include <tailrace/io/async_writer.hpp>
 #include <tailrace/io/block.hpp>
-#include <tailrace/io/engine.hpp>
+#include <tailrace/io/engines.hpp>
+#include <tailrace/io/report.hpp>
+#include <tailrace/io/verification.hpp>
+#include <tailrace/io/writer.hpp>
 #include <tailrace/support/error.hpp>
-#include <tailrace/support/stopwatch.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
-#include <filesystem>
 #include <set>
 
 namespace tailrace::io {
-
-using nlohmann::json;
-namespace fs = std::filesystem;
-
-namespace {
-
-constexpr std::int64_t most_verified_at_once = std::int64_t{64} << 20; // bytes, so that a block of any size can be
-
-} // namespace
-
-std::string engine_for(const std::string &path) {
-  const std::string extension = fs::path(path).extension().string();
-  if (extension == ".bp")
-    return "bp5";
-  if (extension == ".h5" || extension == ".hdf" || extension == ".hdf5" || extension == ".vtkhdf")
-    return "hdf5";
-  if (extension == ".sion")
-    return "sion";
-  std::error_code ignored;
-  if (extension.empty() || path.back() == '/' || fs::is_directory(path, ignored))
-    return "raw";
-  throw InputError(
-      fmt::format("'{}': no engine goes by the extension '{}'. To fix this, name the engine, or use .bp (bp5), "
-                  ".h5 or .vtkhdf (hdf5), .sion (sion), or a directory (raw)",
-                  path, extension));
-}
 
 class Series::Implementation {
 public:
   Implementation(const std::string &path, Mode mode, const Communicator &comm, const Options &options);
 
-  void require_writing() const {
-    if (closed_ || mode_ == Mode::read)
-      throw InputError(fmt::format("{} is {}", path_, closed_ ? "closed" : "open for reading, not for writing"));
-  }
-  void require_step() const {
-    require_writing();
-    if (!open_step_)
-      throw InputError(fmt::format("{}: no step is open; call begin_step first", path_));
-  }
-  const StepInfo &step(std::size_t position) const {
-    if (closed_ || mode_ != Mode::read)
-      throw InputError(fmt::format("{} is {}", path_, closed_ ? "closed" : "open for writing, not for reading"));
-    if (position >= steps_.size())
-      throw InputError(fmt::format("{} has {} steps; there is no step number {}", path_, steps_.size(), position));
-    return steps_[position];
-  }
+  void require_writing() const;
+  void require_step() const;
+  void require_new(const std::string &name) const;
+  const StepInfo &step(std::size_t position) const;
 
-  /// Runs an engine call of the open step; when it fails, the step is given up.
-  template <class Work> void in_step(Work work) {
-    try {
-      work();
-    } catch (...) {
-      engine_->abandon_step();
-      open_step_.reset();
-      throw;
-    }
-  }
-
-  Type check_write(const std::string &name, Type type, const void *data, const Placement &place);
-  void write(const std::string &name, Type type, const void *data, const Placement &place);
+  Block check_write(const std::string &name, Type type, const void *data, const Placement &place, bool list);
+  void put(const Block &block, Type given);
+  void write(const std::string &name, Type type, const void *data, const Placement &place, Put put, bool list);
+  void write_deferred();
   void end_step();
-  std::string gather_checksums() const;
-  json stored_checksums(std::size_t position) const;
-  std::vector<std::string> verify(std::size_t position) const;
-  std::string verify_block(std::size_t position, const VariableInfo &variable, const Box &box,
-                           const std::string &sum) const;
+  void close();
+  /// Runs a call to the writer of the open step, which is lost when it fails.
+  template <class Work> void in_step(Work work);
 
   std::string path_, engine_name_;
   Mode mode_;
-  Communicator comm_;
+  Communicator comm_; ///< of the callers' checks; the engine has its own where it runs in the background
   std::optional<Type> precision_;
   bool with_checksums_ = true, closed_ = false;
-  mutable Counters counters_;      // verify counts what it reads
-  std::unique_ptr<Engine> engine_; // after counters_, which it uses
+  Counters counters_;
+  mutable Trace trace_; // reading, and verifying, is time too
+  std::vector<std::string> notes_;
+  std::string trace_file_, folded_file_;
+  std::unique_ptr<Engine> engine_; // after trace_ and notes_, which it uses
+  std::optional<Writer> writer_;
+  std::unique_ptr<AsyncWriter> async_; // after writer_, which it uses
   std::vector<StepInfo> steps_;
   Attributes attributes_;
+  bool attributes_changed_ = false;
   std::optional<StepInfo> open_step_;
   std::map<std::string, VariableInfo> declared_;
   std::set<std::string> written_; ///< variables of the open step
-  StepTail tail_;
-  json checksums_; ///< this rank's of the open step: name -> [z, y, x, nz, ny, nx, sum]
+  Scalars scalars_;               ///< of the open step
+  struct Deferred {
+    Block block;
+    Type given;
+    std::string sum; ///< of the caller's values when they were given
+  };
+  std::vector<Deferred> deferred_;
 };
 
 Series::Implementation::Implementation(const std::string &path, Mode mode, const Communicator &comm,
                                        const Options &options)
     : path_(path), mode_(mode), comm_(comm), precision_(options.precision) {
-  Parameters parameters(options.parameters);
-  Target target{path, mode, comm, options.grid, options.rewind_to, false, &counters_};
+  Settings settings;
+  std::optional<Parameters> parameters;
+  std::int64_t buffers = 0;
+  Target target{path, mode, comm, options.grid, options.rewind_to, false, {}, &trace_, &notes_};
+  Background::settle();
   comm.agree([&] {
-    engine_name_ = options.engine.empty() ? engine_for(path) : options.engine;
+    settings = settle_settings(path, mode, options.engine, options.parameters);
     if (options.rewind_to && mode != Mode::append)
       throw InputError(fmt::format("{}: only a series opened to append can be rewound", path));
-    with_checksums_ = parameters.flag("checksums", true);
-    target.sync = parameters.flag("sync", false);
-    const std::vector<std::string> engines{"bp5", "hdf5", "null", "raw", "sion"};
-    if (std::find(engines.begin(), engines.end(), engine_name_) == engines.end()) {
-      const std::string near = nearest(engine_name_, engines);
-      throw InputError(fmt::format("unknown engine '{}': expected bp5, hdf5, null, raw or sion{}", engine_name_,
-                                   near.empty() ? "" : fmt::format("; did you mean {}?", near)));
-    }
+    target.path = settings.path;
+    parameters.emplace(settings.parameters);
+    with_checksums_ = parameters->flag("checksums", true);
+    target.sync = parameters->flag("sync", false);
+    buffers = parameters->number("buffers", 0, 0);
+    trace_file_ = parameters->text("trace", "");
+    folded_file_ = parameters->text("folded", "");
+    target.striping = take_striping(*parameters);
   });
-  if (engine_name_ == "raw")
-    engine_ = open_raw(target, parameters);
-  else if (engine_name_ == "hdf5")
-    engine_ = open_hdf5(target, parameters);
-  else if (engine_name_ == "null")
-    engine_ = open_null(target, parameters);
-  else if (engine_name_ == "sion")
-    engine_ = open_sion(target, parameters);
-  else
-    engine_ = open_adios2(engine_name_, target, parameters);
+  settings.engine = comm.broadcast(settings.engine, 0); // a file may appear between two ranks' looks
+  engine_name_ = settings.engine;
+  if (!trace_file_.empty() || !folded_file_.empty())
+    trace_.keep_events();
+  const bool background = buffers > 0 && mode != Mode::read;
+  if (background && Background::allowed())
+    target.comm = Communicator(comm.get());
+  engine_ = open_engine(engine_name_, target, *parameters);
   steps_ = engine_->steps();
   attributes_ = engine_->attributes();
+  writer_.emplace(*engine_, target.comm, trace_, with_checksums_);
+  if (background && Background::allowed())
+    async_ = std::make_unique<AsyncWriter>(*writer_, comm_, trace_, path_, static_cast<std::size_t>(buffers));
+  else if (background)
+    notes_.push_back("writes in the calling thread, though buffers were asked for: this MPI was started without "
+                     "MPI_THREAD_MULTIPLE");
 }
 
-Type Series::Implementation::check_write(const std::string &name, Type type, const void *data, const Placement &place) {
+void Series::Implementation::require_writing() const {
+  if (closed_ || mode_ == Mode::read)
+    throw InputError(fmt::format("{} is {}", path_, closed_ ? "closed" : "open for reading, not for writing"));
+}
+
+void Series::Implementation::require_step() const {
+  require_writing();
+  if (!open_step_)
+    throw InputError(fmt::format("{}: no step is open; call begin_step first", path_));
+}
+
+void Series::Implementation::require_new(const std::string &name) const {
+  check_name(name);
+  if (written_.count(name) || scalars_.count(name) || name == "time" || name == "step")
+    throw InputError(fmt::format("{}: '{}' is already written in this step", path_, name));
+}
+
+const StepInfo &Series::Implementation::step(std::size_t position) const {
+  if (closed_ || mode_ != Mode::read)
+    throw InputError(fmt::format("{} is {}", path_, closed_ ? "closed" : "open for writing, not for reading"));
+  if (position >= steps_.size())
+    throw InputError(fmt::format("{} has {} steps; there is no step number {}", path_, steps_.size(), position));
+  return steps_[position];
+}
+
+template <class Work> void Series::Implementation::in_step(Work work) {
+  try {
+    if (!async_)
+      Background::settle();
+    work();
+  } catch (...) {
+    if (async_) { // the steps that the background could not write are no steps
+      async_->abandon_step();
+      steps_.resize(steps_.size() - std::min(steps_.size(), async_->take_lost()));
+    } else {
+      writer_->abandon_step();
+    }
+    open_step_.reset();
+    throw;
+  }
+}
+
+Block Series::Implementation::check_write(const std::string &name, Type type, const void *data, const Placement &place,
+                                          bool list) {
   // Ranks that disagree on what they are writing would each wait for the other, or mix two variables into one.
   const std::string ours = fmt::format("{} ({}, {})", name, name_of(type), describe(place.shape));
   const std::string theirs = comm_.broadcast(ours, 0);
-  Type stored = precision_.value_or(type);
+  Type stored = is_integer(type) ? type : precision_.value_or(type);
   comm_.agree([&] {
     require_step();
     if (ours != theirs)
       throw InputError(
           fmt::format("{}: rank 0 writes {} and this rank {}; all ranks write the same variables in the same order",
                       path_, theirs, ours));
-    check_name(name);
-    check_placement(name, place, data);
-    if (written_.count(name) || tail_.scalars.count(name) || name == "time" || name == "step")
-      throw InputError(fmt::format("{}: '{}' is already written in this step", path_, name));
-    const auto known = declared_.find(name);
-    if (known != declared_.end()) {
-      stored = known->second.type;
-      if (known->second.shape != place.shape)
+    require_new(name);
+    check_placement(name, place, data, list);
+    if (const auto known = declared_.find(name); known != declared_.end()) {
+      const VariableInfo &before = known->second;
+      stored = before.type;
+      if (before.list != list || before.shape[0] != place.shape[0] || (!list && before.shape != place.shape))
         throw InputError(fmt::format("{}: shape of '{}' was {} before and is now {}", path_, name,
-                                     describe(known->second.shape), describe(place.shape)));
+                                     describe(before.shape), describe(place.shape)));
+      if (!convertible(type, stored))
+        throw InputError(
+            fmt::format("{}: '{}' is stored as {}, which cannot hold {}", path_, name, name_of(stored), name_of(type)));
     }
   });
   const std::int64_t covered = comm_.sum(place.block.size());
   if (covered != product(place.shape))
     throw InputError(fmt::format("{}: the blocks of '{}' hold {} points together, but its shape {} has {}", path_, name,
                                  covered, describe(place.shape), product(place.shape)));
-  return stored;
+  return {name, stored, place, data, list, nullptr};
 }
 
-void Series::Implementation::write(const std::string &name, Type type, const void *data, const Placement &place) {
-  const Type stored = check_write(name, type, data, place);
-  Block block{name, stored, place, data};
-  std::vector<char> converted;
-  {
-    const Stopwatch watch(counters_.convert_seconds);
-    comm_.agree([&] { // may run out of memory on one rank
-      if (stored != type && !place.block.empty()) {
-        converted = convert_block(place, type, stored, data);
-        block.data = converted.data();
-        block.place.memory = place.block;
-      }
-      if (with_checksums_ && !place.block.empty()) {
-        const auto &[start, count] = place.block;
-        checksums_[name] = {start[2],
-                            start[1],
-                            start[0],
-                            count[2],
-                            count[1],
-                            count[0],
-                            checksum(block.place, size_of(stored), block.data)};
+void Series::Implementation::put(const Block &block, Type given) {
+  in_step([&] { async_ ? async_->write(block, given) : writer_->write(block, given); });
+  counters_.bytes_written += block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));
+}
+
+void Series::Implementation::write(const std::string &name, Type type, const void *data, const Placement &place,
+                                   Put when, bool list) {
+  const Block block = check_write(name, type, data, place, list);
+  if (when == Put::sync) {
+    put(block, type);
+  } else {
+    deferred_.push_back({block, type, {}});
+    if (with_checksums_) {
+      const Span span(trace_, Phase::checksum);
+      RunningChecksum sum;
+      add_block(sum, place, size_of(type), data);
+      deferred_.back().sum = sum.text();
+    }
+  }
+  declared_[name] = {name, block.type, place.shape, list};
+  written_.insert(name);
+}
+
+void Series::Implementation::write_deferred() {
+  in_step([&] {
+    comm_.agree([&] {
+      const Span span(trace_, Phase::checksum);
+      for (const auto &[block, given, before] : deferred_) {
+        if (before.empty())
+          continue;
+        RunningChecksum sum;
+        add_block(sum, block.place, size_of(given), block.data);
+        if (sum.text() != before)
+          throw InputError(fmt::format("{}: the array of '{}' was changed between its deferred write and end_step, so "
+                                       "step {} is dropped. To fix this, write it without deferring, or leave it alone",
+                                       path_, block.name, open_step_->index));
       }
     });
-  }
-  const Stopwatch watch(counters_.write_seconds);
-  in_step([&] { engine_->write(block); });
-  declared_[name] = {name, stored, place.shape};
-  written_.insert(name);
-  counters_.bytes_written += place.block.size() * static_cast<std::int64_t>(size_of(stored));
-}
-
-std::string Series::Implementation::gather_checksums() const {
-  json all = json::object();
-  for (const auto &text : comm_.gather(checksums_.dump(), 0)) {
-    const json ours = json::parse(text);
-    for (const auto &[name, sum] : ours.items())
-      all[name].push_back(sum);
-  }
-  return all.dump();
+  });
+  for (const auto &[block, given, before] : deferred_)
+    put(block, given);
+  deferred_.clear();
 }
 
 void Series::Implementation::end_step() {
-  const Stopwatch watch(counters_.finish_seconds);
   comm_.agree([&] { require_step(); });
-  if (with_checksums_)
-    tail_.checksums = gather_checksums();
-  in_step([&] { engine_->end_step(tail_); });
+  if (!deferred_.empty())
+    write_deferred();
+  std::optional<Attributes> changed;
+  if (attributes_changed_)
+    changed = attributes_;
+  in_step([&] { async_ ? async_->end_step(scalars_, changed) : writer_->end_step(scalars_, changed); });
+  attributes_changed_ = false;
   steps_.push_back(*open_step_);
   open_step_.reset();
   ++counters_.steps;
 }
 
-std::string Series::Implementation::verify_block(std::size_t position, const VariableInfo &variable, const Box &box,
-                                                 const std::string &sum) const {
-  try {
-    check_placement(variable.name, {variable.shape, box, box}, &box);
-    const auto size = static_cast<std::int64_t>(size_of(variable.type));
-    RunningChecksum found;
-    std::vector<char> data;
-    for (const Box &piece : pieces_of(box, most_verified_at_once / size)) {
-      data.resize(static_cast<std::size_t>(piece.size() * size));
-      engine_->read(position, variable, piece, data.data());
-      counters_.bytes_read += piece.size() * size;
-      found.add(data.data(), data.size());
-    }
-    if (found.text() == sum)
-      return {};
-    return fmt::format("{}: block {} of step {} differs from its checksum", variable.name, describe(box),
-                       steps_[position].index);
-  } catch (const Error &error) { // what cannot be read, and a block outside the shape
-    return fmt::format("{}: block {} of step {}: {}", variable.name, describe(box), steps_[position].index,
-                       error.what());
+void Series::Implementation::close() {
+  if (closed_)
+    return;
+  closed_ = true;
+  if (open_step_)
+    async_ ? async_->abandon_step() : writer_->abandon_step();
+  open_step_.reset();
+  if (async_)
+    async_->check(true);
+  Background::settle();
+  {
+    const Span span(trace_, Phase::metadata);
+    if (attributes_changed_)
+      engine_->set_attributes(attributes_);
+    engine_->close();
   }
-}
-
-json Series::Implementation::stored_checksums(std::size_t position) const {
-  step(position);
-  const std::string text = engine_->checksums(position);
-  return text.empty() ? json::object() : json::parse(text);
-}
-
-std::vector<std::string> Series::Implementation::verify(std::size_t position) const {
-  const Stopwatch watch(counters_.read_seconds);
-  json ours = json::array();
-  comm_.agree([&] {
-    step(position);
-    try {
-      const json stored = stored_checksums(position);
-      int turn = 0; // the ranks take turns at the blocks
-      for (const auto &variable : engine_->variables(position))
-        for (const auto &sum : stored.value(variable.name, json::array())) {
-          if (turn++ % comm_.size() != comm_.rank())
-            continue;
-          const Box box{{sum.at(2), sum.at(1), sum.at(0)}, {sum.at(5), sum.at(4), sum.at(3)}};
-          const std::string damage = verify_block(position, variable, box, sum.at(6).get<std::string>());
-          if (!damage.empty())
-            ours.push_back(damage);
-        }
-    } catch (const json::exception &) {
-      if (comm_.rank() == 0)
-        ours.push_back(fmt::format("the checksums of step {} are damaged", steps_[position].index));
-    } catch (const IoError &error) {
-      if (comm_.rank() == 0)
-        ours.push_back(fmt::format("step {}: {}", steps_[position].index, error.what()));
-    }
-  });
-  json all = json::array();
-  for (const auto &text : comm_.gather(ours.dump(), 0)) {
-    const json part = json::parse(text);
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  return json::parse(comm_.broadcast(all.dump(), 0)).get<std::vector<std::string>>();
+  if (!trace_file_.empty())
+    write_chrome_trace(trace_file_, path_, trace_, comm_);
+  if (!folded_file_.empty())
+    write_folded_stacks(folded_file_, trace_, comm_);
 }
 
 // ---- the public face ----
@@ -287,10 +266,18 @@ const std::string &Series::path() const { return self_->path_; }
 Mode Series::mode() const { return self_->mode_; }
 const std::string &Series::engine() const { return self_->engine_name_; }
 const Communicator &Series::communicator() const { return self_->comm_; }
-const Counters &Series::counters() const { return self_->counters_; }
+Counters Series::counters() const {
+  Counters result = self_->counters_;
+  result.bytes_read = self_->trace_.total(Phase::read).bytes;
+  return result;
+}
+const Trace &Series::trace() const { return self_->trace_; }
+const std::vector<std::string> &Series::notes() const { return self_->notes_; }
 const std::vector<StepInfo> &Series::steps() const { return self_->steps_; }
 std::optional<GridDescription> Series::grid() const { return self_->engine_->grid(); }
 Attributes Series::attributes() const { return self_->attributes_; }
+
+std::vector<std::string> Series::damage() const { return self_->engine_->damage(); }
 
 void Series::declare(const std::string &name, const Index3 &shape, Type stored) {
   self_->comm_.agree([&] {
@@ -323,50 +310,80 @@ void Series::begin_step(std::int64_t index, double time) {
       throw InputError(fmt::format("{}: the time of step {} is {}", path(), index, time));
   });
   self.written_.clear();
-  self.tail_ = {};
-  self.checksums_ = json::object();
+  self.scalars_.clear();
+  self.deferred_.clear();
   self.open_step_ = StepInfo{index, time};
-  self.in_step([&] { self.engine_->begin_step(*self.open_step_); });
+  self.in_step(
+      [&] { self.async_ ? self.async_->begin_step(*self.open_step_) : self.writer_->begin_step(*self.open_step_); });
 }
 
-void Series::write(const std::string &name, Type type, const void *data, const Placement &place) {
-  self_->write(name, type, data, place);
+void Series::write(const std::string &name, Type type, const void *data, const Placement &place, Put put) {
+  self_->write(name, type, data, place, put, false);
 }
 
-void Series::write_scalar(const std::string &name, double value) {
+void Series::write_region(const std::string &name, Type type, const void *data, const Placement &place,
+                          const Region &region) {
+  Placement part;
+  std::vector<char> packed;
   self_->comm_.agree([&] {
     self_->require_step();
     check_name(name);
-    if (self_->written_.count(name) || self_->tail_.scalars.count(name) || name == "time" || name == "step")
-      throw InputError(fmt::format("{}: '{}' is already written in this step", path(), name));
+    check_placement(name, place, data);
+    const Span span(self_->trace_, Phase::convert);
+    part = place_in_region(name, place, region, size_of(type), data, packed);
   });
-  self_->tail_.scalars[name] = value;
+  self_->write(name, type, data, part, Put::sync, false);
+}
+
+void Series::write_list(const std::string &name, Type type, const void *data, std::int64_t rows, std::int64_t columns) {
+  self_->comm_.agree([&] {
+    self_->require_step();
+    if (rows < 0 || columns < 1)
+      throw InputError(fmt::format("{}: no list has {} rows of {} columns", name, rows, columns));
+  });
+  const std::int64_t before = self_->comm_.exclusive_scan(rows), all = self_->comm_.sum(rows);
+  const Box block{{0, before, 0}, {columns, rows, 1}};
+  self_->write(name, type, data, {{columns, all, 1}, block, block}, Put::sync, true);
+}
+
+void Series::write_scalar(const std::string &name, const Scalar &value) {
+  self_->comm_.agree([&] {
+    self_->require_step();
+    self_->require_new(name);
+  });
+  self_->scalars_[name] = value;
 }
 
 void Series::attribute(const std::string &name, const Attribute &value) {
   self_->comm_.agree([&] {
     self_->require_writing();
-    check_name(name);
+    check_attribute_name(name);
   });
   self_->attributes_[name] = value;
-  self_->engine_->set_attributes(self_->attributes_);
+  self_->attributes_changed_ = true;
 }
 
 void Series::end_step() { self_->end_step(); }
 
-void Series::close() {
-  if (self_->closed_)
-    return;
-  const Stopwatch watch(self_->counters_.finish_seconds);
-  if (self_->open_step_)
-    self_->engine_->abandon_step();
-  self_->open_step_.reset();
-  self_->closed_ = true;
-  self_->engine_->close();
+void Series::close() { self_->close(); }
+
+bool Series::next_step(double timeout) {
+  self_->comm_.agree([&] {
+    if (self_->closed_ || self_->mode_ != Mode::read)
+      throw InputError(
+          fmt::format("{} is {}", path(), self_->closed_ ? "closed" : "open for writing, not for reading"));
+  });
+  Background::settle();
+  const Span span(self_->trace_, Phase::wait);
+  const bool more = self_->engine_->next_step(timeout);
+  self_->steps_ = self_->engine_->steps();
+  self_->attributes_ = self_->engine_->attributes();
+  return more;
 }
 
 std::vector<VariableInfo> Series::variables(std::size_t step) const {
   self_->step(step);
+  Background::settle();
   return self_->engine_->variables(step);
 }
 
@@ -378,21 +395,24 @@ VariableInfo Series::variable(std::size_t step, const std::string &name) const {
     names.push_back(info.name);
   }
   const std::string near = nearest(name, names);
-  throw InputError(fmt::format("{}: step {} has no grid variable '{}'{}", path(), self_->steps_[step].index, name,
+  throw InputError(fmt::format("{}: step {} has no variable '{}'{}", path(), self_->steps_[step].index, name,
                                near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
 }
 
 Scalars Series::scalars(std::size_t step) const {
   self_->step(step);
+  Background::settle();
   return self_->engine_->scalars(step);
 }
 
 void Series::read(std::size_t step, const std::string &name, Type type, const Box &box, void *data) const {
   auto &self = *self_;
-  const Stopwatch watch(self.counters_.read_seconds);
   self.comm_.agree([&] {
     const VariableInfo info = variable(step, name);
-    check_placement(name, {info.shape, box, box}, data);
+    check_placement(name, {info.shape, box, box}, data, info.list);
+    if (!convertible(info.type, type))
+      throw InputError(fmt::format("{}: '{}' is stored as {} and cannot be read as {}", path(), name,
+                                   name_of(info.type), name_of(type)));
     if (box.empty())
       return;
     if (type == info.type) {
@@ -400,24 +420,22 @@ void Series::read(std::size_t step, const std::string &name, Type type, const Bo
     } else {
       std::vector<char> stored(static_cast<std::size_t>(box.size()) * size_of(info.type));
       self.engine_->read(step, info, box, stored.data());
+      const Span span(self.trace_, Phase::convert);
       convert(info.type, stored.data(), type, data, box.size());
     }
-    self.counters_.bytes_read += box.size() * static_cast<std::int64_t>(size_of(info.type));
   });
 }
 
-std::vector<std::string> Series::verify(std::size_t step) const { return self_->verify(step); }
+std::vector<std::string> Series::verify(std::size_t step) const {
+  self_->comm_.agree([&] { self_->step(step); });
+  Background::settle();
+  return verify_step(*self_->engine_, self_->comm_, step);
+}
 
 std::vector<std::string> Series::unchecked(std::size_t step) const {
-  std::vector<std::string> result;
-  try {
-    const json stored = self_->stored_checksums(step);
-    for (const auto &variable : self_->engine_->variables(step))
-      if (!stored.contains(variable.name))
-        result.push_back(variable.name);
-  } catch (const json::exception &) { // verify calls that damage
-  }
-  return result;
+  self_->step(step);
+  Background::settle();
+  return unchecked_variables(*self_->engine_, step);
 }
 
 } // namespace tailrace::io

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/io/trace.hpp>
 #include <tailrace/io/types.hpp>
 #include <tailrace/support/communicator.hpp>
 
@@ -13,16 +14,23 @@ namespace tailrace::io {
 
 /// How a series is opened. Everything is optional.
 struct Options {
-  /// "bp5", "hdf5", "raw", "sion" or "null"; empty chooses by the path: .bp is bp5, .h5 .hdf .hdf5 .vtkhdf are hdf5,
-  /// .sion is sion, a directory is raw. null writes nothing, it only counts and checks.
+  /// One of engine_names(). Empty: what is there already, when reading or appending; else what TAILRACE_ENGINE says;
+  /// else by the path: .bp is bp5, .h5 .hdf .hdf5 .vtkhdf are hdf5, .sion is sion, sst:NAME is a stream, a directory is
+  /// raw.
   std::string engine;
   /// The engine's own parameters by their own names, and for every engine
-  /// `checksums` (on: end_step stores a checksum of every block, and `verify` compares them) and
-  /// `sync` (off: end_step does not wait for the disk). An unknown name is an InputError.
+  /// `checksums` (on: end_step stores a checksum of every block, and `verify` compares them),
+  /// `sync` (off: end_step does not wait for the disk),
+  /// `buffers` (0: write and end_step return when it is written; n: they return when it is copied, and the rest is done
+  /// in the background, with at most n steps on their way),
+  /// `stripe_count`, `stripe_size` (of new files on Lustre),
+  /// `trace`, `folded` (files to write at close: what was done when, as Chrome trace and as folded stacks).
+  /// They win over TAILRACE_PARAMETERS. An unknown name is an InputError.
   std::map<std::string, std::string> parameters;
   /// Lets other programs draw the variables where they belong. Without it the points have unit spacing.
   std::optional<GridDescription> grid;
-  /// Type in which grid variables are stored that were not declared; without it, the type of their first write.
+  /// Type in which floating-point variables are stored that were not declared; without it, the type of their first
+  /// write.
   std::optional<Type> precision;
   /// Appending: drop the steps whose index is larger, as a run does that resumes there.
   std::optional<std::int64_t> rewind_to;
@@ -59,21 +67,40 @@ public:
   /// `index` must be larger than that of the step before; `time` is rank 0's.
   void begin_step(std::int64_t index, double time);
   /// Writes this rank's block of a grid variable. The blocks of all ranks must make up the whole shape. When it
-  /// returns, the caller may reuse `data`, which points to the first value of `place.memory`.
-  template <class T> void write(const std::string &name, const T *data, const Placement &place) {
-    write(name, TypeOf<T>::value, data, place);
+  /// returns, the caller may reuse `data`, which points to the first value of `place.memory`; with Put::deferred
+  /// nothing is copied, and not until end_step returns. A deferred array that has changed by then is an InputError,
+  /// unless `checksums` are off.
+  template <class T> void write(const std::string &name, const T *data, const Placement &place, Put put = Put::sync) {
+    write(name, TypeOf<T>::value, data, place, put);
   }
-  void write(const std::string &name, Type type, const void *data, const Placement &place);
-  /// One number per step; rank 0's is stored. "time" and "step" are there already.
-  void write_scalar(const std::string &name, double value);
-  /// Sets an attribute of the series; rank 0's is stored, with the next step. After the last step it is stored at
-  /// close; the bp5 engine cannot do that, there close throws InputError.
+  void write(const std::string &name, Type type, const void *data, const Placement &place, Put put = Put::sync);
+  /// Stores the points of `region` only, as a variable of `region.count` points. `place` is that in the whole variable;
+  /// ranks that have no point of the region take part all the same.
+  template <class T>
+  void write_region(const std::string &name, const T *data, const Placement &place, const Region &region) {
+    write_region(name, TypeOf<T>::value, data, place, region);
+  }
+  void write_region(const std::string &name, Type type, const void *data, const Placement &place, const Region &region);
+  /// Writes this rank's rows of a list: particles, probes, elements. Each rank has as many as it likes, also none; they
+  /// are stored in the order of the ranks. `data`: rows x columns values, the columns of a row together.
+  template <class T>
+  void write_list(const std::string &name, const T *data, std::int64_t rows, std::int64_t columns = 1) {
+    write_list(name, TypeOf<T>::value, data, rows, columns);
+  }
+  void write_list(const std::string &name, Type type, const void *data, std::int64_t rows, std::int64_t columns = 1);
+  /// One number or text per step; rank 0's is stored. "time" and "step" are there already.
+  void write_scalar(const std::string &name, const Scalar &value);
+  /// Sets an attribute of the series, or as "variable/name" of a variable; rank 0's is stored, with the next step.
+  /// After the last step it is stored at close.
   void attribute(const std::string &name, const Attribute &value);
   void end_step();
   void close();
 
   // ---- reading ----
-  const std::vector<StepInfo> &steps() const;  ///< the complete steps; local
+  const std::vector<StepInfo> &steps() const; ///< the complete steps; of a stream those that came so far; local
+  /// A stream: waits for the next step, after which only that one can be read; false when the writer has ended. Throws
+  /// IoError after `timeout` seconds. Other series have all their steps from the beginning, and no next one.
+  bool next_step(double timeout);
   std::optional<GridDescription> grid() const; ///< as written, or none; local
   Attributes attributes() const;               ///< local
   /// What `step`, a position in steps(), holds. Local.
@@ -89,11 +116,18 @@ public:
   /// Compares a step with its checksums; says what is damaged, one line each. Empty: all is well, or none were stored.
   /// Reads at most 64 MiB at once, or one row.
   std::vector<std::string> verify(std::size_t step) const;
-  /// The grid variables of a step that have no checksums, of which `verify` can say nothing. Local.
+  /// The variables of a step that have no checksums, of which `verify` can say nothing. Local.
   std::vector<std::string> unchecked(std::size_t step) const;
 
-  /// Bytes moved and time spent by this rank so far. Local.
-  const Counters &counters() const;
+  /// What was found damaged when it was opened, a line each; steps that were lost by it are not in steps(). Local.
+  std::vector<std::string> damage() const;
+
+  /// What this rank has moved so far. Local.
+  Counters counters() const;
+  /// Where this rank's time went. Local.
+  const Trace &trace() const;
+  /// What the series has to say about how it was opened: striping, what was chosen and why, what could not be. Local.
+  const std::vector<std::string> &notes() const;
 
 private:
   class Implementation;

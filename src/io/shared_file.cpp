@@ -1,11 +1,14 @@
 #include <tailrace/io/shared_file.hpp>
 
+#include <tailrace/io/block.hpp>
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <limits.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -25,9 +28,25 @@ std::int64_t position(const Index3 &n, std::int64_t i, std::int64_t j, std::int6
 /// Gathers pieces of memory that follow one another in the file, so that many rows cost one system call.
 class RowWriter {
 public:
-  RowWriter(int fd, const std::string &path) : fd_(fd), path_(path) { pieces_.reserve(IOV_MAX); }
+  /// `sum`, where it is not null, is fed with all that is written.
+  RowWriter(int fd, const std::string &path, RunningChecksum *sum) : fd_(fd), path_(path), sum_(sum) {
+    pieces_.reserve(IOV_MAX);
+  }
 
   void add(const char *data, std::int64_t size, std::int64_t offset) {
+    for (std::int64_t done = 0; sum_ && done < size;
+         done += piece_bytes) // so that what is summed is still in the cache
+      add_piece(data + done, std::min(piece_bytes, size - done), offset + done);
+    if (!sum_)
+      add_piece(data, size, offset);
+  }
+
+  void add_piece(const char *data, std::int64_t size, std::int64_t offset) {
+    if (sum_ && waiting_ + size > piece_bytes)
+      flush();
+    if (sum_)
+      sum_->add(data, static_cast<std::size_t>(size));
+    waiting_ += size;
     if (!pieces_.empty() && offset == end_) {
       auto &last = pieces_.back();
       if (static_cast<char *>(last.iov_base) + last.iov_len == data) {
@@ -35,8 +54,9 @@ public:
         end_ += size;
         return;
       }
-    } else {
+    } else if (!pieces_.empty()) {
       flush();
+      waiting_ = size;
     }
     if (pieces_.size() == IOV_MAX)
       flush();
@@ -64,25 +84,27 @@ public:
       }
     }
     pieces_.clear();
+    waiting_ = 0;
   }
 
 private:
   int fd_;
   const std::string &path_;
   std::vector<iovec> pieces_;
-  std::int64_t begin_ = 0, end_ = 0;
+  RunningChecksum *sum_;
+  std::int64_t begin_ = 0, end_ = 0, waiting_ = 0;
 };
 
-void write_rows(int fd, const std::string &path, std::int64_t offset, const Placement &place, std::size_t size,
-                const char *data) {
-  const auto &[shape, block, memory] = place;
-  const auto bytes = static_cast<std::int64_t>(size);
-  RowWriter rows(fd, path);
+void write_rows(int fd, const std::string &path, std::int64_t offset, const Block &from) {
+  const auto &[shape, block, memory] = from.place;
+  const auto bytes = static_cast<std::int64_t>(size_of(from.type));
+  const char *data = static_cast<const char *>(from.data);
+  RowWriter rows(fd, path, from.checksum);
   for (std::int64_t k = block.start[2]; k < block.end(2); ++k)
     for (std::int64_t j = block.start[1]; j < block.end(1); ++j) {
-      const std::int64_t from =
+      const std::int64_t row =
           position(memory.count, block.start[0] - memory.start[0], j - memory.start[1], k - memory.start[2]);
-      rows.add(data + from * bytes, block.count[0] * bytes, offset + position(shape, block.start[0], j, k) * bytes);
+      rows.add(data + row * bytes, block.count[0] * bytes, offset + position(shape, block.start[0], j, k) * bytes);
     }
   rows.flush();
 }
@@ -162,15 +184,17 @@ SharedFile::SharedFile(const Communicator &comm, const std::string &path, bool c
     mpi_file_ = std::make_shared<MpiFile>(comm.get(), path);
 }
 
-void SharedFile::write(std::int64_t offset, const Placement &place, std::size_t size, const void *data) const {
+void SharedFile::write(std::int64_t offset, const Block &block) const {
   if (mpi_file_) {
-    const int code = mpi_file_->write(offset, place, size, data);
+    if (block.checksum)
+      add_block(*block.checksum, block.place, size_of(block.type), block.data);
+    const int code = mpi_file_->write(offset, block.place, size_of(block.type), block.data);
     comm_->agree([&] { mpi_file_->check(code, "write"); });
     return;
   }
   comm_->agree([&] {
-    if (!place.block.empty())
-      write_rows(file_.get(), path_, offset, place, size, static_cast<const char *>(data));
+    if (!block.place.block.empty())
+      write_rows(file_.get(), path_, offset, block);
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/io/engine.hpp>
 #include <tailrace/io/files.hpp>
 #include <tailrace/io/types.hpp>
 #include <tailrace/support/communicator.hpp>
@@ -24,9 +25,9 @@ public:
   /// Opens for writing. `create` makes a new, empty file of it. Collective; the same error on all ranks.
   SharedFile(const Communicator &comm, const std::string &path, bool create, Transfer transfer);
 
-  /// Writes `block` of an array that begins at byte `offset`, has `shape` and values of `size` bytes, from memory that
-  /// covers `memory`. Blocks of different ranks must not overlap. Collective; the same error on all ranks.
-  void write(std::int64_t offset, const Placement &place, std::size_t size, const void *data) const;
+  /// Writes a block of an array that begins at byte `offset`, and sums it where its checksum is wanted. Blocks of
+  /// different ranks must not overlap. Collective; the same error on all ranks.
+  void write(std::int64_t offset, const Block &block) const;
   /// Waits until what this and the other ranks wrote is on the disk. Collective; the same error on all ranks.
   void sync() const;
   void close();

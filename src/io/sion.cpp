@@ -6,7 +6,6 @@
 #include <tailrace/io/files.hpp>
 #include <tailrace/io/sidecar_engine.hpp>
 #include <tailrace/io/sion_container.hpp>
-#include <tailrace/support/stopwatch.hpp>
 
 #include <fmt/format.h>
 
@@ -50,7 +49,7 @@ private:
 SionEngine::SionEngine(const Target &target, Parameters &parameters)
     : SidecarEngine(target, "sion",
                     "SIONlib containers, one per step; blocks [task, offset in its stream, z, y, x, nz, ny, nx], x "
-                    "fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh64] in the order of axes") {
+                    "fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes") {
   target.comm.agree([&] {
     files_ = static_cast<int>(std::min<std::int64_t>(parameters.number("files", 1, 1), target.comm.size()));
     chunk_bytes_ = parameters.number("chunk_bytes", 0, 0);
@@ -113,17 +112,15 @@ void SionEngine::write(const Block &block) {
                                  : json{target_.comm.rank(), written_, part.start[2], part.start[1], part.start[0],
                                         part.count[2], part.count[1], part.count[0]});
   target_.comm.agree([&] {
-    const char *data = static_cast<const char *>(block.data);
-    if (part == memory) {
-      stream_->write(data, part.size() * bytes);
-    } else {
-      for (std::int64_t k = part.start[2]; k < part.end(2) && !part.empty(); ++k)
-        for (std::int64_t j = part.start[1]; j < part.end(1); ++j) {
-          const std::int64_t row = (k - memory.start[2]) * memory.count[1] + j - memory.start[1];
-          stream_->write(data + (row * memory.count[0] + part.start[0] - memory.start[0]) * bytes,
-                         part.count[0] * bytes);
-        }
-    }
+    const Span span(*target_.trace, Phase::write, part.size() * bytes);
+    for_each_row(block.place, size_of(block.type), block.data, [&](const char *row, std::int64_t count) {
+      for (std::int64_t done = 0; done < count * bytes; done += piece_bytes) {
+        const std::int64_t size = std::min(piece_bytes, count * bytes - done);
+        if (block.checksum)
+          block.checksum->add(row + done, static_cast<std::size_t>(size));
+        stream_->write(row + done, size);
+      }
+    });
   });
   written_ += part.size() * bytes;
 }
@@ -133,7 +130,7 @@ void SionEngine::end_step(const StepTail &tail) {
     json ours;
     target_.comm.agree([&] {
       if (target_.sync) {
-        const Stopwatch watch(target_.counters->sync_seconds);
+        const Span span(*target_.trace, Phase::sync);
         stream_->flush(true);
       }
       ours = {{"used", stream_->close()}, {"blocks", blocks_}};
@@ -177,11 +174,12 @@ const SionReader &SionEngine::container(const std::string &name) const {
 }
 
 void SionEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
-  const SionReader &streams = container(sidecar_.at("steps").at(step).at("file").get<std::string>());
+  const SionReader &streams = container(line(step).at("file").get<std::string>());
   const auto bytes = static_cast<std::int64_t>(size_of(variable.type));
   const auto place = [&](const Box &whole, std::int64_t j, std::int64_t k, std::int64_t i) {
     return (((k - whole.start[2]) * whole.count[1] + j - whole.start[1]) * whole.count[0] + i - whole.start[0]) * bytes;
   };
+  const Span span(*target_.trace, Phase::read, box.size() * bytes);
   std::int64_t found = 0;
   for (const auto &entry : stored(step, variable.name).at("blocks")) {
     const auto n = entry.get<std::array<std::int64_t, 8>>();
@@ -190,7 +188,7 @@ void SionEngine::read(std::size_t step, const VariableInfo &variable, const Box 
       if (block.start[d] < 0 || block.count[d] < 1 || block.count[d] > variable.shape[d] - block.start[d] || n[0] < 0 ||
           n[0] >= streams.tasks())
         throw IoError(fmt::format("cannot read {}: its block {} of task {} is outside {} of shape {} by {} tasks",
-                                  file("series.json"), describe(block), n[0], variable.name, describe(variable.shape),
+                                  file("series.jsonl"), describe(block), n[0], variable.name, describe(variable.shape),
                                   streams.tasks()));
     const Box part = block.intersect(box);
     if (part.empty())
@@ -207,7 +205,7 @@ void SionEngine::read(std::size_t step, const VariableInfo &variable, const Box 
   }
   if (found != box.size())
     throw IoError(fmt::format("cannot read {}: the blocks of {} in step {} hold {} points of {}; expected {}",
-                              file("series.json"), variable.name, step, found, describe(box), box.size()));
+                              file("series.jsonl"), variable.name, step, found, describe(box), box.size()));
 }
 
 } // namespace

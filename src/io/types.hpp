@@ -15,8 +15,8 @@ namespace tailrace::io {
 /// What a caller wants from a series: a new one, more steps after those it has, or its contents.
 enum class Mode { write, append, read };
 
-/// Number type of a grid variable, in memory or in a file.
-enum class Type { float32, float64 };
+/// Number type of a variable, in memory or in a file.
+enum class Type { float32, float64, int32, int64 };
 
 template <class T> struct TypeOf;
 template <> struct TypeOf<float> {
@@ -26,10 +26,32 @@ template <> struct TypeOf<double> {
   static constexpr Type value = Type::float64;
 };
 
-inline std::size_t size_of(Type type) { return type == Type::float32 ? 4 : 8; }
-inline const char *name_of(Type type) { return type == Type::float32 ? "float32" : "float64"; }
+template <> struct TypeOf<std::int32_t> {
+  static constexpr Type value = Type::int32;
+};
+template <> struct TypeOf<std::int64_t> {
+  static constexpr Type value = Type::int64;
+};
+
+inline bool is_integer(Type type) { return type == Type::int32 || type == Type::int64; }
+inline std::size_t size_of(Type type) { return type == Type::float32 || type == Type::int32 ? 4 : 8; }
+const char *name_of(Type type);
 /// Throws InputError for any other name.
 Type type_named(const std::string &name);
+
+/// Calls `work` with a value of the C++ type that `type` names.
+template <class Work> auto with_type(Type type, Work work) {
+  switch (type) {
+  case Type::float32:
+    return work(float{});
+  case Type::int32:
+    return work(std::int32_t{});
+  case Type::int64:
+    return work(std::int64_t{});
+  default:
+    return work(double{});
+  }
+}
 
 /// Where the points of the grid variables lie, for the programs that draw them: point i of direction d is at
 /// `origin[d] + i * spacing[d]` (lengths in the units of the run).
@@ -45,11 +67,13 @@ struct StepInfo {
   double time = 0;
 };
 
-/// A grid variable of a step. `shape` is the global shape in points, x, y, z.
+/// A variable of a step. `shape` is the global shape in points, x, y, z. A list variable, to which every rank adds a
+/// number of rows of its own, has the shape (columns, rows, 1), and another number of rows in every step.
 struct VariableInfo {
   std::string name;
   Type type = Type::float64;
   Index3 shape{0, 0, 0};
+  bool list = false;
 };
 
 /// How one rank's part of a grid variable lies in the whole and in memory; all in global indices.
@@ -59,21 +83,29 @@ struct Placement {
   Box memory;            ///< what its array covers: `block` and any ghosts around it, which may lie outside the grid
 };
 
-/// What a series can say of itself as a whole.
+/// Points start, start + stride, ... of a variable, `count` of them in each direction: a plane, a line, every n-th
+/// point.
+struct Region {
+  Index3 start{0, 0, 0};
+  Index3 count{0, 0, 0};
+  Index3 stride{1, 1, 1};
+};
+
+/// Whether `write` takes what it needs at once, or the caller leaves the array alone until `end_step`.
+enum class Put { sync, deferred };
+
+/// What a series can say of itself, or of a variable: then its name is "variable/attribute".
 using Attribute = std::variant<std::string, std::int64_t, double, std::vector<std::int64_t>, std::vector<double>>;
 using Attributes = std::map<std::string, Attribute>;
-using Scalars = std::map<std::string, double>;
+/// A number or a text that a step holds once.
+using Scalar = std::variant<double, std::int64_t, std::string>;
+using Scalars = std::map<std::string, Scalar>;
 
-/// What one rank's series has moved, and the wall time it took, in bytes and seconds.
+/// What one rank's series has moved.
 struct Counters {
-  std::int64_t bytes_written = 0;
+  std::int64_t bytes_written = 0; ///< of variables, as stored
   std::int64_t bytes_read = 0;
-  std::int64_t steps = 0;
-  double convert_seconds = 0; ///< change of precision and checksums
-  double write_seconds = 0;   ///< handing the data over to the engine, and the engine to the file system
-  double finish_seconds = 0;  ///< end_step and close: metadata, and data of engines that buffer a step
-  double sync_seconds = 0;    ///< waiting for the disk, when `sync` was asked for
-  double read_seconds = 0;
+  std::int64_t steps = 0; ///< written
 };
 
 } // namespace tailrace::io

@@ -94,7 +94,8 @@ void write_attributes(hid_t file, const Attributes &attributes) {
 }
 
 Variable create_variable(hid_t file, const VariableInfo &info, const GridDescription &grid, std::int64_t chunk_bytes) {
-  const auto &[name, type, n] = info;
+  const auto &[name, type, n, list] = info;
+  (void)list;
   const std::string group = group_for(n, grid.points), path = group + "/" + name;
   const std::int64_t plane = n[0] * n[1] * static_cast<std::int64_t>(size_of(type));
   if (plane > largest_chunk)
@@ -161,8 +162,9 @@ std::map<std::int64_t, std::int64_t> all_chunks(hid_t file, const Contents &cont
 
 void append_step(hid_t file, std::int64_t row, const StepInfo &step, const Scalars &scalars,
                  const std::string &checksums) {
-  for (const auto &[name, value] : scalars)
-    h5::put_row(file, scalars_path + "/" + name, row, value);
+  for (const auto &[name, scalar] : scalars)
+    std::visit([&, &name = name](const auto &value) { h5::put_row(file, scalars_path + "/" + name, row, value); },
+               scalar);
   for (const auto &name : h5::datasets(file, scalars_path))
     if (!scalars.count(name))
       h5::put_row(file, scalars_path + "/" + name, row, std::numeric_limits<double>::quiet_NaN());

@@ -215,8 +215,8 @@ TEST_F(CApi, refusesWhatCannotBeRead) {
   ASSERT_EQ(tailrace_close(series), 0) << text();
   ASSERT_EQ(open("r"), 0) << text();
   expect_error(tailrace_read_double(series, 0, "uz", 3, corner.data(), one.data(), &number), TAILRACE_INPUT_ERROR,
-               "no grid variable 'uz'; did you mean 'ux'?");
-  expect_error(tailrace_variable(series, 0, "uz", nullptr, nullptr), TAILRACE_INPUT_ERROR, "no grid variable 'uz'");
+               "no variable 'uz'; did you mean 'ux'?");
+  expect_error(tailrace_variable(series, 0, "uz", nullptr, nullptr), TAILRACE_INPUT_ERROR, "no variable 'uz'");
   expect_error(tailrace_read_double(series, 1, "ux", 3, corner.data(), one.data(), &number), TAILRACE_INPUT_ERROR,
                "no step number 1");
   expect_error(tailrace_step(series, -1, &index, &number), TAILRACE_INPUT_ERROR, "no step number -1");

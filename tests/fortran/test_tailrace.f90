@@ -89,7 +89,7 @@ program test_tailrace
 
   ! ---- errors of reading and opening ----
   call series%read(1, 'sectoin', wide, [1, 1, 1], stat=status, errmsg=message)
-  call expect_error('missing variable', tailrace_input_error, "no grid variable 'sectoin'; did you mean 'section'?")
+  call expect_error('missing variable', tailrace_input_error, "no variable 'sectoin'; did you mean 'section'?")
   call series%read(2, 'section', wide, [1, 1, 1], stat=status, errmsg=message)
   call expect_error('missing step', tailrace_input_error, 'no step number 1') ! texts count from 0
   call series%read(1, 'section', wide, [1, 1, 2], stat=status, errmsg=message)

@@ -1,0 +1,136 @@
+#include <tailrace/io/async_writer.hpp>
+
+#include <tailrace/io/block.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tailrace::io {
+
+AsyncWriter::AsyncWriter(Writer &writer, const Communicator &comm, Trace &trace, std::string path, std::size_t buffers)
+    : writer_(writer), comm_(comm), trace_(trace), path_(std::move(path)), background_(Background::get()) {
+  for (std::size_t buffer = 0; buffer < buffers; ++buffer)
+    free_.push_back(std::make_unique<Step>());
+}
+
+AsyncWriter::~AsyncWriter() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return on_their_way_ == 0; });
+}
+
+void AsyncWriter::begin_step(const StepInfo &step) {
+  check(false);
+  const Span span(trace_, Phase::wait);
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !free_.empty(); });
+  open_ = std::move(free_.back());
+  free_.pop_back();
+  open_->info = step;
+  open_->used = 0;
+}
+
+AsyncWriter::Piece &AsyncWriter::next_piece(std::size_t bytes) {
+  if (open_->used == open_->pieces.size())
+    open_->pieces.emplace_back();
+  Piece &piece = open_->pieces[open_->used];
+  if (piece.capacity < bytes) {
+    piece.bytes.reset(); // first, so that the two never exist together
+    piece.capacity = 0;
+    piece.bytes = std::make_unique_for_overwrite<char[]>(bytes);
+    piece.capacity = bytes;
+  }
+  ++open_->used;
+  return piece;
+}
+
+void AsyncWriter::write(const Block &block, Type given) {
+  const std::int64_t bytes = block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));
+  const Span span(trace_, Phase::copy, bytes);
+  comm_.agree([&] { // may run out of memory on one rank
+    Piece &piece = next_piece(static_cast<std::size_t>(bytes));
+    piece.block = block;
+    piece.block.data = piece.bytes.get();
+    piece.block.place.memory = block.place.block;
+    convert_block(block.place, given, block.type, block.data, piece.bytes.get());
+  });
+}
+
+void AsyncWriter::end_step(const Scalars &scalars, const std::optional<Attributes> &attributes) {
+  check(false);
+  open_->scalars = scalars;
+  open_->attributes = attributes;
+  {
+    const std::lock_guard lock(mutex_);
+    ++on_their_way_;
+  }
+  background_->submit([this, step = std::make_shared<std::unique_ptr<Step>>(std::move(open_))]() mutable {
+    run(**step);
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(*step));
+    --on_their_way_;
+    changed_.notify_all();
+  });
+}
+
+/// In the background.
+void AsyncWriter::run(Step &step) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (error_) {
+      ++dropped_;
+      return;
+    }
+  }
+  try {
+    writer_.begin_step(step.info);
+    for (std::size_t piece = 0; piece < step.used; ++piece)
+      writer_.write(step.pieces[piece].block, step.pieces[piece].block.type);
+    writer_.end_step(step.scalars, step.attributes);
+  } catch (const Error &error) {
+    const std::string text =
+        fmt::format("{}: step {} could not be written in the background: {}", path_, step.info.index, error.what());
+    const std::lock_guard lock(mutex_);
+    ++dropped_;
+    error_ = dynamic_cast<const InputError *>(&error) != nullptr ? std::make_exception_ptr(InputError(text))
+                                                                 : std::make_exception_ptr(IoError(text));
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    ++dropped_;
+    error_ = std::current_exception();
+  }
+}
+
+void AsyncWriter::abandon_step() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (open_)
+    free_.push_back(std::move(open_));
+}
+
+void AsyncWriter::check(bool all) {
+  std::unique_lock lock(mutex_);
+  bool failed = error_ != nullptr;
+  if (!all) { // the ranks' backgrounds may be at different steps, but all of them will come to the error
+    lock.unlock();
+    failed = comm_.max(std::int64_t{failed}) > 0;
+    lock.lock();
+  }
+  if (!all && !failed)
+    return;
+  {
+    const Span span(trace_, Phase::wait);
+    changed_.wait(lock, [&] { return on_their_way_ == 0; });
+  }
+  const std::exception_ptr error = std::exchange(error_, nullptr);
+  lost_ = std::exchange(dropped_, 0);
+  lock.unlock();
+  if (error)
+    abandon_step(); // the open one goes too: its time series would have a hole before it
+  comm_.agree([&] {
+    if (error)
+      std::rethrow_exception(error);
+  });
+}
+
+} // namespace tailrace::io

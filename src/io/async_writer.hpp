@@ -1,0 +1,67 @@
+#pragma once
+
+#include <tailrace/io/background.hpp>
+#include <tailrace/io/writer.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tailrace::io {
+
+/// A Writer that runs in the background. A step is copied into one of a bounded number of buffers, and the caller goes
+/// on; when all buffers are on their way, begin_step waits for one. When the background fails, its step and those
+/// behind it are dropped, and the next call of the caller throws on all ranks.
+class AsyncWriter {
+public:
+  /// `comm` is the caller's, not the engine's.
+  AsyncWriter(Writer &writer, const Communicator &comm, Trace &trace, std::string path, std::size_t buffers);
+  ~AsyncWriter(); ///< waits for the steps on their way
+
+  void begin_step(const StepInfo &step);
+  void write(const Block &block, Type given);
+  void end_step(const Scalars &scalars, const std::optional<Attributes> &attributes);
+  void abandon_step() noexcept;
+  /// Throws the error of the background, on all ranks, if it has one; with `all`, when every step has been written.
+  /// Collective.
+  void check(bool all);
+  /// How many of the steps given are lost by the error that was thrown last, once. Local.
+  std::size_t take_lost() { return std::exchange(lost_, 0); }
+
+private:
+  struct Piece {
+    Block block;
+    std::unique_ptr<char[]> bytes;
+    std::size_t capacity = 0;
+  };
+  struct Step {
+    StepInfo info;
+    std::vector<Piece> pieces; ///< more than `used` are memory of earlier steps
+    std::size_t used = 0;
+    Scalars scalars;
+    std::optional<Attributes> attributes;
+  };
+  Piece &next_piece(std::size_t bytes);
+  void run(Step &step);
+
+  Writer &writer_;
+  Communicator comm_;
+  Trace &trace_;
+  std::string path_;
+  std::vector<std::unique_ptr<Step>> free_; ///< guarded by mutex_, as the three below
+  std::size_t on_their_way_ = 0, dropped_ = 0;
+  std::exception_ptr error_;
+  std::unique_ptr<Step> open_;
+  std::size_t lost_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::shared_ptr<Background> background_; // last: its thread uses the others
+};
+
+} // namespace tailrace::io

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace tailrace::io {
+
+/// 64-bit XXH3 of bytes that come piece by piece. Local.
+class RunningChecksum {
+public:
+  RunningChecksum();
+  void add(const void *data, std::size_t bytes);
+  /// As 16 hexadecimal digits.
+  std::string text() const;
+
+private:
+  std::shared_ptr<void> state_; ///< keeps xxhash.h out of this header
+};
+
+} // namespace tailrace::io
