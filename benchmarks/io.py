@@ -66,6 +66,7 @@ class Bench:
         self.directory = directory
         self.results: list[dict[str, Any]] = []
         self.quick: bool = options.quick
+        self.room = GIB if self.quick else 4 * GIB
         self.engines = {name: engine for name, engine in ENGINES.items() if wanted(name, engine, options.engines)}
         self.buffered: dict[str, Engine] = {}
 
@@ -83,6 +84,7 @@ class Bench:
 
     def run(self, section: str, name: str, ranks: int, **job: Any) -> dict[str, Any] | None:
         """The result of a measured program; None, and a line that says why, where there is none."""
+        check_room(self.options.directory, self.room)  # others may be filling the disk
         with tempfile.TemporaryDirectory(dir=self.directory, ignore_cleanup_errors=True) as place:
             job["directory"] = place
             try:
@@ -128,9 +130,7 @@ def write(bench: Bench) -> None:
     for ranks in bench.options.ranks:
         for sync, where in kinds_of_sync():
             say(f"\nOne step of {n}^3 doubles, {ranks} ranks, {where}")
-            say(
-                f"  {'GiB/s':15} {'plain pwrite':20} {'open to close':20} {'step':6} {'ratio':20} target ratio, no checksums"
-            )
+            say(f"  {'GiB/s':15} {'plain pwrite':20} {'open to close':20} {'step':6} {'ratio':20} target no checksums")
             for name, engine in bench.engines.items():
                 cases = {"on": engine.case(), "off": engine.case(checksums=False)}
                 result = bench.run(
@@ -323,10 +323,9 @@ def parse_options() -> argparse.Namespace:
 
 
 def check_room(directory: Path, bytes_needed: float) -> None:
-    try:
-        free = shutil.disk_usage(directory).free
-    except OSError as error:
-        raise SystemExit(f"error: cannot write in {directory}: {error.strerror}") from None
+    if not os.access(directory, os.W_OK):
+        raise SystemExit(f"error: {directory} is no directory that can be written in")
+    free = shutil.disk_usage(directory).free
     if free < bytes_needed:
         raise SystemExit(
             f"error: {directory} has {free / GIB:.1f} GiB free, and the benchmark needs {bytes_needed / GIB:.0f}. "
@@ -346,9 +345,9 @@ def machine() -> dict[str, Any]:
 
 def main() -> None:
     options = parse_options()
-    check_room(options.directory, GIB if options.quick else 4 * GIB)
     about = machine()
     say(f"{about['cores']} cores, {about['memory'] / GIB:.0f} GiB, load {about['load'][0]:.1f}; in {options.directory}")
+    check_room(options.directory, 0)  # says what is wrong with a directory that is not there
     with tempfile.TemporaryDirectory(
         prefix="tailrace-bench-", dir=options.directory, ignore_cleanup_errors=True
     ) as place:
