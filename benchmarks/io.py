@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shutil
 import statistics
 import tempfile
@@ -87,10 +88,13 @@ class Bench:
         check_room(self.options.directory, self.room)  # others may be filling the disk
         with tempfile.TemporaryDirectory(dir=self.directory, ignore_cleanup_errors=True) as place:
             job["directory"] = place
-            try:
-                result = outcome_of(start_ranks(ranks, RUN, json.dumps(job)), self.options.limit)
-            except ProgramError as failure:
-                result = {"failed": str(failure)}
+            with (Path(place) / "stderr").open("w+") as errors:
+                try:
+                    result = outcome_of(start_ranks(ranks, RUN, json.dumps(job), errors=errors), self.options.limit)
+                except ProgramError as failure:
+                    errors.seek(0)
+                    text = errors.read()
+                    result = {"failed": f"{failure}{said(text)}", "stderr": text}
         del job["directory"]
         self.results.append({"section": section, "name": name, "ranks": ranks, "job": job, "result": result})
         for kind in ("unavailable", "failed"):
@@ -108,6 +112,12 @@ def wanted(name: str, engine: Engine, chosen: list[str]) -> bool:
 def ratios(above: list[float], below: list[float]) -> list[float]:
     """Of figures taken in the same round."""
     return [a / b for a, b in zip(above, below, strict=True)]
+
+
+def said(text: str) -> str:
+    """The first exception in what a failed program printed; all of it goes into the JSON file."""
+    raised = [line for line in text.splitlines() if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    return f", {raised[0]}" if raised else ""
 
 
 def against(target: float | None) -> str:

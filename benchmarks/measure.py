@@ -8,16 +8,16 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import IO, Any
 
 
-def start_ranks(ranks: int, script: str, *arguments: str) -> subprocess.Popen[str]:
-    """Start a script on so many ranks; its last line of standard output is JSON."""
+def start_ranks(ranks: int, script: str, *arguments: str, errors: IO[str] | None = None) -> subprocess.Popen[str]:
+    """Start a script on so many ranks; its last line of standard output is JSON. `errors`: takes the other output."""
     command = [sys.executable, script, *arguments]
     if ranks > 1:
         command = ["mpiexec", "-n", str(ranks), "--oversubscribe", "--bind-to", "none", *command]
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
 
 
 class ProgramError(Exception):
