@@ -121,18 +121,22 @@ def write_once(job: dict[str, Any]) -> Any:
     variables, sync = job["variables"], job["sync"]
     plain = str(Path(job["directory"]) / "plain")
     result: dict[str, Any] = {"plain": [], "cases": {name: {"all": [], "step": []} for name in job["cases"]}}
+    order = [None, *job["cases"]]  # None: plain
     for turn in range(job["repetitions"] + 1):
-        base = plain_seconds(plain, block, variables, sync)
-        times = {
-            name: engine_seconds(place(job["directory"], case), case, block, variables, sync)
-            for name, case in job["cases"].items()
-        }
-        if turn == 0:
-            continue
-        result["plain"].append(base)
-        for name, (whole, inner) in times.items():
-            result["cases"][name]["all"].append(whole)
-            result["cases"][name]["step"].append(inner)
+        for name in order:
+            if name is None:
+                whole = plain_seconds(plain, block, variables, sync)
+            else:
+                case = job["cases"][name]
+                whole, inner = engine_seconds(place(job["directory"], case), case, block, variables, sync)
+            if turn == 0:
+                continue
+            if name is None:
+                result["plain"].append(whole)
+            else:
+                result["cases"][name]["all"].append(whole)
+                result["cases"][name]["step"].append(inner)
+        order.append(order.pop(0))  # none always follows the same one, whose pages may still be on the way to the disk
     result["bytes"] = COMM.allreduce(block.data.nbytes) * variables
     return result
 
