@@ -13,7 +13,9 @@ import os
 import platform
 import re
 import shutil
+import signal
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -355,6 +357,7 @@ def machine() -> dict[str, Any]:
 
 def main() -> None:
     options = parse_options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # and with it the ranks, and the files
     about = machine()
     say(f"{about['cores']} cores, {about['memory'] / GIB:.0f} GiB, load {about['load'][0]:.1f}; in {options.directory}")
     check_room(options.directory, 0)  # says what is wrong with a directory that is not there
