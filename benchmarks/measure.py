@@ -8,24 +8,54 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import IO, Any
 
 
-def start_ranks(ranks: int, script: str, *arguments: str) -> subprocess.Popen[str]:
-    """Start a script on so many ranks; its last line of standard output is JSON."""
+def start_ranks(ranks: int, script: str, *arguments: str, errors: IO[str] | None = None) -> subprocess.Popen[str]:
+    """Start a script on so many ranks; its last line of standard output is JSON. `errors`: takes the other output."""
     command = [sys.executable, script, *arguments]
     if ranks > 1:
         command = ["mpiexec", "-n", str(ranks), "--oversubscribe", "--bind-to", "none", *command]
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
+
+
+class ProgramError(Exception):
+    """A measured program that hangs or fails; the text says which."""
+
+
+def outcome_of(process: subprocess.Popen[str], limit: float) -> Any:
+    """Wait for a script, at most so many seconds, and read its result."""
+    try:
+        output, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        end(process)
+        raise ProgramError(f"hangs: not done after {limit:.0f} s") from None
+    except BaseException:
+        end(process)
+        raise
+    lines = output.strip().splitlines()
+    if process.returncode != 0 or not lines:
+        raise ProgramError(f"fails with code {process.returncode}")
+    return json.loads(lines[-1])
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """End a script and its ranks: mpiexec passes the first signal on, and does not outlive the second."""
+    process.terminate()
+    try:
+        process.communicate(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
 
 
 def result_of(process: subprocess.Popen[str]) -> Any:
-    """Wait for a script and read its result."""
-    output, _ = process.communicate(timeout=1800)
-    if process.returncode != 0:
-        raise SystemExit(f"a measured program failed with code {process.returncode}")
-    return json.loads(output.strip().splitlines()[-1])
+    """Wait for a script and read its result; the benchmark ends where it fails."""
+    try:
+        return outcome_of(process, 1800)
+    except ProgramError as failure:
+        raise SystemExit(f"a measured program {failure}") from None
 
 
 def repeat(times: int, work: Callable[[], Any]) -> list[Any]:

@@ -1,0 +1,313 @@
+"""One measured program of `io.py`: writes what the job, JSON in the first argument, asks for; prints JSON on rank 0."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tailrace as tr
+from mpi4py import MPI
+
+COMM = MPI.COMM_WORLD
+SUFFIX = {"hdf5": ".h5", "adios_hdf5": ".h5", "bp4": ".bp", "bp5": ".bp", "sion": ".sion"}
+Case = dict[str, Any]  # engine, parameters
+
+
+# ---- what is written ------------------------------------------------------------------------------------
+def share(points: int, parts: int, part: int) -> tuple[int, int]:
+    """Start and count of one of nearly equal parts."""
+    start = points * part // parts
+    return start, points * (part + 1) // parts - start
+
+
+def x_pencil(shape: tuple[int, int, int]) -> tr.Block:
+    """This rank's X pencil of an array of random numbers: a slab in z, and on four ranks one of 2 x 2 in y and z."""
+    rows = 2 if COMM.size == 4 else 1
+    (y, ny), (z, nz) = share(shape[1], rows, COMM.rank % rows), share(shape[2], COMM.size // rows, COMM.rank // rows)
+    data = np.random.default_rng(COMM.rank).random((nz, ny, shape[0]))
+    return tr.Block(data, shape, (0, y, z))
+
+
+# ---- clocks ---------------------------------------------------------------------------------------------
+def start_together() -> float:
+    COMM.barrier()
+    return time.perf_counter()
+
+
+def wall_seconds(begin: float, end: float) -> float:
+    """From the first rank's beginning to the last one's end: more ranks than cores begin one after the other.
+
+    Python's clock is the same for all processes of a machine, and of one only.
+    """
+    ends = np.array([-begin, end])
+    COMM.Allreduce(MPI.IN_PLACE, ends, MPI.MAX)
+    return float(ends[0] + ends[1])
+
+
+def slowest(seconds: list[float]) -> list[float]:
+    """Of each time that of the rank that took longest."""
+    result = np.array(seconds)
+    COMM.Allreduce(MPI.IN_PLACE, result, MPI.MAX)
+    return result.tolist()
+
+
+# ---- writers --------------------------------------------------------------------------------------------
+def place(directory: str, case: Case) -> str:
+    return str(Path(directory) / f"series{SUFFIX.get(case['engine'], '')}")
+
+
+def remove(path: str) -> None:
+    COMM.barrier()
+    if COMM.rank == 0:
+        for found in Path(path).parent.glob(Path(path).name + "*"):  # a journal may lie beside
+            shutil.rmtree(found) if found.is_dir() else found.unlink()
+    COMM.barrier()
+
+
+def open_series(path: str, case: Case, **more: object) -> tr.Series:
+    return tr.open(path, "w", comm=COMM, engine=case["engine"], parameters={**case["parameters"], **more})
+
+
+def engine_seconds(path: str, case: Case, block: tr.Block, variables: int, sync: bool) -> tuple[float, float]:
+    """Seconds from open to close, and of the step alone."""
+    begin = start_together()
+    series = open_series(path, case, **({"sync": True} if sync else {}))
+    step = time.perf_counter()
+    series.begin_step(0, 0.0)
+    for i in range(variables):
+        series.write(f"u{i}", block)
+    series.end_step()
+    written = time.perf_counter()
+    series.close()
+    closed = time.perf_counter()
+    remove(path)
+    return wall_seconds(begin, closed), wall_seconds(step, written)
+
+
+def plain_seconds(path: str, block: tr.Block, variables: int, sync: bool) -> float:
+    """The same bytes by open, pwrite, fsync where asked, close: each rank its own new file."""
+    mine = f"{path}.{COMM.rank}"
+    data = block.data.data.cast("B")
+    begin = start_together()
+    file = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    offset = 0
+    for _ in range(variables):
+        done = 0
+        while done < len(data):  # Linux writes at most 2 GiB at a time
+            done += os.pwrite(file, data[done:], offset + done)
+        offset += done
+    if sync:
+        os.fsync(file)
+    os.close(file)
+    closed = time.perf_counter()
+    COMM.barrier()
+    Path(mine).unlink()
+    return wall_seconds(begin, closed)
+
+
+# ---- jobs -----------------------------------------------------------------------------------------------
+def write_once(job: dict[str, Any]) -> Any:
+    """Seconds of one step by plain pwrite and by every case, in turn; after one round that is not counted."""
+    block = x_pencil(tuple(job["shape"]))
+    variables, sync = job["variables"], job["sync"]
+    plain = str(Path(job["directory"]) / "plain")
+    result: dict[str, Any] = {"plain": [], "cases": {name: {"all": [], "step": []} for name in job["cases"]}}
+    order = [None, *job["cases"]]  # None: plain
+    for turn in range(job["repetitions"] + 1):
+        for name in order:
+            if name is None:
+                whole = plain_seconds(plain, block, variables, sync)
+            else:
+                case = job["cases"][name]
+                whole, inner = engine_seconds(place(job["directory"], case), case, block, variables, sync)
+            if turn == 0:
+                continue
+            if name is None:
+                result["plain"].append(whole)
+            else:
+                result["cases"][name]["all"].append(whole)
+                result["cases"][name]["step"].append(inner)
+        order.append(order.pop(0))  # none always follows the same one, whose pages may still be on the way to the disk
+    result["bytes"] = COMM.allreduce(block.data.nbytes) * variables
+    return result
+
+
+def many_steps(job: dict[str, Any]) -> Any:
+    """Seconds of many tiny steps, 2 x 2 x 2 numbers of every rank and a scalar, from open to close."""
+    case, path = job["case"], place(job["directory"], job["case"])
+    count, tenth = job["steps"], job["steps"] // 10
+    block = tr.Block(np.random.default_rng(0).random((2, 2, 2)), (2, 2, 2 * COMM.size), (0, 0, 2 * COMM.rank))
+    result: dict[str, Any] = {"seconds": [], "first_tenth": [], "last_tenth": []}
+    for _ in range(job["repetitions"]):
+        begin = start_together()
+        marks = []
+        series = open_series(path, case)
+        for i in range(count):
+            if i in (0, tenth, count - tenth):
+                marks.append(time.perf_counter())
+            series.begin_step(i, float(i))
+            series.write("u", block)
+            series.write_scalar("energy", float(i))
+            series.end_step()
+        marks.append(time.perf_counter())
+        series.close()
+        whole, first, last = slowest([time.perf_counter() - begin, marks[1] - marks[0], marks[3] - marks[2]])
+        remove(path)
+        result["seconds"].append(whole)
+        result["first_tenth"].append(first)
+        result["last_tenth"].append(last)
+    return result
+
+
+CACHED = np.linspace(1.0, 2.0, 1024)  # 8 KiB: computing on it moves no memory
+
+
+def compute(rounds: int) -> None:
+    for _ in range(rounds):
+        np.sqrt(CACHED, out=CACHED)
+        np.square(CACHED, out=CACHED)
+
+
+def step_costs(job: dict[str, Any], block: tr.Block, rounds: int, **more: object) -> dict[str, Any]:
+    """What the caller sees of its output: seconds of write and of end_step for each step, and of the whole run."""
+    path, unseen = place(job["directory"], job["case"]), 2
+    writes, ends = [], []
+    series = open_series(path, job["case"], **({"sync": True} if job["sync"] else {}), **more)
+    for i in range(unseen + job["steps"]):
+        compute(rounds)
+        start = start_together()
+        if i == unseen:
+            begin = start
+        series.begin_step(i, float(i))
+        series.write("u", block)
+        written = time.perf_counter()
+        series.end_step()
+        writes.append(written - start)
+        ends.append(time.perf_counter() - written)
+    drained = time.perf_counter()
+    series.close()
+    whole, close = slowest([time.perf_counter() - begin, time.perf_counter() - drained])
+    remove(path)
+    both = slowest([w + e for w, e in zip(writes, ends, strict=True)])[unseen:]
+    return {"both": both, "end_step": slowest(ends)[unseen:], "whole": whole, "close": close}
+
+
+def overlap(job: dict[str, Any]) -> Any:
+    """A step of output, then computing for longer than that takes; synchronous and with buffers, in turn."""
+    block = x_pencil(tuple(job["shape"]))
+    open_series(place(job["directory"], job["case"]), job["case"], buffers=job["buffers"]).close()  # refused here
+    remove(place(job["directory"], job["case"]))
+    alone = step_costs(job, block, 0)["both"]
+    rounds = 1000
+    while True:
+        start = start_together()
+        compute(rounds)
+        [took] = slowest([time.perf_counter() - start])
+        wanted = 1.25 * max(alone)
+        if took >= wanted:
+            break
+        rounds = int(rounds * min(10.0, 1.1 * wanted / took)) + 1
+    result: dict[str, Any] = {"compute": took, "alone": alone, "synchronous": [], "asynchronous": []}
+    for _ in range(job["repetitions"]):
+        result["synchronous"].append(step_costs(job, block, rounds))
+        result["asynchronous"].append(step_costs(job, block, rounds, buffers=job["buffers"]))
+    return result
+
+
+# ---- memory ---------------------------------------------------------------------------------------------
+def status(*names: str) -> list[int]:
+    """Bytes of some lines of /proc/self/status."""
+    found = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return [int(found[name].split()[0]) * 1024 for name in names]
+
+
+class Peak:
+    """How far resident memory rose within the block, without the pages of files and those shared between processes.
+
+    The kernel keeps the high-water mark, from which what the other two kinds grew by is taken. Where it does not let
+    us reset the mark, a thread looks at the anonymous pages every millisecond.
+    """
+
+    def __enter__(self) -> Peak:
+        try:
+            Path("/proc/self/clear_refs").write_text("5")
+            self.sampled = None
+        except OSError:
+            [self.sampled] = status("RssAnon")
+            self._done = threading.Event()
+            self._sampler = threading.Thread(target=self._sample)
+            self._sampler.start()
+        self.before = status("VmRSS", "RssAnon", "RssFile", "RssShmem")
+        return self
+
+    def _sample(self) -> None:
+        while not self._done.wait(0.001):
+            self.sampled = max(self.sampled or 0, *status("RssAnon"))
+
+    def __exit__(self, *_: object) -> None:
+        total, anonymous, files, shared = self.before
+        top, files_now, shared_now = status("VmHWM", "RssFile", "RssShmem")
+        self.shared = shared_now - shared
+        if self.sampled is None:
+            self.private = top - total - max(0, files_now - files) - max(0, self.shared)
+        else:
+            self._done.set()
+            self._sampler.join()
+            self.private = self.sampled - anonymous
+
+
+def memory(job: dict[str, Any]) -> Any:
+    """Peak of a few steps, over the rank's block; largest of the ranks."""
+    case, path = job["case"], place(job["directory"], job["case"])
+    more = {"buffers": job["buffers"]} if job["buffers"] else {}
+    tiny = x_pencil((8, 8, 8 * COMM.size))
+    with open_series(path, case, **more) as series:  # loads libraries, and sets MPI and the engine up
+        series.write_step(0.0, u=tiny)
+    remove(path)
+    block = x_pencil(tuple(job["shape"]))
+    COMM.barrier()
+    with Peak() as peak:
+        series = open_series(path, case, **more)
+        for i in range(job["buffers"] + 2):
+            series.write_step(float(i), u=block)
+        # Still open: memory shared between ranks goes with it.
+    series.close()
+    remove(path)
+    size = block.data.nbytes
+    private, shared = slowest([peak.private / size, peak.shared / size])
+    return {"private": private, "shared": shared, "block": size, "sampled": peak.sampled is not None}
+
+
+JOBS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "write_once": write_once,
+    "many_steps": many_steps,
+    "overlap": overlap,
+    "memory": memory,
+}
+
+
+def main() -> None:
+    job = json.loads(sys.argv[1])
+    try:
+        result = JOBS[job["task"]](job)
+    except tr.InputError as error:  # the same on every rank
+        result = {"unavailable": str(error)}
+    except tr.IoError as error:
+        result = {"failed": str(error)}
+    except BaseException:  # perhaps of one rank alone: the others must not wait for it
+        traceback.print_exc()
+        COMM.Abort(1)
+    if COMM.rank == 0:
+        print(json.dumps(result))
+
+
+main()
