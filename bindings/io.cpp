@@ -173,6 +173,7 @@ void bind_io(nb::module_ &m) {
       .def("write_scalar", &Series::write_scalar, "name"_a, "value"_a, free)
       .def("attribute", &Series::attribute, "name"_a, "value"_a, free)
       .def("end_step", &Series::end_step, free)
+      .def("flush", &Series::flush, free)
       .def("close", &Series::close, free)
       .def("steps", &steps)
       .def("next_step", &Series::next_step, "timeout"_a, free)

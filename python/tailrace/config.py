@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -35,6 +35,9 @@ from pydantic import (
 from tailrace import flow_file
 from tailrace.case_file import ConfigError, Document, Problem, ProblemsError, apply_overrides, explain, read_toml
 from tailrace.schedule import Schedule
+
+if TYPE_CHECKING:
+    from tailrace.series import Region
 
 __all__ = ["Case", "ConfigError", "Problem", "case_from_document", "load_case"]
 
@@ -113,6 +116,8 @@ Real = Annotated[float, Strict(), AllowInfNan(False)]
 Text = Annotated[str, Strict(), Field(min_length=1)]
 Name = Annotated[Text, AfterValidator(_file_name)]
 Points = Annotated[Whole, Field(ge=MIN_POINTS)]
+Index = Annotated[Whole, Field(ge=0)]
+Step = Annotated[Whole, Field(ge=1)]
 Length = Annotated[Real, Field(gt=0), BeforeValidator(parse_length)]
 Side = Annotated[Boundary, BeforeValidator(_boundary)]
 _Entry = TypeVar("_Entry")
@@ -203,7 +208,8 @@ class DiagnosticsSection(_Section):
 class OutputSection(_Section):
     """[[output]]: some fields, at some rhythm, to some place.
 
-    The default path is the name with the suffix of the engine; the default precision is that of the arithmetic.
+    The default path is the name with the suffix of the engine; the default precision is that of the arithmetic. Points
+    start, start + stride, ... are stored, `count` of them in each direction: a plane, a line, every n-th point.
     """
 
     name: Name = Field(description="the name of this output")
@@ -214,6 +220,9 @@ class OutputSection(_Section):
     engine: Literal["bp5", "hdf5", "null", "raw", "sion"] = Field(description="'bp5', 'hdf5', 'null', 'raw' or 'sion'")
     path: Text = ""
     precision: Literal["float64", "float32"] = "float64"
+    start: Triple[Index] = (0, 0, 0)
+    count: Triple[Index] = Field((0, 0, 0), description="points in x, y, z; 0: as many as there are")
+    stride: Triple[Step] = (1, 1, 1)
     parameters: dict[str, Annotated[Parameter, BeforeValidator(_parameter)]] = Field(default_factory=dict)
 
     @field_validator("fields")
@@ -240,6 +249,27 @@ class OutputSection(_Section):
                 f"found {' and '.join(found) or 'none'}"
             )
         return self
+
+    def region(self, shape: Sequence[int]) -> Region | None:
+        """The points of a field of `shape` that are stored; None: all of them.
+
+        :raises ValueError: names the key that asks for points outside the field.
+        """
+        from tailrace.series import Region
+
+        axes = list(zip("xyz", self.start, self.count, self.stride, shape, strict=True))
+        for axis, start, count, stride, points in axes:
+            if start >= points:
+                raise ValueError(f"start: {start} in {axis} is outside the field, whose points are 0 to {points - 1}")
+            if count and start + (count - 1) * stride >= points:
+                raise ValueError(
+                    f"count: {count} points in {axis} from {start} with a stride of {stride} go beyond the last, "
+                    f"{points - 1}; {(points - 1 - start) // stride + 1} fit"
+                )
+        counts = tuple(n or (points - 1 - start) // stride + 1 for _, start, n, stride, points in axes)
+        if counts == tuple(shape):
+            return None
+        return Region(self.start, counts, self.stride)  # type: ignore[arg-type] # three of them
 
     def schedule(self, dt: float) -> Schedule:
         """The rhythm of this output in a run with the nominal step `dt`."""
@@ -282,7 +312,7 @@ class Case(_Section):
     @model_validator(mode="after")
     def _fits_together(self, info: ValidationInfo) -> Self:
         self._directory = Path((info.context or {}).get("directory", "."))
-        problems = [*_clashes(self), *_missed_times(self)]
+        problems = [*_clashes(self), *_missed_times(self), *_missed_points(self)]
         if problems:
             raise ProblemsError(problems)
         return self
@@ -348,6 +378,16 @@ def _clashes(case: Case) -> Iterable[Problem]:
             yield Problem(f"{key}.path", f"'{output.path}' is taken by {places[output.path]}")
         names.setdefault(output.name, f"{key}.name")
         places.setdefault(output.path, f"{key}.path")
+
+
+def _missed_points(case: Case) -> Iterable[Problem]:
+    """Regions of outputs that the grid does not have."""
+    for at, output in enumerate(case.output):
+        try:
+            output.region(case.grid.points)
+        except ValueError as error:
+            key, reason = str(error).split(": ", 1)
+            yield Problem(f"output[{at}] ('{output.name}').{key}", reason)
 
 
 def _missed_times(case: Case) -> Iterable[Problem]:

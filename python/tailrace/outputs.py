@@ -32,6 +32,7 @@ class Output:
         self.schedule = section.schedule(dt)
         path = Path(section.path)
         kept = resume_step is not None and section.engine != "null"
+        self._region = section.region(grid.points)
         going_on = kept and on_root(comm, lambda: _holds_something(path))
         on_root(comm, lambda: _make_directory(path.parent, section.name))
         self._series = series.open(
@@ -40,11 +41,13 @@ class Output:
             comm=comm,
             engine=section.engine,
             parameters=section.parameters,
-            grid=grid,
+            grid=grid if self._region is None else _grid_of(grid, self._region),
             precision=section.precision,
             rewind_to=resume_step if going_on else None,
         )
         self._written = resume_step if going_on and self._last_index() == resume_step else None
+        self.summary: list[series.PhaseSummary] = []
+        self.notes: list[str] = []
 
     def _last_index(self) -> int | None:
         return self._series[-1].index if len(self._series) else None
@@ -63,7 +66,7 @@ class Output:
             return
         self._series.begin_step(step, time)
         for name in self.section.fields:
-            self._series.write(self._stored_name(name), fields(name))
+            self._series.write(self._stored_name(name), fields(name), region=self._region)
         self._series.end_step()
         self._written = step
 
@@ -76,9 +79,26 @@ class Output:
         """By this rank."""
         return int(self._series.counters["bytes_written"])
 
+    def flush(self) -> None:
+        """Wait until what was given to the background is written. Collective.
+
+        :raises IoError: it could not be.
+        """
+        self._series.flush()
+
     def close(self) -> None:
-        """Make everything readable."""
+        """Make everything readable, and sum up what it took. Collective."""
+        self._series.flush()
+        self.summary = self._series.summary()
+        self.notes = self._series.notes
         self._series.close()
+
+
+def _grid_of(grid: series.UniformGrid, region: series.Region) -> series.UniformGrid:
+    """Where the points of a region lie."""
+    origin = tuple(o + s * h for o, s, h in zip(grid.origin, region.start, grid.spacing, strict=True))
+    spacing = tuple(h * n for h, n in zip(grid.spacing, region.stride, strict=True))
+    return series.UniformGrid(region.count, origin, spacing)  # type: ignore[arg-type] # three of each
 
 
 def _make_directory(path: Path, output: str) -> None:

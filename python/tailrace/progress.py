@@ -10,15 +10,18 @@ import os
 import sys
 import time as clock
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live as RichLive
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from .series import PhaseSummary
 
 _WINDOW = 10.0  # seconds over which the speed is taken
 _QUIET = 10.0  # seconds between plain lines, at least
@@ -216,6 +219,20 @@ def summary_table(
     rest = total - sum(mean for _, mean, _ in phases.values())
     table.add_row("the rest", "", f"{max(0.0, rest):.2f}", "", _share(max(0.0, rest), total), style="dim")
     console.print(table)
+
+
+def output_table(title: str, phases: Iterable[PhaseSummary], notes: Iterable[str]) -> None:
+    """Print where the time of an output went, and what its engine has to say. Rank 0's job."""
+    console = Console(file=sys.stdout, highlight=False, force_terminal=is_terminal(sys.stdout))
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2))
+    table.add_column("phase")
+    for column in ("calls", "bytes", "min s", "mean s", "max s"):
+        table.add_column(column, justify="right")
+    for name, calls, moved, low, mean, high in phases:
+        table.add_row(name, str(calls), _bytes(moved) if moved else "", f"{low:.2f}", f"{mean:.2f}", f"{high:.2f}")
+    console.print(table)
+    for note in notes:
+        console.print(f"  {note}", soft_wrap=True)
 
 
 def _share(part: float, total: float) -> str:

@@ -16,7 +16,7 @@ from . import _core, series
 from .flows import COMPONENTS
 from .outputs import FieldCache, Output
 from .parallel import agree, on_root, spread
-from .progress import Live, summary_table
+from .progress import Live, output_table, summary_table
 from .schedule import SAME_TIME
 from .timeseries import TimeSeries
 
@@ -197,6 +197,9 @@ class Runner:
             return
         self._check_finite()
         self._with_series(TimeSeries.sync)  # a checkpoint must not be ahead of its history
+        with s.timed("output"):
+            for output in self._outputs:
+                output.flush()
         s.write_checkpoint()
         self._checkpoint_step = s.step
         self._last_checkpoint = clock.monotonic()
@@ -229,6 +232,6 @@ class Runner:
         phases = spread(s.comm, {**solver, **ours})
         if s.comm.rank == 0:
             summary_table({name: times for name, times in phases.items() if times[2] > 0}, total)
-            for section in self._case.output:
-                print(f"  {section.name}: {section.path}")
+            for output in self._outputs:
+                output_table(f"{output.section.name}: {output.section.path}", output.summary, output.notes)
             sys.stdout.flush()

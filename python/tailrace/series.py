@@ -186,7 +186,7 @@ class Series:
         self.end_step()
 
     def declare(self, name: str, shape: Sequence[int], dtype: str) -> None:
-        """Fix the shape (x, y, z) and the stored type ("float32", "int64", ...) of a variable before its first write."""
+        """Fix the shape (x, y, z) and the stored type ("float32", "int64") of a variable before its first write."""
         self._open().declare(name, _triple(shape), dtype)
 
     def begin_step(self, index: int, time: float) -> None:
@@ -199,8 +199,8 @@ class Series:
         """Write this rank's part of a variable: float32, float64, int32 or int64. Afterwards the array may be changed.
 
         :param region: store these points only, as a variable of `region.count` points.
-        :param deferred: nothing is copied, and the array must stay as it is until `end_step`; one that has changed is an
-            error there.
+        :param deferred: nothing is copied, and the array must stay as it is until `end_step`, where one that has
+            changed is an error.
         """
         part = data if isinstance(data, Block) else self._whole(name, data)
         block, memory = part.boxes()
@@ -238,6 +238,10 @@ class Series:
             self._open().end_step()
         finally:
             self._kept.clear()
+
+    def flush(self) -> None:
+        """With `buffers`: wait until every step that was ended is written, or raise what went wrong."""
+        self._open().flush()
 
     def close(self) -> None:
         """Close the series. Closing twice does nothing."""

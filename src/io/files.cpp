@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 
 namespace tailrace::io {
 
@@ -120,10 +120,10 @@ void replace_file(const std::string &path, const std::string &text, bool sync) {
 
 std::string read_file(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  if (!file)
     throw file_error("read", path, errno);
-  return text.str();
+  return text;
 }
 
 } // namespace tailrace::io

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace tailrace::io {
 
 using nlohmann::json;
@@ -34,7 +36,7 @@ private:
 
   Transfer transfer_ = Transfer::independent;
   std::int64_t ioutput_ = 0; ///< 0: number the snapshots 1, 2, ...
-  std::int64_t number_ = 0;  ///< of the last complete step
+  std::int64_t number_ = -1; ///< of the last complete step
   GridDescription drawn_;    ///< rank 0: where the points of the variables in XDMF files are; no points: not known yet
   std::vector<XdmfStep> snapshots_;
 };
@@ -62,7 +64,7 @@ std::vector<std::string> RawEngine::files(const json &step) const {
 }
 
 void RawEngine::begin_step(const StepInfo &step) {
-  std::int64_t number = number_ + 1;
+  std::int64_t number = std::max<std::int64_t>(number_, 0) + 1;
   if (ioutput_ > 0) {
     number = step.index / ioutput_;
     if (step.index % ioutput_ != 0 || number <= number_)

@@ -11,7 +11,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <exception>
+#include <functional>
 #include <set>
 
 namespace tailrace::io {
@@ -25,6 +28,7 @@ public:
   void require_new(const std::string &name) const;
   const StepInfo &step(std::size_t position) const;
 
+  Block check_own(const std::string &name, Type type, const void *data, const Placement &place, bool list) const;
   Block check_write(const std::string &name, Type type, const void *data, const Placement &place, bool list);
   void put(const Block &block, Type given);
   void write(const std::string &name, Type type, const void *data, const Placement &place, Put put, bool list);
@@ -142,36 +146,59 @@ template <class Work> void Series::Implementation::in_step(Work work) {
   }
 }
 
+Block Series::Implementation::check_own(const std::string &name, Type type, const void *data, const Placement &place,
+                                        bool list) const {
+  require_step();
+  require_new(name);
+  check_placement(name, place, data, list);
+  const auto known = declared_.find(name);
+  if (known == declared_.end())
+    return {name, is_integer(type) ? type : precision_.value_or(type), place, data, list, nullptr};
+  const VariableInfo &before = known->second;
+  if (before.list != list || before.shape[0] != place.shape[0] || (!list && before.shape != place.shape))
+    throw InputError(fmt::format("{}: shape of '{}' was {} before and is now {}", path_, name, describe(before.shape),
+                                 describe(place.shape)));
+  if (!convertible(type, before.type))
+    throw InputError(fmt::format("{}: '{}' is stored as {}, which cannot hold {}", path_, name, name_of(before.type),
+                                 name_of(type)));
+  return {name, before.type, place, data, list, nullptr};
+}
+
 Block Series::Implementation::check_write(const std::string &name, Type type, const void *data, const Placement &place,
                                           bool list) {
-  // Ranks that disagree on what they are writing would each wait for the other, or mix two variables into one.
+  Block block;
+  std::exception_ptr fault;
+  try {
+    block = check_own(name, type, data, place, list);
+  } catch (...) {
+    fault = std::current_exception();
+  }
+  // Ranks that disagree on what they are writing would each wait for the other, or mix two variables into one. One
+  // reduction tells: numbers are all equal when the sum of their squares, times their count, is the square of their
+  // sum.
   const std::string ours = fmt::format("{} ({}, {})", name, name_of(type), describe(place.shape));
-  const std::string theirs = comm_.broadcast(ours, 0);
-  Type stored = is_integer(type) ? type : precision_.value_or(type);
-  comm_.agree([&] {
-    require_step();
-    if (ours != theirs)
-      throw InputError(
-          fmt::format("{}: rank 0 writes {} and this rank {}; all ranks write the same variables in the same order",
-                      path_, theirs, ours));
-    require_new(name);
-    check_placement(name, place, data, list);
-    if (const auto known = declared_.find(name); known != declared_.end()) {
-      const VariableInfo &before = known->second;
-      stored = before.type;
-      if (before.list != list || before.shape[0] != place.shape[0] || (!list && before.shape != place.shape))
-        throw InputError(fmt::format("{}: shape of '{}' was {} before and is now {}", path_, name,
-                                     describe(before.shape), describe(place.shape)));
-      if (!convertible(type, stored))
+  const auto mark = static_cast<std::int64_t>(std::hash<std::string>{}(ours) & 0xfffff);
+  std::array<std::int64_t, 4> sums{mark, mark * mark, place.block.size(), fault != nullptr};
+  comm_.sum(sums);
+  const auto [marks, squares, covered, faults] = sums;
+  if (static_cast<__int128>(squares) * comm_.size() != static_cast<__int128>(marks) * marks) {
+    const std::string theirs = comm_.broadcast(ours, 0);
+    comm_.agree([&] {
+      if (ours != theirs)
         throw InputError(
-            fmt::format("{}: '{}' is stored as {}, which cannot hold {}", path_, name, name_of(stored), name_of(type)));
-    }
-  });
-  const std::int64_t covered = comm_.sum(place.block.size());
+            fmt::format("{}: rank 0 writes {} and this rank {}; all ranks write the same variables in the same order",
+                        path_, theirs, ours));
+    });
+  }
+  if (faults > 0)
+    comm_.agree([&] {
+      if (fault)
+        std::rethrow_exception(fault);
+    });
   if (covered != product(place.shape))
     throw InputError(fmt::format("{}: the blocks of '{}' hold {} points together, but its shape {} has {}", path_, name,
                                  covered, describe(place.shape), product(place.shape)));
-  return {name, stored, place, data, list, nullptr};
+  return block;
 }
 
 void Series::Implementation::put(const Block &block, Type given) {
@@ -292,15 +319,15 @@ void Series::declare(const std::string &name, const Index3 &shape, Type stored) 
 
 void Series::begin_step(std::int64_t index, double time) {
   auto &self = *self_;
-  check_mpi(MPI_Bcast(&time, 1, MPI_DOUBLE, 0, self.comm_.get()), "MPI_Bcast");
-  std::int64_t first = index;
-  check_mpi(MPI_Bcast(&first, 1, MPI_INT64_T, 0, self.comm_.get()), "MPI_Bcast");
+  StepInfo first{index, time};
+  check_mpi(MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, self.comm_.get()), "MPI_Bcast");
+  time = first.time;
   self.comm_.agree([&] {
     self.require_writing();
     if (self.open_step_)
       throw InputError(fmt::format("{}: step {} is still open; call end_step first", path(), self.open_step_->index));
-    if (first != index)
-      throw InputError(fmt::format("{}: rank 0 begins step {} and this rank step {}", path(), first, index));
+    if (first.index != index)
+      throw InputError(fmt::format("{}: rank 0 begins step {} and this rank step {}", path(), first.index, index));
     if (!self.steps_.empty() && index <= self.steps_.back().index)
       throw InputError(
           fmt::format("{}: step {} cannot follow step {}. To overwrite later steps, open the series to append "
@@ -364,6 +391,12 @@ void Series::attribute(const std::string &name, const Attribute &value) {
 }
 
 void Series::end_step() { self_->end_step(); }
+
+void Series::flush() {
+  self_->comm_.agree([&] { self_->require_writing(); });
+  if (self_->async_)
+    self_->in_step([&] { self_->async_->check(true); });
+}
 
 void Series::close() { self_->close(); }
 

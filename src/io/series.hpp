@@ -94,6 +94,9 @@ public:
   /// After the last step it is stored at close.
   void attribute(const std::string &name, const Attribute &value);
   void end_step();
+  /// Waits until every step that was ended is written; throws what went wrong in the background. Without `buffers`
+  /// there is nothing to wait for.
+  void flush();
   void close();
 
   // ---- reading ----

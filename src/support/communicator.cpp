@@ -92,6 +92,10 @@ template <class T> T reduce(MPI_Comm comm, T value, MPI_Op op) {
 } // namespace
 
 double Communicator::sum(double value) const { return reduce(get(), value, MPI_SUM); }
+void Communicator::sum(std::span<std::int64_t> values) const {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, MPI_SUM, get()),
+            "MPI_Allreduce");
+}
 double Communicator::max(double value) const { return reduce(get(), value, MPI_MAX); }
 double Communicator::min(double value) const { return reduce(get(), value, MPI_MIN); }
 std::int64_t Communicator::sum(std::int64_t value) const { return reduce(get(), value, MPI_SUM); }

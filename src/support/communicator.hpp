@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ public:
 
   void barrier() const;
   double sum(double value) const;
+  /// Element by element, in place.
+  void sum(std::span<std::int64_t> values) const;
   double max(double value) const;
   double min(double value) const;
   std::int64_t sum(std::int64_t value) const;

@@ -1,6 +1,5 @@
 """Resuming: as if the run had never stopped."""
 
-import json
 import shutil
 import signal
 import time
@@ -9,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 import tailrace as tr
-from helpers import cases, mpi_run
+from helpers import cases, mpi_run, sidecar
 from mpi4py import MPI
 from tailrace.timeseries import read_time_series
 
@@ -24,10 +23,9 @@ def run(case, *arguments, ranks=None, code=0, limit=120):
 
 def raw_fields(directory):
     """Every array of the raw output: (step, name) -> bytes, in order."""
-    sidecar = json.loads((directory / "out" / "series.json").read_text())
     return {
         (step["index"], step["time"], variable["name"]): (directory / "out" / variable["file"]).read_bytes()
-        for step in sidecar["steps"]
+        for step in sidecar.read(directory / "out")["steps"]
         for variable in step["variables"]
     }
 
@@ -89,7 +87,7 @@ def test_resumed_run_is_bitwise_equal_on_several_ranks(tmp_path, ranks):
     """Left to itself, a resumed run takes the process grid of its checkpoint, though another may measure faster."""
     halves = cases.write_case(tmp_path / "halves", steps=20, every=10, scheme="ab3")
     run(halves, "--set=time.steps=10", ranks=ranks)
-    told = json.loads((tmp_path / "halves/checkpoints/step-00000010/series.json").read_text())["attributes"]
+    told = sidecar.read(tmp_path / "halves/checkpoints/step-00000010")["attributes"]
     run(halves, "--resume", ranks=ranks)
     straight = cases.write_case(tmp_path / "straight", steps=20, every=20, scheme="ab3")
     given = [f"--set=parallel.{key}={told[key]}" for key in ("rows", "cols", "transpose")]

@@ -76,8 +76,8 @@ DAMAGES = {
     "missing field": lambda path: (path / "ux-1.bin").unlink(),
     "empty field": lambda path: (path / "ux-1.bin").write_bytes(b""),
     "empty directory": empty,
-    "truncated description": lambda path: truncate(path / "series.json"),
-    "flipped bit in the description": lambda path: flip_time(path / "series.json"),
+    "truncated description": lambda path: truncate(path / "series.jsonl"),
+    "flipped bit in the description": lambda path: flip_time(path / "series.jsonl"),
     "missing checksum": lambda path: (path / "SHA256SUMS").unlink(),
     "a file in its place": lambda path: (shutil.rmtree(path), path.write_text("")),
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import sidecar
 from mpi4py import MPI
 from tailrace import cli, inspection
 from tailrace import series as tr
@@ -230,9 +231,9 @@ def test_verify_names_a_truncated_file(tmp_path, engine, cut):
         assert "ux: block (0:10, 0:7, 0:5) of step 10: " in result.stdout and result.stdout.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["ux-2.bin", "series.json", "data.0", "md.0", "md.idx"])
+@pytest.mark.parametrize("name", ["ux-2.bin", "series.jsonl", "data.0", "md.0", "md.idx"])
 def test_verify_names_a_missing_file(tmp_path, name):
-    path = write(tmp_path / PATHS["raw" if name in ("ux-2.bin", "series.json") else "bp5"])
+    path = write(tmp_path / PATHS["raw" if name in ("ux-2.bin", "series.jsonl") else "bp5"])
     (path / name).unlink()
     result = tailrace("verify", path)
     assert result.exit_code == 1
@@ -263,17 +264,17 @@ def test_verify_of_checkpoints(tmp_path):
     assert result.exit_code == 1
     assert f"{path / 'step-00000004'}: 1 step, all well\n" in result.stdout
     assert f"{path / 'step-00000008'}: damaged: uy: block" in result.stdout
-    sidecar = path / "step-00000004" / "series.json"
-    sidecar.write_text(sidecar.read_text().replace("tgv", "tgw"))
-    assert "series.json differs from its checksum" in tailrace("verify", sidecar.parent).stdout
+    told = path / "step-00000004" / "series.jsonl"
+    told.write_text(told.read_text().replace("tgv", "tgw"))
+    assert "series.jsonl differs from its checksum" in tailrace("verify", told.parent).stdout
 
 
 def test_verify_survives_damaged_checksums(tmp_path):
     path = write(tmp_path / "run")
-    sidecar = json.loads((path / "series.json").read_text())
-    sidecar["steps"][0]["variables"][0]["checksums"][0][5] = 10**15  # a box outside the variable
-    sidecar["steps"][1]["variables"][0]["checksums"] = [[0, "x"]]
-    (path / "series.json").write_text(json.dumps(sidecar))
+    told = sidecar.read(path)
+    told["steps"][0]["variables"][0]["checksums"][0][5] = 10**15  # a box outside the variable
+    told["steps"][1]["variables"][0]["checksums"] = [[0, "x"]]
+    sidecar.write(path, told)
     result = tailrace("verify", path)
     assert result.exit_code == 1
     assert "of step 0: ux: block" in result.stdout and "lies outside" in result.stdout
@@ -295,10 +296,10 @@ def test_verify_reads_a_large_block_in_pieces(tmp_path):
     path = tmp_path / "run"
     with tr.open(path, "w") as out:
         out.write_step(0.0, ux=np.zeros((2, n, n)))
-    sidecar = json.loads((path / "series.json").read_text())
-    variable = sidecar["steps"][0]["variables"][0]
+    told = sidecar.read(path)
+    variable = told["steps"][0]["variables"][0]
     variable["shape"], variable["checksums"] = [n, n, n], [[0, 0, 0, n, n, n, "0" * 16]]
-    (path / "series.json").write_text(json.dumps(sidecar))
+    sidecar.write(path, told)
     with (path / "ux-1.bin").open("r+b") as file:
         file.truncate(8 * n**3)
     program = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from helpers import mpi_run
+from helpers import mpi_run, sidecar
 from tailrace.timeseries import read_time_series
 
 ROOT = Path(__file__).parents[2]
@@ -213,9 +213,8 @@ def test_raw_by_numpy_and_its_xdmf(run, initial, single):
 
 
 def test_all_engines_hold_the_same(run):
-    sidecar = json.loads((run / "out" / "series.json").read_text())
     with h5py.File(run / "out.h5") as file, h5py.File(run / "single.h5") as single:
-        for step, entry in enumerate(sidecar["steps"]):
+        for step, entry in enumerate(sidecar.read(run / "out")["steps"]):
             for variable in entry["variables"]:
                 raw = np.fromfile(run / "out" / variable["file"]).reshape(13, 11, 16)
                 stored = file["VTKHDF/PointData"][variable["name"]][step]
@@ -237,7 +236,7 @@ def test_rhythms(run):
         index = file["Tailrace/index"][:].tolist()
         assert index == [step for step in times if step % 4 == 0]
         assert file["VTKHDF/Steps/Values"][:].tolist() == [times[step] for step in index]
-    numbered = json.loads((run / "numbered" / "series.json").read_text())["steps"]
+    numbered = sidecar.read(run / "numbered")["steps"]
     assert [step["number"] for step in numbered] == [step["index"] // 2 for step in numbered]
     assert (run / "numbered" / "ux-2.bin").exists()
 
@@ -247,7 +246,7 @@ def test_null_leaves_nothing(run):
 
 
 def test_what_the_files_say_of_the_run(run):
-    attributes = json.loads((run / "out" / "series.json").read_text())["attributes"]
+    attributes = sidecar.read(run / "out")["attributes"]
     assert attributes["reynolds"] == 200.0
     assert attributes["dt"] == 0.01
     with h5py.File(run / "out.h5") as file:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import mpi_run
+from helpers import mpi_run, sidecar
 from tailrace.timeseries import read_time_series
 
 SAMPLE = Path(__file__).parents[1] / "data" / "xcompact3d" / "tgv33"
@@ -39,9 +39,7 @@ def history(run):
 
 def snapshot(directory, step):
     """The file name pattern of our raw snapshot of a step, as its own description tells."""
-    import json
-
-    for entry in json.loads((directory / "data" / "series.json").read_text())["steps"]:
+    for entry in sidecar.read(directory / "data")["steps"]:
         if entry["index"] == step:
             return {variable["name"]: directory / "data" / variable["file"] for variable in entry["variables"]}
     raise AssertionError(f"there is no snapshot of step {step}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import struct
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import sidecar
 from tailrace import series as tr
 from tailrace._core import IoError
 
@@ -75,8 +75,7 @@ def test_a_series_read_by_the_reader(tmp_path, parameters):
     with tr.open(tmp_path / "run.sion", "w", parameters=parameters) as out:
         out.write_step(0.25, index=100, ux=2.0 * uy, uy=uy)
         assert out.engine == "sion"
-    told = json.loads((tmp_path / "run.sion" / "series.json").read_text())
-    (step,) = told["steps"]
+    (step,) = sidecar.read(tmp_path / "run.sion")["steps"]
     streams = read_sion(tmp_path / "run.sion" / step["file"])
     for variable, values in zip(step["variables"], (2.0 * uy, uy), strict=True):
         ((task, offset, *box),) = variable["blocks"]
@@ -114,12 +113,11 @@ def test_files_of_several_ranks(tmp_path):
     assert tr.open(tmp_path / "run.sion")[0]["ux"][:, 0, 0].tolist() == [0.5, 0.5, 1.5, 1.5, 2.5, 2.5]
 
 
-@pytest.mark.parametrize("name", ["step-00000100.sion", "series.json"])
-def test_a_cut_series_is_refused(tmp_path, name):
+def test_a_cut_container_is_refused(tmp_path):
     ux = np.arange(24.0).reshape(2, 3, 4)
     with tr.open(tmp_path / "run.sion", "w") as out:
         out.write_step(0.25, index=100, ux=ux)
-    file = tmp_path / "run.sion" / name
+    file = tmp_path / "run.sion" / "step-00000100.sion"
     whole = file.read_bytes()
     for cut in range(50):
         file.write_bytes(whole[: len(whole) * cut // 50])
@@ -127,3 +125,38 @@ def test_a_cut_series_is_refused(tmp_path, name):
             tr.open(tmp_path / "run.sion")[0]["ux"]
     file.write_bytes(whole)
     np.testing.assert_array_equal(tr.open(tmp_path / "run.sion")[0]["ux"], ux)
+
+
+def test_a_cut_sidecar_keeps_the_steps_before(tmp_path):
+    with tr.open(tmp_path / "run.sion", "w") as out:
+        for step in range(3):
+            out.write_step(0.25 * step, index=step, ux=np.full((2, 3, 4), float(step)))
+    file = tmp_path / "run.sion" / "series.jsonl"
+    whole = file.read_bytes()
+    counts = set()
+    for cut in range(len(whole)):
+        file.write_bytes(whole[:cut])
+        if cut < whole.index(b"\n") + 1:
+            with pytest.raises(IoError, match="its first line, which describes the series, is damaged"):
+                tr.open(tmp_path / "run.sion")
+            continue
+        with tr.open(tmp_path / "run.sion") as series:
+            counts.add(len(series))
+            assert [step["ux"][0, 0, 0] for step in series] == [float(step) for step in range(len(series))]
+            assert "the series was not closed" in series.notes[0]
+    assert counts == {0, 1, 2, 3}
+
+
+def test_a_damaged_line_of_the_sidecar_costs_one_step(tmp_path):
+    with tr.open(tmp_path / "run.sion", "w") as out:
+        for step in range(3):
+            out.write_step(0.25 * step, index=step, ux=np.full((2, 3, 4), float(step)))
+    file = tmp_path / "run.sion" / "series.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b"0.25", b"0.26")
+    file.write_bytes(b"".join(lines))
+    with tr.open(tmp_path / "run.sion") as series:
+        assert [step.index for step in series] == [0, 2]
+        assert series.verify() == [f"{file}: line 3 is damaged (it differs from its checksum)"]
+    with pytest.raises(IoError, match="line 3 is damaged"):
+        tr.open(tmp_path / "run.sion", "a")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from . import sidecar
+
 BOXES = {
     "periodic": ((16, 12, 10), ("periodic", "periodic", "periodic")),
     "free-slip": ((13, 17, 11), ("free-slip", "free-slip", "free-slip")),
@@ -115,7 +117,7 @@ def checkpoints(directory: Path) -> list[int]:
 def state(directory: Path, step: int) -> dict[str, np.ndarray]:
     """The fields of a checkpoint, read without Tailrace."""
     path = directory / "checkpoints" / f"step-{step:08d}"
-    told = json.loads((path / "series.json").read_text())["steps"][0]
+    told = sidecar.read(path)["steps"][0]
     assert told["index"] == step
     return {
         entry["name"]: np.fromfile(path / entry["file"], entry["type"]).reshape(entry["shape"])
