@@ -263,8 +263,8 @@ class OutputSection(_Section):
                 raise ValueError(f"start: {start} in {axis} is outside the field, whose points are 0 to {points - 1}")
             if count and start + (count - 1) * stride >= points:
                 raise ValueError(
-                    f"count: {count} points in {axis} from {start} with a stride of {stride} go beyond the last, "
-                    f"{points - 1}; {(points - 1 - start) // stride + 1} fit"
+                    f"count: {count} points in {axis} from {start} with a stride of {stride} go beyond "
+                    f"the last, {points - 1}; {(points - 1 - start) // stride + 1} fit"
                 )
         counts = tuple(n or (points - 1 - start) // stride + 1 for _, start, n, stride, points in axes)
         if counts == tuple(shape):

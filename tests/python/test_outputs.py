@@ -18,6 +18,7 @@ LENGTHS = (2.0, 3.0, 1.5)
 TIMES = [0.0, 0.013, 0.03, 0.0451]  # no multiples of dt = 0.01, but for two
 FIELDS = ["ux", "uy", "uz", "vorticity_z"]
 RANKS = 3
+COARSE = "start = [1, 0, 0]\nstride = [3, 2, 4]\n[output.parameters]\nbuffers = 2"
 
 # Free of divergence, and tangential to the free-slip walls in y; periodic in x and z.
 FLOW = """
@@ -75,10 +76,15 @@ every = 1
         + block("steps", "hdf5", "steps.h5", rhythm="every = 4")
         + block("interval", "hdf5", "interval.h5", rhythm="interval = 0.02")
         + block("nothing", "null", "nothing")
+        + block("plane", "hdf5", "plane.h5", extra="start = [0, 5, 0]\ncount = [0, 1, 0]")
+        + block(
+            "coarse", "raw", "coarse", extra="start = [1, 0, 0]\nstride = [3, 2, 4]\n[output.parameters]\nbuffers = 2"
+        )
         + block("numbered", "raw", "numbered", rhythm="every = 2", extra="[output.parameters]\nioutput = 2")
     )
     result = mpi_run.tailrace("run", "case.toml", cwd=directory, ranks=RANKS, limit=60)
     assert result.code == 0, result.text
+    (directory / "log").write_text(result.out)
     return directory
 
 
@@ -239,6 +245,64 @@ def test_rhythms(run):
     numbered = sidecar.read(run / "numbered")["steps"]
     assert [step["number"] for step in numbered] == [step["index"] // 2 for step in numbered]
     assert (run / "numbered" / "ux-2.bin").exists()
+
+
+def test_planes_and_every_nth_point(run):
+    told = sidecar.read(run / "coarse")
+    assert told["grid"]["points"] == [4, 6, 5]
+    assert np.allclose(told["grid"]["spacing"], [1.5 / 13 * 4, 0.3 * 2, 0.125 * 3])
+    assert np.allclose(told["grid"]["origin"], [0, 0, 0.125])
+    with h5py.File(run / "out.h5") as file, h5py.File(run / "plane.h5") as plane:
+        for name in FIELDS:
+            whole = file["VTKHDF/PointData"][name][:]
+            assert (plane["VTKHDF/PointData"][name][:] == whole[:, :, 5:6, :]).all()
+            for step, entry in enumerate(told["steps"]):
+                (stored,) = (variable for variable in entry["variables"] if variable["name"] == name)
+                coarse = np.fromfile(run / "coarse" / stored["file"]).reshape(stored["shape"])
+                assert (coarse == whole[step, ::4, ::2, 1::3]).all()
+        assert plane["VTKHDF"].attrs["WholeExtent"].tolist() == [0, 15, 0, 0, 0, 12]
+        assert plane["VTKHDF"].attrs["Origin"].tolist() == [0, 1.5, 0]
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ("start = [16, 0, 0]", "output[0] ('small').start: 16 in x is outside the field, whose points are 0 to 15"),
+        ("count = [0, 0, 4]\nstride = [1, 1, 4]\nstart = [0, 0, 1]", "go beyond the last, 12; 3 fit"),
+        ("stride = [0, 1, 1]", "output[0] ('small').stride[0]: must be at least 1 (found 0)"),
+    ],
+)
+def test_regions_that_the_grid_does_not_have(tmp_path, keys, says):
+    (tmp_path / "case.toml").write_text(
+        f"""
+[case]
+reynolds = 200.0
+[grid]
+points = {list(NODES)}
+lengths = {list(LENGTHS)}
+boundaries = ["periodic", "free-slip", "periodic"]
+[time]
+dt = 0.01
+end = 0.05
+"""
+        + block("small", "hdf5", "small.h5", extra=keys)
+    )
+    result = mpi_run.tailrace("case", "case.toml", cwd=tmp_path, limit=60)
+    assert result.code != 0
+    assert says in result.text
+
+
+def test_the_run_says_where_the_time_of_its_outputs_went(run):
+    text = (run / "log").read_text()
+    for path in ("out.h5", "out.bp", "coarse", "plane.h5"):
+        assert path in text
+    rows = [line.split() for line in text[text.index("coarse: coarse") :].splitlines()]
+    found = {row[0]: row[1:] for row in rows[2:8] if len(row) >= 5}
+    for phase in ("copy", "write"):  # what the run waited for, and what the background did meanwhile
+        calls, moved, unit, low, mean, high = found[phase]
+        assert int(calls) == RANKS * len(TIMES) * len(FIELDS)
+        assert unit == "KiB" and abs(float(moved) * 1024 - 8 * 4 * 6 * 5 * len(TIMES) * len(FIELDS)) < 100
+        assert float(low) <= float(mean) <= float(high)
 
 
 def test_null_leaves_nothing(run):
