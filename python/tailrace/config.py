@@ -41,7 +41,15 @@ __all__ = ["Case", "ConfigError", "Problem", "case_from_document", "load_case"]
 FIELDS = ("ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q")
 TAYLOR_GREEN = "taylor-green"
 MIN_POINTS = 8  # the widest stencil of the sixth-order schemes, closures at both ends included
-_SUFFIX = {"adios_hdf5": ".adios_hdf5", "bp4": ".bp4", "bp5": ".bp", "hdf5": ".h5", "null": "", "raw": "", "sion": ".sion"}
+_SUFFIX = {
+    "adios_hdf5": ".adios_hdf5",
+    "bp4": ".bp4",
+    "bp5": ".bp",
+    "hdf5": ".h5",
+    "null": "",
+    "raw": "",
+    "sion": ".sion",
+}
 # Adams-Bashforth extrapolates from steps of one size, so it cannot shorten one to land on a time.
 _FIXED_STEP = ("ab2", "ab3")
 

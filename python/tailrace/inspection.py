@@ -44,7 +44,8 @@ def engine_of(path: Path) -> str:
         if names & {"md.idx", "md.0", "data.0", "tailrace.json"}:
             return _engine_of_bp(path)
         raise NotASeriesError(
-            f"{path}: this directory holds no series: neither series.jsonl (raw, sion, adios_hdf5) nor md.idx (bp4, bp5)"
+            f"{path}: this directory holds no series: neither series.jsonl (raw, sion, adios_hdf5) nor md.idx "
+            "(bp4, bp5)"
         )
     if not path.exists():
         raise NotASeriesError(f"{path}: there is no such file or directory")
