@@ -90,7 +90,7 @@ def library_findings(info: Mapping[str, str]) -> list[Finding]:
     ]
     remedies = {
         "hdf5": "install a parallel HDF5 (Debian: libhdf5-openmpi-dev) and build again; engine 'hdf5' needs it",
-        "adios2": "build ADIOS2 with MPI (tools/build_adios2.sh) and build again; engine 'bp5' needs it",
+        "adios2": "build ADIOS2 with MPI (tools/build_adios2.sh) and build again; bp4, bp5 and adios_hdf5 need it",
         "fftw": "install FFTW 3 (Debian: libfftw3-dev) and build again",
     }
     for key, name in (("hdf5", "HDF5"), ("adios2", "ADIOS2"), ("fftw", "FFTW")):

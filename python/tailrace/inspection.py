@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PIECE_BYTES = 32 << 20  # read at once, or one row
 _CHECKPOINT = re.compile(r"step-\d+")
+_BP_HEADER_BYTES, _BP_VERSION_AT = 64, 37  # of md.idx
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _LONGEST_TEXT = 60  # of an attribute in a table; JSON has all of it
 
@@ -41,9 +42,10 @@ def engine_of(path: Path) -> str:
         if names & {"series.jsonl", "series.xdmf"} or any(name.endswith(".sion") for name in names):
             return _engine_of_sidecar(path, names)
         if names & {"md.idx", "md.0", "data.0", "tailrace.json"}:
-            return "bp5"
+            return _engine_of_bp(path)
         raise NotASeriesError(
-            f"{path}: this directory holds no series: neither series.jsonl (raw, sion) nor md.idx (bp5)"
+            f"{path}: this directory holds no series: neither series.jsonl (raw, sion, adios_hdf5) nor md.idx "
+            "(bp4, bp5)"
         )
     if not path.exists():
         raise NotASeriesError(f"{path}: there is no such file or directory")
@@ -63,6 +65,17 @@ def _engine_of_sidecar(path: Path, names: set[str]) -> str:
     if told:
         return told[1]
     return "sion" if any(name.endswith(".sion") for name in names) else "raw"
+
+
+def _engine_of_bp(path: Path) -> str:
+    """BP4 and BP5 directories look alike; a byte of the index tells, or the suffix where a kill left no index."""
+    index = path / "md.idx"
+    if index.is_file():
+        with index.open("rb") as file:
+            header = file.read(_BP_HEADER_BYTES)
+        if len(header) == _BP_HEADER_BYTES and header[_BP_VERSION_AT] in (4, 5):
+            return f"bp{header[_BP_VERSION_AT]}"
+    return "bp4" if path.suffix == ".bp4" else "bp5"
 
 
 def series_at(path: Path) -> list[Path]:

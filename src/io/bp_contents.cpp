@@ -5,6 +5,7 @@
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <string>
@@ -102,11 +103,37 @@ std::optional<VariableInfo> describe(adios2::IO &io, adios2::Engine &engine, std
   auto variable = io.InquireVariable<T>(name);
   if (!select_step(engine, variable, step))
     return std::nullopt;
-  const adios2::Dims shape = variable.Shape();
+  // BP4 counts the steps of the file here, the others those that hold the variable.
+  const adios2::Dims shape = engine.Type() == "BP4Reader" ? variable.Shape(step) : variable.Shape();
   const auto n = [&](std::size_t d) { return static_cast<std::int64_t>(shape[d]); };
   if (shape.size() != 3)
     return std::nullopt;
   return VariableInfo{name, TypeOf<T>::value, {n(2), n(1), n(0)}};
+}
+
+/// The lists of a step, also the empty ones, which ADIOS2 does not know of.
+std::vector<VariableInfo> lists(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
+  std::vector<VariableInfo> result;
+  const std::string known = text(io, engine, step, lists_name);
+  if (known.empty())
+    return result;
+  try {
+    const nlohmann::json all = nlohmann::json::parse(known);
+    for (const auto &[name, list] : all.items())
+      result.push_back({name, type_named(list.at("type")), {list.at("columns"), list.at("rows"), 1}, true});
+  } catch (const nlohmann::json::exception &error) {
+    throw IoError(
+        fmt::format("cannot read {}: '{}' of step {} is damaged ({})", engine.Name(), lists_name, step, error.what()));
+  }
+  return result;
+}
+
+/// The value of a variable that is no array, of the type T; stored as S.
+template <class T, class S>
+void add_scalar(Scalars &scalars, adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name) {
+  auto variable = io.InquireVariable<T>(name);
+  if (variable && variable.Shape().empty() && select_step(engine, variable, step))
+    scalars[name] = S(value(engine, variable));
 }
 
 template <class T>
@@ -136,26 +163,42 @@ std::vector<StepInfo> steps(adios2::IO &io, adios2::Engine &engine) {
 }
 
 std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
-  std::vector<VariableInfo> result;
-  for (const auto &[name, about] : io.AvailableVariables()) {
+  std::vector<VariableInfo> result = lists(io, engine, step);
+  const auto listed = [&](const std::string &name) {
+    return std::any_of(result.begin(), result.end(), [&](const auto &info) { return info.name == name; });
+  };
+  for (const auto &[name, about] : io.AvailableVariables(true)) {
+    if (listed(name))
+      continue;
     const std::string type = io.VariableType(name);
-    const auto info = type == "float"    ? describe<float>(io, engine, step, name)
-                      : type == "double" ? describe<double>(io, engine, step, name)
-                                         : std::nullopt;
+    const auto info = type == "float"     ? describe<float>(io, engine, step, name)
+                      : type == "double"  ? describe<double>(io, engine, step, name)
+                      : type == "int32_t" ? describe<std::int32_t>(io, engine, step, name)
+                      : type == "int64_t" ? describe<std::int64_t>(io, engine, step, name)
+                                          : std::nullopt;
     if (info)
       result.push_back(*info);
   }
+  std::sort(result.begin(), result.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
   return result;
 }
 
 Scalars scalars(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
   Scalars result;
-  for (const auto &[name, about] : io.AvailableVariables()) {
-    if (io.VariableType(name) != "double" || name == "time")
+  for (const auto &[name, about] : io.AvailableVariables(true)) {
+    if (name == "time" || name == "step" || name.rfind("tailrace/", 0) == 0)
       continue;
-    auto variable = io.InquireVariable<double>(name);
-    if (variable.Shape().empty() && select_step(engine, variable, step))
-      result[name] = value(engine, variable);
+    const std::string type = io.VariableType(name);
+    if (type == "double")
+      add_scalar<double, double>(result, io, engine, step, name);
+    else if (type == "float")
+      add_scalar<float, double>(result, io, engine, step, name);
+    else if (type == "int64_t")
+      add_scalar<std::int64_t, std::int64_t>(result, io, engine, step, name);
+    else if (type == "int32_t")
+      add_scalar<std::int32_t, std::int64_t>(result, io, engine, step, name);
+    else if (type == "string")
+      add_scalar<std::string, std::string>(result, io, engine, step, name);
   }
   return result;
 }
@@ -167,10 +210,7 @@ std::string text(adios2::IO &io, adios2::Engine &engine, std::size_t step, const
 
 void read(adios2::IO &io, adios2::Engine &engine, std::size_t step, const VariableInfo &variable, const Box &box,
           void *data) {
-  if (variable.type == Type::float32)
-    read_as<float>(io, engine, step, variable.name, box, data);
-  else
-    read_as<double>(io, engine, step, variable.name, box, data);
+  with_type(variable.type, [&](auto zero) { read_as<decltype(zero)>(io, engine, step, variable.name, box, data); });
 }
 
 } // namespace tailrace::io::bp

@@ -13,6 +13,9 @@
 /// What stands in our BP files, given an IO with an open engine. All local. ADIOS2's own exceptions pass through.
 namespace tailrace::io::bp {
 
+// Texts of every step, as JSON: the checksums of the blocks, and its lists with their shapes.
+inline const std::string checksums_name = "tailrace/checksums", lists_name = "tailrace/lists";
+
 /// Extents in ADIOS2's order: z, y, x.
 adios2::Dims dims(const Index3 &n);
 

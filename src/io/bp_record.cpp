@@ -3,11 +3,14 @@
 #include <tailrace/io/attributes_json.hpp>
 #include <tailrace/io/files.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <vector>
 
 namespace tailrace::io {
 
@@ -16,11 +19,42 @@ using nlohmann::json;
 
 namespace {
 
+constexpr int record_version = 2;
+constexpr std::int64_t read_bytes = 1 << 20;
+// "A writer is at work", in the header of md.idx: BP4's and BP5's byte, the only ones that change later.
+constexpr std::int64_t first_flag = 38, last_flag = 39;
+
+const std::vector<std::string> metadata_names{"md.idx", "md.0", "mmd.0"};
+
 std::string record_path(const std::string &directory) { return (fs::path(directory) / "tailrace.json").string(); }
 
 /// data.0, data.1 ...; md.0, md.idx and mmd.0.
 bool is_bp_file(const std::string &name) {
   return name.rfind("data.", 0) == 0 || name.rfind("md.", 0) == 0 || name == "mmd.0";
+}
+
+std::string checksum_of(const json &record) {
+  const std::string text = record.dump();
+  RunningChecksum sum;
+  sum.add(text.data(), text.size());
+  return sum.text();
+}
+
+/// Adds bytes [from, to) of a metadata file.
+void add_bytes(RunningChecksum &sum, const std::string &directory, const std::string &name, std::int64_t from,
+               std::int64_t to) {
+  const std::string path = (fs::path(directory) / name).string();
+  const Descriptor file(path, O_RDONLY);
+  std::vector<char> piece(static_cast<std::size_t>(std::clamp<std::int64_t>(to - from, 0, read_bytes)));
+  while (from < to) {
+    const std::int64_t count = std::min<std::int64_t>(to - from, read_bytes);
+    read_all(file.get(), piece.data(), count, from, path);
+    for (std::int64_t flag = first_flag; name == "md.idx" && flag <= last_flag; ++flag)
+      if (flag >= from && flag < from + count)
+        piece[static_cast<std::size_t>(flag - from)] = 0;
+    sum.add(piece.data(), static_cast<std::size_t>(count));
+    from += count;
+  }
 }
 
 void check_size(const std::string &directory, const std::string &name, std::uintmax_t expected) {
@@ -33,32 +67,76 @@ void check_size(const std::string &directory, const std::string &name, std::uint
     throw IoError(fmt::format("cannot open {}: {} has {} bytes and should have {}", directory, file, found, expected));
 }
 
+void check_sum(const std::string &directory, const std::string &name, std::int64_t bytes, const std::string &expected) {
+  RunningChecksum sum;
+  add_bytes(sum, directory, name, 0, bytes);
+  if (sum.text() != expected)
+    throw IoError(fmt::format("cannot open {}: {} is damaged; its first {} bytes have the checksum {} and should have "
+                              "{}. Restore it from a copy",
+                              directory, (fs::path(directory) / name).string(), bytes, sum.text(), expected));
+}
+
+BpRecorded check(const std::string &directory, const json &file) {
+  const json &record = file.at("record");
+  if (file.at("version") != record_version || file.at("checksum") != checksum_of(record))
+    throw IoError(fmt::format("cannot read {}: it is damaged (it differs from its own checksum). Restore it from a "
+                              "copy; without it the series opens unchecked",
+                              record_path(directory)));
+  BpRecorded recorded{attributes_from_json(record.at("attributes")), record.at("sizes")};
+  for (const auto &[name, size] : recorded.sizes)
+    check_size(directory, name, size);
+  for (const auto &[name, sum] : record.at("checksums").items())
+    check_sum(directory, name, static_cast<std::int64_t>(recorded.sizes.at(name)), sum.get<std::string>());
+  return recorded;
+}
+
 } // namespace
 
-void write_bp_record(const std::string &directory, const Attributes &attributes, bool sync) noexcept {
+void BpRecord::add(const std::string &name) {
+  std::error_code missing;
+  const std::uintmax_t size = fs::file_size(fs::path(directory_) / name, missing);
+  if (missing)
+    return;
+  Part &part = parts_[name];
+  const auto bytes = static_cast<std::int64_t>(size);
+  if (bytes < part.bytes) // begun anew by ADIOS2
+    part = Part{};
+  add_bytes(part.sum, directory_, name, part.bytes, bytes);
+  part.bytes = bytes;
+}
+
+void BpRecord::write(const Attributes &attributes) noexcept {
   try {
-    json sizes = json::object();
-    for (const auto &entry : fs::directory_iterator(directory))
+    json sizes = json::object(), checksums = json::object();
+    for (const auto &entry : fs::directory_iterator(directory_))
       if (const std::string name = entry.path().filename().string(); is_bp_file(name))
         sizes[name] = entry.file_size();
-    const json record{{"version", 1}, {"sizes", sizes}, {"attributes", attributes_to_json(attributes)}};
-    replace_file(record_path(directory), record.dump(), sync);
-  } catch (const std::exception &) { // a record of before would be wrong, none is not
-    remove_bp_record(directory);
+    for (const auto &name : metadata_names)
+      add(name);
+    for (const auto &[name, part] : parts_) {
+      sizes[name] = part.bytes;
+      checksums[name] = part.sum.text();
+    }
+    const json record{{"sizes", sizes}, {"checksums", checksums}, {"attributes", attributes_to_json(attributes)}};
+    const json file{{"version", record_version}, {"checksum", checksum_of(record)}, {"record", record}};
+    replace_file(record_path(directory_), file.dump(), sync_);
+  } catch (const std::exception &) {
+    remove_bp_record(directory_);
   }
 }
 
-Attributes check_bp_record(const std::string &directory) {
+BpRecorded check_bp_record(const std::string &directory) {
   const std::string path = record_path(directory);
   if (!fs::exists(path))
     return {};
   try {
-    const json record = json::parse(read_file(path));
-    for (const auto &[name, size] : record.at("sizes").items())
-      check_size(directory, name, size.get<std::uintmax_t>());
-    return attributes_from_json(record.at("attributes"));
+    return check(directory, json::parse(read_file(path)));
   } catch (const json::exception &error) {
-    throw IoError(fmt::format("cannot read {}: it is damaged ({})", path, error.what()));
+    throw IoError(fmt::format("cannot read {}: it is damaged ({}). Restore it from a copy; without it the series opens "
+                              "unchecked",
+                              path, error.what()));
+  } catch (const std::out_of_range &) { // a checksum without a size
+    throw IoError(fmt::format("cannot read {}: it is damaged", path));
   }
 }
 

@@ -92,7 +92,7 @@ std::unique_ptr<Engine> open_raw(const Target &target, Parameters parameters);
 std::unique_ptr<Engine> open_null(const Target &target, Parameters parameters);
 std::unique_ptr<Engine> open_hdf5(const Target &target, Parameters parameters);
 std::unique_ptr<Engine> open_sion(const Target &target, Parameters parameters);
-/// `kind` is ADIOS2's name of the engine: "bp5".
+/// `kind` is our name of the engine: "bp4", "bp5" or "adios_hdf5".
 std::unique_ptr<Engine> open_adios2(const std::string &kind, const Target &target, Parameters parameters);
 
 } // namespace tailrace::io

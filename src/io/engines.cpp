@@ -1,5 +1,6 @@
 #include <tailrace/io/engines.hpp>
 
+#include <tailrace/io/bp_index.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -22,6 +23,9 @@ using Opener = std::unique_ptr<Engine> (*)(const Target &, Parameters);
 
 const std::map<std::string, Opener> &openers() {
   static const std::map<std::string, Opener> all{
+      {"adios_hdf5",
+       [](const Target &target, Parameters parameters) { return open_adios2("adios_hdf5", target, parameters); }},
+      {"bp4", [](const Target &target, Parameters parameters) { return open_adios2("bp4", target, parameters); }},
       {"bp5", [](const Target &target, Parameters parameters) { return open_adios2("bp5", target, parameters); }},
       {"hdf5", open_hdf5},
       {"null", open_null},
@@ -33,8 +37,10 @@ const std::map<std::string, Opener> &openers() {
 
 /// The extensions of files and directories that mean an engine.
 const std::map<std::string, std::string> &extensions() {
-  static const std::map<std::string, std::string> all{{".bp", "bp5"},    {".h5", "hdf5"},     {".hdf", "hdf5"},
-                                                      {".hdf5", "hdf5"}, {".vtkhdf", "hdf5"}, {".sion", "sion"}};
+  static const std::map<std::string, std::string> all{
+      {".bp", "bp5"},      {".bp4", "bp4"},   {".bp5", "bp5"},
+      {".h5", "hdf5"},     {".hdf", "hdf5"},  {".hdf5", "hdf5"},
+      {".vtkhdf", "hdf5"}, {".sion", "sion"}, {".adios_hdf5", "adios_hdf5"}};
   return all;
 }
 
@@ -90,8 +96,12 @@ std::string engine_of_directory(const std::string &path) {
     for (const auto &name : engine_names())
       if (line.find(fmt::format("\"tailrace {} series\"", name)) != std::string::npos)
         return name;
-  std::error_code ignored;
-  return fs::exists(fs::path(path) / "md.idx", ignored) ? "bp5" : "";
+  if (const int version = bp::version(path); version != 0)
+    return fmt::format("bp{}", version);
+  std::error_code ignored; // killed in its first step, a series has nothing but its name
+  if (!fs::exists(fs::path(path) / "md.idx", ignored))
+    return "";
+  return fs::path(path).extension() == ".bp4" ? "bp4" : "bp5";
 }
 
 } // namespace

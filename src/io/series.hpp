@@ -15,8 +15,8 @@ namespace tailrace::io {
 /// How a series is opened. Everything is optional.
 struct Options {
   /// One of engine_names(). Empty: what is there already, when reading or appending; else what TAILRACE_ENGINE says;
-  /// else by the path: .bp is bp5, .h5 .hdf .hdf5 .vtkhdf are hdf5, .sion is sion, sst:NAME is a stream, a directory is
-  /// raw.
+  /// else by the path: .bp is bp5, .bp4 bp4, .h5 .hdf .hdf5 .vtkhdf are hdf5, .sion is sion, .adios_hdf5 is adios_hdf5,
+  /// sst:NAME is a stream, a directory is raw.
   std::string engine;
   /// The engine's own parameters by their own names, and for every engine
   /// `checksums` (on: end_step stores a checksum of every block, and `verify` compares them),
@@ -41,7 +41,7 @@ struct Options {
 /// All functions are collective over the communicator and, when they fail, throw the same error on every rank; those
 /// marked local may be called by any rank alone. Errors: InputError when the caller asks for something impossible,
 /// IoError when the file system or the files do not allow it. An IoError inside a step drops that step and keeps the
-/// earlier ones; the bp5 engine cannot drop a step, there the series is finished by it and takes no more.
+/// earlier ones; bp4 and bp5 cannot drop a step, there the series is finished by it and takes no more.
 ///
 ///     auto out = Series("run.bp", Mode::write, comm);
 ///     out.begin_step(100, 0.25);

@@ -87,8 +87,8 @@ protected:
       fs::remove_all(folder);
   }
   std::string path(const std::string &name = "run") const {
-    const std::map<std::string, std::string> suffix{
-        {"bp5", ".bp"}, {"hdf5", ".vtkhdf"}, {"raw", ""}, {"sion", ".sion"}};
+    const std::map<std::string, std::string> suffix{{"adios_hdf5", ".adios_hdf5"}, {"bp4", ".bp4"}, {"bp5", ".bp"},
+                                                    {"hdf5", ".vtkhdf"},           {"raw", ""},     {"sion", ".sion"}};
     return folder + "/" + name + suffix.at(GetParam());
   }
   Options options() const {
@@ -190,10 +190,14 @@ TEST_P(SeriesTest, StoresFloat32OnRequest) {
 }
 
 TEST_P(SeriesTest, CollectiveTransferAndManyChunks) {
-  if (GetParam() == "bp5")
-    GTEST_SKIP() << "not a parameter of bp5";
   Options request = options();
-  if (GetParam() == "sion")
+  if (GetParam() == "bp5")
+    request.parameters = {{"aggregationtype", "TwoLevelShm"}, {"NumAggregators", "1"}, {"StatsLevel", "1"}};
+  else if (GetParam() == "bp4")
+    request.parameters = {{"substreams", "1"}};
+  else if (GetParam() == "adios_hdf5")
+    request.parameters = {{"h5collectivempio", "yes"}, {"H5ChunkDim", "4 4 4"}};
+  else if (GetParam() == "sion")
     request.parameters = {{"chunk_bytes", "5000"}, {"block_bytes", "512"}, {"files", "2"}};
   else
     request.parameters["transfer"] = "collective";
@@ -600,7 +604,7 @@ TEST_P(SeriesTest, SaysWhereTheTimeWent) {
   EXPECT_NE(text.find("rank 0;write "), std::string::npos) << text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, SeriesTest, testing::Values("raw", "hdf5", "bp5", "sion"),
+INSTANTIATE_TEST_SUITE_P(Engines, SeriesTest, testing::Values("raw", "hdf5", "adios_hdf5", "bp4", "bp5", "sion"),
                          [](const auto &parameter) { return parameter.param; });
 
 } // namespace

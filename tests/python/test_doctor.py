@@ -60,7 +60,7 @@ def test_a_missing_extension_is_told_with_its_remedy(monkeypatch):
     ("change", "what", "state", "remedy"),
     [
         ({"adios2": ""}, "ADIOS2", "note", "build ADIOS2 with MPI"),
-        ({"adios2": "off"}, "ADIOS2", "note", "engine 'bp5' needs it"),
+        ({"adios2": "off"}, "ADIOS2", "note", "bp4, bp5 and adios_hdf5 need it"),
         ({"hdf5": ""}, "HDF5", "missing", "libhdf5-openmpi-dev"),
         ({"hdf5": "1.10.8 serial"}, "HDF5", "missing", "libhdf5-openmpi-dev"),
         ({"fftw": "none"}, "FFTW", "missing", "libfftw3-dev"),

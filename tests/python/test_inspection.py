@@ -19,7 +19,14 @@ from typer.testing import CliRunner
 
 NX, NY, NZ = 10, 7, 5
 GRID = tr.UniformGrid((NX, NY, NZ), (0.5, -1.0, 2.0), (0.1, 0.2, 0.3))
-PATHS = {"raw": "run", "hdf5": "run.h5", "bp5": "run.bp", "sion": "run.sion"}
+PATHS = {
+    "raw": "run",
+    "hdf5": "run.h5",
+    "adios_hdf5": "run.adios_hdf5",
+    "bp4": "run.bp4",
+    "bp5": "run.bp",
+    "sion": "run.sion",
+}
 
 
 def tailrace(*arguments):
@@ -197,7 +204,13 @@ def flip(path: Path, wanted: float) -> None:
 
 
 def data_file(path: Path, engine: str, step: int) -> Path:
-    names = {"raw": f"ux-{step + 1}.bin", "bp5": "data.0", "sion": f"step-{10 * step:08d}.sion"}
+    names = {
+        "raw": f"ux-{step + 1}.bin",
+        "bp4": "data.0",
+        "bp5": "data.0",
+        "adios_hdf5": f"step-{10 * step:08d}.h5",
+        "sion": f"step-{10 * step:08d}.sion",
+    }
     return path / names[engine] if engine in names else path
 
 
@@ -239,6 +252,36 @@ def test_verify_names_a_missing_file(tmp_path, name):
     assert result.exit_code == 1
     assert name in result.stdout
     assert "damaged" in result.stdout and "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("engine", ["bp4", "bp5"])
+def test_damaged_bp_metadata_never_reach_adios2(tmp_path, engine):
+    """A flipped bit or a cut in them crashes ADIOS2, or makes it wait for ever: so a process and a time limit."""
+    path = write(tmp_path / PATHS[engine])
+    program = tmp_path / "verify.py"
+    program.write_text(
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from tailrace import cli\n"
+        "from typer.testing import CliRunner\n"
+        "file = Path(sys.argv[2])\n"
+        "whole = file.read_bytes()\n"
+        "for number in range(50):\n"
+        "    place = number * len(whole) // 50\n"
+        "    flipped = bytearray(whole)\n"
+        "    flipped[place] ^= 1 << number % 8\n"
+        "    for text in (bytes(flipped), whole[:place]):\n"
+        "        file.write_bytes(text)\n"
+        "        code = CliRunner().invoke(cli.app, ['verify', sys.argv[1]], prog_name='tailrace').exit_code\n"
+        "        assert code == 1 or (code == 0 and file.name == 'md.idx' and place in (38, 39)), (place, code)\n"
+        "file.write_bytes(whole)\n"
+    )
+    for name in ("md.idx", "md.0", "mmd.0", "tailrace.json"):
+        if (path / name).exists():
+            command = [sys.executable, str(program), str(path), str(path / name)]
+            done = subprocess.run(command, timeout=120, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{name}: {done.returncode}\n{done.stderr}"
+    assert tailrace("verify", path).exit_code == 0
 
 
 def test_verify_says_when_there_are_no_checksums(tmp_path, engine):

@@ -22,7 +22,14 @@ from tailrace._core import InputError, IoError
 
 NX, NY, NZ = 17, 12, 9
 GRID = tr.UniformGrid((NX, NY, NZ), (0.5, -1.0, 2.0), (0.1, 0.2, 0.3))
-PATHS = {"raw": "run", "hdf5": "run.vtkhdf", "bp5": "run.bp", "sion": "run.sion"}
+PATHS = {
+    "raw": "run",
+    "hdf5": "run.vtkhdf",
+    "adios_hdf5": "run.adios_hdf5",
+    "bp4": "run.bp4",
+    "bp5": "run.bp",
+    "sion": "run.sion",
+}
 ENGINES = list(PATHS)
 
 
@@ -292,11 +299,12 @@ def test_vtk_reads_xdmf(tmp_path, name):
     np.testing.assert_array_equal(vtk_to_numpy(data.GetPointData().GetArray("ux")).reshape(NZ, NY, NX), field(2))
 
 
-def test_bpls_reads_bp5(tmp_path):
+@pytest.mark.parametrize("engine", ["bp4", "bp5"])
+def test_bpls_reads_bp(tmp_path, engine):
     bpls = tool("bpls_tailrace", "bpls")
     if bpls is None:
         pytest.skip("no bpls")
-    path = write(tmp_path / "run.bp")
+    path = write(tmp_path / PATHS[engine], parameters={"StatsLevel": 1})
     text = subprocess.run([bpls, "-l", path], capture_output=True, text=True, check=True).stdout
     assert re.search(r"double +ux +3\*\{9, 12, 17\} = 0 / 81118", text)
     assert re.search(r"float +uy +3\*\{9, 12, 17\}", text)
@@ -307,6 +315,14 @@ def test_bpls_reads_bp5(tmp_path):
     assert "20305" in dump  # step 1 at k = 2, j = 3, i = 4
     xml = subprocess.run([bpls, "-a", "-d", path, "vtk.xml"], capture_output=True, text=True, check=True).stdout
     assert f'WholeExtent="0 {NZ - 1} 0 {NY - 1} 0 {NX - 1}"' in xml and 'Name="uy"' in xml and 'Name="pc"' not in xml
+
+
+def test_h5py_reads_adios_hdf5(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = write(tmp_path / "run.adios_hdf5")
+    with h5py.File(path / "step-00000010.h5") as file:
+        np.testing.assert_array_equal(file["Step0/ux"][()], field(1))
+        assert (file["Step0/step"][()], file["Step0/time"][()]) == (10, 0.5)
 
 
 # ---- several ranks, and a violent end ----------------------------------------------------------

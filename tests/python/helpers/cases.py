@@ -69,7 +69,7 @@ def write_case(
     directory.mkdir(parents=True, exist_ok=True)
     periodic = tuple(kind == "periodic" for kind in boundaries)
     (directory / "flow.py").write_text(FLOW.format(lengths=LENGTHS, periodic=periodic))
-    suffix = {"hdf5": ".h5", "bp5": ".bp", "raw": "", "sion": ".sion"}
+    suffix = {"adios_hdf5": ".adios_hdf5", "bp4": ".bp4", "hdf5": ".h5", "bp5": ".bp", "raw": "", "sion": ".sion"}
     blocks = "".join(
         f"""
 [[output]]
