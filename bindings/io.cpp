@@ -1,3 +1,4 @@
+#include <tailrace/io/components.hpp>
 #include <tailrace/io/engines.hpp>
 #include <tailrace/io/report.hpp>
 #include <tailrace/io/series.hpp>
@@ -15,6 +16,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -42,15 +44,21 @@ template <class AnyArray> io::Type type_of(const std::string &name, const AnyArr
     return io::Type::int32;
   if (array.dtype() == nb::dtype<std::int64_t>())
     return io::Type::int64;
-  throw InputError(fmt::format("{}: expected an array of float32, float64, int32 or int64", name));
+  const nb::dlpack::dtype found = array.dtype();
+  const std::map<int, std::string> kinds{{0, "int"}, {1, "uint"}, {2, "float"}, {5, "complex"}, {6, "bool"}};
+  const auto kind = kinds.find(found.code);
+  throw InputError(
+      fmt::format("{}: expected an array of float32, float64, int32 or int64, found {}. To fix this, convert it, for "
+                  "instance with astype",
+                  name, kind == kinds.end() ? "another type" : kind->second + std::to_string(found.bits)));
 }
 
-/// The number type of an array that is to hold `box`: shape (nz, ny, nx).
+/// The number type of an array that is to hold `box`: shape (nz, ny, nx), or (components, nz, ny, nx).
 template <class AnyArray> io::Type check_array(const std::string &name, const AnyArray &array, const Box &box) {
   const auto &n = box.count;
-  const bool fits = array.ndim() == 3 && static_cast<std::int64_t>(array.shape(0)) == n[2] &&
-                    static_cast<std::int64_t>(array.shape(1)) == n[1] &&
-                    static_cast<std::int64_t>(array.shape(2)) == n[0];
+  bool fits = array.ndim() == 3 || array.ndim() == 4;
+  for (std::size_t d = 0; fits && d < 3; ++d)
+    fits = static_cast<std::int64_t>(array.shape(array.ndim() - 1 - d)) == n[d];
   if (!fits)
     throw InputError(
         fmt::format("{}: the array does not have the shape ({}, {}, {}) of its box (z, y, x)", name, n[2], n[1], n[0]));
@@ -77,10 +85,18 @@ void write_block(io::Series &series, const std::string &name, const ConstArray &
   io::Type type = io::Type::float64;
   const nb::gil_scoped_release release;
   series.communicator().agree([&] { type = check_array(name, array, place.memory); });
+  std::optional<io::Region> points;
   if (region)
-    series.write_region(name, type, data, place, {std::get<0>(*region), std::get<1>(*region), std::get<2>(*region)});
+    points = io::Region{std::get<0>(*region), std::get<1>(*region), std::get<2>(*region)};
+  const io::Put put = deferred ? io::Put::deferred : io::Put::sync;
+  // The widest decides, so that a rank with another number of dimensions is everybody's error.
+  if (series.communicator().max(static_cast<std::int64_t>(array.ndim())) == 4)
+    io::write_components(series, name, type, data, place,
+                         array.ndim() == 4 ? static_cast<std::int64_t>(array.shape(0)) : 0, put, points);
+  else if (points)
+    series.write_region(name, type, data, place, *points);
   else
-    series.write(name, type, data, place, deferred ? io::Put::deferred : io::Put::sync);
+    series.write(name, type, data, place, put);
 }
 
 /// `array` has the shape (rows, columns).
@@ -105,7 +121,11 @@ void read_box(const io::Series &series, std::size_t step, const std::string &nam
   io::Type type = io::Type::float64;
   const nb::gil_scoped_release release;
   series.communicator().agree([&] { type = check_array(name, array, box_of(box)); });
-  series.read(step, name, type, box_of(box), data);
+  if (series.communicator().max(static_cast<std::int64_t>(array.ndim())) == 4)
+    io::read_components(series, step, name, type, box_of(box), 0,
+                        array.ndim() == 4 ? static_cast<std::int64_t>(array.shape(0)) : 0, data);
+  else
+    series.read(step, name, type, box_of(box), data);
 }
 
 std::vector<std::pair<std::int64_t, double>> steps(const io::Series &series) {
@@ -180,6 +200,7 @@ void bind_io(nb::module_ &m) {
       .def("grid", &grid)
       .def("attributes", &Series::attributes)
       .def("variables", &variables, "step"_a)
+      .def("components", &io::count_components, "step"_a, "name"_a)
       .def("scalars", &Series::scalars, "step"_a)
       .def("read", &read_box, "step"_a, "name"_a, "box"_a, "array"_a)
       .def("verify", &Series::verify, "step"_a, free)

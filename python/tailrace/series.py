@@ -6,9 +6,10 @@
     for step in tr.open("run.bp"):
         print(step.index, step.time, step["ux"].max())
 
-Arrays have the shape (nz, ny, nx). Boxes, shapes and starts are in the order x, y, z, as everywhere in Tailrace. Errors
-are `InputError` (a ValueError) for what the caller did and `IoError` (an OSError) for what the disk or the files did;
-every rank gets the same one.
+Arrays have the shape (nz, ny, nx); one of (components, nz, ny, nx) is stored as a variable per component, name_1 to
+name_n, and read by its own name or by theirs. Numbers are float32, float64, int32 or int64. Boxes, shapes and starts
+are in the order x, y, z, as everywhere in Tailrace. Errors are `InputError` (a ValueError) for what the caller did and
+`IoError` (an OSError) for what the disk or the files did; every rank gets the same one.
 """
 
 from __future__ import annotations
@@ -91,8 +92,9 @@ class UniformGrid:
 class Block:
     """One rank's part of a global array.
 
-    `data` (nz, ny, nx) begins at global point `start` (x, y, z) of an array of `shape` points, and has `ghosts` layers
-    more on every side, which are not written. `ghosts` is one number or one per direction (x, y, z).
+    `data` (nz, ny, nx), or (components, nz, ny, nx), begins at global point `start` (x, y, z) of an array of `shape`
+    points, and has `ghosts` layers more on every side, which are not written. `ghosts` is one number or one per
+    direction (x, y, z).
     """
 
     data: NDArray[Any]
@@ -169,11 +171,13 @@ class Series:
         *,
         index: int | None = None,
         scalars: Mapping[str, Scalar] | None = None,
+        lists: Mapping[str, NDArray[Any]] | None = None,
         **more: NDArray[Any] | Block,
     ) -> None:
-        """Write one step: its time, its index (that of the step before plus one), arrays and numbers by name.
+        """Write one step: its time, its index (that of the step before plus one), arrays, numbers and texts by name.
 
-        On one rank an array is the whole variable; on several each rank gives its `Block`.
+        On one rank an array is the whole variable; on several each rank gives its `Block`. Of `lists` each rank gives
+        its own rows.
         """
         if index is None:
             earlier = self._open().steps()
@@ -181,6 +185,8 @@ class Series:
         self.begin_step(index, time)
         for name, data in {**(fields or {}), **more}.items():
             self.write(name, data)
+        for name, rows in (lists or {}).items():
+            self.write_list(name, rows)
         for name, value in (scalars or {}).items():
             self.write_scalar(name, value)
         self.end_step()
@@ -198,13 +204,15 @@ class Series:
     ) -> None:
         """Write this rank's part of a variable: float32, float64, int32 or int64. Afterwards the array may be changed.
 
+        A contiguous array is written from where it is; another one is copied first.
+
         :param region: store these points only, as a variable of `region.count` points.
         :param deferred: nothing is copied, and the array must stay as it is until `end_step`, where one that has
             changed is an error.
         """
         part = data if isinstance(data, Block) else self._whole(name, data)
         block, memory = part.boxes()
-        array = np.ascontiguousarray(part.data)
+        array = _writable(name, part.data)
         if deferred:
             self._kept.append(array)
         place = None if region is None else Region(*(_triple(three) for three in Region(*region)))
@@ -215,7 +223,7 @@ class Series:
 
         :param rows: (rows,) or (rows, columns); stored in the order of the ranks.
         """
-        array = np.ascontiguousarray(rows)
+        array = _writable(name, np.asarray(rows))
         self._open().write_list(name, array.reshape(-1, 1) if array.ndim == 1 else array)
 
     def write_scalar(self, name: str, value: Scalar) -> None:
@@ -417,22 +425,31 @@ class Step:
 
         Collective; every rank may want another box.
 
+        All components of an array come as (components, nz, ny, nx).
+
         :param dtype: "float32" or "float64", if not as stored.
         """
+        variables = self.variables
+        components = 0 if name in variables else self.components(name)
         unknown = Stored("float64", (0, 0, 0), False)  # an unknown name fails below, on all ranks
-        stored = self.variables.get(name, unknown)
+        stored = variables.get(f"{name}_1" if components else name, unknown)
         start, count = ((0, 0, 0), stored.shape) if box is None else (_triple(box[0]), _triple(box[1]))
-        array = np.empty(tuple(max(0, n) for n in reversed(count)), dtype=dtype or stored.dtype)
+        extent = ((components,) if components else ()) + tuple(max(0, n) for n in reversed(count))
+        array = np.empty(extent, dtype=dtype or stored.dtype)
         self._series._open().read(self._number, name, (start, count), array)
         if not stored.is_list:
             return array
         return array[0, :, 0] if stored.shape[0] == 1 else array[0]
 
+    def components(self, name: str) -> int:
+        """How many components an array has that was written as (components, nz, ny, nx); 0: it is none."""
+        return int(self._series._open().components(self._number, name))
+
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.read(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.variables
+        return name in self.variables or (isinstance(name, str) and self.components(name) > 0)
 
     def __repr__(self) -> str:
         return f"<Step {self.index}: time {self.time:g}; {', '.join(self.names)}>"
@@ -444,9 +461,16 @@ def _triple(values: Any) -> Triple:
 
 
 def _shape_of(array: NDArray[Any]) -> Triple:
-    if array.ndim != 3:
-        raise _core.InputError(f"expected an array (nz, ny, nx), not one of shape {array.shape}")
-    return _triple(reversed(array.shape))
+    if array.ndim not in (3, 4):
+        raise _core.InputError(f"expected an array (nz, ny, nx) or (components, nz, ny, nx), not one of {array.shape}")
+    return _triple(reversed(array.shape[-3:]))
+
+
+def _writable(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """The array as the core takes it, copied only where it is not contiguous; other numbers the core refuses."""
+    if array.dtype.kind not in "biufc":
+        raise _core.InputError(f"{name}: expected an array of float32, float64, int32 or int64, found {array.dtype}")
+    return np.ascontiguousarray(array)
 
 
 def _parameter_text(value: object) -> str:

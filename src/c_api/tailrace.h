@@ -13,9 +13,12 @@
  * are collective over the communicator and fail on all ranks together, but for those marked local. What each does is
  * described in <tailrace/io/series.hpp>.
  *
- * Indices count from 0, in the order x, y, z; x is fastest in memory. Grid variables are float or double and have three
- * dimensions; `dimensions` may be 1 or 2, then they are stored as (n, 1, 1) or (nx, ny, 1) and come back as that. There
- * are no integer and no four-dimensional variables: write components as variables of their own.
+ * Indices count from 0, in the order x, y, z; x is fastest in memory. Arrays are float, double, int32_t or int64_t and
+ * have one to four dimensions. Those of one or two are stored as (n, 1, 1) or (nx, ny, 1) and come back as that. One of
+ * four (nx, ny, nz, components) is stored as a variable per component, name_1 to name_n, and read by its own name or by
+ * theirs; each rank writes all components of its block, so start[3] is 0 and count[3] is shape[3].
+ *
+ * Texts that a function hands out belong to the series and stay until the next call that hands out one.
  *
  * Call MPI_Init before the first of these functions, and close and free everything before MPI_Finalize. */
 #ifndef TAILRACE_H
@@ -35,8 +38,14 @@ enum tailrace_status {
   TAILRACE_OTHER_ERROR = 3
 };
 
-/* How the numbers of a grid variable are stored. */
-enum tailrace_type { TAILRACE_FLOAT32 = 4, TAILRACE_FLOAT64 = 8 };
+/* Types of numbers, in memory and stored: their bytes, negative for integers. A text is no type of arrays. */
+enum tailrace_type {
+  TAILRACE_FLOAT32 = 4,
+  TAILRACE_FLOAT64 = 8,
+  TAILRACE_INT32 = -4,
+  TAILRACE_INT64 = -8,
+  TAILRACE_TEXT = 0
+};
 
 /* What was wrong in this thread's last call that failed; valid until the next one fails. Never NULL. Local. */
 const char *tailrace_error_text(void);
@@ -70,10 +79,18 @@ int tailrace_set_parameter(tailrace_series *series, const char *name, const char
 int tailrace_set_grid(tailrace_series *series, const int64_t *points, const double *origin, const double *spacing);
 /* Appending: drop the steps whose index is larger. */
 int tailrace_set_rewind(tailrace_series *series, int64_t index);
-/* Mode "w" writes, "a" appends, "r" reads. Engine "bp5", "hdf5", "raw"; NULL or "" chooses by the path. */
+/* Mode "w" writes, "a" appends, "r" reads. Engine "bp5", "hdf5", "raw", "sion", "null"; NULL or "": TAILRACE_ENGINE of
+ * the environment, or by the path. */
 int tailrace_open(tailrace_series *series, MPI_Comm comm, const char *path, const char *mode, const char *engine);
 /* The same with the handle of a Fortran communicator. */
 int tailrace_open_f(tailrace_series *series, MPI_Fint comm, const char *path, const char *mode, const char *engine);
+/* What the series has to say about how it was opened, a line each; "" for nothing. Local. */
+int tailrace_notes(const tailrace_series *series, const char **text);
+/* Bytes of variables this rank has written and read, and steps written; any may be NULL. Local. */
+int tailrace_counters(const tailrace_series *series, int64_t *bytes_written, int64_t *bytes_read, int64_t *steps);
+/* Wall time of this rank in a phase: "convert", "checksum", "copy", "aggregate", "write", "metadata", "sync", "wait",
+ * "read". Local. */
+int tailrace_seconds(const tailrace_series *series, const char *phase, double *seconds);
 /* An open step is dropped. Also after an error the series is closed, and may be opened again. */
 int tailrace_close(tailrace_series *series);
 /* Sets the handle to NULL. A series that is still open keeps its complete steps. NULL is ignored. */
@@ -81,20 +98,39 @@ void tailrace_free(tailrace_series **series);
 
 /* ---- writing ---- */
 
-/* Optional: fixes the shape and the stored type, which otherwise the first write does. */
+/* Optional: fixes the shape (one to three dimensions) and the stored type, which otherwise the first write does. */
 int tailrace_declare(tailrace_series *series, const char *name, int dimensions, const int64_t *shape, int type);
 /* `index` must be larger than that of the step before. */
 int tailrace_begin_step(tailrace_series *series, int64_t index, double time);
 /* Writes this rank's block, `count` points from `start`, of a variable of a global `shape`; the blocks of all ranks
  * must make up the whole. `ghosts` (NULL: none) is the number of points that the array has before and after the block
  * in each direction, which are not written: its extent is count + 2 * ghosts. The caller may reuse `data` afterwards.
- */
-int tailrace_write_float(tailrace_series *series, const char *name, int dimensions, const int64_t *shape,
-                         const int64_t *start, const int64_t *count, const int64_t *ghosts, const float *data);
-int tailrace_write_double(tailrace_series *series, const char *name, int dimensions, const int64_t *shape,
-                          const int64_t *start, const int64_t *count, const int64_t *ghosts, const double *data);
-/* One number per step; rank 0's is stored. */
+ * tailrace_write_float and its like, below, say the type by themselves. */
+int tailrace_write(tailrace_series *series, const char *name, int type, int dimensions, const int64_t *shape,
+                   const int64_t *start, const int64_t *count, const int64_t *ghosts, const void *data);
+/* The same, but nothing is copied: `data` must stay as it is until tailrace_end_step, where one that has changed is an
+ * error (unless the parameter `checksums` is off). */
+int tailrace_write_deferred(tailrace_series *series, const char *name, int type, int dimensions, const int64_t *shape,
+                            const int64_t *start, const int64_t *count, const int64_t *ghosts, const void *data);
+/* Stores only the points first, first + stride, ... of the whole variable, `points` of them in each direction: a plane,
+ * a line, every n-th point. They become a variable of `points` points. `first`, `points` and `stride` (NULL: 1) have as
+ * many entries as there are dimensions, at most three: of four dimensions all components are stored. */
+int tailrace_write_region(tailrace_series *series, const char *name, int type, int dimensions, const int64_t *shape,
+                          const int64_t *start, const int64_t *count, const int64_t *ghosts, const void *data,
+                          const int64_t *first, const int64_t *points, const int64_t *stride);
+/* Writes this rank's rows of a list (particles, probes), as many as it likes, also none; they are stored in the order
+ * of the ranks. `data`: the columns of a row together. */
+int tailrace_write_list(tailrace_series *series, const char *name, int type, int64_t rows, int64_t columns,
+                        const void *data);
+/* One number or text per step; rank 0's is stored. */
 int tailrace_write_scalar(tailrace_series *series, const char *name, double value);
+int tailrace_write_scalar_int64(tailrace_series *series, const char *name, int64_t value);
+int tailrace_write_scalar_text(tailrace_series *series, const char *name, const char *value);
+/* Attributes of the series, or as "variable/name" of a variable; rank 0's are stored, with the next step or at close.
+ * `count` numbers, one of which is a number and no list. */
+int tailrace_set_attribute(tailrace_series *series, const char *name, int64_t count, const double *values);
+int tailrace_set_attribute_int64(tailrace_series *series, const char *name, int64_t count, const int64_t *values);
+int tailrace_set_attribute_text(tailrace_series *series, const char *name, const char *value);
 int tailrace_end_step(tailrace_series *series);
 
 /* ---- reading: `step` is a position, 0 to steps - 1 ---- */
@@ -103,15 +139,58 @@ int tailrace_end_step(tailrace_series *series);
 int tailrace_steps(const tailrace_series *series, int64_t *steps);
 /* Index and time of a step. Local. */
 int tailrace_step(const tailrace_series *series, int64_t step, int64_t *index, double *time);
-/* Global shape (three numbers) and stored type of a grid variable; either may be NULL. Local. */
-int tailrace_variable(const tailrace_series *series, int64_t step, const char *name, int64_t *shape, int *type);
-/* Fills `data` with any box, also an empty one; every rank its own. Numbers are converted to the type asked for. */
-int tailrace_read_float(const tailrace_series *series, int64_t step, const char *name, int dimensions,
-                        const int64_t *start, const int64_t *count, float *data);
-int tailrace_read_double(const tailrace_series *series, int64_t step, const char *name, int dimensions,
-                         const int64_t *start, const int64_t *count, double *data);
-/* Local. */
+/* Number of variables of a step, lists among them. Local. */
+int tailrace_variables(const tailrace_series *series, int64_t step, int64_t *variables);
+/* Name of variable `number`, from 0. Local. */
+int tailrace_variable_name(const tailrace_series *series, int64_t step, int64_t number, const char **name);
+/* Global shape (three numbers), stored type, and whether it is a list (0 or 1; then the shape is columns, rows, 1); any
+ * of the three may be NULL. Local. */
+int tailrace_variable(const tailrace_series *series, int64_t step, const char *name, int64_t *shape, int *type,
+                      int *is_list);
+/* Components of a four-dimensional array: how many of name_1, name_2, ... there are. Local. */
+int tailrace_components(const tailrace_series *series, int64_t step, const char *name, int64_t *components);
+/* Fills `data` with any box, also an empty one; every rank its own. Numbers are converted to the type asked for, but
+ * real ones not to integers. */
+int tailrace_read(const tailrace_series *series, int64_t step, const char *name, int type, int dimensions,
+                  const int64_t *start, const int64_t *count, void *data);
+/* Fills `data` with `rows` whole rows of a list from row `first` on; tailrace_variable says how many there are. */
+int tailrace_read_list(const tailrace_series *series, int64_t step, const char *name, int type, int64_t first,
+                       int64_t rows, void *data);
+/* Type of a scalar: TAILRACE_FLOAT64, TAILRACE_INT64 or TAILRACE_TEXT. Local. */
+int tailrace_scalar_type(const tailrace_series *series, int64_t step, const char *name, int *type);
+/* Integers are read as double too; else the type must be the stored one. Local. */
 int tailrace_read_scalar(const tailrace_series *series, int64_t step, const char *name, double *value);
+int tailrace_read_scalar_int64(const tailrace_series *series, int64_t step, const char *name, int64_t *value);
+int tailrace_read_scalar_text(const tailrace_series *series, int64_t step, const char *name, const char **value);
+/* Number of attributes, and the name of attribute `number`, from 0. Local. */
+int tailrace_attributes(const tailrace_series *series, int64_t *attributes);
+int tailrace_attribute_name(const tailrace_series *series, int64_t number, const char **name);
+/* Type of an attribute, as of scalars, and how many numbers it has; either may be NULL. Local. */
+int tailrace_attribute(const tailrace_series *series, const char *name, int *type, int64_t *count);
+/* All its numbers: there must be `count` of them. Local. */
+int tailrace_get_attribute(const tailrace_series *series, const char *name, int64_t count, double *values);
+int tailrace_get_attribute_int64(const tailrace_series *series, const char *name, int64_t count, int64_t *values);
+int tailrace_get_attribute_text(const tailrace_series *series, const char *name, const char **value);
+/* Compares a step with its checksums: what is damaged, a line each; "": all is well, or there are none. */
+int tailrace_verify(const tailrace_series *series, int64_t step, const char **text);
+
+/* ---- write and read for each type ---- */
+
+#define TAILRACE_TYPED(NAME, NUMBER, TYPE)                                                                             \
+  static inline int tailrace_write_##NAME(tailrace_series *series, const char *name, int dimensions,                   \
+                                          const int64_t *shape, const int64_t *start, const int64_t *count,            \
+                                          const int64_t *ghosts, const NUMBER *data) {                                 \
+    return tailrace_write(series, name, TYPE, dimensions, shape, start, count, ghosts, data);                          \
+  }                                                                                                                    \
+  static inline int tailrace_read_##NAME(const tailrace_series *series, int64_t step, const char *name,                \
+                                         int dimensions, const int64_t *start, const int64_t *count, NUMBER *data) {   \
+    return tailrace_read(series, step, name, TYPE, dimensions, start, count, data);                                    \
+  }
+TAILRACE_TYPED(float, float, TAILRACE_FLOAT32)
+TAILRACE_TYPED(double, double, TAILRACE_FLOAT64)
+TAILRACE_TYPED(int32, int32_t, TAILRACE_INT32)
+TAILRACE_TYPED(int64, int64_t, TAILRACE_INT64)
+#undef TAILRACE_TYPED
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 ! The Fortran module: every rank and kind, ghosts, sections of arrays, and the texts of errors.
 program test_tailrace
-  use, intrinsic :: iso_fortran_env, only: error_unit, real32, real64
+  use, intrinsic :: iso_fortran_env, only: error_unit, int32, int64, real32, real64
   use mpi
   use tailrace
   implicit none
@@ -104,6 +104,9 @@ program test_tailrace
   call shared%create(MPI_COMM_WORLD, [nx, ny, nz], ranks + 1, 1, stat=status, errmsg=message)
   call expect_error('process grid', tailrace_input_error, 'process grid')
 
+  call check_everything('raw')
+  call check_everything('sion')
+
   call MPI_Allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
   if (failures > 0) error stop 1
   call MPI_Finalize(error)
@@ -145,5 +148,90 @@ contains
     wide = 0
     call series%read(1, name, wide(3:4, :, 5:6), [3, 1, 5])
     call expect(name//': into a section', all(abs(wide(3:4, :, 5:6) - whole(3:4, :, 5:6)) <= 0))
+  end subroutine
+
+  !> Four dimensions of every type, lists, regions, deferred writes, texts and attributes, in an engine that holds them.
+  subroutine check_everything(engine)
+    character(len=*), intent(in) :: engine
+    real(real64), target :: f(nx, ny, 2, 3)
+    real(real32) :: few(2, 1, 1, 2)
+    integer(int32) :: numbers(nx, ny, 2, 3), one_number(1, 1, 1, 3)
+    integer(int64) :: line(2), big, written, read, steps_written
+    real(real64) :: plane(nx, 4, 1), seconds
+    real(real64), allocatable :: particles(:, :), reals(:)
+    integer(int64), allocatable :: integers(:)
+    character(len=:), allocatable :: text
+    character(len=tailrace_name_length), allocatable :: names(:)
+    integer :: rows, columns, components, c, shape4(4)
+    logical :: is_list
+    do c = 1, 3
+      f(:, :, 1, c) = whole(:, :, 1) + 1000*c + rank
+      f(:, :, 2, c) = whole(:, :, 2) + 1000*c + rank
+    end do
+    numbers = nint(f, int32)
+    shape4 = [nx, ny, 2*ranks, 3]
+    call series%open(trim(path)//'-'//engine, 'w', MPI_COMM_WORLD, engine=engine)
+    call series%begin_step(1, 0.5d0)
+    call series%write('f', f, shape4, [1, 1, 2*rank + 1, 1])
+    call series%write('numbers', numbers, shape4, [1, 1, 2*rank + 1, 1])
+    call series%write_deferred('later', f(:, :, :, 2), [nx, ny, 2*ranks], [1, 1, 2*rank + 1])
+    call series%write_region('every', f(:, :, :, 1), [nx, ny, 2*ranks], [1, 1, 2*rank + 1], first=[1, 1, 2], &
+      points=[nx, 4, 1], stride=[1, 2, 1])
+    call series%write('line', int([rank, -rank], int64), [2*ranks], [2*rank + 1])
+    allocate (particles(2, mod(rank, 3)))
+    particles = rank
+    call series%write_list('particles', particles)
+    call series%write_list('ids', [rank, rank])
+    call series%write_scalar('big', 2_int64**60 + 1)
+    call series%write_scalar('count', 7)
+    call series%write_scalar('note', 'two words')
+    call series%set_attribute('case', 'tgv')
+    call series%set_attribute('line/range', [0.5d0, 1.5d0])
+    call series%set_attribute('modes', [2_int64, 3_int64, 2_int64**60])
+    call series%end_step()
+    call series%counters(written, read, steps_written)
+    call expect('bytes written', written >= 8*size(f) + 4*size(numbers) .and. steps_written == 1)
+    call series%close()
+
+    call series%open(trim(path)//'-'//engine, 'r', MPI_COMM_WORLD)
+    call series%components(1, 'f', components)
+    call expect('components', components == 3)
+    call series%read(1, 'f', few, [3, 4, 2*ranks, 2])
+    call expect('4d', all(nint(few(:, 1, 1, 2)) == nint(whole(3:4, 4, 2)) + 3000 + ranks - 1))
+    call series%read(1, 'numbers', one_number, [3, 4, 1, 1])
+    call expect('4d int32', all(one_number(1, 1, 1, :) == nint(whole(3, 4, 1)) + [1000, 2000, 3000]))
+    call series%read(1, 'every', plane, [1, 1, 1])
+    call expect('region', all(abs(plane(:, :, 1) - whole(:, 1:7:2, 2) - 1000) <= 0))
+    call series%read(1, 'later', plane, [1, 1, 1])
+    call expect('deferred', all(abs(plane(:, :, 1) - whole(:, 1:4, 1) - 2000) <= 0))
+    call series%read(1, 'line', line, [2*ranks - 1])
+    call expect('int64', all(line == [ranks - 1, 1 - ranks]))
+    call series%rows(1, 'particles', rows, columns)
+    call expect('rows', rows == sum([(mod(c, 3), c=0, ranks - 1)]) .and. columns == 2)
+    deallocate (particles)
+    allocate (particles(2, 1))
+    if (ranks > 1) call series%read_list(1, 'particles', particles, first=1)
+    if (ranks > 1) call expect('particles', all(nint(particles) == 1))
+    call series%variable(1, 'ids', shape, type, is_list)
+    call expect('list', is_list .and. type == tailrace_int32 .and. all(shape == [1, 2*ranks, 1]))
+    call series%read_scalar(1, 'big', big)
+    call series%read_scalar(1, 'note', text)
+    call expect('scalars', big == 2_int64**60 + 1 .and. text == 'two words')
+    call series%get_attribute('case', text)
+    call series%get_attribute('line/range', reals)
+    call series%get_attribute('modes', integers)
+    call expect('attributes', text == 'tgv' .and. all(abs(reals - [0.5d0, 1.5d0]) <= 0) .and. integers(3) == 2_int64**60)
+    call series%attributes(names)
+    call expect('names of attributes', size(names) == 3 .and. names(2) == 'line/range')
+    call series%variables(1, names)
+    call expect('names of variables', size(names) == 11 .and. any(names == 'numbers_3'))
+    call series%verify(1, text)
+    call expect('verify', text == '')
+    call series%notes(text)
+    call series%seconds('read', seconds)
+    call expect('seconds', seconds > 0)
+    call series%read_scalar(1, 'note', big, stat=status, errmsg=message)
+    call expect_error('a text is no integer', tailrace_input_error, 'no integer')
+    call series%close()
   end subroutine
 end program
