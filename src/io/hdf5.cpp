@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 namespace tailrace::io {
@@ -420,6 +421,8 @@ void Hdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box 
     start.erase(start.begin(), start.begin() + 2);
     count.erase(count.begin(), count.begin() + 2);
   }
+  // Where a damaged index hides a chunk, HDF5 leaves the array as it is; then it must not hold what it did before.
+  std::memset(data, 0xff, static_cast<std::size_t>(box.size()) * size_of(variable.type));
   look([&] {
     const h5::Handle file = h5::open_file(target_.path), stored = h5::dataset(file, path);
     if (h5::extent(stored).size() != start.size())
