@@ -30,8 +30,9 @@ namespace {
 using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;
 using ConstArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using BoxPair = std::pair<Index3, Index3>; // start, count
-using GridTuple = std::tuple<Index3, std::array<double, 3>, std::array<double, 3>>;
-using RegionTuple = std::tuple<Index3, Index3, Index3>; // start, count, stride
+using GridTuple = std::tuple<Index3, std::array<double, 3>, std::array<double, 3>,
+                             std::array<std::vector<double>, 3>>; // points, origin, spacing, coordinates
+using RegionTuple = std::tuple<Index3, Index3, Index3>;           // start, count, stride
 
 Box box_of(const BoxPair &pair) { return {pair.first, pair.second}; }
 
@@ -70,7 +71,7 @@ io::Series *open_series(const std::string &path, const std::string &mode, int co
                         const std::optional<std::string> &precision, const std::optional<std::int64_t> &rewind_to) {
   io::Options options{engine, parameters, {}, {}, rewind_to};
   if (grid)
-    options.grid = io::GridDescription{std::get<0>(*grid), std::get<1>(*grid), std::get<2>(*grid)};
+    options.grid = io::GridDescription{std::get<0>(*grid), std::get<1>(*grid), std::get<2>(*grid), std::get<3>(*grid)};
   if (precision)
     options.precision = io::type_named(*precision);
   const io::Mode how = mode == "w" ? io::Mode::write : mode == "a" ? io::Mode::append : io::Mode::read;
@@ -144,7 +145,8 @@ std::vector<std::tuple<std::string, std::string, Index3, bool>> variables(const 
 
 std::optional<GridTuple> grid(const io::Series &series) {
   const auto found = series.grid();
-  return found ? std::optional<GridTuple>({found->points, found->origin, found->spacing}) : std::nullopt;
+  return found ? std::optional<GridTuple>({found->points, found->origin, found->spacing, found->coordinates})
+               : std::nullopt;
 }
 
 nb::dict counters(const io::Series &series) {

@@ -89,6 +89,13 @@ class UniformGrid:
 
 
 @dataclass(frozen=True)
+class StretchedGrid(UniformGrid):
+    """Points at `coordinates[direction][i]`; where a direction (x, y, z) has none, its points are even."""
+
+    coordinates: tuple[Sequence[float], Sequence[float], Sequence[float]] = ((), (), ())
+
+
+@dataclass(frozen=True)
 class Block:
     """One rank's part of a global array.
 
@@ -130,7 +137,8 @@ def open(
         complete when the operating system has it, not when the disk has it), `buffers` (0; n: steps are copied and
         written in the background, at most n at a time), `stripe_count` and `stripe_size` (on Lustre), `trace` and
         `folded` (files to write at close: Chrome trace, folded stacks). They win over TAILRACE_PARAMETERS.
-    grid: where the points lie, for the programs that draw them.
+    grid: where the points lie, for the programs that draw them: a UniformGrid, or a StretchedGrid, for which hdf5 adds
+        an XDMF file of the same name.
     precision: in which type arrays are stored; without it as they come.
     rewind_to: when appending, drop the steps with a larger index first.
     """
@@ -144,7 +152,8 @@ def open(
     place = None
     if grid is not None:
         origin, spacing = (tuple(float(v) for v in values) for values in (grid.origin, grid.spacing))
-        place = (_triple(grid.points), origin, spacing)
+        coordinates = getattr(grid, "coordinates", ((), (), ()))
+        place = (_triple(grid.points), origin, spacing, tuple([float(x) for x in along] for along in coordinates))
     texts = {key: _parameter_text(value) for key, value in (parameters or {}).items()}
     core = _core.Series.open(name, mode, comm.py2f(), engine or "", texts, place, precision, rewind_to)
     return Series(core, mode, comm.size)
@@ -279,8 +288,9 @@ class Series:
         found = self._open().grid()
         if found is None:
             return None
-        points, origin, spacing = found
-        return UniformGrid(_triple(points), (origin[0], origin[1], origin[2]), (spacing[0], spacing[1], spacing[2]))
+        points, origin, spacing, (x, y, z) = found
+        place = (_triple(points), (origin[0], origin[1], origin[2]), (spacing[0], spacing[1], spacing[2]))
+        return StretchedGrid(*place, (x, y, z)) if x or y or z else UniformGrid(*place)
 
     def __len__(self) -> int:
         return len(self._open().steps())

@@ -1,5 +1,7 @@
 #include <tailrace/io/attributes_json.hpp>
 
+#include <limits>
+
 namespace tailrace::io {
 
 using nlohmann::json;
@@ -35,6 +37,25 @@ Attributes attributes_from_json(const json &object) {
   for (const auto &[name, value] : object.items())
     attributes[name] = from_json(value);
   return attributes;
+}
+
+json scalars_to_json(const Scalars &scalars) {
+  json object = json::object();
+  for (const auto &[name, scalar] : scalars)
+    object[name] = std::visit([](const auto &value) { return json(value); }, scalar);
+  return object;
+}
+
+Scalars scalars_from_json(const json &object) {
+  Scalars scalars;
+  for (const auto &[name, value] : object.items())
+    if (value.is_string())
+      scalars[name] = value.get<std::string>();
+    else if (value.is_number_integer())
+      scalars[name] = value.get<std::int64_t>();
+    else
+      scalars[name] = value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+  return scalars;
 }
 
 } // namespace tailrace::io

@@ -10,4 +10,8 @@ namespace tailrace::io {
 nlohmann::json attributes_to_json(const Attributes &attributes);
 Attributes attributes_from_json(const nlohmann::json &object);
 
+/// The same for scalars. A NaN, which JSON does not have, becomes null.
+nlohmann::json scalars_to_json(const Scalars &scalars);
+Scalars scalars_from_json(const nlohmann::json &object);
+
 } // namespace tailrace::io

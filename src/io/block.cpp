@@ -160,4 +160,17 @@ void check_placement(const std::string &name, const Placement &place, const void
     throw InputError(fmt::format("{}: no data for block {}", name, describe(block)));
 }
 
+void check_grid(const GridDescription &grid) {
+  for (std::size_t d = 0; d < 3; ++d) {
+    const auto &x = grid.coordinates[d];
+    if (!x.empty() && static_cast<std::int64_t>(x.size()) != grid.points[d])
+      throw InputError(fmt::format("grid: {} coordinates in {} for {} points; give one each, or none", x.size(),
+                                   "xyz"[d], grid.points[d]));
+    for (std::size_t i = 1; i < x.size(); ++i)
+      if (!(x[i - 1] < x[i]))
+        throw InputError(
+            fmt::format("grid: coordinate {} in {} is {}, not larger than the {} before", i, "xyz"[d], x[i], x[i - 1]));
+  }
+}
+
 } // namespace tailrace::io

@@ -61,4 +61,7 @@ void check_attribute_name(const std::string &name);
 /// block. Only a list may have no points at all.
 void check_placement(const std::string &name, const Placement &place, const void *data, bool list = false);
 
+/// Throws InputError for a grid whose coordinates are not as many as its points, or do not grow.
+void check_grid(const GridDescription &grid);
+
 } // namespace tailrace::io

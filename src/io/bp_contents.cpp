@@ -61,6 +61,9 @@ void write_grid(adios2::IO &io, const GridDescription &grid) {
   define(io, grid_prefix + "points", std::vector<std::int64_t>(grid.points.begin(), grid.points.end()));
   define(io, grid_prefix + "origin", std::vector<double>(grid.origin.begin(), grid.origin.end()));
   define(io, grid_prefix + "spacing", std::vector<double>(grid.spacing.begin(), grid.spacing.end()));
+  for (std::size_t d = 0; d < 3; ++d)
+    if (!grid.coordinates[d].empty())
+      define(io, grid_prefix + "coordinates/" + "xyz"[d], grid.coordinates[d]);
 }
 
 std::optional<GridDescription> read_grid(adios2::IO &io) {
@@ -70,6 +73,9 @@ std::optional<GridDescription> read_grid(adios2::IO &io) {
   std::ranges::copy(io.InquireAttribute<std::int64_t>(grid_prefix + "points").Data(), grid.points.begin());
   std::ranges::copy(io.InquireAttribute<double>(grid_prefix + "origin").Data(), grid.origin.begin());
   std::ranges::copy(io.InquireAttribute<double>(grid_prefix + "spacing").Data(), grid.spacing.begin());
+  for (std::size_t d = 0; d < 3; ++d)
+    if (const auto found = io.InquireAttribute<double>(grid_prefix + "coordinates/" + "xyz"[d]))
+      grid.coordinates[d] = found.Data();
   return grid;
 }
 

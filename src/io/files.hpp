@@ -18,6 +18,7 @@ public:
   Descriptor() = default;
   /// Opens with open(2)'s `flags`. Throws IoError.
   Descriptor(const std::string &path, int flags);
+  explicit Descriptor(int fd) : fd_(fd) {} ///< owns what is open already
   Descriptor(Descriptor &&other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
   Descriptor &operator=(Descriptor &&other) noexcept;
   ~Descriptor();

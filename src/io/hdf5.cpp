@@ -9,26 +9,32 @@
 // Crash safety. HDF5 changes its metadata in place, and a program killed while it does so leaves a file that may not
 // open again. So a journal of the old metadata lies beside the file while a step is written (see journal.hpp): a cut
 // step is rolled back by the next program that opens the series. Data are only ever written where no complete step has
-// its own. Until the very last moment of a step the file is also valid without the roll-back: NSteps does not count the
-// open step.
+// its own. HDF5 keeps the metadata of a step in memory until its end, so until then anybody may read the file as it
+// was; our readers wait for the end, too.
+//
+// Chunks that go through filters have no place before their size is known. Then the ranks compress, and rank 0 stores
+// what comes out; see hdf5_chunks.hpp.
 
 #include <tailrace/io/engine.hpp>
 #include <tailrace/io/files.hpp>
+#include <tailrace/io/hdf5_chunks.hpp>
 #include <tailrace/io/journal.hpp>
 #include <tailrace/io/shared_file.hpp>
 #include <tailrace/io/vtkhdf.hpp>
+#include <tailrace/io/xdmf.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 namespace tailrace::io {
 
 namespace {
 
-constexpr double patience = 10; // seconds to wait for the writer of a step
+constexpr double patience = 10; // seconds to wait for a writer that is ending a step
 
 class Hdf5Engine final : public Engine {
 public:
@@ -45,57 +51,90 @@ public:
 
   std::optional<GridDescription> grid() const override { return contents_.grid; }
   Attributes attributes() const override { return contents_.attributes; }
-  std::vector<VariableInfo> variables(std::size_t step) const override;
-  Scalars scalars(std::size_t step) const override;
-  std::string checksums(std::size_t step) const override;
+  std::vector<VariableInfo> variables(std::size_t number) const override { return step(number).variables; }
+  Scalars scalars(std::size_t number) const override { return step(number).scalars; }
+  std::string checksums(std::size_t number) const override { return step(number).checksums; }
   void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
 private:
   bool root() const { return target_.comm.rank() == 0; }
   std::int64_t row() const { return static_cast<std::int64_t>(contents_.steps.size()); }
+  void take(Parameters &parameters);
+  bool has_leftovers() const;
   void create();
   void load();
   void rewind(std::int64_t last_index);
   void begin_change();
   void commit_change();
+  template <class Change> void change(Change work);
   const vtkhdf::Variable &find_or_create(const Block &block);
-  void check_complete() const;
+  struct Room {
+    std::vector<vtkhdf::Chunk> chunks; ///< where the ranks write,
+    std::string creation;              ///< or how a dataset was made whose chunks have no place yet
+  };
+  Room make_room(const Block &block);
+  void write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks);
+  void draw(const vtkhdf::Step &last);
+  void write_packed(const Block &block, const std::string &creation);
+  template <class Work> auto look(Work work) const;
+  const vtkhdf::Step &step(std::size_t number) const;
 
   Target target_;
   Transfer transfer_ = Transfer::independent;
-  std::int64_t chunk_bytes_ = std::int64_t{1} << 30;
+  Filters filters_;
+  std::int64_t chunk_bytes_ = 0, alignment_ = 4096;
   vtkhdf::Contents contents_; ///< on all ranks; but when writing, only rank 0 has the variables of new steps
   bool attributes_unsaved_ = false;
-  h5::Handle file_;                             ///< on rank 0 within a step
-  std::optional<Journal> journal_;              ///< on rank 0 within a step
-  std::map<std::int64_t, std::int64_t> chunks_; ///< offset -> bytes of all grid data; on rank 0 when writing
-  std::vector<std::string> written_;            ///< in the open step
-  StepInfo step_;
+  h5::Handle file_;                  ///< on rank 0 within a step
+  std::optional<Journal> journal_;   ///< on rank 0 within a step
+  vtkhdf::Extents data_;             ///< what is not metadata; on rank 0 when writing
+  vtkhdf::Step step_;                ///< the open one
+  std::vector<std::string> created_; ///< grid variables that are new with it
+  std::vector<vtkhdf::Step> drawn_;  ///< what the XDMF file of a stretched grid lists; on rank 0 when writing
   std::optional<SharedFile> shared_;
+  mutable std::size_t cached_ = static_cast<std::size_t>(-1); ///< the step of cached_step_
+  mutable vtkhdf::Step cached_step_;
 };
 
 Hdf5Engine::Hdf5Engine(const Target &target, Parameters &parameters) : target_(target) {
   const h5::Quiet quiet;
   target.comm.agree([&] {
-    transfer_ = transfer_named(parameters.text("transfer", "independent", {"independent", "collective"}));
-    chunk_bytes_ = parameters.number("chunk_bytes", chunk_bytes_, 1);
-    parameters.finish("hdf5");
+    take(parameters);
     if (!root())
       return;
     check_target(target.path, target.mode, Kind::file);
     const bool there = std::filesystem::exists(target.path);
-    if (there && target.mode != Mode::write)
+    if (there && target.mode == Mode::append)
       Journal::recover(target.path, patience);
     if (target.mode == Mode::write || (target.mode == Mode::append && !there))
       create();
     load();
     if (target.rewind_to)
       rewind(*target.rewind_to);
+    if (target.mode == Mode::append && has_leftovers())
+      change([&] { vtkhdf::remove_leftovers(file_, contents_); });
   });
   target.comm.agree([&] { // when rank 0 is done with the file
     if (!root())
       load();
   });
+}
+
+void Hdf5Engine::take(Parameters &parameters) {
+  const std::string transfer = parameters.text("transfer", "", {"", "independent", "collective"});
+  transfer_ = transfer_named(transfer);
+  filters_ = take_filters(parameters);
+  chunk_bytes_ = parameters.number("chunk_bytes", std::int64_t{1} << (filters_.any() ? 20 : 30), 1);
+  alignment_ = parameters.number("alignment", alignment_, 1);
+  parameters.finish("hdf5");
+  if (filters_.any() && !transfer.empty())
+    throw InputError("transfer: it has no meaning with a compression, where rank 0 stores what the ranks compress");
+  if (filters_.any() && chunk_bytes_ > std::int64_t{1} << 30)
+    throw InputError(fmt::format("chunk_bytes = {}: with a compression at most 1 GiB", chunk_bytes_));
+}
+
+bool Hdf5Engine::has_leftovers() const {
+  return vtkhdf::has_leftovers(h5::open_file(target_.path), static_cast<std::int64_t>(contents_.steps.size()));
 }
 
 void Hdf5Engine::create() {
@@ -112,35 +151,58 @@ void Hdf5Engine::create() {
   }
 }
 
-void Hdf5Engine::load() { contents_ = vtkhdf::read_contents(h5::open_file(target_.path, false), target_.path); }
+/// Runs `work` on a file that no writer is changing, and once more when one did after all.
+template <class Work> auto Hdf5Engine::look(Work work) const {
+  for (int turn = 0;; ++turn) {
+    const Journal::Look quiet(target_.path, patience);
+    try {
+      return work();
+    } catch (const IoError &) {
+      if (turn == 3 || !quiet.disturbed())
+        throw;
+    }
+  }
+}
 
+void Hdf5Engine::load() {
+  contents_ = look([&] { return vtkhdf::read_contents(h5::open_file(target_.path), target_.path); });
+}
+
+/// Rank 0: drops later steps. What they held is removed by a change of its own: by then nobody goes back to it.
 void Hdf5Engine::rewind(std::int64_t last_index) {
   auto &steps = contents_.steps;
   const auto kept =
       std::count_if(steps.begin(), steps.end(), [&](const StepInfo &step) { return step.index <= last_index; });
   if (kept == static_cast<std::ptrdiff_t>(steps.size()))
     return;
-  begin_change();
-  try {
-    vtkhdf::cut_steps(file_, kept);
-    commit_change();
-  } catch (...) {
-    abandon_step();
-    throw;
-  }
+  change([&] { vtkhdf::cut_steps(file_, kept); });
   steps.resize(static_cast<std::size_t>(kept));
 }
 
 /// Rank 0: opens the file with a journal beside it.
 void Hdf5Engine::begin_change() {
-  if (chunks_.empty() && !contents_.variables.empty()) // appending: learn which bytes are data
-    chunks_ = vtkhdf::all_chunks(h5::open_file(target_.path, false), contents_);
-  journal_.emplace(target_.path, chunks_, target_.sync);
-  file_ = h5::open_file(target_.path, true);
+  if (data_.empty() && !contents_.steps.empty()) // appending: learn which bytes are data
+    data_ = vtkhdf::all_data(h5::open_file(target_.path), contents_);
+  journal_.emplace(target_.path, data_, target_.sync);
+  file_ = h5::change_file(target_.path, alignment_);
+}
+
+/// Rank 0: a change outside a step.
+template <class Change> void Hdf5Engine::change(Change work) {
+  try {
+    begin_change();
+    work();
+    commit_change();
+  } catch (...) {
+    abandon_step();
+    throw;
+  }
+  data_.clear(); // what was removed is data no more
 }
 
 /// Rank 0: writes the metadata out and lets the journal go.
 void Hdf5Engine::commit_change() {
+  journal_->begin_commit();
   // Flushed before it is closed: when this fails, the file is still ours to discard.
   h5::check(H5Fflush(file_, H5F_SCOPE_GLOBAL), "write " + target_.path);
   h5::check(file_.close(), "close " + target_.path);
@@ -152,8 +214,8 @@ void Hdf5Engine::commit_change() {
 
 void Hdf5Engine::begin_step(const StepInfo &step) {
   const h5::Quiet quiet;
-  step_ = step;
-  written_.clear();
+  step_ = {step, {}, {}, {}};
+  created_.clear();
   target_.comm.agree([&] {
     if (root())
       begin_change();
@@ -161,8 +223,9 @@ void Hdf5Engine::begin_step(const StepInfo &step) {
 }
 
 const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
-  if (block.list)
-    throw InputError(fmt::format("{}: hdf5 series hold no lists yet", target_.path));
+  if (vtkhdf::is_list(file_, block.name))
+    throw InputError(
+        fmt::format("{} holds '{}' as a list; it cannot also be a grid variable", target_.path, block.name));
   const Index3 &n = block.place.shape;
   const auto found = contents_.variables.find(block.name);
   if (found != contents_.variables.end()) {
@@ -173,33 +236,55 @@ const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
                                    info.shape[2], name_of(block.type), n[0], n[1], n[2]));
     return found->second;
   }
-  if (row() > 0)
-    throw InputError(
-        fmt::format("{}: the steps of an hdf5 series all hold the same variables, and '{}' was not in the first",
-                    target_.path, block.name));
   if (!contents_.grid) { // nobody told: the points are those of the first variable
     contents_.grid = GridDescription{n, {0, 0, 0}, {1, 1, 1}};
     vtkhdf::write_grid(file_, *contents_.grid);
   }
+  created_.push_back(block.name);
   return contents_.variables[block.name] =
-             vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid, chunk_bytes_);
+             vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid, filters_, chunk_bytes_);
+}
+
+/// Rank 0.
+Hdf5Engine::Room Hdf5Engine::make_room(const Block &block) {
+  Room room;
+  if (block.list) {
+    if (contents_.variables.count(block.name))
+      throw InputError(
+          fmt::format("{} holds '{}' as a grid variable; it cannot also be a list", target_.path, block.name));
+    room.chunks = vtkhdf::create_list(file_, {block.name, block.type, block.place.shape, true}, row());
+  } else {
+    const vtkhdf::Variable &variable = find_or_create(block);
+    room.chunks = vtkhdf::make_room(file_, variable, row(), data_);
+    if (room.chunks.empty())
+      room.creation = encode_creation(h5::dataset(file_, variable.path));
+  }
+  for (const auto &chunk : room.chunks)
+    data_[chunk.offset] = chunk.bytes;
+  return room;
 }
 
 void Hdf5Engine::write(const Block &block) {
   const h5::Quiet quiet;
-  std::vector<vtkhdf::Chunk> chunks;
+  Room room;
   target_.comm.agree([&] {
-    if (!root())
-      return;
-    chunks = vtkhdf::make_room(file_, find_or_create(block), row());
-    for (const auto &chunk : chunks)
-      chunks_[chunk.offset] = chunk.bytes;
+    if (root())
+      room = make_room(block);
   });
-  std::int64_t count = static_cast<std::int64_t>(chunks.size());
+  step_.variables.push_back({block.name, block.type, block.place.shape, block.list});
+  room.creation = target_.comm.broadcast(room.creation, 0);
+  if (!room.creation.empty())
+    return write_packed(block, room.creation);
+  std::int64_t count = static_cast<std::int64_t>(room.chunks.size());
   check_mpi(MPI_Bcast(&count, 1, MPI_INT64_T, 0, target_.comm.get()), "MPI_Bcast");
-  chunks.resize(static_cast<std::size_t>(count));
+  room.chunks.resize(static_cast<std::size_t>(count));
   static_assert(sizeof(vtkhdf::Chunk) == 4 * sizeof(std::int64_t));
-  check_mpi(MPI_Bcast(chunks.data(), static_cast<int>(4 * count), MPI_INT64_T, 0, target_.comm.get()), "MPI_Bcast");
+  check_mpi(MPI_Bcast(room.chunks.data(), static_cast<int>(4 * count), MPI_INT64_T, 0, target_.comm.get()),
+            "MPI_Bcast");
+  write_chunks(block, room.chunks);
+}
+
+void Hdf5Engine::write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks) {
   if (!shared_)
     shared_.emplace(target_.comm, target_.path, false, transfer_);
   const Index3 &n = block.place.shape;
@@ -211,17 +296,45 @@ void Hdf5Engine::write(const Block &block) {
     part.block.start[2] -= chunk.begin;
     part.memory.start[2] -= chunk.begin;
     part.block = part.block.intersect({{0, 0, 0}, part.shape});
-    Block piece{block.name, block.type, part, block.data, block.list, block.checksum};
-    shared_->write(chunk.offset, piece);
+    shared_->write(chunk.offset, {block.name, block.type, part, block.data, block.list, block.checksum});
   }
-  written_.push_back(block.name);
 }
 
-void Hdf5Engine::check_complete() const {
-  for (const auto &[name, variable] : contents_.variables)
-    if (std::find(written_.begin(), written_.end(), name) == written_.end())
-      throw InputError(fmt::format("{}: the steps of an hdf5 series all hold the same variables, and '{}' is missing",
-                                   target_.path, name));
+void Hdf5Engine::write_packed(const Block &block, const std::string &creation) {
+  const vtkhdf::Variable *variable = root() ? &contents_.variables.at(block.name) : nullptr;
+  const h5::Handle data = root() ? h5::dataset(file_, variable->path) : h5::Handle();
+  write_through_filters(target_.comm, block, creation, data, row(), target_.path, *target_.trace);
+  target_.comm.agree([&] {
+    if (root())
+      vtkhdf::find_chunks(file_, *variable, row(), row() + 1, data_);
+  });
+}
+
+/// Rank 0: VTKHDF has no stretched grids, so an XDMF file beside says where the points are.
+void Hdf5Engine::draw(const vtkhdf::Step &last) {
+  std::vector<XdmfStep> all;
+  const auto add = [&](const vtkhdf::Step &step) {
+    const auto number = static_cast<std::int64_t>(all.size());
+    all.push_back({std::to_string(step.info.index), step.info.time, {}});
+    const Index3 &n = contents_.grid->points;
+    for (const auto &variable : step.variables) {
+      const bool cells = variable.shape == Index3{n[0] - 1, n[1] - 1, n[2] - 1};
+      if (!variable.list && (cells || variable.shape == n))
+        all.back().attributes.push_back({variable.name, variable.type,
+                                         std::filesystem::path(target_.path).filename().string(),
+                                         contents_.variables.at(variable.name).path, number, cells});
+    }
+  };
+  drawn_.resize(contents_.steps.size());
+  for (std::size_t step = 0; step < drawn_.size(); ++step) {
+    if (drawn_[step].variables.empty()) // appending
+      drawn_[step] = vtkhdf::read_step(file_, contents_, static_cast<std::int64_t>(step));
+    add(drawn_[step]);
+  }
+  add(last);
+  drawn_.push_back(last);
+  const std::string path = std::filesystem::path(target_.path).replace_extension(".xdmf").string();
+  replace_file(path, xdmf_series(*contents_.grid, all), target_.sync);
 }
 
 void Hdf5Engine::end_step(const StepTail &tail) {
@@ -233,13 +346,21 @@ void Hdf5Engine::end_step(const StepTail &tail) {
   target_.comm.agree([&] {
     if (!root())
       return;
-    check_complete();
+    for (const auto &[name, variable] : contents_.variables)
+      if (std::none_of(step_.variables.begin(), step_.variables.end(),
+                       [&](const VariableInfo &written) { return written.name == name; }))
+        vtkhdf::leave_out(file_, target_.path, variable, row(), data_);
     if (attributes_unsaved_)
       vtkhdf::write_attributes(file_, contents_.attributes);
-    vtkhdf::append_step(file_, row(), step_, tail.scalars, tail.checksums);
+    if (contents_.grid && contents_.grid->stretched())
+      draw(step_);
+    step_.scalars = tail.scalars;
+    step_.checksums = tail.checksums;
+    const auto record = vtkhdf::append_step(file_, row(), step_);
+    data_[record.first] = record.second;
     commit_change();
   });
-  contents_.steps.push_back(step_);
+  contents_.steps.push_back(step_.info);
   attributes_unsaved_ = false;
 }
 
@@ -253,11 +374,12 @@ void Hdf5Engine::abandon_step() noexcept {
   }
   journal_.reset();
   // What the step brought is gone from the file, so it goes from memory; the rest is learned again at the next change.
-  if (contents_.steps.empty()) {
-    contents_.variables.clear();
+  for (const auto &name : created_)
+    contents_.variables.erase(name);
+  created_.clear();
+  if (contents_.steps.empty())
     contents_.grid = target_.grid;
-  }
-  chunks_.clear();
+  data_.clear();
 }
 
 void Hdf5Engine::set_attributes(const Attributes &attributes) {
@@ -268,16 +390,8 @@ void Hdf5Engine::set_attributes(const Attributes &attributes) {
 void Hdf5Engine::close() {
   const h5::Quiet quiet;
   target_.comm.agree([&] {
-    if (!root() || !attributes_unsaved_)
-      return;
-    try {
-      begin_change();
-      vtkhdf::write_attributes(file_, contents_.attributes);
-      commit_change();
-    } catch (...) {
-      abandon_step();
-      throw;
-    }
+    if (root() && attributes_unsaved_)
+      change([&] { vtkhdf::write_attributes(file_, contents_.attributes); });
   });
   attributes_unsaved_ = false;
   shared_.reset();
@@ -285,35 +399,41 @@ void Hdf5Engine::close() {
 
 // ---- reading: every rank for itself, serially ----
 
-std::vector<VariableInfo> Hdf5Engine::variables(std::size_t) const {
-  std::vector<VariableInfo> result;
-  for (const auto &[name, variable] : contents_.variables)
-    result.push_back(variable.info);
-  return result;
-}
-
-Scalars Hdf5Engine::scalars(std::size_t step) const {
+const vtkhdf::Step &Hdf5Engine::step(std::size_t number) const {
   const h5::Quiet quiet;
-  return vtkhdf::scalars(h5::open_file(target_.path, false), static_cast<std::int64_t>(step));
-}
-
-std::string Hdf5Engine::checksums(std::size_t step) const {
-  const h5::Quiet quiet;
-  return vtkhdf::checksums(h5::open_file(target_.path, false), static_cast<std::int64_t>(step));
+  if (cached_ != number) {
+    cached_step_ = look(
+        [&] { return vtkhdf::read_step(h5::open_file(target_.path), contents_, static_cast<std::int64_t>(number)); });
+    cached_ = number;
+  }
+  return cached_step_;
 }
 
 void Hdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const h5::Quiet quiet;
   const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
-  const std::string &path = contents_.variables.at(variable.name).path;
-  const h5::Handle file = h5::open_file(target_.path, false), stored = h5::dataset(file, path);
+  const std::string path = variable.list ? vtkhdf::list_path(variable.name, static_cast<std::int64_t>(step))
+                                         : contents_.variables.at(variable.name).path;
   const auto u = [](std::int64_t value) { return static_cast<hsize_t>(value); };
-  const hsize_t start[4] = {step, u(box.start[2]), u(box.start[1]), u(box.start[0])};
-  const hsize_t count[4] = {1, u(box.count[2]), u(box.count[1]), u(box.count[0])};
-  const h5::Handle space(H5Dget_space(stored), H5Sclose), memory(H5Screate_simple(4, count, nullptr), H5Sclose);
-  H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr);
-  h5::check(H5Dread(stored, h5::type(variable.type), memory, space, H5P_DEFAULT, data),
-            fmt::format("read {} of {}", path, target_.path));
+  std::vector<hsize_t> start{step, u(box.start[2]), u(box.start[1]), u(box.start[0])};
+  std::vector<hsize_t> count{1, u(box.count[2]), u(box.count[1]), u(box.count[0])};
+  if (variable.list) {
+    start.erase(start.begin(), start.begin() + 2);
+    count.erase(count.begin(), count.begin() + 2);
+  }
+  // Where a damaged index hides a chunk, HDF5 leaves the array as it is; then it must not hold what it did before.
+  std::memset(data, 0xff, static_cast<std::size_t>(box.size()) * size_of(variable.type));
+  look([&] {
+    const h5::Handle file = h5::open_file(target_.path), stored = h5::dataset(file, path);
+    if (h5::extent(stored).size() != start.size())
+      throw IoError(fmt::format("cannot read {} of {}: its shape is not what it was", path, target_.path));
+    const h5::Handle space(H5Dget_space(stored), H5Sclose),
+        memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
+    h5::check(H5Dread(stored, h5::type(variable.type), memory, space, H5P_DEFAULT, data),
+              fmt::format("read {} of {}", path, target_.path));
+    return true;
+  });
 }
 
 } // namespace

@@ -49,25 +49,46 @@ hid_t check(hid_t result, const std::string &what) {
 
 namespace {
 
-Handle access_list() {
+Handle access_list(std::int64_t alignment) {
   Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
   H5Pset_file_locking(list, false, true);
-  H5Pset_alignment(list, 1 << 20, 4096); // big chunks begin on a page
+  H5Pset_alignment(list, 1 << 20, static_cast<hsize_t>(alignment));
+  // Objects of version 1.8 carry checksums, those of before do not. Those of 1.10 would refuse other programs the file
+  // while a step is written.
+  H5Pset_libver_bounds(list, H5F_LIBVER_V18, H5F_LIBVER_V18);
   return list;
+}
+
+/// Metadata reach the file when we flush, not when HDF5 finds its cache too full: until then readers see the old ones.
+void keep_in_cache(hid_t access) {
+  H5AC_cache_config_t cache;
+  cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
+  check(H5Pget_mdc_config(access, &cache), "configure HDF5's cache");
+  cache.evictions_enabled = false;
+  cache.incr_mode = H5C_incr__off;
+  cache.flash_incr_mode = H5C_flash_incr__off;
+  cache.decr_mode = H5C_decr__off;
+  check(H5Pset_mdc_config(access, &cache), "configure HDF5's cache");
 }
 
 Handle space_of(hid_t data) { return {check(H5Dget_space(data), "read the shape of a dataset"), H5Sclose}; }
 
 } // namespace
 
-Handle open_file(const std::string &path, bool write) {
-  const Handle list = access_list();
-  return {check(H5Fopen(path.c_str(), write ? H5F_ACC_RDWR : H5F_ACC_RDONLY, list), "open " + path), H5Fclose};
+Handle open_file(const std::string &path) {
+  const Handle list = access_list(1);
+  return {check(H5Fopen(path.c_str(), H5F_ACC_RDONLY, list), "open " + path), H5Fclose};
+}
+
+Handle change_file(const std::string &path, std::int64_t alignment) {
+  const Handle list = access_list(alignment);
+  keep_in_cache(list);
+  return {check(H5Fopen(path.c_str(), H5F_ACC_RDWR, list), "open " + path), H5Fclose};
 }
 
 Handle create_file(const std::string &path) {
-  const Handle list = access_list();
+  const Handle list = access_list(1);
   return {check(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, list), "create " + path), H5Fclose};
 }
 
@@ -107,18 +128,38 @@ Handle dataset(hid_t where, const std::string &path) {
   return {check(H5Dopen2(where, path.c_str(), H5P_DEFAULT), "open dataset " + path), H5Dclose};
 }
 
-std::vector<std::string> datasets(hid_t where, const std::string &path) {
-  std::vector<std::string> names;
+namespace {
+
+/// Names of what `path` holds of one kind.
+std::vector<std::string> members(hid_t where, const std::string &path, H5O_type_t kind) {
+  std::vector<std::string> all, names;
   if (!exists(where, path))
     return names;
-  const auto add = [](hid_t here, const char *name, const H5L_info_t *, void *list) -> herr_t {
-    H5O_info_t info;
-    if (H5Oget_info_by_name2(here, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 && info.type == H5O_TYPE_DATASET)
-      static_cast<std::vector<std::string> *>(list)->push_back(name);
+  const auto add = [](hid_t, const char *name, const H5L_info_t *, void *list) -> herr_t {
+    static_cast<std::vector<std::string> *>(list)->push_back(name);
     return 0;
   };
-  check(H5Literate(group(where, path), H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names), "list group " + path);
+  const Handle here = group(where, path);
+  check(H5Literate(here, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &all), "list group " + path);
+  for (const auto &name : all) {
+    H5O_info_t info;
+    check(H5Oget_info_by_name2(here, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT), "open " + path + "/" + name);
+    if (info.type == kind)
+      names.push_back(name);
+  }
   return names;
+}
+
+} // namespace
+
+std::vector<std::string> datasets(hid_t where, const std::string &path) {
+  return members(where, path, H5O_TYPE_DATASET);
+}
+
+std::vector<std::string> groups(hid_t where, const std::string &path) { return members(where, path, H5O_TYPE_GROUP); }
+
+void remove(hid_t where, const std::string &path) {
+  check(H5Ldelete(where, path.c_str(), H5P_DEFAULT), "remove " + path);
 }
 
 std::vector<hsize_t> extent(hid_t data) {
@@ -241,6 +282,8 @@ Handle growing(hid_t where, const std::string &path, hid_t kind) {
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose), creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(links, 1);
   H5Pset_chunk(creation, 1, &chunk);
+  if (H5Tget_class(kind) != H5T_STRING)
+    H5Pset_fletcher32(creation); // so that damaged values are an error for whoever reads them
   if (H5Tget_class(kind) == H5T_FLOAT) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     H5Pset_fill_value(creation, H5T_NATIVE_DOUBLE, &nan);
@@ -252,7 +295,8 @@ Handle growing(hid_t where, const std::string &path, hid_t kind) {
 void put(hid_t where, const std::string &path, std::int64_t row, hid_t kind, const void *value) {
   const Handle data = growing(where, path, kind);
   const hsize_t at = static_cast<hsize_t>(row), one = 1, rows = at + 1;
-  check(H5Dset_extent(data, &rows), "extend dataset " + path);
+  if (extent(data).at(0) < rows)
+    check(H5Dset_extent(data, &rows), "extend dataset " + path);
   const Handle file = space_of(data), memory(H5Screate_simple(1, &one, nullptr), H5Sclose);
   H5Sselect_hyperslab(file, H5S_SELECT_SET, &at, nullptr, &one, nullptr);
   check(H5Dwrite(data, kind, memory, file, H5P_DEFAULT, value), "write dataset " + path);
@@ -288,6 +332,17 @@ void put_row(hid_t where, const std::string &path, std::int64_t row, const std::
   put(where, path, row, variable_string(), &text);
 }
 
+H5T_class_t kind_of(hid_t where, const std::string &path) {
+  return H5Tget_class(Handle(H5Dget_type(dataset(where, path)), H5Tclose));
+}
+
+void extend_rows(hid_t where, const std::string &path, std::int64_t rows) {
+  const Handle data = dataset(where, path);
+  const hsize_t size = static_cast<hsize_t>(rows);
+  if (extent(data).at(0) < size)
+    check(H5Dset_extent(data, &size), "extend dataset " + path);
+}
+
 void cut_rows(hid_t where, const std::string &path, std::int64_t rows) {
   const Handle data = dataset(where, path);
   const hsize_t size = static_cast<hsize_t>(rows);
@@ -303,20 +358,29 @@ std::vector<std::int64_t> integers(hid_t where, const std::string &path, std::in
   return get<std::int64_t>(where, path, rows);
 }
 
-std::string string_row(hid_t where, const std::string &path, std::int64_t row) {
-  if (!exists(where, path))
-    return {};
-  const Handle data = dataset(where, path), file = space_of(data), kind = variable_string();
-  const hsize_t at = static_cast<hsize_t>(row), one = 1;
-  if (extent(data).at(0) <= at)
-    return {};
-  const Handle memory(H5Screate_simple(1, &one, nullptr), H5Sclose);
-  H5Sselect_hyperslab(file, H5S_SELECT_SET, &at, nullptr, &one, nullptr);
-  char *text = nullptr;
-  check(H5Dread(data, kind, memory, file, H5P_DEFAULT, &text), "read dataset " + path);
-  const std::string result = text ? text : "";
-  H5free_memory(text);
-  return result;
+std::pair<std::int64_t, std::int64_t> place_of(hid_t data) {
+  const auto bytes = static_cast<std::int64_t>(H5Dget_storage_size(data));
+  return {bytes > 0 ? static_cast<std::int64_t>(H5Dget_offset(data)) : 0, bytes};
+}
+
+void write_text(hid_t where, const std::string &path, const std::string &text) {
+  const Handle kind = fixed_string(text.size()), space(H5Screate(H5S_SCALAR), H5Sclose);
+  H5Tset_cset(kind, H5T_CSET_UTF8);
+  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_create_intermediate_group(links, 1);
+  const Handle data(
+      check(H5Dcreate2(where, path.c_str(), kind, space, links, H5P_DEFAULT, H5P_DEFAULT), "create dataset " + path),
+      H5Dclose);
+  check(H5Dwrite(data, kind, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.c_str()), "write dataset " + path);
+}
+
+std::string read_text(hid_t where, const std::string &path) {
+  const Handle data = dataset(where, path), kind(H5Dget_type(data), H5Tclose), space = space_of(data);
+  if (H5Tget_class(kind) != H5T_STRING || H5Tis_variable_str(kind) > 0 || H5Sget_simple_extent_npoints(space) != 1)
+    throw IoError("dataset " + path + " holds no text");
+  std::string text(H5Tget_size(kind), '\0');
+  check(H5Dread(data, kind, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), "read dataset " + path);
+  return text;
 }
 
 hid_t type(Type type) {

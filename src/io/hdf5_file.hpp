@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// The little of HDF5's C interface that the hdf5 engine needs, with owners and exceptions. Everything is local and
@@ -47,8 +48,11 @@ private:
 /// Throws IoError "cannot <what>: <HDF5's own reason>" when `result` is negative, and returns it otherwise.
 hid_t check(hid_t result, const std::string &what);
 
-/// Opens or makes a file. Locks are left to our journal: a reader must never make a running simulation fail.
-Handle open_file(const std::string &path, bool write);
+/// Opens a file to read. Locks are left to our journal: a reader must never make a running simulation fail.
+Handle open_file(const std::string &path);
+/// Opens a file to change it. Metadata are written by H5Fflush only. Objects of 1 MiB and more begin at multiples of
+/// `alignment` bytes.
+Handle change_file(const std::string &path, std::int64_t alignment);
 Handle create_file(const std::string &path);
 /// Takes the file away from HDF5: what it still has to write goes nowhere, and then it is closed.
 void discard(Handle &file) noexcept;
@@ -57,24 +61,35 @@ bool exists(hid_t where, const std::string &path);
 Handle group(hid_t where, const std::string &path); ///< opened, or made with its parents
 Handle dataset(hid_t where, const std::string &path);
 std::vector<std::string> datasets(hid_t where, const std::string &group); ///< names; none when there is no such group
+std::vector<std::string> groups(hid_t where, const std::string &group);
+void remove(hid_t where, const std::string &path); ///< the link, and what it was the last one to
 std::vector<hsize_t> extent(hid_t dataset);
+/// First byte and bytes of a dataset that lies in one piece.
+std::pair<std::int64_t, std::int64_t> place_of(hid_t dataset);
 
 void set_attribute(hid_t where, const std::string &name, const Attribute &value);
 Attributes attributes(hid_t where);                                              ///< those of the kinds we write
 template <class T> std::vector<T> numbers(hid_t where, const std::string &name); ///< of one attribute
 
-/// Writes element `row` of a growing one-dimensional dataset, made when it is not there. The dataset then ends with it.
+/// Writes element `row` of a growing one-dimensional dataset, made when it is not there.
 void put_row(hid_t where, const std::string &path, std::int64_t row, double value);
 void put_row(hid_t where, const std::string &path, std::int64_t row, std::int64_t value);
 void put_row(hid_t where, const std::string &path, std::int64_t row, const std::string &value);
+/// Whether such a dataset holds numbers of either kind, or texts.
+H5T_class_t kind_of(hid_t where, const std::string &path);
+/// Makes such a dataset `rows` long when it is shorter.
+void extend_rows(hid_t where, const std::string &path, std::int64_t rows);
 /// Cuts such a dataset to `rows`.
 void cut_rows(hid_t where, const std::string &path, std::int64_t rows);
 /// The first `rows` elements, or an empty vector when there is no such dataset.
 std::vector<double> doubles(hid_t where, const std::string &path, std::int64_t rows);
 std::vector<std::int64_t> integers(hid_t where, const std::string &path, std::int64_t rows);
-std::string string_row(hid_t where, const std::string &path, std::int64_t row); ///< "" where there is none
+
+/// A text as a dataset of its own; a new one, made with its parents.
+void write_text(hid_t where, const std::string &path, const std::string &text);
+std::string read_text(hid_t where, const std::string &path);
 
 hid_t type(Type type);
-Type type_of(hid_t dataset); ///< throws IoError when it is neither float32 nor float64
+Type type_of(hid_t dataset); ///< throws IoError when it is of another number type
 
 } // namespace tailrace::io::h5

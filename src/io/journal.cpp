@@ -36,6 +36,36 @@ void append(std::vector<char> &text, const std::int64_t value) {
   text.insert(text.end(), bytes, bytes + sizeof value);
 }
 
+/// Locks the byte of the journal that means "what was there is being changed" (F_WRLCK) or "is being read" (F_RDLCK).
+/// False: another has it. Where the file system knows no such locks, nobody can have it.
+bool lock_change(int fd, short kind) {
+  struct flock lock{};
+  lock.l_type = kind;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  return ::fcntl(fd, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+bool is_removed(int fd) {
+  struct stat info{};
+  return ::fstat(fd, &info) == 0 && info.st_nlink == 0;
+}
+
+/// Asks again and again until `done` or so many seconds are over. Says whether it was done.
+template <class Done> bool wait_until(double seconds, Done done) {
+  const auto start = std::chrono::steady_clock::now();
+  while (!done()) {
+    if (std::chrono::steady_clock::now() - start > std::chrono::duration<double>(seconds))
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+IoError still_written(const std::string &path) {
+  return IoError(fmt::format("cannot open {}: another program is writing it (it holds {})", path, journal_path(path)));
+}
+
 void restore(const std::string &path, const std::string &journal) {
   const std::string text = read_file(journal);
   const char *at = text.data();
@@ -63,6 +93,33 @@ void restore(const std::string &path, const std::string &journal) {
   if (::ftruncate(file.get(), size) != 0 || ::fsync(file.get()) != 0)
     throw file_error("restore", path, errno);
   ::unlink(journal.c_str());
+}
+
+/// The journal, or nothing when there is none.
+Descriptor open_journal(const std::string &path) {
+  const std::string journal = journal_path(path);
+  for (const int flags : {O_RDWR, O_RDONLY})
+    if (const int fd = ::open(journal.c_str(), flags | O_CLOEXEC); fd >= 0)
+      return Descriptor(fd);
+    else if (errno == ENOENT)
+      break;
+    else if (flags == O_RDONLY)
+      throw file_error("open", journal, errno);
+  return {};
+}
+
+/// Restores the file when nobody holds its journal. False: somebody does, its writer or one who restores it.
+bool recover_from(int journal, const std::string &path) {
+  if (::flock(journal, LOCK_EX | LOCK_NB) != 0)
+    return false;
+  if (is_removed(journal))
+    return true; // the writer finished between our open and our lock
+  if (!lock_change(journal, F_WRLCK)) {
+    ::flock(journal, LOCK_UN);
+    return false;
+  }
+  restore(path, journal_path(path));
+  return true;
 }
 
 } // namespace
@@ -94,7 +151,7 @@ Journal::Journal(const std::string &path, const std::map<std::int64_t, std::int6
 
   // Renamed into place, so that a journal is either whole or not there.
   const std::string draft = journal_path(path) + ".tmp";
-  journal_ = Descriptor(draft, O_WRONLY | O_CREAT | O_TRUNC);
+  journal_ = Descriptor(draft, O_RDWR | O_CREAT | O_TRUNC);
   ::flock(journal_.get(), LOCK_EX | LOCK_NB);
   try {
     write_all(journal_.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, draft);
@@ -120,23 +177,33 @@ void Journal::roll_back() {
   journal_ = Descriptor();
 }
 
-void Journal::recover(const std::string &path, double patience) {
-  const std::string journal = journal_path(path);
-  const auto start = std::chrono::steady_clock::now();
-  for (;;) {
-    if (::access(journal.c_str(), F_OK) != 0)
-      return;
-    const Descriptor left(journal, O_RDONLY);
-    if (::flock(left.get(), LOCK_EX | LOCK_NB) == 0) {
-      struct stat info{};
-      if (::fstat(left.get(), &info) == 0 && info.st_nlink == 0)
-        return; // the writer finished between our open and our lock
-      return restore(path, journal);
-    }
-    if (std::chrono::steady_clock::now() - start > std::chrono::duration<double>(patience))
-      throw IoError(fmt::format("cannot open {}: another program is writing it (it holds {})", path, journal));
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
+void Journal::begin_commit() {
+  wait_until(2, [&] { return lock_change(journal_.get(), F_WRLCK); });
 }
+
+void Journal::recover(const std::string &path, double patience) {
+  const bool free = wait_until(patience, [&] {
+    const Descriptor journal = open_journal(path);
+    return !journal || recover_from(journal.get(), path);
+  });
+  if (!free)
+    throw still_written(path);
+}
+
+Journal::Look::Look(const std::string &path, double patience) : path_(path) {
+  const bool free = wait_until(patience, [&] {
+    journal_ = open_journal(path);
+    if (!journal_)
+      return true; // no writer, or one that is between two steps
+    if (!recover_from(journal_.get(), path))
+      return lock_change(journal_.get(), F_RDLCK);
+    journal_ = Descriptor();
+    return true;
+  });
+  if (!free)
+    throw still_written(path);
+}
+
+bool Journal::Look::disturbed() const { return journal_ || ::access(journal_path(path_).c_str(), F_OK) == 0; }
 
 } // namespace tailrace::io

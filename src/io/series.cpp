@@ -78,6 +78,8 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
     if (options.rewind_to && mode != Mode::append)
       throw InputError(fmt::format("{}: only a series opened to append can be rewound", path));
     target.path = settings.path;
+    if (target.grid)
+      check_grid(*target.grid);
     parameters.emplace(settings.parameters);
     with_checksums_ = parameters->flag("checksums", true);
     target.sync = parameters->flag("sync", false);

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <limits>
 
 namespace tailrace::io {
 
@@ -24,17 +23,7 @@ constexpr const char *native_order = std::endian::native == std::endian::little 
 
 json reversed(const Index3 &n) { return {n[2], n[1], n[0]}; }
 
-Scalars scalars_of(const json &step) {
-  Scalars result;
-  for (const auto &[name, value] : step.at("scalars").items())
-    if (value.is_string())
-      result[name] = value.get<std::string>();
-    else if (value.is_number_integer())
-      result[name] = value.get<std::int64_t>();
-    else // JSON has no NaN
-      result[name] = value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
-  return result;
-}
+Scalars scalars_of(const json &step) { return scalars_from_json(step.at("scalars")); }
 
 std::vector<VariableInfo> variables_of(const json &step) {
   std::vector<VariableInfo> result;
@@ -154,6 +143,9 @@ void SidecarEngine::create() {
     header_["grid"] = {{"points", reversed(target_.grid->points)},
                        {"origin", {target_.grid->origin[2], target_.grid->origin[1], target_.grid->origin[0]}},
                        {"spacing", {target_.grid->spacing[2], target_.grid->spacing[1], target_.grid->spacing[0]}}};
+  if (target_.grid && target_.grid->stretched()) // none where the points are even
+    header_["grid"]["coordinates"] = {target_.grid->coordinates[2], target_.grid->coordinates[1],
+                                      target_.grid->coordinates[0]};
   log_.replace({header_}, target_.sync);
   if (target_.sync)
     sync_parent(target_.path);
@@ -205,9 +197,7 @@ void SidecarEngine::end_step(const StepTail &tail) {
   target_.comm.agree([&] {
     if (target_.comm.rank() != 0)
       return;
-    step_["scalars"] = json::object();
-    for (const auto &[name, scalar] : tail.scalars)
-      step_["scalars"][name] = std::visit([](const auto &value) { return json(value); }, scalar);
+    step_["scalars"] = scalars_to_json(tail.scalars);
     const json sums = tail.checksums.empty() ? json::object() : json::parse(tail.checksums);
     for (auto &variable : step_["variables"])
       if (const auto found = sums.find(variable.at("name").get<std::string>()); found != sums.end())
@@ -264,6 +254,8 @@ std::optional<GridDescription> SidecarEngine::grid() const {
     grid.points[d] = found.at("points").at(2 - d);
     grid.origin[d] = found.at("origin").at(2 - d);
     grid.spacing[d] = found.at("spacing").at(2 - d);
+    if (found.contains("coordinates"))
+      grid.coordinates[d] = found.at("coordinates").at(2 - d).get<std::vector<double>>();
   }
   return grid;
 }

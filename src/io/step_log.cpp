@@ -20,13 +20,14 @@ std::string sum_of(std::string_view text) {
   return sum.text();
 }
 
-std::string line_of(const json &object) {
+} // namespace
+
+std::string checked_line(const json &object) {
   const std::string text = object.dump();
   return fmt::format("[\"{}\",{}]", sum_of(text), text);
 }
 
-/// Throws a JSON exception, or std::out_of_range, when the line is not what was written.
-json object_of(std::string_view line) {
+json checked_object(std::string_view line) {
   if (line.size() < prefix + 2 || line.substr(0, 2) != "[\"" || line.back() != ']')
     throw std::out_of_range("no line of ours");
   const std::string_view text = line.substr(prefix, line.size() - prefix - 1);
@@ -35,13 +36,11 @@ json object_of(std::string_view line) {
   return json::parse(text);
 }
 
-} // namespace
-
 std::vector<StepLog::Line> StepLog::replace(const std::vector<json> &objects, bool sync) {
   std::vector<Line> lines;
   std::string text;
   for (const auto &object : objects) {
-    const std::string line = line_of(object);
+    const std::string line = checked_line(object);
     lines.push_back({static_cast<std::int64_t>(text.size()), static_cast<std::int64_t>(line.size()), object});
     text += line + "\n";
   }
@@ -54,7 +53,7 @@ std::vector<StepLog::Line> StepLog::replace(const std::vector<json> &objects, bo
 StepLog::Line StepLog::append(const json &object, bool sync) {
   if (!file_)
     file_ = Descriptor(path_, O_WRONLY);
-  const std::string line = line_of(object) + "\n";
+  const std::string line = checked_line(object) + "\n";
   try {
     write_all(file_.get(), line.data(), static_cast<std::int64_t>(line.size()), end_, path_);
     if (sync && ::fsync(file_.get()) != 0)
@@ -80,7 +79,7 @@ StepLog::Found StepLog::load() {
       break;
     try {
       found.lines.push_back({static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end - begin),
-                             object_of(std::string_view(text).substr(begin, end - begin))});
+                             checked_object(std::string_view(text).substr(begin, end - begin))});
     } catch (const std::exception &error) {
       found.damage.push_back(fmt::format("{}: line {} is damaged ({})", path_, number, error.what()));
     }
@@ -95,7 +94,7 @@ json StepLog::read(std::int64_t offset, std::int64_t length) const {
   std::string line(static_cast<std::size_t>(length), '\0');
   read_all(file.get(), line.data(), length, offset, path_);
   try {
-    return object_of(line);
+    return checked_object(line);
   } catch (const std::exception &error) {
     throw IoError(fmt::format("cannot read {}: the line at byte {} is damaged ({})", path_, offset, error.what()));
   }

@@ -7,13 +7,19 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tailrace::io {
 
-/// A text file of lines that only ever grows: ["checksum", {...}], where the checksum (XXH3, 64 bits) is that of the
-/// text of the object. Adding a line costs the same however many there are, and a program killed meanwhile leaves at
-/// most a last line that is not complete and does not count. Everything here is local.
+/// `object` as ["checksum", {...}], where the checksum (XXH3, 64 bits) is that of the text of the object. Local.
+std::string checked_line(const nlohmann::json &object);
+/// The object of such a line. Throws a JSON exception, or std::out_of_range, when the line is not what was written.
+nlohmann::json checked_object(std::string_view line);
+
+/// A text file of checked lines that only ever grows. Adding a line costs the same however many there are, and a
+/// program killed meanwhile leaves at most a last line that is not complete and does not count. Everything here is
+/// local.
 class StepLog {
 public:
   struct Line {

@@ -13,7 +13,7 @@ namespace tailrace::io {
 
 /// Where the time of input and output goes.
 enum class Phase {
-  convert,   ///< change of precision, copies out of strided arrays
+  convert,   ///< change of precision, compression, copies out of strided arrays
   checksum,  ///< checksums that are not made while something else is
   copy,      ///< into the buffers of asynchronous writing
   aggregate, ///< between ranks, to those that write

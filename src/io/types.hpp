@@ -54,11 +54,19 @@ template <class Work> auto with_type(Type type, Work work) {
 }
 
 /// Where the points of the grid variables lie, for the programs that draw them: point i of direction d is at
-/// `origin[d] + i * spacing[d]` (lengths in the units of the run).
+/// `origin[d] + i * spacing[d]` (lengths in the units of the run); on a stretched grid at `coordinates[d][i]`.
 struct GridDescription {
   Index3 points{0, 0, 0};
   std::array<double, 3> origin{0, 0, 0};
   std::array<double, 3> spacing{1, 1, 1};
+  std::array<std::vector<double>, 3> coordinates{}; ///< of all points of a direction; none: it is uniform
+
+  /// Where point i of direction d is.
+  double coordinate(std::size_t d, std::int64_t i) const {
+    return coordinates[d].empty() ? origin[d] + static_cast<double>(i) * spacing[d]
+                                  : coordinates[d][static_cast<std::size_t>(i)];
+  }
+  bool stretched() const { return !coordinates[0].empty() || !coordinates[1].empty() || !coordinates[2].empty(); }
 };
 
 /// Name of a step: its index (the time step of the simulation, growing along the series) and its time.

@@ -7,11 +7,15 @@
 
 namespace tailrace::io {
 
-/// A variable of a snapshot in a headerless binary file beside the XDMF file.
+/// A variable of a snapshot in a headerless binary file beside the XDMF file, or in step number `row` of a dataset
+/// [step, z, y, x] of an HDF5 file beside it.
 struct XdmfAttribute {
   std::string name;
   Type type;
   std::string file;
+  std::string dataset{}; ///< path in the HDF5 file; none: the file is headerless
+  std::int64_t row = 0;
+  bool cells = false; ///< values of cells: a point less in each direction
 };
 
 struct XdmfStep {
