@@ -41,7 +41,7 @@ __all__ = ["Case", "ConfigError", "Problem", "case_from_document", "load_case"]
 FIELDS = ("ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q")
 TAYLOR_GREEN = "taylor-green"
 MIN_POINTS = 8  # the widest stencil of the sixth-order schemes, closures at both ends included
-_SUFFIX = {"bp5": ".bp", "hdf5": ".h5", "null": "", "raw": "", "sion": ".sion"}
+_SUFFIX = {"bp5": ".bp", "hdf5": ".h5", "mpiio": "", "null": "", "raw": "", "sion": ".sion"}
 # Adams-Bashforth extrapolates from steps of one size, so it cannot shorten one to land on a time.
 _FIXED_STEP = ("ab2", "ab3")
 
@@ -211,7 +211,9 @@ class OutputSection(_Section):
     every: Annotated[Whole, Field(ge=1)] | None = None
     interval: Annotated[Real, Field(gt=0)] | None = None
     times: Annotated[list[Annotated[Real, Field(ge=0)]], Field(min_length=1), AfterValidator(_rising)] | None = None
-    engine: Literal["bp5", "hdf5", "null", "raw", "sion"] = Field(description="'bp5', 'hdf5', 'null', 'raw' or 'sion'")
+    engine: Literal["bp5", "hdf5", "mpiio", "null", "raw", "sion"] = Field(
+        description="'bp5', 'hdf5', 'mpiio', 'null', 'raw' or 'sion'"
+    )
     path: Text = ""
     precision: Literal["float64", "float32"] = "float64"
     parameters: dict[str, Annotated[Parameter, BeforeValidator(_parameter)]] = Field(default_factory=dict)

@@ -45,7 +45,7 @@ void convert(Type from, const void *source, Type to, void *target, std::int64_t 
 Placement place_in_region(const std::string &name, const Placement &place, const Region &region, std::size_t size,
                           const void *&data, std::vector<char> &packed);
 
-/// Cuts a box into boxes that follow each other in logical order, of at most `most` points each but at least one row.
+/// Cuts a box into boxes that follow each other in logical order, of at most `most` points each.
 std::vector<Box> pieces_of(const Box &box, std::int64_t most);
 
 /// "(0:17, 4:8, 0:9)": the ranges of a box in x, y and z.

@@ -24,6 +24,7 @@ const std::map<std::string, Opener> &openers() {
   static const std::map<std::string, Opener> all{
       {"bp5", [](const Target &target, Parameters parameters) { return open_adios2("bp5", target, parameters); }},
       {"hdf5", open_hdf5},
+      {"mpiio", open_mpiio},
       {"null", open_null},
       {"raw", open_raw},
       {"sion", open_sion},

@@ -93,6 +93,17 @@ std::map<std::string, std::string> Parameters::pass_through(const std::vector<st
   return result;
 }
 
+std::map<std::string, std::string> Parameters::with_prefix(const std::string &prefix) {
+  std::map<std::string, std::string> result;
+  known_.push_back(prefix + "NAME");
+  for (const auto &[given, value] : given_)
+    if (given.rfind(prefix, 0) == 0) {
+      taken_.push_back(given);
+      result[given.substr(prefix.size())] = value;
+    }
+  return result;
+}
+
 void Parameters::finish(const std::string &engine) const {
   for (const auto &[name, value] : given_) {
     if (std::find(taken_.begin(), taken_.end(), name) != taken_.end())

@@ -21,6 +21,8 @@ public:
   std::int64_t number(const std::string &name, std::int64_t fallback, std::int64_t least);
   /// Those of `names` that were given, compared without case and returned as `names` spells them.
   std::map<std::string, std::string> pass_through(const std::vector<std::string> &names);
+  /// All whose names begin with `prefix`, by the rest of their names: options of other people's libraries.
+  std::map<std::string, std::string> with_prefix(const std::string &prefix);
   /// Throws InputError for a parameter nobody took, naming the nearest one that somebody would have.
   void finish(const std::string &engine) const;
 

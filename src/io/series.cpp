@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -25,6 +26,7 @@ public:
   void require_new(const std::string &name) const;
   const StepInfo &step(std::size_t position) const;
 
+  template <class Check> std::int64_t agree_on_write(const std::string &ours, std::int64_t count, Check check);
   Block check_write(const std::string &name, Type type, const void *data, const Placement &place, bool list);
   void put(const Block &block, Type given);
   void write(const std::string &name, Type type, const void *data, const Placement &place, Put put, bool list);
@@ -142,18 +144,44 @@ template <class Work> void Series::Implementation::in_step(Work work) {
   }
 }
 
+/// Runs `check` on all ranks, and finds out whether they write the same: ranks that disagree would each wait for the
+/// other, or mix two variables into one. Returns the sum of `count`. One broadcast and one reduction, of numbers, while
+/// all is well: this is done for every variable of every step.
+template <class Check>
+std::int64_t Series::Implementation::agree_on_write(const std::string &ours, std::int64_t count, Check check) {
+  RunningChecksum sum;
+  sum.add(ours.data(), ours.size());
+  std::array<char, 16> first{};
+  const std::string mine = sum.text();
+  std::copy_n(mine.begin(), first.size(), first.begin());
+  check_mpi(MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, comm_.get()), "MPI_Bcast");
+  std::array<std::int64_t, 2> totals{count, !std::equal(first.begin(), first.end(), mine.begin())};
+  try {
+    check();
+  } catch (...) { // comes again below
+    totals[1] = 1;
+  }
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, totals.data(), 2, MPI_INT64_T, MPI_SUM, comm_.get()), "MPI_Allreduce");
+  if (totals[1] > 0) {
+    const std::string theirs = comm_.broadcast(ours, 0);
+    comm_.agree([&] {
+      require_step();
+      if (ours != theirs)
+        throw InputError(
+            fmt::format("{}: rank 0 writes {} and this rank {}; all ranks write the same variables in the same order",
+                        path_, theirs, ours));
+      check();
+    });
+  }
+  return totals[0];
+}
+
 Block Series::Implementation::check_write(const std::string &name, Type type, const void *data, const Placement &place,
                                           bool list) {
-  // Ranks that disagree on what they are writing would each wait for the other, or mix two variables into one.
   const std::string ours = fmt::format("{} ({}, {})", name, name_of(type), describe(place.shape));
-  const std::string theirs = comm_.broadcast(ours, 0);
   Type stored = is_integer(type) ? type : precision_.value_or(type);
-  comm_.agree([&] {
+  const auto check = [&] {
     require_step();
-    if (ours != theirs)
-      throw InputError(
-          fmt::format("{}: rank 0 writes {} and this rank {}; all ranks write the same variables in the same order",
-                      path_, theirs, ours));
     require_new(name);
     check_placement(name, place, data, list);
     if (const auto known = declared_.find(name); known != declared_.end()) {
@@ -166,8 +194,8 @@ Block Series::Implementation::check_write(const std::string &name, Type type, co
         throw InputError(
             fmt::format("{}: '{}' is stored as {}, which cannot hold {}", path_, name, name_of(stored), name_of(type)));
     }
-  });
-  const std::int64_t covered = comm_.sum(place.block.size());
+  };
+  const std::int64_t covered = agree_on_write(ours, place.block.size(), check);
   if (covered != product(place.shape))
     throw InputError(fmt::format("{}: the blocks of '{}' hold {} points together, but its shape {} has {}", path_, name,
                                  covered, describe(place.shape), product(place.shape)));
