@@ -19,6 +19,31 @@ namespace {
 constexpr std::int64_t message_bytes = std::int64_t{4} << 20;
 constexpr int tag = 1;
 
+/// The pieces in which the blocks of a group's ranks arrive, in the order of the ranks, the first left out.
+class Arrivals {
+public:
+  Arrivals(const std::vector<Box> &boxes, std::int64_t most) : boxes_(boxes), most_(most) {}
+  /// False: there are no more.
+  bool next(int &member, Box &piece) {
+    while (number_ == pieces_.size()) {
+      if (++member_ >= static_cast<int>(boxes_.size()))
+        return false;
+      pieces_ = pieces_of(boxes_[static_cast<std::size_t>(member_)], most_);
+      number_ = 0;
+    }
+    member = member_;
+    piece = pieces_[number_++];
+    return true;
+  }
+
+private:
+  const std::vector<Box> &boxes_;
+  std::int64_t most_;
+  int member_ = 0;
+  std::vector<Box> pieces_;
+  std::size_t number_ = 0;
+};
+
 } // namespace
 
 Aggregators aggregators_named(const std::string &name) {
@@ -135,9 +160,7 @@ void Aggregation::send(const Communicator &group, const Block &block) const {
 void Aggregation::receive(const Communicator &group, const Block &block, const std::vector<Box> &boxes, bool failed,
                           const Take &take) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
-  int member = 0; // whose pieces are being asked for
-  std::vector<Box> pieces;
-  std::size_t number = 0;
+  Arrivals arrivals(boxes, message_bytes / size);
   struct Slot {
     MPI_Request request = MPI_REQUEST_NULL;
     int member = 0;
@@ -147,17 +170,10 @@ void Aggregation::receive(const Communicator &group, const Block &block, const s
   std::array<Slot, 2> slots;
   const auto ask = [&](Slot &slot) {
     slot.member = 0;
-    while (number == pieces.size()) {
-      if (++member >= group.size())
-        return;
-      pieces = pieces_of(boxes[static_cast<std::size_t>(member)], message_bytes / size);
-      number = 0;
-    }
-    slot.member = member;
-    slot.piece = pieces[number++];
-    check_mpi(MPI_Irecv(slot.data, static_cast<int>(slot.piece.size() * size), MPI_BYTE, member, tag, group.get(),
-                        &slot.request),
-              "MPI_Irecv");
+    if (arrivals.next(slot.member, slot.piece))
+      check_mpi(MPI_Irecv(slot.data, static_cast<int>(slot.piece.size() * size), MPI_BYTE, slot.member, tag,
+                          group.get(), &slot.request),
+                "MPI_Irecv");
   };
   for (std::size_t s = 0; s < slots.size(); ++s) {
     slots[s].data = buffers_.data() + static_cast<std::int64_t>(s) * message_bytes;

@@ -1,8 +1,10 @@
 #include <tailrace/io/mpi_file.hpp>
 
 #include <tailrace/io/block.hpp>
+#include <tailrace/io/files.hpp>
 #include <tailrace/support/error.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,9 +16,14 @@ namespace tailrace::io {
 namespace {
 
 /// At most so much goes into one call of the library: the counts inside it are 32 bits wide here and there.
-constexpr std::int64_t call_bytes = std::int64_t{64} << 20;
+constexpr std::int64_t collective_bytes = std::int64_t{64} << 20;
 /// Independent calls are smaller, so that a piece that was summed is still in a cache when it is written.
-constexpr std::int64_t independent_bytes = std::int64_t{8} << 20;
+constexpr std::int64_t independent_bytes = std::int64_t{1} << 20;
+
+const Box one{{0, 0, 0}, {1, 1, 1}};
+
+/// Values are only moved: their size is all that counts.
+MPI_Datatype item_of(std::int64_t size) { return size == 4 ? MPI_UINT32_T : MPI_UINT64_T; }
 
 /// A committed MPI type that frees itself.
 class MpiType {
@@ -64,7 +71,7 @@ MPI_Datatype part_type(const Box &whole, const Box &part, std::int64_t size) {
   while (d < 3 && run * size == stride[d])
     run *= part.count[d++];
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  check_mpi(MPI_Type_dup(size == 4 ? MPI_UINT32_T : MPI_UINT64_T, &type), "MPI_Type_dup");
+  check_mpi(MPI_Type_dup(item_of(size), &type), "MPI_Type_dup");
   type = repeated(run, size, type);
   for (; d < 3; ++d)
     type = repeated(part.count[d], stride[d], type);
@@ -106,33 +113,58 @@ void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer) 
   const auto &[shape, part, memory] = block.place;
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const Box whole{{0, 0, 0}, shape};
-  const std::int64_t most = transfer == Transfer::collective ? call_bytes : independent_bytes;
+  const std::int64_t most = transfer == Transfer::collective ? collective_bytes : independent_bytes;
   const std::vector<Box> pieces = pieces_of(part, most / size);
   const auto ours = static_cast<std::int64_t>(pieces.size());
   const std::int64_t calls = transfer == Transfer::collective ? comm_.max(ours) : ours;
-  const MPI_Datatype item = size == 4 ? MPI_UINT32_T : MPI_UINT64_T;
   // A rank with nothing to write still takes part, with a view of nothing.
-  const MpiType view(part_type(whole, part.empty() ? Box{{0, 0, 0}, {1, 1, 1}} : part, size));
-  int code = MPI_File_set_view(file_, part.empty() ? offset : offset + first_of(whole, part) * size, item, view.get(),
-                               "native", MPI_INFO_NULL);
+  const MpiType view(part_type(whole, part.empty() ? one : part, size));
+  int code = MPI_File_set_view(file_, part.empty() ? offset : offset + first_of(whole, part) * size, item_of(size),
+                               view.get(), "native", MPI_INFO_NULL);
   std::int64_t done = 0;
   for (std::int64_t call = 0; call < calls; ++call) {
     const Box piece = call < ours ? pieces[static_cast<std::size_t>(call)] : Box{};
-    const char *from = static_cast<const char *>(block.data);
-    if (!piece.empty())
-      from += first_of(memory, piece) * size;
-    if (!piece.empty() && block.checksum)
-      add_block(*block.checksum, {shape, piece, memory}, size_of(block.type), block.data);
-    const MpiType type(part_type(piece.empty() ? Box{{0, 0, 0}, {1, 1, 1}} : memory,
-                                 piece.empty() ? Box{{0, 0, 0}, {1, 1, 1}} : piece, size));
-    const int count = piece.empty() ? 0 : 1;
-    const int now = transfer == Transfer::collective
-                        ? MPI_File_write_at_all(file_, done, from, count, type.get(), MPI_STATUS_IGNORE)
-                        : MPI_File_write_at(file_, done, from, count, type.get(), MPI_STATUS_IGNORE);
+    const int now = write_piece(done, block, piece, transfer);
     code = code == MPI_SUCCESS ? now : code; // the others go on, so this rank does
     done += piece.size();
   }
-  comm_.agree([&] { check(code, "write"); });
+  comm_.agree([&] {
+    if (code != MPI_SUCCESS && !part.empty()) // MPI does not tell why: the system does, asked for the last value again
+      write_value(offset, block);
+    check(code, "write");
+  });
+}
+
+/// Writes part of a block at value `place` of the view; an empty one only takes part. Returns MPI's code.
+int MpiFile::write_piece(std::int64_t place, const Block &block, const Box &piece, Transfer transfer) {
+  const auto size = static_cast<std::int64_t>(size_of(block.type));
+  const Box &memory = block.place.memory;
+  const char *from = static_cast<const char *>(block.data);
+  if (!piece.empty())
+    from += first_of(memory, piece) * size;
+  if (!piece.empty() && block.checksum)
+    add_block(*block.checksum, {block.place.shape, piece, memory}, size_of(block.type), block.data);
+  const int count = piece.empty() ? 0 : 1;
+  const MpiType type(count ? part_type(memory, piece, size) : part_type(one, one, size));
+  MPI_Status status;
+  const int code = transfer == Transfer::collective
+                       ? MPI_File_write_at_all(file_, place, from, count, type.get(), &status)
+                       : MPI_File_write_at(file_, place, from, count, type.get(), &status);
+  if (code != MPI_SUCCESS || count == 0)
+    return code;
+  MPI_Count written = 0; // Open MPI calls a write that the disk cut short a success
+  MPI_Get_elements_x(&status, item_of(size), &written);
+  return written == piece.size() ? MPI_SUCCESS : MPI_ERR_IO;
+}
+
+/// Writes the last value of a block with pwrite(2).
+void MpiFile::write_value(std::int64_t offset, const Block &block) const {
+  const auto size = static_cast<std::int64_t>(size_of(block.type));
+  const auto &[shape, part, memory] = block.place;
+  const Box last{{part.end(0) - 1, part.end(1) - 1, part.end(2) - 1}, {1, 1, 1}};
+  const Descriptor file(path_, O_WRONLY);
+  write_all(file.get(), static_cast<const char *>(block.data) + first_of(memory, last) * size, size,
+            offset + first_of({{0, 0, 0}, shape}, last) * size, path_);
 }
 
 void MpiFile::sync() {

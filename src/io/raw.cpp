@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
+#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <map>
@@ -81,6 +81,7 @@ private:
   void write_shared(const Block &block, const Communicator *group);
   void write_own(const Block &block, const Communicator *group);
   void fill(const Block &block, const Communicator *group, const std::function<Part()> &open);
+  void sync(const Part &part) const;
   std::string part_name(const std::string &variable, std::int64_t writer) const;
   void list_blocks();
 
@@ -203,48 +204,45 @@ void RawEngine::write_own(const Block &block, const Communicator *group) {
 void RawEngine::fill(const Block &block, const Communicator *group, const std::function<Part()> &open) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const bool shared = strategy_.layout == Layout::shared, writes = !group || group->rank() == 0;
-  const bool first = shared && target_.comm.rank() == 0; // makes the file, even an empty one
   Part part;
-  std::int64_t end = 0; // of the blocks that are complete in a file of ours
-  int last = 0;         // the member whose block is being written
+  std::int64_t begin = 0; // of the block that is being written, in a file of ours
+  int last = 0;           // whose it is
   Box last_box = block.place.block;
   const auto put = [&](int member, const Box &whole, const Block &piece) {
     if (!part.file)
       part = open();
     if (member != last)
-      end += last_box.size() * size, last = member, last_box = whole;
+      begin += last_box.size() * size, last = member, last_box = whole;
     const Span span(*target_.trace, Phase::write, piece.place.block.size() * size);
-    if (shared)
-      write_block(part.file.get(), part.path, 0, {{0, 0, 0}, block.place.shape}, piece);
-    else
-      write_block(part.file.get(), part.path, end, whole, piece);
+    write_block(part.file.get(), part.path, begin * !shared, shared ? Box{{0, 0, 0}, block.place.shape} : whole, piece);
   };
   std::exception_ptr failure; // kept until all messages are through: nobody waits for a rank that failed
-  const auto guarded = [&](const auto &work) {
-    try {
-      work();
-    } catch (...) {
-      if (!failure)
-        failure = std::current_exception();
-    }
-  };
-  guarded([&] {
-    if (first)
+  try {
+    if (shared && target_.comm.rank() == 0) // who makes the file, also an empty one
       part = open();
     if (writes && !block.place.block.empty())
       put(0, block.place.block, block);
-  });
-  if (group) {
-    const bool failed = failure != nullptr;
-    guarded([&] { aggregation_->move(*group, block, *target_.trace, failed, put); });
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  try {
+    if (group)
+      aggregation_->move(*group, block, *target_.trace, failure != nullptr, put);
+  } catch (...) {
+    failure = std::current_exception();
   }
   target_.comm.agree([&] {
     if (failure)
       std::rethrow_exception(failure);
-    const Span span(*target_.trace, Phase::sync);
-    if (target_.sync && part.file && ::fsync(part.file.get()) != 0)
-      throw file_error("sync", part.path, errno);
+    if (target_.sync && part.file)
+      sync(part);
   });
+}
+
+void RawEngine::sync(const Part &part) const {
+  const Span span(*target_.trace, Phase::sync);
+  if (::fsync(part.file.get()) != 0)
+    throw file_error("sync", part.path, errno);
 }
 
 /// Rank 0 puts down which block is where.
