@@ -130,7 +130,7 @@ void Aggregation::send(const Communicator &group, const Block &block) const {
   std::exception_ptr failure;
   try {
     if (packed)
-      buffers.resize(static_cast<std::size_t>(2 * length));
+      buffers.resize(static_cast<std::size_t>(std::min(2 * length, part.size() * size)));
   } catch (...) { // empty messages tell the other side, which counts on this rank's
     failure = std::current_exception();
   }

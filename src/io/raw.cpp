@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -88,7 +89,7 @@ private:
   Strategy strategy_;
   std::optional<Aggregation> aggregation_;
   std::int64_t ioutput_ = 0; ///< 0: number the snapshots 1, 2, ...
-  std::int64_t number_ = 0;  ///< of the last complete step
+  std::int64_t number_ = -1; ///< of the last complete step; before there was one, -1
   XdmfFiles xdmf_;           ///< rank 0's
   // The open step's, with a file for each rank that writes:
   struct Stored {
@@ -140,7 +141,7 @@ void RawEngine::check(const json &step) const {
 }
 
 void RawEngine::begin_step(const StepInfo &step) {
-  std::int64_t number = number_ + 1;
+  std::int64_t number = std::max<std::int64_t>(number_, 0) + 1;
   if (ioutput_ > 0) {
     number = step.index / ioutput_;
     if (step.index % ioutput_ != 0 || number <= number_)

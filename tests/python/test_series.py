@@ -235,8 +235,10 @@ def test_vtk_reads_hdf5(tmp_path):
 def test_numpy_reads_raw(tmp_path):
     path = write(tmp_path / "run")
     np.testing.assert_array_equal(np.fromfile(path / "ux-3.bin").reshape(NZ, NY, NX), field(2))
-    sidecar = json.loads((path / "series.json").read_text())
-    for step in sidecar["steps"]:
+    lines = [json.loads(line)[1] for line in (path / "series.jsonl").read_text().splitlines()]
+    steps = [line for line in lines if "index" in line]
+    assert len(steps) == 3
+    for step in steps:
         for variable in step["variables"]:
             data = np.fromfile(path / variable["file"], dtype=variable["type"])
             assert data.size == np.prod(variable["shape"])
