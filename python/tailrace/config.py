@@ -49,6 +49,7 @@ _SUFFIX = {
     "bp4": ".bp4",
     "bp5": ".bp",
     "hdf5": ".h5",
+    "mpiio": "",
     "null": "",
     "raw": "",
     "sion": ".sion",
@@ -225,8 +226,8 @@ class OutputSection(_Section):
     every: Annotated[Whole, Field(ge=1)] | None = None
     interval: Annotated[Real, Field(gt=0)] | None = None
     times: Annotated[list[Annotated[Real, Field(ge=0)]], Field(min_length=1), AfterValidator(_rising)] | None = None
-    engine: Literal["adios_hdf5", "bp4", "bp5", "hdf5", "null", "raw", "sion"] = Field(
-        description="'adios_hdf5', 'bp4', 'bp5', 'hdf5', 'null', 'raw' or 'sion'"
+    engine: Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "null", "raw", "sion"] = Field(
+        description="'adios_hdf5', 'bp4', 'bp5', 'hdf5', 'mpiio', 'null', 'raw' or 'sion'"
     )
     path: Text = ""
     precision: Literal["float64", "float32"] = "float64"

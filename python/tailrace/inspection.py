@@ -44,7 +44,7 @@ def engine_of(path: Path) -> str:
         if names & {"md.idx", "md.0", "data.0", "tailrace.json"}:
             return _engine_of_bp(path)
         raise NotASeriesError(
-            f"{path}: this directory holds no series: neither series.jsonl (raw, sion, adios_hdf5) nor md.idx "
+            f"{path}: this directory holds no series: neither series.jsonl (raw, mpiio, sion, adios_hdf5) nor md.idx "
             "(bp4, bp5)"
         )
     if not path.exists():
@@ -56,7 +56,7 @@ def engine_of(path: Path) -> str:
 
 
 def _engine_of_sidecar(path: Path, names: set[str]) -> str:
-    """Raw and sion series both have a series.jsonl, which says whose it is; their files tell where it is lost."""
+    """Raw, mpiio and sion series have a series.jsonl, which says whose it is; their files tell where it is lost."""
     text = ""
     if "series.jsonl" in names:
         with (path / "series.jsonl").open(encoding="utf-8", errors="replace") as lines:

@@ -38,12 +38,14 @@ std::vector<Box> pieces_of(const Box &box, std::int64_t most) {
   std::vector<Box> result;
   if (box.empty())
     return result;
-  const std::int64_t rows = std::max<std::int64_t>(1, most / box.count[0]);
+  const std::int64_t columns = std::min(box.count[0], most), rows = std::max<std::int64_t>(1, most / box.count[0]);
   const std::int64_t planes = std::max<std::int64_t>(1, rows / box.count[1]);
   for (std::int64_t k = box.start[2]; k < box.end(2); k += planes)
     for (std::int64_t j = box.start[1]; j < box.end(1); j += rows)
-      result.push_back(
-          {{box.start[0], j, k}, {box.count[0], std::min(rows, box.end(1) - j), std::min(planes, box.end(2) - k)}});
+      for (std::int64_t i = box.start[0]; i < box.end(0); i += columns)
+        result.push_back(
+            {{i, j, k},
+             {std::min(columns, box.end(0) - i), std::min(rows, box.end(1) - j), std::min(planes, box.end(2) - k)}});
   return result;
 }
 

@@ -26,7 +26,7 @@ template <class Visit> void for_each_row(const Placement &place, std::size_t siz
 }
 
 /// How much of a block is summed and then written at once, in bytes: so much stays in the cache between the two.
-constexpr std::int64_t piece_bytes = std::int64_t{256} << 10;
+constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
 
 /// Adds the values of `place.block` in logical order. Local.
 void add_block(RunningChecksum &sum, const Placement &place, std::size_t size, const void *data);
@@ -45,7 +45,7 @@ void convert(Type from, const void *source, Type to, void *target, std::int64_t 
 Placement place_in_region(const std::string &name, const Placement &place, const Region &region, std::size_t size,
                           const void *&data, std::vector<char> &packed);
 
-/// Cuts a box into boxes that follow each other in logical order, of at most `most` points each but at least one row.
+/// Cuts a box into boxes that follow each other in logical order, of at most `most` points each.
 std::vector<Box> pieces_of(const Box &box, std::int64_t most);
 
 /// "(0:17, 4:8, 0:9)": the ranges of a box in x, y and z.

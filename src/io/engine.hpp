@@ -89,6 +89,7 @@ public:
 
 // Each engine takes its parameters, opens and throws the same error on all ranks when it cannot. Collective.
 std::unique_ptr<Engine> open_raw(const Target &target, Parameters parameters);
+std::unique_ptr<Engine> open_mpiio(const Target &target, Parameters parameters);
 std::unique_ptr<Engine> open_null(const Target &target, Parameters parameters);
 std::unique_ptr<Engine> open_hdf5(const Target &target, Parameters parameters);
 std::unique_ptr<Engine> open_sion(const Target &target, Parameters parameters);

@@ -28,6 +28,7 @@ const std::map<std::string, Opener> &openers() {
       {"bp4", [](const Target &target, Parameters parameters) { return open_adios2("bp4", target, parameters); }},
       {"bp5", [](const Target &target, Parameters parameters) { return open_adios2("bp5", target, parameters); }},
       {"hdf5", open_hdf5},
+      {"mpiio", open_mpiio},
       {"null", open_null},
       {"raw", open_raw},
       {"sion", open_sion},

@@ -95,6 +95,7 @@ std::map<std::string, std::string> Parameters::pass_through(const std::vector<st
 
 std::map<std::string, std::string> Parameters::prefixed(const std::string &prefix) {
   std::map<std::string, std::string> result;
+  known_.push_back(prefix + "NAME");
   for (const auto &[given, value] : given_)
     if (given.size() > prefix.size() && given.compare(0, prefix.size(), prefix) == 0) {
       taken_.push_back(given);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <tailrace/io/engine.hpp>
+#include <tailrace/io/file_array.hpp>
 #include <tailrace/io/files.hpp>
+#include <tailrace/io/mpi_file.hpp>
 #include <tailrace/io/types.hpp>
 #include <tailrace/support/communicator.hpp>
 
@@ -11,14 +13,10 @@
 
 namespace tailrace::io {
 
-/// How the ranks' blocks travel into a shared file. `independent`: every rank writes its own rows with pwrite(2), the
-/// quickest on a local disk (two-phase collective MPI-IO takes three times as long there). `collective`: MPI-IO with
-/// subarray types, for parallel file systems whose MPI library knows their stripes.
-enum class Transfer { independent, collective };
-
 Transfer transfer_named(const std::string &name);
 
-/// One file that all ranks write parts of. Global arrays in it are in logical order, x fastest.
+/// One file that all ranks write parts of, with pwrite(2) or by collective MPI-IO. Global arrays in it are in logical
+/// order, x fastest.
 class SharedFile {
 public:
   SharedFile() = default;
@@ -33,15 +31,10 @@ public:
   void close();
 
 private:
-  class MpiFile;
   std::optional<Communicator> comm_; ///< none before the file is opened
   std::string path_;
   Descriptor file_;
   std::shared_ptr<MpiFile> mpi_file_; ///< only for collective transfer
 };
-
-/// Reads `box` of an array of `shape` that begins at byte `offset` of an open file into contiguous memory. Local.
-void read_box(int fd, const std::string &path, std::int64_t offset, const Index3 &shape, const Box &box,
-              std::size_t size, void *data);
 
 } // namespace tailrace::io

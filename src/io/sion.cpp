@@ -6,6 +6,7 @@
 #include <tailrace/io/files.hpp>
 #include <tailrace/io/sidecar_engine.hpp>
 #include <tailrace/io/sion_container.hpp>
+#include <tailrace/io/stored_blocks.hpp>
 
 #include <fmt/format.h>
 
@@ -73,7 +74,7 @@ std::vector<std::string> SionEngine::files(const json &step) const {
 void SionEngine::check(const json &step) const {
   files(step);
   for (const auto &variable : step.at("variables"))
-    step.at("file").get<std::string>(), variable.at("blocks").get<std::vector<std::array<std::int64_t, 8>>>();
+    step.at("file").get<std::string>(), variable.at("blocks").get<StoredNumbers>();
 }
 
 /// What every rank has to say, on all ranks.
@@ -180,32 +181,20 @@ void SionEngine::read(std::size_t step, const VariableInfo &variable, const Box 
     return (((k - whole.start[2]) * whole.count[1] + j - whole.start[1]) * whole.count[0] + i - whole.start[0]) * bytes;
   };
   const Span span(*target_.trace, Phase::read, box.size() * bytes);
-  std::int64_t found = 0;
-  for (const auto &entry : stored(step, variable.name).at("blocks")) {
-    const auto n = entry.get<std::array<std::int64_t, 8>>();
-    const Box block{{n[4], n[3], n[2]}, {n[7], n[6], n[5]}};
-    for (std::size_t d = 0; d < 3; ++d)
-      if (block.start[d] < 0 || block.count[d] < 1 || block.count[d] > variable.shape[d] - block.start[d] || n[0] < 0 ||
-          n[0] >= streams.tasks())
-        throw IoError(fmt::format("cannot read {}: its block {} of task {} is outside {} of shape {} by {} tasks",
-                                  file("series.jsonl"), describe(block), n[0], variable.name, describe(variable.shape),
-                                  streams.tasks()));
-    const Box part = block.intersect(box);
-    if (part.empty())
-      continue;
+  for (const auto &[task, offset, block, part] :
+       blocks_that_meet(stored(step, variable.name), variable, box, file("series.jsonl"))) {
+    if (task >= streams.tasks())
+      throw IoError(fmt::format("cannot read {}: its block {} of {} is of task {}; expected one of {}",
+                                file("series.jsonl"), describe(block), variable.name, task, streams.tasks()));
     // Rows that follow one another in the stream and in memory are read in one go: whole planes, or all of them.
     const auto whole = [&](std::size_t d) { return part.count[d] == block.count[d] && part.count[d] == box.count[d]; };
     const std::int64_t rows = !whole(0) ? 1 : part.count[1], planes = whole(0) && whole(1) ? part.count[2] : 1;
     for (std::int64_t k = part.start[2]; k < part.end(2); k += planes)
       for (std::int64_t j = part.start[1]; j < part.end(1); j += rows)
-        streams.read(static_cast<int>(n[0]), n[1] + place(block, j, k, part.start[0]),
+        streams.read(static_cast<int>(task), offset + place(block, j, k, part.start[0]),
                      part.count[0] * rows * planes * bytes,
                      static_cast<char *>(data) + place(box, j, k, part.start[0]));
-    found += part.size();
   }
-  if (found != box.size())
-    throw IoError(fmt::format("cannot read {}: the blocks of {} in step {} hold {} points of {}; expected {}",
-                              file("series.jsonl"), variable.name, step, found, describe(box), box.size()));
 }
 
 } // namespace

@@ -100,26 +100,33 @@ std::string step_grid(const GridDescription &grid, const XdmfStep &step) {
   return text + "    </Grid>\n";
 }
 
-std::string document(const std::string &domain) {
-  return R"(<?xml version="1.0" ?>
+constexpr std::string_view head = R"(<?xml version="1.0" ?>
 <!DOCTYPE Xdmf SYSTEM "Xdmf.dtd" []>
 <Xdmf xmlns:xi="http://www.w3.org/2001/XInclude" Version="2.0">
 <Domain>
-)" + domain +
-         "</Domain>\n</Xdmf>\n";
-}
+)",
+                           tail = "</Domain>\n</Xdmf>\n";
 
 } // namespace
 
 std::string xdmf_snapshot(const GridDescription &grid, const XdmfStep &step) {
-  return document(mesh(grid) + step_grid(grid, step));
+  return fmt::format("{}{}{}{}", head, mesh(grid), step_grid(grid, step), tail);
 }
 
+std::string xdmf_series_begin(const GridDescription &grid) {
+  return fmt::format("{}{}    <Grid Name=\"series\" GridType=\"Collection\" CollectionType=\"Temporal\">\n", head,
+                     mesh(grid));
+}
+
+std::string xdmf_series_step(const GridDescription &grid, const XdmfStep &step) { return step_grid(grid, step); }
+
+std::string xdmf_series_end() { return fmt::format("    </Grid>\n{}", tail); }
+
 std::string xdmf_series(const GridDescription &grid, const std::vector<XdmfStep> &steps) {
-  std::string text = mesh(grid) + "    <Grid Name=\"series\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
+  std::string text = xdmf_series_begin(grid);
   for (const auto &step : steps)
-    text += step_grid(grid, step);
-  return document(text + "    </Grid>\n");
+    text += xdmf_series_step(grid, step);
+  return text + xdmf_series_end();
 }
 
 std::string vtk_image_xml(const GridDescription &grid, const std::vector<std::string> &names) {

@@ -26,7 +26,11 @@ struct XdmfStep {
 
 /// XDMF text for one snapshot, in the form Xcompact3D writes it.
 std::string xdmf_snapshot(const GridDescription &grid, const XdmfStep &step);
-/// XDMF text for all snapshots as one series in time.
+/// XDMF text for all snapshots as one series in time: what comes first, what each step adds, and what comes last.
+std::string xdmf_series_begin(const GridDescription &grid);
+std::string xdmf_series_step(const GridDescription &grid, const XdmfStep &step);
+std::string xdmf_series_end();
+/// All of it.
 std::string xdmf_series(const GridDescription &grid, const std::vector<XdmfStep> &steps);
 
 /// The text of the attribute `vtk.xml` by which the ADIOS2 readers of ParaView and VTK see ImageData with these point

@@ -1,0 +1,128 @@
+#include <tailrace/io/file_array.hpp>
+
+#include <tailrace/io/block.hpp>
+#include <tailrace/io/files.hpp>
+
+#include <limits.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+namespace tailrace::io {
+
+namespace {
+
+/// Number of the value at (i, j, k) in an array over `box`, x fastest.
+std::int64_t position(const Box &box, std::int64_t i, std::int64_t j, std::int64_t k) {
+  return i - box.start[0] + box.count[0] * (j - box.start[1] + box.count[1] * (k - box.start[2]));
+}
+
+/// Gathers pieces of memory that follow one another in the file, so that many rows cost one system call.
+class RowWriter {
+public:
+  /// `sum`, where it is not null, is fed with all that is written.
+  RowWriter(int fd, const std::string &path, RunningChecksum *sum) : fd_(fd), path_(path), sum_(sum) {
+    pieces_.reserve(IOV_MAX);
+  }
+
+  void add(const char *data, std::int64_t size, std::int64_t offset) {
+    for (std::int64_t done = 0; sum_ && done < size;
+         done += piece_bytes) // so that what is summed is still in the cache
+      add_piece(data + done, std::min(piece_bytes, size - done), offset + done);
+    if (!sum_)
+      add_piece(data, size, offset);
+  }
+
+  void add_piece(const char *data, std::int64_t size, std::int64_t offset) {
+    if (sum_ && waiting_ + size > piece_bytes)
+      flush();
+    if (sum_)
+      sum_->add(data, static_cast<std::size_t>(size));
+    waiting_ += size;
+    if (!pieces_.empty() && offset == end_) {
+      auto &last = pieces_.back();
+      if (static_cast<char *>(last.iov_base) + last.iov_len == data) {
+        last.iov_len += static_cast<std::size_t>(size);
+        end_ += size;
+        return;
+      }
+    } else if (!pieces_.empty()) {
+      flush();
+      waiting_ = size;
+    }
+    if (pieces_.size() == IOV_MAX)
+      flush();
+    if (pieces_.empty())
+      begin_ = offset;
+    pieces_.push_back({const_cast<char *>(data), static_cast<std::size_t>(size)});
+    end_ = offset + size;
+  }
+
+  void flush() {
+    std::size_t first = 0;
+    while (first < pieces_.size()) {
+      const ssize_t done = ::pwritev(fd_, pieces_.data() + first, static_cast<int>(pieces_.size() - first), begin_);
+      if (done < 0 && errno == EINTR)
+        continue;
+      if (done <= 0)
+        throw file_error("write", path_, done < 0 ? errno : EIO);
+      begin_ += done;
+      std::size_t left = static_cast<std::size_t>(done);
+      for (; first < pieces_.size() && left >= pieces_[first].iov_len; ++first)
+        left -= pieces_[first].iov_len;
+      if (left > 0) {
+        pieces_[first].iov_base = static_cast<char *>(pieces_[first].iov_base) + left;
+        pieces_[first].iov_len -= left;
+      }
+    }
+    pieces_.clear();
+    waiting_ = 0;
+  }
+
+private:
+  int fd_;
+  const std::string &path_;
+  std::vector<iovec> pieces_;
+  RunningChecksum *sum_;
+  std::int64_t begin_ = 0, end_ = 0, waiting_ = 0;
+};
+
+} // namespace
+
+void write_block(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Block &from) {
+  const auto &[shape, block, memory] = from.place;
+  const auto bytes = static_cast<std::int64_t>(size_of(from.type));
+  const char *data = static_cast<const char *>(from.data);
+  RowWriter rows(fd, path, from.checksum);
+  if (block == whole && block == memory) { // one row, as it were
+    rows.add(data, block.size() * bytes, offset);
+    return rows.flush();
+  }
+  for (std::int64_t k = block.start[2]; k < block.end(2); ++k)
+    for (std::int64_t j = block.start[1]; j < block.end(1); ++j)
+      rows.add(data + position(memory, block.start[0], j, k) * bytes, block.count[0] * bytes,
+               offset + position(whole, block.start[0], j, k) * bytes);
+  rows.flush();
+}
+
+void read_part(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Box &part, const Box &box,
+               std::size_t size, void *data) {
+  const auto bytes = static_cast<std::int64_t>(size);
+  // Rows that follow one another in the file and in memory are read in one go: whole planes, or all of them.
+  const auto full = [&](int d) { return part.count[d] == whole.count[d] && part.count[d] == box.count[d]; };
+  const std::int64_t rows = full(0) ? part.count[1] : 1, planes = full(0) && full(1) ? part.count[2] : 1;
+  for (std::int64_t k = part.start[2]; k < part.end(2); k += planes)
+    for (std::int64_t j = part.start[1]; j < part.end(1); j += rows)
+      read_all(fd, static_cast<char *>(data) + position(box, part.start[0], j, k) * bytes,
+               part.count[0] * rows * planes * bytes, offset + position(whole, part.start[0], j, k) * bytes, path);
+}
+
+void read_box(int fd, const std::string &path, std::int64_t offset, const Index3 &shape, const Box &box,
+              std::size_t size, void *data) {
+  read_part(fd, path, offset, {{0, 0, 0}, shape}, box, box, size, data);
+}
+
+} // namespace tailrace::io

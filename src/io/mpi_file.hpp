@@ -1,0 +1,46 @@
+#pragma once
+
+#include <tailrace/io/engine.hpp>
+#include <tailrace/support/communicator.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace tailrace::io {
+
+/// How the ranks' blocks travel into a shared file. `independent`: every rank writes its own, the quickest on a local
+/// disk. `collective`: the ranks exchange them first, so that few write large pieces, for parallel file systems.
+enum class Transfer { independent, collective };
+
+using Hints = std::map<std::string, std::string>;
+
+/// A file that is there already, written by MPI-IO. Opening and closing are collective, also when an error is on its
+/// way: let no MpiFile outlive the call that opened it.
+class MpiFile {
+public:
+  /// Collective; the same error on all ranks.
+  MpiFile(const Communicator &comm, const std::string &path, const Hints &hints = {});
+  ~MpiFile();
+  MpiFile(const MpiFile &) = delete;
+  MpiFile &operator=(const MpiFile &) = delete;
+
+  /// Writes a block of an array that begins at byte `offset`, and sums it where its checksum is wanted. The block is
+  /// taken out of its memory box by an MPI type, without a copy of ours. Collective; the same error on all ranks.
+  void write(std::int64_t offset, const Block &block, Transfer transfer);
+  /// Waits until what all ranks wrote is on the disk. Collective; the same error on all ranks.
+  void sync();
+  /// The hints that the MPI library says are in effect. Local.
+  Hints hints() const;
+
+private:
+  void check(int code, const char *verb) const;
+  int write_piece(std::int64_t place, const Block &block, const Box &piece, Transfer transfer);
+  void write_value(std::int64_t offset, const Block &block) const;
+
+  Communicator comm_;
+  std::string path_;
+  MPI_File file_ = MPI_FILE_NULL;
+};
+
+} // namespace tailrace::io
