@@ -211,7 +211,9 @@ class OutputSection(_Section):
     every: Annotated[Whole, Field(ge=1)] | None = None
     interval: Annotated[Real, Field(gt=0)] | None = None
     times: Annotated[list[Annotated[Real, Field(ge=0)]], Field(min_length=1), AfterValidator(_rising)] | None = None
-    engine: Literal["bp5", "hdf5", "null", "raw", "sion"] = Field(description="'bp5', 'hdf5', 'null', 'raw' or 'sion'")
+    engine: Literal["bp5", "hdf5", "null", "raw", "sion", "sst"] = Field(
+        description="'bp5', 'hdf5', 'null', 'raw', 'sion' or 'sst'"
+    )
     path: Text = ""
     precision: Literal["float64", "float32"] = "float64"
     parameters: dict[str, Annotated[Parameter, BeforeValidator(_parameter)]] = Field(default_factory=dict)

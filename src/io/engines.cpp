@@ -27,6 +27,7 @@ const std::map<std::string, Opener> &openers() {
       {"null", open_null},
       {"raw", open_raw},
       {"sion", open_sion},
+      {"sst", open_sst},
   };
   return all;
 }
@@ -34,7 +35,8 @@ const std::map<std::string, Opener> &openers() {
 /// The extensions of files and directories that mean an engine.
 const std::map<std::string, std::string> &extensions() {
   static const std::map<std::string, std::string> all{{".bp", "bp5"},    {".h5", "hdf5"},     {".hdf", "hdf5"},
-                                                      {".hdf5", "hdf5"}, {".vtkhdf", "hdf5"}, {".sion", "sion"}};
+                                                      {".hdf5", "hdf5"}, {".vtkhdf", "hdf5"}, {".sion", "sion"},
+                                                      {".sst", "sst"}};
   return all;
 }
 

@@ -141,7 +141,7 @@ parameters = {a = [1]}
         "checkpoint.keep": "must be at least 1 (found 0)",
         "checkpoint.kep": "unknown key; did you mean checkpoint.keep?",
         "output[0] ('a').fields[1]": "did you mean 'vorticity'? (found \"vortcity\")",
-        "output[0] ('a').engine": "must be 'bp5', 'hdf5', 'null', 'raw' or 'sion'; did you mean 'hdf5'?",
+        "output[0] ('a').engine": "must be 'bp5', 'hdf5', 'null', 'raw', 'sion' or 'sst'; did you mean 'hdf5'?",
         "output[1] ('b/').name": "files are named after it",
         "output[1] ('b/').fields": "must not be empty",
         "output[1] ('b/').times": "must rise: 1 comes after 1",
