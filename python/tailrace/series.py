@@ -284,7 +284,7 @@ class Series:
         return iter(self.next_step, None) if self.streaming else iter(self.steps)
 
     def verify(self) -> list[str]:
-        """Compare all steps with their checksums; one line for everything that is damaged. Of a stream: those to come."""
+        """Compare all steps with their checksums; one line for all damage. Of a stream: those to come."""
         return [*self._open().damage(), *(line for step in self for line in step.verify())]
 
     @property

@@ -1,14 +1,14 @@
 // The engine sst: a stream of steps from one program to others through ADIOS2's SST. Where ADIOS2 2.12 hangs or crashes
 // we do not go:
 // - DataTransport is WAN: the others need networks and servers that are not there, and hang or abort.
-// - The queue is bounded, and the reader asks for what it reads (SpeculativePreloadMode=OFF; else a queue with a reserve
+// - The queue is bounded, and the reader asks for what it reads (SpeculativePreloadMode=OFF; else a queue with a
+// reserve
 //   and a late reader wait for each other).
 // - Opening to write does not wait for a reader (RendezvousReaderCount=0, else it would for ever): the first step does,
 //   for as long as `wait_for_reader` says.
 // - A call that lasts longer than `timeout` is ended by cutting the connection it waits for, see sst_sockets.hpp.
 
 #include <tailrace/io/sst_options.hpp>
-
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -19,11 +19,10 @@ namespace tailrace::io {
 
 namespace {
 
-const std::vector<std::string> passed{"OpenTimeoutSecs",     "DataTransport",     "WANDataTransport",
-                                      "ControlTransport",    "NetworkInterface",  "ControlInterface",
-                                      "DataInterface",       "QueueLimit",        "ReserveQueueLimit",
-                                      "FirstTimestepPrecious", "SpeculativePreloadMode", "SpecAutoNodeThreshold",
-                                      "ControlModule",       "StatsLevel",        "verbose"};
+const std::vector<std::string> passed{
+    "OpenTimeoutSecs",        "DataTransport",         "WANDataTransport", "ControlTransport",  "NetworkInterface",
+    "ControlInterface",       "DataInterface",         "QueueLimit",       "ReserveQueueLimit", "FirstTimestepPrecious",
+    "SpeculativePreloadMode", "SpecAutoNodeThreshold", "ControlModule",    "StatsLevel",        "verbose"};
 
 const std::map<std::string, std::string> &refused() {
   static const std::map<std::string, std::string> all{

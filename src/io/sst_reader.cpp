@@ -28,6 +28,13 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_until(Clock::time_point end) { return std::chrono::duration<double>(end - Clock::now()).count(); }
 
+std::string lost(const std::string &what) {
+  return fmt::format(
+      "cannot read {}: the connection is lost: the writer died, or dropped this reader because it was too "
+      "slow (the writer's `timeout`)",
+      what);
+}
+
 class SstReader final : public Engine {
 public:
   SstReader(const Target &target, const SstOptions &options);
@@ -71,7 +78,7 @@ private:
   std::set<std::uint64_t> foreign_sockets_; ///< that were there before ADIOS2's
   std::vector<StepInfo> steps_;
   bool in_step_ = false, ended_ = false;
-  std::string failure_; ///< why there can be no more steps
+  mutable std::string failure_; ///< why there can be no more steps
   Attributes attributes_;
   std::optional<GridDescription> grid_;
   std::vector<VariableInfo> variables_; ///< of the current step, as the next two
@@ -98,9 +105,10 @@ void SstReader::await_writer(Clock::time_point end, double timeout) const {
     return;
   while (!contact_.alive()) {
     if (seconds_until(end) <= 0)
-      throw IoError(fmt::format("cannot read the stream {}: waited {:g} s, and {}. To fix this, start the writer, or wait "
-                                "longer (OpenTimeoutSecs)",
-                                target_.path, timeout, contact_.why_not()));
+      throw IoError(
+          fmt::format("cannot read the stream {}: waited {:g} s, and {}. To fix this, start the writer, or wait "
+                      "longer (OpenTimeoutSecs)",
+                      target_.path, timeout, contact_.why_not()));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }
@@ -147,7 +155,10 @@ bool SstReader::try_open(double timeout) {
 void SstReader::open(double timeout) {
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
   while (true) {
-    target_.comm.agree([&] { await_writer(end, timeout); });
+    const double patience = std::min(seconds_until(end), options_.open_timeout); // the writer may have ended meanwhile
+    const auto found_by =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience));
+    target_.comm.agree([&] { await_writer(found_by, std::max(patience, 0.0)); });
     if (try_open(seconds_until(end)))
       return;
     target_.comm.agree([&] {
@@ -172,8 +183,10 @@ void SstReader::leave_step() {
 bool SstReader::next_step(double timeout) {
   if (timeout < 0)
     timeout = options_.timeout;
-  if (!failure_.empty())
-    throw IoError(failure_);
+  target_.comm.agree([&] {
+    if (!failure_.empty())
+      throw IoError(failure_);
+  });
   if (ended_)
     return false;
   auto status = adios2::StepStatus::OtherError;
@@ -196,9 +209,7 @@ bool SstReader::next_step(double timeout) {
   if (status == adios2::StepStatus::NotReady)
     throw IoError(fmt::format("cannot read the stream {}: no step came in {:g} s", target_.path, timeout));
   if (status != adios2::StepStatus::OK) {
-    failure_ = fmt::format("cannot read the stream {}: the connection is lost: the writer died, or dropped this reader "
-                           "because it was too slow (the writer's `timeout`)",
-                           target_.path);
+    failure_ = lost("the stream " + target_.path);
     throw IoError(failure_);
   }
   in_step_ = true;
@@ -234,9 +245,10 @@ void SstReader::take_series(const std::string &text) {
     return; // another program's
   const json about = json::parse(text);
   if (const int version = about.at("version"); version != sst_version)
-    throw IoError(fmt::format("cannot read the stream {}: its steps are of version {}, and this Tailrace knows {}. To fix "
-                              "this, use the same Tailrace on both sides",
-                              target_.path, version, sst_version));
+    throw IoError(
+        fmt::format("cannot read the stream {}: its steps are of version {}, and this Tailrace knows {}. To fix "
+                    "this, use the same Tailrace on both sides",
+                    target_.path, version, sst_version));
   attributes_ = attributes_from_json(about.at("attributes"));
   grid_.reset();
   if (about.contains("grid"))
@@ -302,20 +314,28 @@ void SstReader::current(std::size_t step) const {
 void SstReader::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   current(step);
   const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
-  const Deadline deadline(options_.timeout, [&](int) { cut_writer(true); });
+  bool late = false;
+  const auto expire = [&](int) {
+    late = true;
+    cut_writer(true);
+  };
   try {
+    const Deadline deadline(options_.timeout, expire);
     with_type(variable.type, [&]<class T>(T) {
       auto stored = io_.InquireVariable<T>(variable.name);
       stored.SetSelection({bp::dims(box.start), bp::dims(box.count)});
       engine_.Get(stored, static_cast<T *>(data), adios2::Mode::Sync);
     });
-  } catch (const std::exception &error) {
-    throw IoError(fmt::format("cannot read {} of the stream {}: {}", variable.name, target_.path, error.what()));
+  } catch (const std::exception &) { // ADIOS2 says that the writer failed, in several lines
+    const std::string what = fmt::format("{} of the stream {}", variable.name, target_.path);
+    failure_ =
+        late ? fmt::format("cannot read {}: the writer did not answer for {:g} s", what, options_.timeout) : lost(what);
+    throw IoError(failure_);
   }
 }
 
 void SstReader::close() {
-  if (!engine_ || !failure_.empty())
+  if (target_.comm.max(std::int64_t{!engine_ || !failure_.empty()}) > 0)
     return;
   target_.comm.agree([&] {
     try {

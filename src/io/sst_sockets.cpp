@@ -65,8 +65,12 @@ std::vector<TcpConnection> tcp_connections() {
     if (listens(descriptor) || ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
         info.tcpi_state != established)
       continue;
-    TcpConnection found{descriptor, inode_of(descriptor), local_port(descriptor), info.tcpi_bytes_sent,
-                        info.tcpi_last_data_recv / 1000.0, 0};
+    TcpConnection found{descriptor,
+                        inode_of(descriptor),
+                        local_port(descriptor),
+                        info.tcpi_bytes_sent,
+                        info.tcpi_last_data_recv / 1000.0,
+                        0};
     ::ioctl(descriptor, SIOCOUTQ, &found.unsent);
     result.push_back(found);
   }

@@ -1,5 +1,5 @@
-// The writing end of a stream. Only rank 0 talks to readers of its own accord (SST's CPCommPattern=Min); the other ranks
-// answer requests for data, and wait for rank 0 inside MPI.
+// The writing end of a stream. Only rank 0 talks to readers of its own accord (SST's CPCommPattern=Min); the other
+// ranks answer requests for data, and wait for rank 0 inside MPI.
 
 #include <tailrace/io/sst_options.hpp>
 
@@ -24,6 +24,9 @@ using nlohmann::json;
 
 namespace {
 
+/// Bytes: the answer that admits a reader describes all ranks and formats and has more than 2000, that to a reader that
+/// only asks for the transport has less than 500.
+constexpr std::uint64_t least_welcome = 1000;
 constexpr int last_attempt = 10; ///< seconds after `timeout` when nothing has helped
 
 /// The ports at which ADIOS2 listens for readers in this process, for all of its streams: it opens them with the first.
@@ -183,13 +186,13 @@ bool SstWriter::admit_reader() {
   begin();
   within_time([&] { attempt("write to", [&] { engine_.EndStep(); }); });
   begun_ = false;
-  return target_.comm.max(std::int64_t{root() && sent() > before}) > 0;
+  return target_.comm.max(std::int64_t{root() && sent() > before + least_welcome}) > 0;
 }
 
 void SstWriter::begin_step(const StepInfo &step) {
   if (broken_)
-    throw IoError(fmt::format("the stream {} is out of use since an error; ADIOS2 cannot drop the step it was in",
-                              target_.path));
+    throw IoError(
+        fmt::format("the stream {} is out of use since an error; ADIOS2 cannot drop the step it was in", target_.path));
   step_ = step;
   lists_ = json::object();
   if (!waited_)
@@ -234,9 +237,8 @@ void SstWriter::write(const Block &block) {
     with_type(block.type, [&]<class T>(T) { put_block<T>(block); });
   });
   if (block.list) // ADIOS2 cannot say that a step has a variable without values
-    lists_[block.name] = {{"type", name_of(block.type)},
-                          {"columns", block.place.shape[0]},
-                          {"rows", block.place.shape[1]}};
+    lists_[block.name] = {
+        {"type", name_of(block.type)}, {"columns", block.place.shape[0]}, {"rows", block.place.shape[1]}};
 }
 
 template <class T> void SstWriter::put_value(const std::string &name, const T &value) {

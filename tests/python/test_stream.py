@@ -1,4 +1,4 @@
-"""Streams between two programs: whatever happens to one end, the other goes on or ends with one clear message in time."""
+"""Streams between programs: whatever happens to one end, the other goes on or ends with one clear message in time."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import tailrace as tr
-from helpers import mpi_run
+from helpers import cases, mpi_run
 from tailrace import _core
 
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
@@ -289,7 +289,7 @@ def test_writer_stopped(start):
     reader = start("read", 2, "timeout=3")
     reader.until("read 20")
     writer.signal_all(signal.SIGSTOP)
-    assert "no step came in 3 s" in reader.finish(code=3, limit=30)[-1]
+    assert re.search("no step came in 3 s|did not answer for 3 s", reader.finish(code=3, limit=30)[-1])
 
 
 def test_another_grid_after_a_restart(start):
@@ -385,3 +385,22 @@ def test_info_says_that_streams_are_not_stored(tmp_path):
         result = mpi_run.tailrace("info", path, cwd=tmp_path)
         assert result.code == 2
         assert "a stream is not stored" in result.text
+
+
+def test_a_run_streams_its_output(start, tmp_path):
+    """An [[output]] of a simulation, read by another program while it runs."""
+    output = """
+[[output]]
+name = "run"
+fields = ["ux"]
+every = 1
+engine = "sst"
+parameters = { wait_for_reader = 60 }
+"""
+    case = cases.write_case(tmp_path, steps=4, outputs=(output,))
+    run = mpi_run.start(mpi_run.tailrace_command("run", case, ranks=2), tmp_path)
+    with tr.open(f"sst:{tmp_path}/run") as series:
+        found = [(step.index, step["ux"].shape, step.verify()) for step in series]
+    assert mpi_run.finish(run, 60).code == 0
+    shape = tuple(reversed(cases.BOXES["mixed"][0]))
+    assert found == [(index, shape, []) for index in range(5)]

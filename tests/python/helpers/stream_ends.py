@@ -1,6 +1,6 @@
 """The two ends of a stream, as programs of their own: `python stream_ends.py write|read NAME [key=value ...]`.
 
-Both say what they do, a line each, for the test that started them to wait for. The values of a field are known from step
+Both say what they do, a line each, for the test that started them to wait for. The values of a field follow from step
 and position, so that the reader can tell a wrong one.
 """
 
@@ -103,6 +103,6 @@ if __name__ == "__main__":
     try:
         chosen(sys.argv[2], dict(word.split("=", 1) for word in sys.argv[3:]))
     except (tr.IoError, tr.InputError) as error:
-        say("error:", error)
+        say("error:", " ".join(str(error).split()))
         sys.stdout.flush()
         sys.exit(3)
