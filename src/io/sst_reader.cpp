@@ -64,6 +64,7 @@ private:
   bool try_open(double timeout);
   void open(double timeout);
   void leave_step();
+  void leave();
   void cut_writer(bool alone) const;
   void take_step();
   void take_series(const std::string &text);
@@ -204,6 +205,7 @@ bool SstReader::next_step(double timeout) {
   });
   if (status == adios2::StepStatus::EndOfStream) {
     ended_ = true;
+    leave();
     return false;
   }
   if (status == adios2::StepStatus::NotReady)
@@ -334,9 +336,7 @@ void SstReader::read(std::size_t step, const VariableInfo &variable, const Box &
   }
 }
 
-void SstReader::close() {
-  if (target_.comm.max(std::int64_t{!engine_ || !failure_.empty()}) > 0)
-    return;
+void SstReader::leave() {
   target_.comm.agree([&] {
     try {
       leave_step();
@@ -345,6 +345,12 @@ void SstReader::close() {
       throw IoError(fmt::format("cannot close the stream {}: {}", target_.path, error.what()));
     }
   });
+}
+
+void SstReader::close() {
+  const bool nothing_to_leave = !engine_ || ended_ || !failure_.empty();
+  if (target_.comm.max(std::int64_t{nothing_to_leave}) == 0)
+    leave();
 }
 
 } // namespace

@@ -397,7 +397,8 @@ every = 1
 engine = "sst"
 parameters = { wait_for_reader = 60 }
 """
-    case = cases.write_case(tmp_path, steps=4, outputs=(output,))
+    case = cases.write_case(tmp_path, steps=4)
+    case.write_text(case.read_text() + output)
     run = mpi_run.start(mpi_run.tailrace_command("run", case, ranks=2), tmp_path)
     with tr.open(f"sst:{tmp_path}/run") as series:
         found = [(step.index, step["ux"].shape, step.verify()) for step in series]
