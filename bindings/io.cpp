@@ -182,6 +182,7 @@ void bind_io(nb::module_ &m) {
                   "precision"_a.none(), "rewind_to"_a.none(), nb::rv_policy::take_ownership)
       .def_prop_ro("path", &Series::path)
       .def_prop_ro("engine", &Series::engine)
+      .def_prop_ro("streaming", &Series::streaming)
       .def(
           "declare",
           [](Series &series, const std::string &name, const Index3 &shape, const std::string &type) {

@@ -226,8 +226,8 @@ class OutputSection(_Section):
     every: Annotated[Whole, Field(ge=1)] | None = None
     interval: Annotated[Real, Field(gt=0)] | None = None
     times: Annotated[list[Annotated[Real, Field(ge=0)]], Field(min_length=1), AfterValidator(_rising)] | None = None
-    engine: Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "null", "raw", "sion"] = Field(
-        description="'adios_hdf5', 'bp4', 'bp5', 'hdf5', 'mpiio', 'null', 'raw' or 'sion'"
+    engine: Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "null", "raw", "sion", "sst"] = Field(
+        description="'adios_hdf5', 'bp4', 'bp5', 'hdf5', 'mpiio', 'null', 'raw', 'sion' or 'sst'"
     )
     path: Text = ""
     precision: Literal["float64", "float32"] = "float64"

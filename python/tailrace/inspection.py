@@ -37,6 +37,11 @@ def engine_of(path: Path) -> str:
 
     :raises NotASeriesError: nothing is there, or nothing that an engine wrote.
     """
+    if str(path).startswith("sst:") or path.suffix == ".sst":
+        raise NotASeriesError(
+            f"{path}: a stream is not stored: its steps can be read once, while its writer runs. "
+            "Read them with tailrace.open in Python, or have the writer store a series too"
+        )
     if path.is_dir():
         names = {entry.name for entry in path.iterdir()}
         if names & {"series.jsonl", "series.xdmf"} or any(name.endswith(".sion") for name in names):

@@ -3,7 +3,7 @@
     with tr.open("run.bp", "w", grid=grid) as out:
         out.write_step(0.25, index=100, ux=ux, uy=uy)
 
-    for step in tr.open("run.bp"):
+    for step in tr.open("run.bp"):  # or "sst:run": a stream, step by step as another program makes them
         print(step.index, step.time, step["ux"].max())
 
 Arrays have the shape (nz, ny, nx); one of (components, nz, ny, nx) is stored as a variable per component, name_1 to
@@ -132,7 +132,7 @@ def open(
 
     comm: the ranks that take part; all of them (COMM_WORLD) when writing, this one alone (COMM_SELF) when reading.
     engine: one of `_core.engine_names()`; without it what is there already says, when reading or appending, then the
-        variable TAILRACE_ENGINE of the environment, then the path: .bp, .h5 or .vtkhdf, .sion, a directory.
+        variable TAILRACE_ENGINE of the environment, then the path: .bp, .h5 or .vtkhdf, .sion, sst:NAME, a directory.
     parameters: of the engine, by their own names; and for all engines `checksums` (True), `sync` (False: a step is
         complete when the operating system has it, not when the disk has it), `buffers` (0; n: steps are copied and
         written in the background, at most n at a time), `stripe_count` and `stripe_size` (on Lustre), `trace` and
@@ -269,7 +269,7 @@ class Series:
     # ---- reading --------------------------------------------------------------------------------
     @property
     def steps(self) -> list[Step]:
-        """The complete steps, in order."""
+        """The complete steps, in order; of a stream those that came so far, of which the last can be read."""
         return [Step(self, number, index, time) for number, (index, time) in enumerate(self._open().steps())]
 
     @property
@@ -303,18 +303,23 @@ class Series:
         return self.steps[number]
 
     def __iter__(self) -> Iterator[Step]:
-        return iter(self.steps)
+        return iter(self.next_step, None) if self.streaming else iter(self.steps)
 
     def verify(self) -> list[str]:
-        """Compare all steps with their checksums; one line for everything that is damaged."""
+        """Compare all steps with their checksums; one line for all damage. Of a stream: those to come."""
         return [*self._open().damage(), *(line for step in self for line in step.verify())]
 
-    def next_step(self, timeout: float = 60.0) -> Step | None:
+    @property
+    def streaming(self) -> bool:
+        """Whether the steps come one by one, as the writer makes them: a stream, open to read."""
+        return bool(self._open().streaming)
+
+    def next_step(self, timeout: float | None = None) -> Step | None:
         """Of a stream: wait for the next step, after which only that one can be read. None: the writer has ended.
 
-        :raises IoError: nothing came for `timeout` seconds.
+        :raises IoError: nothing came for `timeout` seconds; without it, for as many as the parameter `timeout` says.
         """
-        return self.steps[-1] if self._open().next_step(timeout) else None
+        return self.steps[-1] if self._open().next_step(-1.0 if timeout is None else timeout) else None
 
     # ---- both -----------------------------------------------------------------------------------
     @property
@@ -361,7 +366,7 @@ class Series:
         lines = [f"<Series {self.path}: {self.engine}, {verb}, {len(steps)} step{'' if len(steps) == 1 else 's'}>"]
         if steps:
             lines.append(f"  index {steps[0][0]} to {steps[-1][0]}, time {steps[0][1]:g} to {steps[-1][1]:g}")
-        if steps and self._mode == "r":
+        if steps and self._mode == "r" and not self._core.streaming:
             variables = self._core.variables(len(steps) - 1)
             width = max((len(name) for name, *_ in variables), default=0)
             for name, dtype, shape, is_list in variables:

@@ -72,8 +72,11 @@ public:
   virtual void set_attributes(const Attributes &attributes) = 0;
   virtual void close() = 0;
 
+  /// Whether steps come one by one, by next_step. Local.
+  virtual bool streaming() const { return false; }
   /// Streams: waits for the next step, adds it to steps() and makes it the only one that can be read; false: there is
-  /// none to come. Throws IoError after `timeout` seconds. Files have all their steps from the beginning. Collective.
+  /// none to come. Throws IoError after `timeout` seconds; below 0: as long as the engine's parameter `timeout` says.
+  /// Files have all their steps from the beginning. Collective.
   virtual bool next_step(double /*timeout*/) { return false; }
 
   virtual std::optional<GridDescription> grid() const = 0;
@@ -93,6 +96,7 @@ std::unique_ptr<Engine> open_mpiio(const Target &target, Parameters parameters);
 std::unique_ptr<Engine> open_null(const Target &target, Parameters parameters);
 std::unique_ptr<Engine> open_hdf5(const Target &target, Parameters parameters);
 std::unique_ptr<Engine> open_sion(const Target &target, Parameters parameters);
+std::unique_ptr<Engine> open_sst(const Target &target, Parameters parameters);
 /// `kind` is our name of the engine: "bp4", "bp5" or "adios_hdf5".
 std::unique_ptr<Engine> open_adios2(const std::string &kind, const Target &target, Parameters parameters);
 

@@ -32,6 +32,7 @@ const std::map<std::string, Opener> &openers() {
       {"null", open_null},
       {"raw", open_raw},
       {"sion", open_sion},
+      {"sst", open_sst},
   };
   return all;
 }
@@ -41,7 +42,8 @@ const std::map<std::string, std::string> &extensions() {
   static const std::map<std::string, std::string> all{
       {".bp", "bp5"},      {".bp4", "bp4"},   {".bp5", "bp5"},
       {".h5", "hdf5"},     {".hdf", "hdf5"},  {".hdf5", "hdf5"},
-      {".vtkhdf", "hdf5"}, {".sion", "sion"}, {".adios_hdf5", "adios_hdf5"}};
+      {".vtkhdf", "hdf5"}, {".sion", "sion"}, {".adios_hdf5", "adios_hdf5"},
+      {".sst", "sst"}};
   return all;
 }
 

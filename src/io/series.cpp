@@ -402,6 +402,8 @@ void Series::flush() {
 
 void Series::close() { self_->close(); }
 
+bool Series::streaming() const { return self_->engine_->streaming(); }
+
 bool Series::next_step(double timeout) {
   self_->comm_.agree([&] {
     if (self_->closed_ || self_->mode_ != Mode::read)

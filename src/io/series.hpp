@@ -101,8 +101,11 @@ public:
 
   // ---- reading ----
   const std::vector<StepInfo> &steps() const; ///< the complete steps; of a stream those that came so far; local
+  /// Whether the steps come one by one, by next_step. Local.
+  bool streaming() const;
   /// A stream: waits for the next step, after which only that one can be read; false when the writer has ended. Throws
-  /// IoError after `timeout` seconds. Other series have all their steps from the beginning, and no next one.
+  /// IoError after `timeout` seconds; below 0: after as many as the parameter `timeout` says. Other series have all
+  /// their steps from the beginning, and no next one.
   bool next_step(double timeout);
   std::optional<GridDescription> grid() const; ///< as written, or none; local
   Attributes attributes() const;               ///< local

@@ -142,7 +142,7 @@ parameters = {a = [1]}
         "checkpoint.kep": "unknown key; did you mean checkpoint.keep?",
         "output[0] ('a').fields[1]": "did you mean 'vorticity'? (found \"vortcity\")",
         "output[0] ('a').engine": (
-            "must be 'adios_hdf5', 'bp4', 'bp5', 'hdf5', 'mpiio', 'null', 'raw' or 'sion'; did you mean 'hdf5'?"
+            "must be 'adios_hdf5', 'bp4', 'bp5', 'hdf5', 'mpiio', 'null', 'raw', 'sion' or 'sst'; did you mean 'hdf5'?"
         ),
         "output[1] ('b/').name": "files are named after it",
         "output[1] ('b/').fields": "must not be empty",

@@ -1,0 +1,108 @@
+"""The two ends of a stream, as programs of their own: `python stream_ends.py write|read NAME [key=value ...]`.
+
+Both say what they do, a line each, for the test that started them to wait for. The values of a field follow from step
+and position, so that the reader can tell a wrong one.
+"""
+
+import sys
+import time
+
+import numpy as np
+import tailrace as tr
+from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+
+
+def say(*words):
+    if comm.rank == 0:
+        print(*words, flush=True)
+
+
+def field(shape, index, z):
+    """Rows z of the field of a step."""
+    nx, ny, nz = shape
+    return (1000.0 * index + np.arange(nx * ny * nz, dtype=float).reshape(nz, ny, nx))[z]
+
+
+def part(n):
+    """This rank's share of n."""
+    return n * comm.rank // comm.size, n * (comm.rank + 1) // comm.size
+
+
+def write(name, options):
+    shape = tuple(int(n) for n in options.pop("shape", "6x5x12").split("x"))
+    steps, pause = int(options.pop("steps", 5)), float(options.pop("pause", 0))
+    begin, end = part(shape[2])
+    before = time.monotonic()
+    with tr.open(name, "w", comm=comm, parameters=options, grid=tr.UniformGrid(shape, spacing=(0.5, 0.5, 0.25))) as out:
+        say("open")
+        out.attribute("case", "tgv")
+        out.attribute("ux/unit", "m/s")
+        for index in range(steps):
+            out.begin_step(10 * index, 0.5 * index)
+            ux = field(shape, index, slice(begin, end))
+            out.write("ux", tr.Block(ux, shape, (0, 0, begin)))
+            out.write("id", tr.Block(ux.astype(np.int32), shape, (0, 0, begin)))
+            out.write_list("particles", np.full((index * (comm.rank + 1), 3), float(comm.rank)))
+            if index == 2:
+                out.write("once", tr.Block(ux.astype(np.float32), shape, (0, 0, begin)))
+            for scalar, value in {"energy": 0.25 * index, "count": index, "word": f"step {index}"}.items():
+                out.write_scalar(scalar, value)
+            out.end_step()
+            say("wrote", 10 * index)
+            time.sleep(pause)
+        say("closing", round(time.monotonic() - before, 2))
+    say("closed", round(time.monotonic() - before, 2))
+
+
+def check(step, shape):
+    """What a writer of ours has put there."""
+    index = step.index // 10
+    assert step.time == 0.5 * index
+    begin, end = part(shape[2])
+    got = step.read("ux", ((0, 0, begin), (shape[0], shape[1], end - begin)))
+    np.testing.assert_array_equal(got, field(shape, index, slice(begin, end)))
+    box = ((1, 2, 3), (2, 1, 4))
+    np.testing.assert_array_equal(step.read("id", box), field(shape, index, slice(3, 7))[:, 2:3, 1:3])
+    assert ("once" in step) == (index == 2), step.names
+    assert step.variables["id"].dtype == "int32"
+    assert step.variables["particles"].is_list
+    rows = step["particles"]
+    assert rows.shape[1] == 3
+    assert len(rows) % (index or 1) == 0
+    assert step.scalars == {"energy": 0.25 * index, "count": index, "word": f"step {index}"}
+    assert step.verify() == []
+    assert not step.unchecked
+
+
+def read(name, options):
+    foreign, most, pause = options.pop("foreign", ""), int(options.pop("most", 10**6)), float(options.pop("pause", 0))
+    series = tr.open(name, comm=comm, parameters=options)
+    say("open")
+    for number, step in enumerate(series):
+        if foreign:
+            shape = step.variables["ux"].shape
+            assert step["uz"].mean() == 3 * step.index
+            say("read", step.index, step.time, shape)
+        else:
+            shape = series.grid.points
+            assert series.grid.spacing == (0.5, 0.5, 0.25)
+            assert series.attributes == {"case": "tgv", "ux/unit": "m/s"}
+            check(step, shape)
+            say("read", step.index)
+        if number + 1 == most:
+            break
+        time.sleep(pause)
+    say("end", len(series))
+    series.close()
+
+
+if __name__ == "__main__":
+    chosen = {"write": write, "read": read}[sys.argv[1]]
+    try:
+        chosen(sys.argv[2], dict(word.split("=", 1) for word in sys.argv[3:]))
+    except (tr.IoError, tr.InputError) as error:
+        say("error:", " ".join(str(error).split()))
+        sys.stdout.flush()
+        sys.exit(3)

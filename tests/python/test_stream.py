@@ -1,0 +1,407 @@
+"""Streams between programs: whatever happens to one end, the other goes on or ends with one clear message in time."""
+
+import json
+import os
+import queue
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import tailrace as tr
+from helpers import cases, mpi_run
+from tailrace import _core
+
+pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
+
+ENDS = Path(__file__).parent / "helpers" / "stream_ends.py"
+FOREIGN = Path(__file__).parent / "helpers" / "foreign_stream.py"
+
+
+class Program:
+    """One end of a stream, whose lines can be waited for; killed with all its children at the end of the test."""
+
+    def __init__(self, cwd, ranks, *words):
+        command = [sys.executable, *words]
+        if ranks:
+            command = [*mpi_run.mpiexec(ranks), *command]
+        self.process = mpi_run.start(command, cwd)
+        self.lines, self.seen, self.errors = queue.Queue(), [], []
+        takers = ((self.process.stdout, self.lines.put), (self.process.stderr, self.errors.append))
+        self.threads = [threading.Thread(target=self._pump, args=pair, daemon=True) for pair in takers]
+        for thread in self.threads:
+            thread.start()
+
+    def _pump(self, stream, take):
+        with stream:
+            for line in stream:
+                take(line.rstrip())
+        take(None)
+
+    def end(self):
+        mpi_run.kill_session(self.process)
+        self.process.wait(20)
+        for thread in self.threads:
+            thread.join(20)
+
+    def until(self, start, limit=60):
+        """Wait for a line that begins so; returns it."""
+        end = time.monotonic() + limit
+        while True:
+            try:
+                line = self.lines.get(timeout=max(0.01, end - time.monotonic()))
+            except queue.Empty:
+                line = None
+            if line is None:
+                pytest.fail(f"'{start}' did not come within {limit} s; out: {self.seen}; err: {self.errors}")
+            self.seen.append(line)
+            if line.startswith(start):
+                return line
+
+    def finish(self, code=0, limit=60):
+        """Wait for the end; returns the lines."""
+        try:
+            found = self.process.wait(limit)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"did not end in {limit} s; out: {self.drain()}; err: {self.errors}")
+        assert found == code, (found, self.drain(), self.errors)
+        return self.drain()
+
+    def drain(self):
+        while (line := self.lines.get(timeout=10)) is not None:
+            self.seen.append(line)
+        self.lines.put(None)
+        return self.seen
+
+    def indices(self):
+        return [int(line.split()[1]) for line in self.seen if line.startswith("read ")]
+
+    def signal_all(self, number):
+        """To all its ranks, not to the launcher, which would pass it on or take it for a failure."""
+        for process, command in mpi_run.members(self.process):
+            if "mpiexec" not in command and "mpirun" not in command:
+                os.kill(process, number)
+
+
+@pytest.fixture
+def start(tmp_path):
+    programs = []
+
+    def begin(what, ranks, *options, script=ENDS, name="sst:run"):
+        words = [what, name, *options] if script == ENDS else options
+        programs.append(Program(tmp_path, ranks, script, *words))
+        return programs[-1]
+
+    yield begin
+    for program in programs:
+        program.end()
+
+
+ALL = [0, 10, 20, 30, 40]
+
+
+@pytest.mark.parametrize(("writers", "readers"), [(None, None), (2, 1), (1, 2), (3, 2), (2, 3)])
+@pytest.mark.parametrize("buffers", [0, 2])
+def test_everything_arrives(start, tmp_path, writers, readers, buffers):
+    writer = start("write", writers, "wait_for_reader=60", f"buffers={buffers}")
+    reader = start("read", readers)
+    assert writer.finish()[-1].startswith("closed")
+    assert reader.finish()[-1] == "end 5"
+    assert reader.indices() == ALL
+    assert not list(tmp_path.iterdir()), "no contact file stays"
+
+
+def test_reader_early(start):
+    reader = start("read", 2)
+    time.sleep(2)
+    writer = start("write", 2, "wait_for_reader=60")
+    writer.finish()
+    reader.finish()
+    assert reader.indices() == ALL
+
+
+def test_reader_late_gets_the_steps_from_then_on(start):
+    writer = start("write", 2, "steps=60", "pause=0.2")
+    writer.until("wrote 30")
+    reader = start("read", 1)
+    writer.finish()
+    reader.finish()
+    found = reader.indices()
+    assert found[0] > 30
+    assert found == list(range(found[0], 600, 10))
+
+
+def test_no_reader_ever(start):
+    writer = start("write", 2, "steps=50", "wait_for_reader=2")
+    seconds = float(writer.finish()[-1].split()[1])
+    assert 2 <= seconds < 15
+
+
+@pytest.mark.parametrize("policy", ["block", "drop_newest"])
+def test_reader_killed(start, policy):
+    writer = start("write", 2, "steps=40", "pause=0.1", "wait_for_reader=60", f"policy={policy}")
+    reader = start("read", 2)
+    reader.until("read 20")
+    reader.signal_all(signal.SIGKILL)
+    assert writer.finish()[-1].startswith("closed")
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_reader_stopped_under_block_is_dropped(start, ranks):
+    writer = start("write", 2, "steps=30", "pause=0.1", "wait_for_reader=60", "timeout=3")
+    reader = start("read", ranks)
+    reader.until("read 20")
+    reader.signal_all(signal.SIGSTOP)
+    assert writer.finish(limit=40)[-1].startswith("closed")
+    assert sum("is dropped" in line for line in writer.errors if line) == 1
+    reader.signal_all(signal.SIGCONT)
+    assert "the connection is lost" in reader.finish(code=3, limit=30)[-1]
+
+
+def test_reader_stopped_under_drop_policy_costs_nothing(start):
+    writer = start("write", 2, "steps=60", "pause=0.05", "wait_for_reader=60", "timeout=3", "policy=drop_newest")
+    reader = start("read", 1)
+    reader.until("read 20")
+    reader.signal_all(signal.SIGSTOP)
+    lines = writer.finish(limit=40)
+    steps = [line for line in lines if line.startswith("wrote")]
+    assert len(steps) == 60
+    closing, closed = (float(line.split()[1]) for line in lines[-2:])
+    assert closed - closing < 3 + 10, "close gives the reader its time and then goes on"
+
+
+def test_slow_reader_under_drop_policy_misses_steps(start):
+    writer = start("write", 1, "steps=40", "pause=0.05", "wait_for_reader=60", "policy=drop_newest")
+    reader = start("read", 1, "pause=0.3")
+    writer.finish()
+    reader.finish()
+    found = reader.indices()
+    assert found[0] == 0
+    assert found == sorted(found)
+    assert len(found) < 40
+
+
+def test_slow_reader_under_block_gets_everything(start):
+    writer = start("write", 1, "steps=8", "wait_for_reader=60")
+    reader = start("read", 1, "pause=0.3")
+    writer.finish()
+    reader.finish()
+    assert len(reader.indices()) == 8
+
+
+def test_buffers_hide_a_slow_reader(start):
+    writer = start("write", 1, "steps=6", "wait_for_reader=60", "buffers=6")
+    reader = start("read", 1, "pause=1")
+    closing, closed = (float(line.split()[1]) for line in writer.finish()[-2:])
+    reader.finish()
+    assert reader.indices() == [0, 10, 20, 30, 40, 50]
+    assert closing < 1.5, "the steps cost a copy each"
+    assert closed > closing + 1
+
+
+def test_two_readers_get_the_same(start):
+    writer = start("write", 2, "steps=60", "pause=0.1", "wait_for_reader=60")
+    readers = [start("read", 1), start("read", 2)]
+    writer.finish()
+    for reader in readers:
+        reader.finish()
+        found = reader.indices()
+        assert found == list(range(found[0], 600, 10))
+
+
+def test_one_of_two_readers_stopped(start):
+    """The other one goes on."""
+    writer = start("write", 2, "steps=60", "pause=0.1", "wait_for_reader=60", "timeout=3")
+    good, bad = start("read", 1), start("read", 1)
+    good.until("read 50")
+    bad.until("read")
+    bad.until("read")
+    bad.signal_all(signal.SIGSTOP)
+    writer.finish(limit=60)
+    good.finish()
+    assert good.indices()[-1] == 590
+
+
+def test_reader_attaches_again(start):
+    writer = start("write", 2, "steps=80", "pause=0.1", "wait_for_reader=60")
+    first = start("read", 1, "most=3")
+    first.finish()
+    second = start("read", 2, "most=3")
+    second.finish()
+    assert first.indices() == [0, 10, 20]
+    assert second.indices()[0] > 20
+    assert len(second.indices()) == 3
+    writer.finish()
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_writer_killed(start, ranks):
+    writer = start("write", 2, "steps=1000", "pause=0.2", "wait_for_reader=60")
+    reader = start("read", ranks)
+    reader.until("read 20")
+    writer.signal_all(signal.SIGKILL)
+    begun = time.monotonic()
+    assert "the connection is lost" in reader.finish(code=3, limit=20)[-1]
+    assert time.monotonic() - begun < 10
+
+
+def test_contact_left_by_a_killed_writer(start, tmp_path):
+    writer = start("write", 1, "steps=1000", "pause=0.1")
+    writer.until("wrote 10")
+    writer.signal_all(signal.SIGKILL)
+    writer.process.wait(20)
+    assert (tmp_path / "run.sst").exists()
+    reader = start("read", 2, "OpenTimeoutSecs=2")
+    assert "was left by process" in reader.finish(code=3, limit=20)[-1]
+    patient = start("read", 2)
+    time.sleep(1)
+    again = start("write", 2, "wait_for_reader=60")
+    again.finish()
+    patient.finish()
+    assert patient.indices() == ALL
+
+
+def test_contact_of_nobody_knows_whom(start, tmp_path):
+    """Without our record only trying helps."""
+    writer = start("write", 1, "steps=1000", "pause=0.1")
+    writer.until("wrote 10")
+    writer.signal_all(signal.SIGKILL)
+    writer.process.wait(20)
+    (tmp_path / "run.sst.writer").unlink()
+    reader = start("read", 1, "timeout=3")
+    assert "nobody answers" in reader.finish(code=3, limit=20)[-1] or "has died" in reader.seen[-1]
+
+
+def test_writer_that_never_ends_a_step(start):
+    writer = start("write", 1, "steps=1", "pause=1000")
+    writer.until("wrote 0")
+    reader = start("read", 1, "timeout=3")
+    assert "no step came in 3 s" in reader.finish(code=3, limit=20)[-1]
+
+
+def test_writer_stopped(start):
+    writer = start("write", 2, "steps=1000", "pause=0.1", "wait_for_reader=60")
+    reader = start("read", 2, "timeout=3")
+    reader.until("read 20")
+    writer.signal_all(signal.SIGSTOP)
+    assert re.search("no step came in 3 s|did not answer for 3 s", reader.finish(code=3, limit=30)[-1])
+
+
+def test_another_grid_after_a_restart(start):
+    for shape in ("6x5x12", "4x4x9"):
+        writer = start("write", 2, "wait_for_reader=60", f"shape={shape}")
+        reader = start("read", 1)  # which checks all values on the grid the stream tells
+        writer.finish()
+        reader.finish()
+        assert reader.indices() == ALL
+
+
+def test_two_writers_of_one_name(start):
+    first = start("write", 1, "steps=1000", "pause=0.1")
+    first.until("wrote 10")
+    second = start("write", 2)
+    assert "is writing one of that name" in second.finish(code=3, limit=20)[-1]
+    first.until("wrote 30")
+
+
+def test_foreign_writer(start):
+    """Plain ADIOS2, without time, index or attributes."""
+    pytest.importorskip("adios2")
+    writer = start("", None, "run", "5", script=FOREIGN)
+    reader = start("read", 2, "foreign=yes")
+    writer.finish()
+    lines = reader.finish()
+    assert [line for line in lines if line.startswith("read")] == [
+        f"read {step} {float(step)} (6, 5, 4)" for step in range(5)
+    ]
+
+
+def test_only_the_current_step_can_be_read(tmp_path, start):
+    writer = start("write", 1, "wait_for_reader=60")
+    with tr.open(f"sst:{tmp_path}/run") as series:
+        assert series.streaming
+        assert len(series) == 0
+        first = series.next_step(60)
+        assert series.next_step(60).index == series[-1].index == 10
+        with pytest.raises(tr.InputError, match="only the current step can be read, step 10"):
+            first["ux"]
+        assert "streaming" not in repr(series)
+        assert len(list(series)) == 3
+        assert series.next_step() is None
+        with pytest.raises(tr.InputError, match="there is none"):
+            series[-1]["ux"]
+    writer.finish()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ({"QueueLimit": 0}, "QueueLimit = '0': expected a whole number, at least 1"),
+        ({"AlwaysProvideLatestTimestep": True}, "reader crashes"),
+        ({"rendezvousreadercount": 1}, "wait_for_reader = SECONDS"),
+        ({"QueueFullPolicy": "Discard"}, "policy = drop_newest"),
+        ({"policy": "drop_oldest"}, "cannot be taken back"),
+        ({"policy": "newest"}, "expected one of block, drop_newest"),
+        ({"OpenTimeoutSec": 3}, "did you mean 'OpenTimeoutSecs'"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["r", "w"])
+def test_parameters_that_are_refused(tmp_path, parameters, text, mode):
+    from mpi4py import MPI
+
+    with pytest.raises(tr.InputError, match=re.escape(text)):
+        tr.open(f"sst:{tmp_path}/run", mode, comm=MPI.COMM_SELF, parameters=parameters)
+
+
+def test_wrong_places_and_modes(tmp_path):
+    from mpi4py import MPI
+
+    with pytest.raises(tr.InputError, match="a stream keeps no steps"):
+        tr.open("sst:run", "a", comm=MPI.COMM_SELF)
+    with pytest.raises(tr.IoError, match="No such file or directory"):
+        tr.open(f"sst:{tmp_path}/none/run", "w", comm=MPI.COMM_SELF)
+    with pytest.raises(tr.IoError, match="so no writer has opened the stream"):
+        tr.open(f"sst:{tmp_path}/run", parameters={"OpenTimeoutSecs": 1})
+
+
+def test_a_record_of_another_host_says_nothing(tmp_path):
+    """Its processes cannot be seen from here, so only trying helps, within its time."""
+    (tmp_path / "run.sst").write_text("#ADIOS2-SST v0\n")
+    (tmp_path / "run.sst.writer").write_text(json.dumps({"host": "not" + socket.gethostname(), "process": 1}))
+    with (
+        tr.open(f"sst:{tmp_path}/run", parameters={"OpenTimeoutSecs": 1}) as series,
+        pytest.raises(tr.IoError, match="no step came in 2 s"),
+    ):
+        series.next_step(2)
+
+
+def test_info_says_that_streams_are_not_stored(tmp_path):
+    for path in ("sst:run", "run.sst"):
+        result = mpi_run.tailrace("info", path, cwd=tmp_path)
+        assert result.code == 2
+        assert "a stream is not stored" in result.text
+
+
+def test_a_run_streams_its_output(start, tmp_path):
+    """An [[output]] of a simulation, read by another program while it runs."""
+    output = """
+[[output]]
+name = "run"
+fields = ["ux"]
+every = 1
+engine = "sst"
+parameters = { wait_for_reader = 60 }
+"""
+    case = cases.write_case(tmp_path, steps=4)
+    case.write_text(case.read_text() + output)
+    run = mpi_run.start(mpi_run.tailrace_command("run", case, ranks=2), tmp_path)
+    with tr.open(f"sst:{tmp_path}/run") as series:
+        found = [(step.index, step["ux"].shape, step.verify()) for step in series]
+    assert mpi_run.finish(run, 60).code == 0
+    shape = tuple(reversed(cases.BOXES["mixed"][0]))
+    assert found == [(index, shape, []) for index in range(5)]
