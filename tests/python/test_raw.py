@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import textwrap
-from xml.etree import ElementTree
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
