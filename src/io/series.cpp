@@ -133,7 +133,9 @@ template <class Work> void Series::Implementation::in_step(Work work) {
   } catch (...) {
     if (async_) { // the steps that the background could not write are no steps
       async_->abandon_step();
-      steps_.resize(steps_.size() - std::min(steps_.size(), async_->take_lost()));
+      const std::size_t lost = std::min(steps_.size(), async_->take_lost());
+      steps_.resize(steps_.size() - lost);
+      counters_.steps -= static_cast<std::int64_t>(lost);
     } else {
       writer_->abandon_step();
     }
@@ -292,13 +294,15 @@ void Series::declare(const std::string &name, const Index3 &shape, Type stored) 
 
 void Series::begin_step(std::int64_t index, double time) {
   auto &self = *self_;
+  self.comm_.agree([&] { // first of all, as in every function: a rank that cannot even call it tells the others here
+    self.require_writing();
+    if (self.open_step_)
+      throw InputError(fmt::format("{}: step {} is still open; call end_step first", path(), self.open_step_->index));
+  });
   check_mpi(MPI_Bcast(&time, 1, MPI_DOUBLE, 0, self.comm_.get()), "MPI_Bcast");
   std::int64_t first = index;
   check_mpi(MPI_Bcast(&first, 1, MPI_INT64_T, 0, self.comm_.get()), "MPI_Bcast");
   self.comm_.agree([&] {
-    self.require_writing();
-    if (self.open_step_)
-      throw InputError(fmt::format("{}: step {} is still open; call end_step first", path(), self.open_step_->index));
     if (first != index)
       throw InputError(fmt::format("{}: rank 0 begins step {} and this rank step {}", path(), first, index));
     if (!self.steps_.empty() && index <= self.steps_.back().index)

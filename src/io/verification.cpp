@@ -45,7 +45,9 @@ json damage_of(const Engine &engine, const Communicator &comm, std::size_t posit
   json lines = json::array();
   int turn = 0; // the ranks take turns at the blocks
   const json stored = stored_checksums(engine, position);
-  for (const auto &variable : engine.variables(position))
+  json missing = stored; // what was summed must be there
+  for (const auto &variable : engine.variables(position)) {
+    missing.erase(variable.name);
     for (const auto &sum : stored.value(variable.name, json::array())) {
       if (turn++ % comm.size() != comm.rank())
         continue;
@@ -54,6 +56,11 @@ json damage_of(const Engine &engine, const Communicator &comm, std::size_t posit
       if (!damage.empty())
         lines.push_back(damage);
     }
+  }
+  for (const auto &[name, sums] : missing.items())
+    if (comm.rank() == 0)
+      lines.push_back(
+          fmt::format("{}: step {} has its checksums, and it is not there", name, engine.steps()[position].index));
   return lines;
 }
 
