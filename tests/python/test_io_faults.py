@@ -277,14 +277,15 @@ def test_damage(sound, tmp_path, engine, one, damage):
         try:
             seen = one.run("look_at", path=str(path), limit=15)[0]
         except CrashError as crash:
-            crashed.append(f"{what}: {crash}")
+            crashed.append((file, f"{what}: {str(crash).splitlines()[0]}"))
             continue
         assert not seen.error, f"{what}: {seen.trace}"
         found = seen.result
         assert found["code"] in (0, 1, 2) and found["printed"].strip(), (what, found)
         assert "Traceback" not in found["printed"], (what, found)
-        if found["code"] == 0 and (found["wrong"] or found["refused"]):
-            silent.append((what, found))
+        missing = found["right"] != list(range(1, STEPS + 1)) and "not checked" not in found["printed"]
+        if found["code"] == 0 and (found["wrong"] or found["refused"] or missing):
+            silent.append((file, f"{what}: {found}"))
         if engine.steps_apart and (step := step_of(engine, file)):
             others = [index for index in range(1, STEPS + 1) if index != step]
             assert set(others) <= set(found["right"]), (what, found)
@@ -292,10 +293,11 @@ def test_damage(sound, tmp_path, engine, one, damage):
         shutil.rmtree(folder)
     print(f"{engine}: {damage.__name__} {DAMAGES} times: {counts}, {len(crashed)} crashed, {len(silent)} silent")
     print(*silent, *crashed, sep="\n")
-    assert not silent, "verify finds all well, and a reader does not"
-    if not engine.bears_flips and crashed:
-        pytest.xfail(f"ADIOS2 reads metadata without checking them, see docs/io.md: {crashed}")
-    assert not crashed
+    known = {(file, text) for file, text in [*silent, *crashed] if any(map(file.match, engine.unguarded))}
+    assert set(crashed) <= known, "a reader was ended by a signal, or did not end"
+    assert set(silent) <= known, "verify finds all well, and a reader does not"
+    if known:
+        pytest.xfail(f"the library reads these files without checking them, see docs/io.md: {known}")
 
 
 def step_of(engine: Engine, file: Path) -> int | None:

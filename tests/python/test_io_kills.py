@@ -28,18 +28,14 @@ def one():
         yield ranks
 
 
-def killed(folder, engine, ranks, chance, buffers):
-    """Run the program until a random moment, kill it, and return the last step that it called complete."""
+def killed(folder, engine, ranks, chance, buffers, start):
+    """Run the program until a random moment after `start`, kill it, and return the last step it called complete."""
     parameters = {**engine.parameters, **({"buffers": buffers} if buffers else {})}
     launcher = mpi_run.mpiexec(ranks) if ranks > 1 else []
-    command = [*launcher, sys.executable, PROGRAM, engine.path(folder), engine.name, json.dumps(parameters)]
+    command = [*launcher, sys.executable, PROGRAM, engine.path(folder), engine.name, json.dumps(parameters), "report"]
     process = mpi_run.start(command, folder, {"PYTHONPATH": str(PROGRAM.parents[1])})
     assert process.stdout is not None
-    # From the opening, or from the first step: both want their share of the moments.
-    start = "opening" if chance.random() < 0.3 else "complete"
-    lines = []
     for line in process.stdout:
-        lines.append(line)
         if line.startswith(start):
             break
     else:
@@ -51,7 +47,7 @@ def killed(folder, engine, ranks, chance, buffers):
         mpi_run.kill_session(process)
     result = mpi_run.finish(process, 30)
     assert result.code != 0 and "Traceback" not in result.err, result.text
-    said = [line.split() for line in [*lines, *result.out.splitlines(keepends=True)] if line.endswith("\n")]
+    said = [line.split() for line in (folder / "report").read_text().splitlines(keepends=True) if line.endswith("\n")]
     return max((int(words[1]) for words in said if words[:1] == ["complete"]), default=0)
 
 
@@ -62,7 +58,9 @@ def test_killed_while_writing(tmp_path, engine, ranks, one):
     path, last, kept = engine.path(tmp_path), 0, [0]
     for number in range(KILLS if ranks == 1 else (KILLS + 1) // 2):
         buffers = 2 * (number % 2)
-        last = max(last, killed(tmp_path, engine, ranks, chance, buffers))
+        # From the opening, or from the first step: both want their share of the moments.
+        start = "opening" if number and chance.random() < 0.3 else "complete"
+        last = max(last, killed(tmp_path, engine, ranks, chance, buffers, start))
         if not last:
             continue  # nothing was promised; the next program must cope with what there is
         steps = one.results("check_last", path=str(path), limit=60)[0]

@@ -24,7 +24,7 @@ class Engine:
     steps_apart: bool = False  # damage in the data of a step leaves the others readable
     spares_strangers: bool = True  # writing anew leaves other people's files in its directory alone
     lists: bool = True  # keeps lists
-    bears_flips: bool = True  # a flipped byte in its metadata ends no process and makes none wait
+    unguarded: tuple[str, ...] = ()  # files in which a flipped byte may end or mislead a reader
 
     def path(self, folder: Path) -> Path:
         """Where its series lies in a folder."""
@@ -45,7 +45,7 @@ ENGINES = [
         spares_strangers=False,
         rank_may_fail=False,
         goes_on=False,
-        bears_flips=False,
+        unguarded=("md.*", "mmd.*"),
     ),
     Engine("sion", "sion", "run.sion", steps_apart=True),
     Engine("sion-files", "sion", "run.sion", {"files": 2, "chunk_bytes": 3000}, steps_apart=True),

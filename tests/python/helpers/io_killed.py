@@ -1,11 +1,13 @@
-"""Appends steps until it is killed: python io_killed.py PATH ENGINE PARAMETERS-AS-JSON.
+"""Appends steps until it is killed: python io_killed.py PATH ENGINE PARAMETERS-AS-JSON REPORT.
 
 Rank 0 prints "opening", and then a line for every step that is complete: without buffers when end_step has returned,
-with n buffers when begin_step has found one for the step n later, for by then the background has done with it.
+with n buffers when begin_step has found one for the step n later, for by then the background has done with it. The file
+REPORT gets the same lines, for what was printed may die with mpiexec.
 """
 
 import json
 import sys
+from pathlib import Path
 
 import tailrace as tr
 from mpi4py import MPI
@@ -16,11 +18,16 @@ from helpers.io_programs import write_arrays
 def main() -> None:
     """Write until the end."""
     path, engine, parameters = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+    report = Path(sys.argv[4])
+    if MPI.COMM_WORLD.rank == 0:
+        report.unlink(missing_ok=True)
     comm = MPI.COMM_WORLD
     buffers = parameters.get("buffers", 0)
 
     def say(*words: object) -> None:
         if comm.rank == 0:
+            with report.open("a") as file:
+                print(*words, file=file)
             print(*words, flush=True)
 
     comm.barrier()
