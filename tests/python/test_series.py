@@ -144,8 +144,8 @@ def test_errors(tmp_path, engine):
     with pytest.raises(ValueError, match="unknown mode"):
         tr.open(path, "x")
     out = tr.open(path, "w")
-    with pytest.raises(InputError, match="float32 or float64"):
-        out.write_step(0.0, ux=np.zeros((2, 2, 2), int))
+    with pytest.raises(InputError, match="float32, float64, int32 or int64, not of int8"):
+        out.write_step(0.0, ux=np.zeros((2, 2, 2), np.int8))
     with pytest.raises(InputError, match="nz, ny, nx"):
         out.write("ux", np.zeros(3))
     out.close()
@@ -232,8 +232,10 @@ def test_vtk_reads_hdf5(tmp_path):
 def test_numpy_reads_raw(tmp_path):
     path = write(tmp_path / "run")
     np.testing.assert_array_equal(np.fromfile(path / "ux-3.bin").reshape(NZ, NY, NX), field(2))
-    sidecar = json.loads((path / "series.json").read_text())
-    for step in sidecar["steps"]:
+    lines = [json.loads(line)[1] for line in (path / "series.jsonl").read_text().splitlines()]
+    steps = [line for line in lines if "index" in line]
+    assert len(steps) == 3
+    for step in steps:
         for variable in step["variables"]:
             data = np.fromfile(path / variable["file"], dtype=variable["type"])
             assert data.size == np.prod(variable["shape"])
