@@ -129,6 +129,15 @@ void read_box(const io::Series &series, std::size_t step, const std::string &nam
     series.read(step, name, type, box_of(box), data);
 }
 
+/// Fails on all ranks, because this one has no arguments to go on with; the others are in one of the functions above.
+void refuse(const io::Series &series, const std::string &why, bool input) {
+  series.communicator().agree([&] {
+    if (input)
+      throw InputError(why);
+    throw IoError(why);
+  });
+}
+
 std::vector<std::pair<std::int64_t, double>> steps(const io::Series &series) {
   std::vector<std::pair<std::int64_t, double>> result;
   for (const auto &step : series.steps())
@@ -186,9 +195,12 @@ void bind_io(nb::module_ &m) {
       .def(
           "declare",
           [](Series &series, const std::string &name, const Index3 &shape, const std::string &type) {
-            series.declare(name, shape, io::type_named(type));
+            io::Type stored = io::Type::float64;
+            series.communicator().agree([&] { stored = io::type_named(type); });
+            series.declare(name, shape, stored);
           },
           "name"_a, "shape"_a, "type"_a, free)
+      .def("refuse", &refuse, "why"_a, "input"_a, free)
       .def("begin_step", &Series::begin_step, "index"_a, "time"_a, free)
       .def("write", &write_block, "name"_a, "array"_a, "shape"_a, "block"_a, "memory"_a, "region"_a.none(),
            "deferred"_a)

@@ -67,7 +67,7 @@ def _engine_of_sidecar(path: Path, names: set[str]) -> str:
         with (path / "series.jsonl").open(encoding="utf-8", errors="replace") as lines:
             text = lines.readline()
     told = re.search(r'"tailrace (\w+) series"', text)
-    if told:
+    if told and told[1] in _core.engine_names():
         return told[1]
     return "sion" if any(name.endswith(".sion") for name in names) else "raw"
 

@@ -15,6 +15,7 @@ are in the order x, y, z, as everywhere in Tailrace. Errors are `InputError` (a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike, fspath
 from types import TracebackType
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Block", "Box", "PointGrid", "Region", "Series", "Step", "Stored", "UniformGrid", "open"]
 
 Triple = tuple[int, int, int]
+_STORED = [np.dtype(name) for name in ("float32", "float64", "int32", "int64")]
 Mode = Literal["r", "w", "a"]
 
 
@@ -202,11 +204,17 @@ class Series:
 
     def declare(self, name: str, shape: Sequence[int], dtype: str) -> None:
         """Fix the shape (x, y, z) and the stored type ("float32", "int64") of a variable before its first write."""
-        self._open().declare(name, _triple(shape), dtype)
+        core = self._open()
+        with _together(core):
+            extent, stored = _triple(shape), str(dtype)
+        core.declare(name, extent, stored)
 
     def begin_step(self, index: int, time: float) -> None:
         """Begin a step; `index` must be larger than that of the step before."""
-        self._open().begin_step(int(index), float(time))
+        core = self._open()
+        with _together(core):
+            number, moment = int(index), float(time)
+        core.begin_step(number, moment)
 
     def write(
         self, name: str, data: NDArray[Any] | Block, *, region: Region | None = None, deferred: bool = False
@@ -216,35 +224,46 @@ class Series:
         A contiguous array is written from where it is; another one is copied first.
 
         :param region: store these points only, as a variable of `region.count` points.
-        :param deferred: nothing is copied, and the array must stay as it is until `end_step`, where one that has
-            changed is an error.
+        :param deferred: nothing is copied, and the array must stay as it is until `end_step`; one that has changed
+            is an error there.
         """
-        part = data if isinstance(data, Block) else self._whole(name, data)
-        block, memory = part.boxes()
-        array = _writable(name, part.data)
+        core = self._open()
+        with _together(core):
+            part = data if isinstance(data, Block) else self._whole(name, data)
+            array, shape = _numbers(name, part.data), _triple(part.shape)
+            block, memory = part.boxes()
+            place = None if region is None else Region(*(_triple(three) for three in Region(*region)))
         if deferred:
             self._kept.append(array)
-        place = None if region is None else Region(*(_triple(three) for three in Region(*region)))
-        self._open().write(name, array, _triple(part.shape), block, memory, place, deferred)
+        core.write(name, array, shape, block, memory, place, deferred)
 
     def write_list(self, name: str, rows: NDArray[Any]) -> None:
         """Write this rank's rows of a list: particles, probes. Each rank has as many as it likes, also none.
 
         :param rows: (rows,) or (rows, columns); stored in the order of the ranks.
         """
-        array = _writable(name, np.asarray(rows))
-        self._open().write_list(name, array.reshape(-1, 1) if array.ndim == 1 else array)
+        core = self._open()
+        with _together(core):
+            array = _numbers(name, rows)
+            array = array.reshape(-1, 1) if array.ndim == 1 else array
+        core.write_list(name, array)
 
     def write_scalar(self, name: str, value: Scalar) -> None:
         """Write one number or text of the open step; rank 0's counts."""
-        self._open().write_scalar(name, _scalar_value(value))
+        core = self._open()
+        with _together(core):
+            plain = _scalar_value(value)
+        core.write_scalar(name, plain)
 
     def attribute(self, name: str, value: Attribute) -> None:
         """Set an attribute of the series, or as "variable/name" of a variable. Stored with the next step.
 
         :param value: text, a number or a list of numbers.
         """
-        self._open().attribute(name, _attribute_value(value))
+        core = self._open()
+        with _together(core):
+            plain = _attribute_value(value)
+        core.attribute(name, plain)
 
     def end_step(self) -> None:
         """End the step: from now on it is there for readers, and survives whatever happens to this run.
@@ -444,14 +463,16 @@ class Step:
 
         :param dtype: "float32" or "float64", if not as stored.
         """
-        variables = self.variables
-        components = 0 if name in variables else self.components(name)
-        unknown = Stored("float64", (0, 0, 0), False)  # an unknown name fails below, on all ranks
-        stored = variables.get(f"{name}_1" if components else name, unknown)
-        start, count = ((0, 0, 0), stored.shape) if box is None else (_triple(box[0]), _triple(box[1]))
-        extent = ((components,) if components else ()) + tuple(max(0, n) for n in reversed(count))
-        array = np.empty(extent, dtype=dtype or stored.dtype)
-        self._series._open().read(self._number, name, (start, count), array)
+        core = self._series._open()
+        with _together(core):
+            variables = self.variables
+            components = 0 if name in variables else self.components(name)
+            unknown = Stored("float64", (0, 0, 0), False)  # an unknown name fails below, on all ranks
+            stored = variables.get(f"{name}_1" if components else name, unknown)
+            start, count = ((0, 0, 0), stored.shape) if box is None else (_triple(box[0]), _triple(box[1]))
+            extent = ((components,) if components else ()) + tuple(max(0, n) for n in reversed(count))
+            array = np.empty(extent, dtype=dtype or stored.dtype)
+        core.read(self._number, name, (start, count), array)
         if not stored.is_list:
             return array
         return array[0, :, 0] if stored.shape[0] == 1 else array[0]
@@ -470,6 +491,23 @@ class Step:
         return f"<Step {self.index}: time {self.time:g}; {', '.join(self.names)}>"
 
 
+@contextmanager
+def _together(core: _core.Series) -> Iterator[None]:
+    """Arguments that one rank cannot make sense of are an error on all ranks, not only where they are wrong."""
+    try:
+        yield
+    except Exception as error:
+        core.refuse(str(error), not isinstance(error, _core.IoError))
+        raise  # not reached: refusing raises
+
+
+def _numbers(name: str, data: Any) -> NDArray[Any]:
+    array = np.ascontiguousarray(data)
+    if array.dtype not in _STORED:
+        raise _core.InputError(f"{name}: expected an array of float32, float64, int32 or int64, found {array.dtype}")
+    return array
+
+
 def _triple(values: Any) -> Triple:
     x, y, z = (int(value) for value in values)
     return x, y, z
@@ -481,25 +519,23 @@ def _shape_of(array: NDArray[Any]) -> Triple:
     return _triple(reversed(array.shape[-3:]))
 
 
-def _writable(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """The array as the core takes it, copied only where it is not contiguous; other numbers the core refuses."""
-    if array.dtype.kind not in "biufc":
-        raise _core.InputError(f"{name}: expected an array of float32, float64, int32 or int64, found {array.dtype}")
-    return np.ascontiguousarray(array)
-
-
 def _parameter_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _scalar_value(value: Any) -> Any:
     plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, str | int | float):
+        raise _core.InputError(f"expected a number or a text, not {plain!r}")
     return int(plain) if isinstance(plain, bool) else plain
 
 
 def _attribute_value(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        value = value.tolist()
     if isinstance(value, str | int | float):
         return value
-    return list(value)
+    values = list(value)
+    if not all(isinstance(one, int | float) for one in values):
+        raise _core.InputError(f"expected a text, a number or numbers, not {values!r}")
+    return values

@@ -88,17 +88,11 @@ void AsyncWriter::run(Step &step) {
     for (std::size_t piece = 0; piece < step.used; ++piece)
       writer_.write(step.pieces[piece].block, step.pieces[piece].block.type);
     writer_.end_step(step.scalars, step.attributes);
-  } catch (const Error &error) {
-    const std::string text =
-        fmt::format("{}: step {} could not be written in the background: {}", path_, step.info.index, error.what());
+  } catch (const std::exception &error) {
     const std::lock_guard lock(mutex_);
     ++dropped_;
-    error_ = dynamic_cast<const InputError *>(&error) != nullptr ? std::make_exception_ptr(InputError(text))
-                                                                 : std::make_exception_ptr(IoError(text));
-  } catch (...) {
-    const std::lock_guard lock(mutex_);
-    ++dropped_;
-    error_ = std::current_exception();
+    const bool input = dynamic_cast<const InputError *>(&error) != nullptr;
+    error_ = Failure{step.info.index, error.what(), input};
   }
 }
 
@@ -110,7 +104,7 @@ void AsyncWriter::abandon_step() noexcept {
 
 void AsyncWriter::check(bool all) {
   std::unique_lock lock(mutex_);
-  bool failed = error_ != nullptr;
+  bool failed = error_.has_value();
   if (!all) { // the ranks' backgrounds may be at different steps, but all of them will come to the error
     lock.unlock();
     failed = comm_.max(std::int64_t{failed}) > 0;
@@ -122,14 +116,22 @@ void AsyncWriter::check(bool all) {
     const Span span(trace_, Phase::wait);
     changed_.wait(lock, [&] { return on_their_way_ == 0; });
   }
-  const std::exception_ptr error = std::exchange(error_, nullptr);
+  const std::optional<Failure> error = std::exchange(error_, std::nullopt);
   lost_ = std::exchange(dropped_, 0);
+  const std::size_t behind = lost_ + (open_ ? 1 : 0); // the open one goes too: there would be a hole before it
   lock.unlock();
   if (error)
-    abandon_step(); // the open one goes too: its time series would have a hole before it
+    abandon_step();
   comm_.agree([&] {
-    if (error)
-      std::rethrow_exception(error);
+    if (!error)
+      return;
+    const std::string behind_it =
+        behind > 1 ? fmt::format(", and {} later step{} lost with it", behind - 1, behind > 2 ? "s are" : " is") : "";
+    const std::string text = fmt::format("{}: step {} could not be written in the background{}: {}", path_, error->step,
+                                         behind_it, error->text);
+    if (error->input)
+      throw InputError(text);
+    throw IoError(text);
   });
 }
 

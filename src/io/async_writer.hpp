@@ -5,7 +5,6 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -47,6 +46,11 @@ private:
     Scalars scalars;
     std::optional<Attributes> attributes;
   };
+  struct Failure {
+    std::int64_t step = 0;
+    std::string text;
+    bool input = false; ///< an InputError, else an IoError
+  };
   Piece &next_piece(std::size_t bytes);
   void run(Step &step);
 
@@ -56,7 +60,7 @@ private:
   std::string path_;
   std::vector<std::unique_ptr<Step>> free_; ///< guarded by mutex_, as the three below
   std::size_t on_their_way_ = 0, dropped_ = 0;
-  std::exception_ptr error_;
+  std::optional<Failure> error_;
   std::unique_ptr<Step> open_;
   std::size_t lost_ = 0;
   std::mutex mutex_;

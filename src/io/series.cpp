@@ -139,7 +139,9 @@ template <class Work> void Series::Implementation::in_step(Work work) {
   } catch (...) {
     if (async_) { // the steps that the background could not write are no steps
       async_->abandon_step();
-      steps_.resize(steps_.size() - std::min(steps_.size(), async_->take_lost()));
+      const std::size_t lost = std::min(steps_.size(), async_->take_lost());
+      steps_.resize(steps_.size() - lost);
+      counters_.steps -= static_cast<std::int64_t>(lost);
     } else {
       writer_->abandon_step();
     }
@@ -321,13 +323,15 @@ void Series::declare(const std::string &name, const Index3 &shape, Type stored) 
 
 void Series::begin_step(std::int64_t index, double time) {
   auto &self = *self_;
+  self.comm_.agree([&] { // first of all, as in every function: a rank that cannot even call it tells the others here
+    self.require_writing();
+    if (self.open_step_)
+      throw InputError(fmt::format("{}: step {} is still open; call end_step first", path(), self.open_step_->index));
+  });
   StepInfo first{index, time};
   check_mpi(MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, self.comm_.get()), "MPI_Bcast");
   time = first.time;
   self.comm_.agree([&] {
-    self.require_writing();
-    if (self.open_step_)
-      throw InputError(fmt::format("{}: step {} is still open; call end_step first", path(), self.open_step_->index));
     if (first.index != index)
       throw InputError(fmt::format("{}: rank 0 begins step {} and this rank step {}", path(), first.index, index));
     if (!self.steps_.empty() && index <= self.steps_.back().index)

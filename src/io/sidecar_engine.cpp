@@ -1,6 +1,7 @@
 #include <tailrace/io/sidecar_engine.hpp>
 
 #include <tailrace/io/attributes_json.hpp>
+#include <tailrace/io/engines.hpp>
 #include <tailrace/io/files.hpp>
 
 #include <fmt/format.h>
@@ -54,6 +55,11 @@ void SidecarEngine::open() {
     const bool there = std::filesystem::exists(log_.path());
     if (target_.mode == Mode::read || (target_.mode == Mode::append && there))
       load();
+    else if (const std::string other = there ? "" : engine_at(target_.path); !other.empty())
+      throw IoError(
+          fmt::format("cannot write {}: it holds a series of the engine {}; expected one of {}, or none. To fix "
+                      "this, name the other engine, write elsewhere, or remove it",
+                      target_.path, other, name_));
     else
       create();
     if (target_.rewind_to)

@@ -45,8 +45,12 @@ json damage_of(const Engine &engine, const Communicator &comm, std::size_t posit
   json lines = json::array();
   int turn = 0; // the ranks take turns at the blocks
   const json stored = stored_checksums(engine, position);
-  for (const auto &variable : engine.variables(position))
+  json missing = stored; // what was summed must be there
+  for (const auto &variable : engine.variables(position)) {
+    missing.erase(variable.name);
+    double points = 0; // as real numbers, for a damaged shape can have more points than an integer holds
     for (const auto &sum : stored.value(variable.name, json::array())) {
+      points += sum.at(3).get<double>() * sum.at(4).get<double>() * sum.at(5).get<double>();
       if (turn++ % comm.size() != comm.rank())
         continue;
       const Box box{{sum.at(2), sum.at(1), sum.at(0)}, {sum.at(5), sum.at(4), sum.at(3)}};
@@ -54,6 +58,16 @@ json damage_of(const Engine &engine, const Communicator &comm, std::size_t posit
       if (!damage.empty())
         lines.push_back(damage);
     }
+    const auto &n = variable.shape;
+    const double whole = static_cast<double>(n[0]) * static_cast<double>(n[1]) * static_cast<double>(n[2]);
+    if (stored.contains(variable.name) && points != whole && comm.rank() == 0)
+      lines.push_back(fmt::format("{}: step {} has checksums of {} points, and its shape is {}", variable.name,
+                                  engine.steps()[position].index, points, describe(variable.shape)));
+  }
+  for (const auto &[name, sums] : missing.items())
+    if (comm.rank() == 0)
+      lines.push_back(
+          fmt::format("{}: step {} has its checksums, and it is not there", name, engine.steps()[position].index));
   return lines;
 }
 

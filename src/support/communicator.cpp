@@ -151,7 +151,8 @@ void Communicator::agree(const std::function<void()> &work) const {
   int shared_kind = static_cast<int>(kind);
   check_mpi(MPI_Bcast(&shared_kind, 1, MPI_INT, first, get()), "MPI_Bcast");
   text = broadcast(text, first);
-  rethrow(static_cast<Failure>(shared_kind), size_ > 1 ? fmt::format("{} (on rank {})", text, first) : text);
+  const bool told = text.ends_with(')') && text.rfind(" (on rank ") != std::string::npos; // by an agreement inside
+  rethrow(static_cast<Failure>(shared_kind), size_ > 1 && !told ? fmt::format("{} (on rank {})", text, first) : text);
 }
 
 } // namespace tailrace

@@ -4,7 +4,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -121,28 +120,6 @@ def test_a_replacement_cut_between_its_two_renames_is_found(with_checkpoints, tm
 
 
 # ---- full disks ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of its own; called with a size, it is mounted or resized."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = []
-
-    def mount(size):
-        options = f"remount,size={size}" if mounted else f"size={size}"
-        done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            pytest.skip(f"no file system may be mounted here: {done.stderr.strip()}")
-        mounted.append(size)
-        return place
-
-    yield mount
-    if mounted:
-        subprocess.run(["umount", "-l", place], check=True)
 
 
 FULL = "No space left on device"

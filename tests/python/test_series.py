@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import textwrap
-import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -325,7 +322,7 @@ def test_h5py_reads_adios_hdf5(tmp_path):
         assert (file["Step0/step"][()], file["Step0/time"][()]) == (10, 0.5)
 
 
-# ---- several ranks, and a violent end ----------------------------------------------------------
+# ---- several ranks ------------------------------------------------------------------------------
 
 
 def test_blocks_of_several_ranks(tmp_path, engine):
@@ -371,35 +368,3 @@ def test_blocks_of_several_ranks(tmp_path, engine):
     series = tr.open(tmp_path / PATHS[engine])
     assert len(series) == 1
     np.testing.assert_array_equal(series[0]["ux"], field())
-
-
-KILLED = """
-import numpy as np
-from tailrace import series as tr
-with tr.open({path!r}, "a") as out:
-    first = len(out)
-    for step in range(first, 100000):
-        ux, uy = np.full((32, 32, 32), float(step)), np.full((31, 31, 31), -float(step))
-        out.write_step(0.5 * step, index=step, ux=ux, uy=uy)
-        print(step, flush=True)
-"""
-
-
-def test_a_killed_run_keeps_its_complete_steps(tmp_path, engine):
-    """Kill the writer at random moments and let the next one append: complete steps are there, and whole."""
-    path = tmp_path / PATHS[engine]
-    program = tmp_path / "killed.py"
-    program.write_text(KILLED.format(path=str(path)))
-    chance = random.Random(1)
-    for _ in range(int(os.environ.get("TAILRACE_TEST_KILLS", "4"))):
-        with subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            last = int(process.stdout.readline())  # it writes now
-            time.sleep(chance.uniform(0.0, 0.05))
-            process.send_signal(signal.SIGKILL)
-            last = max([last, *(int(line) for line in process.stdout.read().split("\n")[:-1])])
-        series = tr.open(path)
-        assert len(series) in (last + 1, last + 2)  # one may have been complete, but not yet reported
-        assert [step.index for step in series] == list(range(len(series)))
-        assert series.verify() == []
-        assert series[-1]["ux"].max() == series[-1].index

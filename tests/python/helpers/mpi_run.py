@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,12 +45,12 @@ def environment() -> dict[str, str]:
     return {**kept, **_OPTIONS}
 
 
-def start(command: Sequence[object], cwd: Path) -> subprocess.Popen[str]:
-    """Start a program in a process group of its own."""
+def start(command: Sequence[object], cwd: Path, more: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """Start a program in a process group of its own, with `more` in its environment."""
     return subprocess.Popen(
         [str(word) for word in command],
         cwd=cwd,
-        env=environment(),
+        env={**environment(), **(more or {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -93,9 +93,9 @@ def kill_session(process: subprocess.Popen[str], number: int = signal.SIGKILL) -
             os.kill(pid, number)
 
 
-def rank_processes(process: subprocess.Popen[str]) -> list[int]:
+def rank_processes(process: subprocess.Popen[str], program: str = "tailrace.cli") -> list[int]:
     """The process numbers of the ranks, in order of their start."""
-    return sorted(pid for pid, command in members(process) if "tailrace.cli" in command and "mpiexec" not in command)
+    return sorted(pid for pid, command in members(process) if program in command and "mpiexec" not in command)
 
 
 def tailrace_command(*arguments: object, ranks: int | None = None) -> list[str]:

@@ -1,0 +1,31 @@
+"""Fixtures of several test files."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """A file system of its own; called with a size ("400k", or "400k,ro"), it is mounted or changed."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = []
+
+    def mount(size: str) -> Path:
+        options = f"remount,size={size}" if mounted else f"size={size}"
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            pytest.skip(f"no file system may be mounted here: {done.stderr.strip()}")
+        mounted.append(size)
+        return place
+
+    yield mount
+    if mounted:
+        subprocess.run(["umount", "-l", place], check=True)
