@@ -12,7 +12,7 @@ struct IoConfiguration {
   std::map<std::string, std::string> parameters;
 };
 
-inline const IoConfiguration &io_configuration(const std::string &name) {
+inline const std::map<std::string, IoConfiguration> &io_configurations() {
   static const std::map<std::string, IoConfiguration> all{
       {"raw", {"raw", {}}},
       {"raw_dist", {"raw", {{"strategy", "dist"}}}},
@@ -23,13 +23,27 @@ inline const IoConfiguration &io_configuration(const std::string &name) {
       {"raw_plane_files", {"raw", {{"aggregators", "plane"}, {"layout", "files"}}}},
       {"mpiio", {"mpiio", {}}},
       {"mpiio_collective", {"mpiio", {{"transfer", "collective"}}}},
+      {"raw_background", {"raw", {{"buffers", "2"}}}},
       {"hdf5", {"hdf5", {}}},
+      {"hdf5_gzip", {"hdf5", {{"compression", "gzip"}, {"chunk_bytes", "5000"}}}},
+      {"hdf5_background", {"hdf5", {{"buffers", "2"}}}},
+      {"bp5_background", {"bp5", {{"buffers", "2"}}}},
+      {"sion_files", {"sion", {{"files", "3"}, {"chunk_bytes", "1000"}, {"block_bytes", "512"}}}},
       {"adios_hdf5", {"adios_hdf5", {}}},
       {"bp4", {"bp4", {}}},
       {"bp5", {"bp5", {}}},
       {"sion", {"sion", {}}},
   };
-  return all.at(name);
+  return all;
+}
+
+inline const IoConfiguration &io_configuration(const std::string &name) { return io_configurations().at(name); }
+
+inline std::vector<std::string> io_configuration_names() {
+  std::vector<std::string> names;
+  for (const auto &[name, configuration] : io_configurations())
+    names.push_back(name);
+  return names;
 }
 
 /// The end of a path that goes with an engine.

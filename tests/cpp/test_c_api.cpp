@@ -476,7 +476,7 @@ TEST_P(CApiEngines, verifyNamesWhatIsDamaged) {
 }
 
 // Add an engine here when it holds lists and texts.
-INSTANTIATE_TEST_SUITE_P(Engines, CApiEngines, testing::Values("raw", "sion"),
+INSTANTIATE_TEST_SUITE_P(Engines, CApiEngines, testing::Values("raw", "sion", "hdf5", "bp5"),
                          [](const auto &engine) { return engine.param; });
 
 } // namespace

@@ -2,6 +2,7 @@
 // every engine the same. Writers and readers are parts of the six ranks this program runs on, so that a Series shows
 // that it needs its own ranks only.
 
+#include "io_configurations.hpp"
 #include "support.hpp"
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
@@ -24,23 +25,6 @@ using tailrace::test::world;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct Case {
-  std::string name, engine, suffix;
-  std::map<std::string, std::string> parameters;
-};
-
-/// A line for every way to write; everything below is the same for all of them.
-const std::vector<Case> cases{
-    {"raw", "raw", "", {}},
-    {"raw_background", "raw", "", {{"buffers", "2"}}},
-    {"hdf5", "hdf5", ".vtkhdf", {}},
-    {"hdf5_background", "hdf5", ".vtkhdf", {{"buffers", "2"}}},
-    {"bp5", "bp5", ".bp", {}},
-    {"bp5_background", "bp5", ".bp", {{"buffers", "2"}}},
-    {"sion", "sion", ".sion", {}},
-    {"sion_files", "sion", ".sion", {{"files", "3"}, {"chunk_bytes", "1000"}, {"block_bytes", "512"}}},
-};
 
 const Index3 points{17, 12, 9}; // no two alike, and no number of ranks divides them all
 const std::vector<int> writers{1, 2, 3, 4, 6}, readers{1, 2, 3, 5};
@@ -102,7 +86,7 @@ template <class T> void write_variable(Series &out, const std::string &name, con
 }
 
 /// A step for every pencil and halo, each with a variable of either precision.
-void write_series(const std::string &path, const Case &one, const Communicator &comm) {
+void write_series(const std::string &path, const IoConfiguration &one, const Communicator &comm) {
   const Decomposition parts = share_points(comm);
   Series out(path, Mode::write, comm, {one.engine, one.parameters, {}, {}, {}});
   for (std::size_t p = 0; p < pencils.size(); ++p)
@@ -162,7 +146,7 @@ template <class Work> void on_part(int size, Work work) {
   });
 }
 
-class IoMatrix : public testing::TestWithParam<Case> {
+class IoMatrix : public testing::TestWithParam<std::string> {
 protected:
   void SetUp() override {
     std::string name;
@@ -186,9 +170,10 @@ std::map<std::pair<int, int>, std::string> IoMatrix::before;
 
 TEST_P(IoMatrix, AnyDecompositionReadsWhatAnyOtherWrote) {
   ASSERT_EQ(world().size(), 6) << "this test wants six ranks";
+  const IoConfiguration &how = io_configuration(GetParam());
   for (const int some : writers) {
-    const std::string path = fmt::format("{}/{}{}", folder, some, GetParam().suffix);
-    on_part(some, [&](const Communicator &part) { write_series(path, GetParam(), part); });
+    const std::string path = fmt::format("{}/{}{}", folder, some, io_suffix(how.engine));
+    on_part(some, [&](const Communicator &part) { write_series(path, how, part); });
     for (const int others : readers) {
       SCOPED_TRACE(fmt::format("{} writers, {} readers", some, others));
       on_part(others, [&](const Communicator &part) {
@@ -200,7 +185,7 @@ TEST_P(IoMatrix, AnyDecompositionReadsWhatAnyOtherWrote) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, IoMatrix, testing::ValuesIn(cases),
-                         [](const auto &parameter) { return parameter.param.name; });
+INSTANTIATE_TEST_SUITE_P(Engines, IoMatrix, testing::ValuesIn(io_configuration_names()),
+                         [](const auto &parameter) { return parameter.param; });
 
 } // namespace

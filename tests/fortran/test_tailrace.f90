@@ -106,6 +106,8 @@ program test_tailrace
 
   call check_everything('raw')
   call check_everything('sion')
+  call check_everything('hdf5')
+  call check_everything('bp5')
 
   call MPI_Allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
   if (failures > 0) error stop 1

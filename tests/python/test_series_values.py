@@ -7,7 +7,14 @@ import pytest
 from tailrace import series as tr
 from tailrace._core import InputError
 
-PATHS = {"raw": "run", "sion": "run.sion"}  # add an engine here when it holds lists and texts
+PATHS = {
+    "raw": "run",
+    "sion": "run.sion",
+    "hdf5": "run.h5",
+    "bp4": "run.bp4",
+    "bp5": "run.bp",
+    "adios_hdf5": "run.adios_hdf5",
+}
 
 
 @pytest.fixture(params=list(PATHS))

@@ -23,7 +23,6 @@ class Engine:
     goes_on: bool = True  # after a step that failed, the same series takes the next one
     steps_apart: bool = False  # damage in the data of a step leaves the others readable
     spares_strangers: bool = True  # writing anew leaves other people's files in its directory alone
-    lists: bool = True  # keeps lists
     unguarded: tuple[str, ...] = ()  # files in which a flipped byte may end or mislead a reader
 
     def path(self, folder: Path) -> Path:
@@ -36,22 +35,16 @@ class Engine:
 
 ENGINES = [
     Engine("raw", "raw", "run", steps_apart=True),
-    Engine("hdf5", "hdf5", "run.vtkhdf", is_file=True, lists=False),
-    Engine(
-        "bp5",
-        "bp5",
-        "run.bp",
-        lists=False,
-        spares_strangers=False,
-        rank_may_fail=False,
-        goes_on=False,
-        unguarded=("md.*", "mmd.*"),
-    ),
+    Engine("raw-dist", "raw", "run", {"strategy": "dist"}, steps_apart=True),
+    Engine("raw-collect", "raw", "run", {"strategy": "collect"}, steps_apart=True),
+    Engine("raw-collect_xy", "raw", "run", {"strategy": "collect_xy"}, steps_apart=True),
+    Engine("mpiio", "mpiio", "run", steps_apart=True),
+    Engine("mpiio-collective", "mpiio", "run", {"transfer": "collective"}, steps_apart=True),
+    Engine("hdf5", "hdf5", "run.vtkhdf", is_file=True),
+    Engine("hdf5-gzip", "hdf5", "run.vtkhdf", {"compression": "gzip", "chunk_bytes": 3000}, is_file=True),
+    Engine("bp4", "bp4", "run.bp4", spares_strangers=False, rank_may_fail=False, goes_on=False),
+    Engine("bp5", "bp5", "run.bp", spares_strangers=False, rank_may_fail=False, goes_on=False),
+    Engine("adios_hdf5", "adios_hdf5", "run.adios_hdf5", rank_may_fail=False),
     Engine("sion", "sion", "run.sion", steps_apart=True),
     Engine("sion-files", "sion", "run.sion", {"files": 2, "chunk_bytes": 3000}, steps_apart=True),
 ]
-
-
-def keeps_lists(name: str) -> bool:
-    """Whether an engine has lists, by its own name."""
-    return all(engine.lists for engine in ENGINES if engine.name == name)
