@@ -102,7 +102,8 @@ void check_config(const Adios2Options &options, const std::string &path) {
     adios2::ADIOS alone(file, MPI_COMM_SELF);
     found = declare(alone, path).EngineType();
   } catch (const std::exception &error) {
-    throw InputError(fmt::format("parameter config = '{}': ADIOS2 cannot read it: {}", file, error.what()));
+    throw InputError(
+        fmt::format("parameter config = '{}': ADIOS2 cannot read it: {}", file, plain_words(error.what())));
   }
   const std::string &ours = kind_named(options.kind).engine;
   const std::vector<std::string> general{"", "file", "bpfile", "bp", "filestream"};
@@ -113,6 +114,26 @@ void check_config(const Adios2Options &options, const std::string &path) {
 }
 
 } // namespace
+
+std::string plain_words(const std::string &text) {
+  constexpr std::string_view heading = "[ADIOS2 EXCEPTION]";
+  std::string result;
+  bool blank = true, colour = false;
+  for (const char c : text) {
+    if (c == '\033')
+      colour = true;
+    else if (colour)
+      colour = c != 'm';
+    else if (!std::isspace(static_cast<unsigned char>(c)) || !blank)
+      result += std::isspace(static_cast<unsigned char>(c)) ? ' ' : c,
+          blank = std::isspace(static_cast<unsigned char>(c));
+  }
+  if (const auto at = result.find(heading); at != std::string::npos)
+    result.erase(0, std::min(result.size(), at + heading.size() + 1));
+  while (!result.empty() && result.back() == ' ')
+    result.pop_back();
+  return result;
+}
 
 Adios2Options adios2_options(const std::string &kind, const std::string &path, Parameters &parameters) {
   Adios2Options options;
@@ -134,7 +155,12 @@ Adios2Io::Adios2Io(const Adios2Options &options, const std::string &path, MPI_Co
     : adios_(options.config.empty() ? adios2::ADIOS(comm) : adios2::ADIOS(options.config, comm)),
       io_(declare(adios_, path)) {
   io_.SetEngine(kind_named(options.kind).engine);
+  int ranks = 1;
+  MPI_Comm_size(comm, &ranks);
   for (const auto &[name, value] : options.engine) { // ADIOS2 would keep both spellings, and take either
+    if (ranks == 1 &&
+        name == "H5CollectiveMPIO") // alone it opens the file without MPI, and then fails to write with it
+      continue;
     const std::string configured = spelling(name);
     io_.SetParameter(configured.empty() ? name : configured, value);
   }

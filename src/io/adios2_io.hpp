@@ -45,6 +45,9 @@ private:
   adios2::IO io_;
 };
 
+/// What ADIOS2 says was wrong, on one line, without its date and colours.
+std::string plain_words(const std::string &text);
+
 /// Runs an ADIOS2 call and turns its exceptions, several lines with file names of ADIOS2 inside, into ours.
 template <class Work> auto translate(const std::string &what, Work work) {
   try {
@@ -52,7 +55,7 @@ template <class Work> auto translate(const std::string &what, Work work) {
   } catch (const Error &) {
     throw;
   } catch (const std::exception &error) {
-    throw IoError(fmt::format("cannot {}: {}", what, error.what()));
+    throw IoError(fmt::format("cannot {}: {}", what, plain_words(error.what())));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,6 +93,26 @@ Handle create_file(const std::string &path) {
   return {check(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, list), "create " + path), H5Fclose};
 }
 
+namespace {
+
+/// Lifts the limit on the size of files, as far as the system allows, while it lives.
+class NoSizeLimit {
+public:
+  NoSizeLimit() {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit most{before_.rlim_max, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &most);
+  }
+  ~NoSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  NoSizeLimit(const NoSizeLimit &) = delete;
+  NoSizeLimit &operator=(const NoSizeLimit &) = delete;
+
+private:
+  rlimit before_{};
+};
+
+} // namespace
+
 void discard(Handle &file) noexcept {
   const Quiet quiet;
   if (!file)
@@ -103,6 +124,9 @@ void discard(Handle &file) noexcept {
     ::dup2(nowhere, *static_cast<int *>(descriptor));
   if (nowhere >= 0)
     ::close(nowhere);
+  // A close that fails leaves HDF5 with half a file, over which it ends the program at exit; and a limit that stopped the
+  // write into the file stops that into memory too.
+  const NoSizeLimit unlimited;
   file.close();
 }
 

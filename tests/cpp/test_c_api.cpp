@@ -459,15 +459,18 @@ TEST_P(CApiEngines, verifyNamesWhatIsDamaged) {
   ASSERT_EQ(tailrace_end_step(series), 0) << text();
   ASSERT_EQ(tailrace_close(series), 0) << text();
   if (comm.rank() == 0)
-    for (const auto &file : fs::recursive_directory_iterator(folder + "/out"))
-      if (file.path().extension() == ".bin" || file.path().extension() == ".sion") {
-        std::fstream bytes(file.path(), std::ios::in | std::ios::out | std::ios::binary);
-        const std::string pattern(reinterpret_cast<const char *>(data.data() + 1), sizeof(double));
-        const std::string all{std::istreambuf_iterator<char>(bytes), {}};
-        bytes.clear();
-        bytes.seekp(static_cast<std::streamoff>(all.find(pattern)));
-        bytes.put('\x7f');
-      }
+    for (const auto &file : fs::recursive_directory_iterator(folder)) {
+      if (!file.is_regular_file())
+        continue;
+      std::fstream bytes(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+      const std::string pattern(reinterpret_cast<const char *>(&data.back()), sizeof(double));
+      const std::string all{std::istreambuf_iterator<char>(bytes), {}};
+      if (all.find(pattern) == std::string::npos)
+        continue;
+      bytes.clear();
+      bytes.seekp(static_cast<std::streamoff>(all.find(pattern)));
+      bytes.put('\x7f');
+    }
   comm.barrier();
   ASSERT_EQ(open_here("r"), 0) << text();
   const char *words = nullptr;

@@ -183,10 +183,11 @@ TEST_P(SeriesErrors, TruncatedFiles) {
     out.close();
   }
   comm.barrier();
-  if (comm.rank() == 0) // the largest file of the series loses its end
+  if (comm.rank() == 0) // the files of values lose their ends
     for (const auto &entry : fs::recursive_directory_iterator(folder))
-      if (entry.is_regular_file() && entry.file_size() > 4000 && entry.path().extension() != ".json")
-        fs::resize_file(entry.path(), entry.file_size() - 3000);
+      if (entry.is_regular_file() && entry.file_size() > 1000 &&
+          entry.path().extension().string().rfind(".json", 0) != 0)
+        fs::resize_file(entry.path(), entry.file_size() - std::min<std::uintmax_t>(3000, entry.file_size() / 2));
   comm.barrier();
   const auto use = [&] {
     const Series in(path(), Mode::read, comm);
