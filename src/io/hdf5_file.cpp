@@ -124,8 +124,8 @@ void discard(Handle &file) noexcept {
     ::dup2(nowhere, *static_cast<int *>(descriptor));
   if (nowhere >= 0)
     ::close(nowhere);
-  // A close that fails leaves HDF5 with half a file, over which it ends the program at exit; and a limit that stopped the
-  // write into the file stops that into memory too.
+  // A close that fails leaves HDF5 with half a file, over which it ends the program at exit; and a limit that stopped
+  // the write into the file stops that into memory too.
   const NoSizeLimit unlimited;
   file.close();
 }
