@@ -1,3 +1,4 @@
+#include "shared_folder.hpp"
 #include <tailrace/c_api/tailrace.h>
 #include <tailrace/support/communicator.hpp>
 
@@ -36,12 +37,6 @@ template <class T> std::vector<T> values(const Three &start, const Three &count,
 class CApi : public testing::Test {
 protected:
   void SetUp() override {
-    std::string name;
-    if (comm.rank() == 0) {
-      char pattern[] = "/tmp/tailrace_c_XXXXXX";
-      name = mkdtemp(pattern);
-    }
-    folder = comm.broadcast(name, 0);
     ASSERT_EQ(tailrace_new(&series), 0);
     tailrace_decomposition *shared = nullptr;
     ASSERT_EQ(tailrace_decomposition_new_f(&shared, MPI_Comm_c2f(MPI_COMM_WORLD), shape.data(), 0, 0), 0) << text();
@@ -49,12 +44,7 @@ protected:
     tailrace_decomposition_free(&shared);
     EXPECT_EQ(shared, nullptr);
   }
-  void TearDown() override {
-    tailrace_free(&series);
-    comm.barrier();
-    if (comm.rank() == 0)
-      fs::remove_all(folder);
-  }
+  void TearDown() override { tailrace_free(&series); }
 
   static std::string text() { return tailrace_error_text(); }
   int open(const char *mode, const char *engine = nullptr, const std::string &name = "out.h5") {
@@ -77,7 +67,8 @@ protected:
   }
 
   Communicator comm{MPI_COMM_WORLD};
-  std::string folder;
+  test::SharedFolder made;
+  const std::string &folder = made;
   Three start{}, count{};
   tailrace_series *series = nullptr;
 };

@@ -1,6 +1,7 @@
 // What only the ADIOS2 engines have: the two BP versions told apart, metadata that are checked before ADIOS2 sees them,
 // what a kill leaves, operators, and ADIOS2's configuration files.
 
+#include "shared_folder.hpp"
 #include <tailrace/io/bp_index.hpp>
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
@@ -25,17 +26,6 @@ protected:
 #if !TAILRACE_HAVE_ADIOS2
     GTEST_SKIP() << "built without ADIOS2";
 #endif
-    std::string name;
-    if (comm.rank() == 0) {
-      char pattern[] = "/tmp/tailrace_adios2_XXXXXX";
-      name = mkdtemp(pattern);
-    }
-    folder = comm.broadcast(name, 0);
-  }
-  void TearDown() override {
-    comm.barrier();
-    if (comm.rank() == 0 && !folder.empty())
-      fs::remove_all(folder);
   }
   std::string path(const std::string &name) const { return folder + "/" + name; }
   Box slab() const {
@@ -87,7 +77,8 @@ protected:
   }
   Communicator comm{MPI_COMM_WORLD};
   Index3 n{9, 8, 12};
-  std::string folder;
+  test::SharedFolder made;
+  const std::string &folder = made;
 };
 
 TEST_F(Adios2Test, TellsTheVersionsOfBpByTheIndex) {

@@ -1,4 +1,5 @@
 #include "io_configurations.hpp"
+#include "shared_folder.hpp"
 #include <tailrace/io/parameters.hpp>
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
@@ -28,19 +29,6 @@ const Index3 points{17, 12, 9};
 
 class SeriesErrors : public testing::TestWithParam<std::string> {
 protected:
-  void SetUp() override {
-    std::string name;
-    if (comm.rank() == 0) {
-      char pattern[] = "/tmp/tailrace_io_XXXXXX";
-      name = mkdtemp(pattern);
-    }
-    folder = comm.broadcast(name, 0);
-  }
-  void TearDown() override {
-    comm.barrier();
-    if (comm.rank() == 0)
-      fs::remove_all(folder);
-  }
   std::string path(const std::string &name = "run") const { return folder + "/" + name + io_suffix(engine()); }
   static std::string engine() { return io_configuration(GetParam()).engine; }
   static Options options() { return {engine(), io_configuration(GetParam()).parameters, {}, {}, {}}; }
@@ -76,7 +64,8 @@ protected:
   }
   static bool has(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
   Communicator comm{MPI_COMM_WORLD};
-  std::string folder;
+  test::SharedFolder made;
+  const std::string &folder = made;
 };
 
 TEST_P(SeriesErrors, TargetsThatCannotBe) {

@@ -3,6 +3,7 @@
 // that it needs its own ranks only.
 
 #include "io_configurations.hpp"
+#include "shared_folder.hpp"
 #include "support.hpp"
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
@@ -148,20 +149,8 @@ template <class Work> void on_part(int size, Work work) {
 
 class IoMatrix : public testing::TestWithParam<std::string> {
 protected:
-  void SetUp() override {
-    std::string name;
-    if (world().rank() == 0) {
-      char pattern[] = "/tmp/tailrace_matrix_XXXXXX";
-      name = mkdtemp(pattern);
-    }
-    folder = world().broadcast(name, 0);
-  }
-  void TearDown() override {
-    world().barrier();
-    if (world().rank() == 0)
-      fs::remove_all(folder);
-  }
-  std::string folder;
+  test::SharedFolder made;
+  const std::string &folder = made;
   /// What each rank read, by writers and readers, from the engine before.
   static std::map<std::pair<int, int>, std::string> before;
 };

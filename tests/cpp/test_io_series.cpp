@@ -1,4 +1,5 @@
 #include "io_configurations.hpp"
+#include "shared_folder.hpp"
 #include <tailrace/io/report.hpp>
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
@@ -74,19 +75,6 @@ template <class T> std::vector<T> filled(const Box &memory, const Box &block, do
 
 class SeriesTest : public testing::TestWithParam<std::string> {
 protected:
-  void SetUp() override {
-    std::string name;
-    if (comm.rank() == 0) {
-      char pattern[] = "/tmp/tailrace_io_XXXXXX";
-      name = mkdtemp(pattern);
-    }
-    folder = comm.broadcast(name, 0);
-  }
-  void TearDown() override {
-    comm.barrier();
-    if (comm.rank() == 0)
-      fs::remove_all(folder);
-  }
   std::string path(const std::string &name = "run") const { return folder + "/" + name + io_suffix(engine()); }
   static std::string engine() { return io_configuration(GetParam()).engine; }
   Options options() const {
@@ -117,7 +105,8 @@ protected:
     EXPECT_EQ(data, filled<T>(box, box, salt)) << name << " in step " << step;
   }
   Communicator comm{MPI_COMM_WORLD};
-  std::string folder;
+  test::SharedFolder made;
+  const std::string &folder = made;
 };
 
 TEST_P(SeriesTest, WritesBlocksWithGhostsAndReadsOtherBoxes) {

@@ -1,4 +1,5 @@
 // How a series is opened: which engine and parameters win, and what Lustre's lfs is told.
+#include "shared_folder.hpp"
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -37,19 +38,6 @@ private:
 
 class Settings : public testing::Test {
 protected:
-  void SetUp() override {
-    std::string name;
-    if (comm.rank() == 0) {
-      char pattern[] = "/tmp/tailrace_settings_XXXXXX";
-      name = mkdtemp(pattern);
-    }
-    folder = comm.broadcast(name, 0);
-  }
-  void TearDown() override {
-    comm.barrier();
-    if (comm.rank() == 0)
-      fs::remove_all(folder);
-  }
   Series open(const std::string &name, const Options &options = {}) {
     return {folder + "/" + name, Mode::write, comm, options};
   }
@@ -100,7 +88,8 @@ protected:
     return tools.string() + ":" + std::getenv("PATH");
   }
   Communicator comm{MPI_COMM_WORLD};
-  std::string folder;
+  test::SharedFolder made;
+  const std::string &folder = made;
 };
 
 TEST_F(Settings, TheEngineIsTheCallsThenTheEnvironmentsThenThePaths) {
