@@ -1,0 +1,109 @@
+#pragma once
+// What the functions of tailrace.h have in common. Not for callers.
+
+#include <tailrace/c_api/tailrace.h>
+#include <tailrace/grid/decomposition.hpp>
+#include <tailrace/io/series.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+struct tailrace_decomposition {
+  tailrace::Decomposition decomposition;
+};
+
+struct tailrace_series {
+  tailrace::io::Options options; ///< of the next open
+  std::optional<tailrace::io::Series> open;
+  mutable std::string text; ///< what a function handed out last
+};
+
+namespace tailrace::c_api {
+
+/// Keeps the text of an error for tailrace_error_text, and returns the status.
+int failed(int status, const char *text);
+
+/// No exception may leave through C: turns it into a status, and keeps its text.
+template <class Work> int guarded(Work work) noexcept {
+  try {
+    work();
+    return TAILRACE_OK;
+  } catch (const InputError &error) {
+    return failed(TAILRACE_INPUT_ERROR, error.what());
+  } catch (const IoError &error) {
+    return failed(TAILRACE_IO_ERROR, error.what());
+  } catch (const std::exception &error) {
+    return failed(TAILRACE_OTHER_ERROR, error.what());
+  } catch (...) {
+    return failed(TAILRACE_OTHER_ERROR, "unknown error");
+  }
+}
+
+template <class T> T &not_null(T *pointer, const char *what) {
+  if (pointer == nullptr)
+    throw InputError(fmt::format("{} is a null pointer", what));
+  return *pointer;
+}
+
+/// C's way to say nothing. Series itself refuses an empty name, on all ranks together.
+inline std::string text(const char *given) { return given ? given : ""; }
+
+inline tailrace_series &closed(tailrace_series *series) {
+  if (not_null(series, "series").open)
+    throw InputError(fmt::format("{} is open; close it first", series->open->path()));
+  return *series;
+}
+
+template <class Handle> auto &opened(Handle *series) {
+  if (!not_null(series, "series").open)
+    throw InputError("the series is not open; call tailrace_open first");
+  return *series->open;
+}
+
+/// Up to three numbers of the caller as three; those of absent directions are `absent`.
+inline Index3 three(int dimensions, const int64_t *given, std::int64_t absent, const char *what) {
+  if (dimensions < 1 || dimensions > 3)
+    throw InputError(fmt::format("expected 1 to 4 dimensions (1 to 3 to declare one), found {}", dimensions));
+  not_null(given, what);
+  Index3 result{absent, absent, absent};
+  for (int d = 0; d < dimensions; ++d)
+    result[d] = given[d];
+  return result;
+}
+
+inline std::size_t position(int64_t step) {
+  if (step < 0)
+    throw InputError(fmt::format("there is no step number {}: steps count from 0", step));
+  return static_cast<std::size_t>(step);
+}
+
+inline io::Type type_of(const char *name, int type) {
+  switch (type) {
+  case TAILRACE_FLOAT32:
+    return io::Type::float32;
+  case TAILRACE_FLOAT64:
+    return io::Type::float64;
+  case TAILRACE_INT32:
+    return io::Type::int32;
+  case TAILRACE_INT64:
+    return io::Type::int64;
+  default:
+    throw InputError(fmt::format("{}: unknown type {}: expected TAILRACE_FLOAT32 (4), TAILRACE_FLOAT64 (8), "
+                                 "TAILRACE_INT32 (-4) or TAILRACE_INT64 (-8)",
+                                 text(name), type));
+  }
+}
+
+/// Hands a text out: it stays with the series.
+inline void hand_out(const tailrace_series *series, std::string what, const char **result) {
+  not_null(result, "text");
+  series->text = std::move(what);
+  *result = series->text.c_str();
+}
+
+} // namespace tailrace::c_api
