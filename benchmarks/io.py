@@ -43,10 +43,10 @@ class Engine:
 # Where this build of Tailrace refuses one, it says so and the others go on.
 ENGINES = {
     "raw": Engine("raw"),
-    "raw_shared": Engine("raw", {"layout": "shared"}),
-    "raw_dist": Engine("raw", {"layout": "files", "aggregators": "all"}, 0.9),
-    "raw_collect_xy": Engine("raw", {"layout": "files", "aggregators": "plane"}),
-    "raw_collect": Engine("raw", {"layout": "files", "aggregators": "one"}),
+    "raw_dist": Engine("raw", {"strategy": "dist"}, 0.9),
+    "raw_node": Engine("raw", {"strategy": "node"}),
+    "raw_collect_xy": Engine("raw", {"strategy": "collect_xy"}),
+    "raw_collect": Engine("raw", {"strategy": "collect"}),
     "mpiio": Engine("mpiio", target=0.8),
     "hdf5": Engine("hdf5", target=0.8),
     "bp4": Engine("bp4"),
