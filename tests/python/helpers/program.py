@@ -5,7 +5,6 @@ import queue
 import subprocess
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
