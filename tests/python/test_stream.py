@@ -135,7 +135,7 @@ def test_reader_stopped_under_drop_policy_costs_nothing(start, stop):
     for _ in range(3):
         reader.until("read")
     reader.signal_all(signal.SIGSTOP)
-    writer.goes_on(lines=30)
+    writer.goes_on(lines=15)
     stop()
     writer.finish()
     said = [line for line in writer.errors if line and "is dropped" in line]
@@ -245,6 +245,7 @@ def test_writer_lost_while_a_step_is_looked_at(start, tmp_path, number, says, ve
     assert says in reader.finish(code=3)[-1]
 
 
+@slow
 def test_writer_stopped(start):
     writer = start("write", 2, *ENDLESS)
     reader = start("read", 2, "timeout=3")
@@ -253,29 +254,36 @@ def test_writer_stopped(start):
     assert re.search("no step came in 3 s|did not answer for 3 s", reader.finish(code=3)[-1])
 
 
-def test_contact_left_by_a_killed_writer(start, tmp_path):
+def leave_contact(start):
+    """A writer that was killed, and could not tidy up."""
     writer = start("write", 1, "steps=0", "pause=0.1")
     writer.until("wrote 10")
     writer.signal_all(signal.SIGKILL)
-    writer.process.wait(20)
+    writer.process.wait(LIMIT)
+
+
+def test_contact_left_by_a_killed_writer(start, tmp_path):
+    leave_contact(start)
     assert (tmp_path / "run.sst").exists()
     reader = start("read", 2, "OpenTimeoutSecs=1")
     assert "was left by process" in reader.finish(code=3)[-1]
-    patient = start("read", 2)
-    patient.until("opening")
-    again = start("write", 2, "wait_for_reader=60")
-    again.finish()
-    patient.finish()
-    assert patient.indices() == ALL
+
+
+@slow
+def test_reader_waits_beside_a_contact_left(start):
+    leave_contact(start)
+    reader = start("read", 2)
+    reader.until("opening")
+    writer = start("write", 2, "wait_for_reader=60")
+    writer.finish()
+    reader.finish()
+    assert reader.indices() == ALL
 
 
 @slow
 def test_contact_of_nobody_knows_whom(start, tmp_path):
     """Without our record only trying helps."""
-    writer = start("write", 1, "steps=0", "pause=0.1")
-    writer.until("wrote 10")
-    writer.signal_all(signal.SIGKILL)
-    writer.process.wait(20)
+    leave_contact(start)
     (tmp_path / "run.sst.writer").unlink()
     reader = start("read", 1, "timeout=3")
     assert "nobody answers" in reader.finish(code=3)[-1] or "has died" in reader.seen[-1]
