@@ -444,7 +444,10 @@ class Step:
         return dict(self._series._open().scalars(self._number))
 
     def verify(self) -> list[str]:
-        """Compare the step with its checksums, in pieces of bounded size; one line for every block that is damaged."""
+        """Compare the step with its checksums, in pieces of bounded size; one line for every block that is damaged.
+
+        Raises IoError where the writer of a stream is lost, which is no damage.
+        """
         return list(self._series._open().verify(self._number))
 
     @property

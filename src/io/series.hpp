@@ -120,7 +120,7 @@ public:
   }
   void read(std::size_t step, const std::string &name, Type type, const Box &box, void *data) const;
   /// Compares a step with its checksums; says what is damaged, one line each. Empty: all is well, or none were stored.
-  /// Reads at most 64 MiB at once, or one row.
+  /// Reads at most 64 MiB at once, or one row. Of a stream it throws IoError where the connection is lost.
   std::vector<std::string> verify(std::size_t step) const;
   /// The variables of a step that have no checksums, of which `verify` can say nothing. Local.
   std::vector<std::string> unchecked(std::size_t step) const;

@@ -203,6 +203,8 @@ bool SstReader::next_step(double timeout) {
       throw IoError(fmt::format("cannot read the stream {}: {}", target_.path, error.what()));
     }
   });
+  // What rank 0 was told, ADIOS2 passes on; were one rank told otherwise all the same, the worst counts for all.
+  status = static_cast<adios2::StepStatus>(target_.comm.max(static_cast<std::int64_t>(status)));
   if (status == adios2::StepStatus::EndOfStream) {
     ended_ = true;
     leave();

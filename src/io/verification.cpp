@@ -36,6 +36,8 @@ std::string verify_block(const Engine &engine, std::size_t position, const Varia
       return {};
     return fmt::format("{}: block {} of step {} differs from its checksum", variable.name, describe(box), index);
   } catch (const Error &error) { // what cannot be read, and a block outside the shape
+    if (engine.streaming() && dynamic_cast<const IoError *>(&error) != nullptr)
+      throw; // the connection is lost, which says nothing of the data
     return fmt::format("{}: block {} of step {}: {}", variable.name, describe(box), index, error.what());
   }
 }
@@ -82,6 +84,8 @@ std::vector<std::string> verify_step(const Engine &engine, const Communicator &c
       if (comm.rank() == 0)
         ours.push_back(fmt::format("the checksums of step {} are damaged", engine.steps()[position].index));
     } catch (const IoError &error) {
+      if (engine.streaming()) // as above
+        throw;
       if (comm.rank() == 0)
         ours.push_back(fmt::format("step {}: {}", engine.steps()[position].index, error.what()));
     }

@@ -2,10 +2,15 @@
 
 Both say what they do, a line each, for the test that started them to wait for. The values of a field follow from step
 and position, so that the reader can tell a wrong one.
+
+The test steers them by files in the working directory: the writer ends when there is a file `stop`; a reader told
+`hold=yes` says which step has come and looks at it only when there is a file `go`.
 """
 
+import itertools
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import tailrace as tr
@@ -17,6 +22,11 @@ comm = MPI.COMM_WORLD
 def say(*words):
     if comm.rank == 0:
         print(*words, flush=True)
+
+
+def there_is(name):
+    """On all ranks alike."""
+    return comm.bcast(Path(name).exists())
 
 
 def field(shape, index, z):
@@ -32,14 +42,16 @@ def part(n):
 
 def write(name, options):
     shape = tuple(int(n) for n in options.pop("shape", "6x5x12").split("x"))
-    steps, pause = int(options.pop("steps", 5)), float(options.pop("pause", 0))
+    steps, pause = int(options.pop("steps", 5)), float(options.pop("pause", 0))  # 0 steps: until there is a file `stop`
     begin, end = part(shape[2])
     before = time.monotonic()
     with tr.open(name, "w", comm=comm, parameters=options, grid=tr.UniformGrid(shape, spacing=(0.5, 0.5, 0.25))) as out:
         say("open")
         out.attribute("case", "tgv")
         out.attribute("ux/unit", "m/s")
-        for index in range(steps):
+        for index in itertools.count():
+            if there_is("stop") if steps == 0 else index == steps:
+                break
             out.begin_step(10 * index, 0.5 * index)
             ux = field(shape, index, slice(begin, end))
             out.write("ux", tr.Block(ux, shape, (0, 0, begin)))
@@ -78,10 +90,19 @@ def check(step, shape):
 
 def read(name, options):
     foreign, most, pause = options.pop("foreign", ""), int(options.pop("most", 10**6)), float(options.pop("pause", 0))
+    hold, verify_only = options.pop("hold", ""), options.pop("verify_only", "")
+    say("opening")
     series = tr.open(name, comm=comm, parameters=options)
     say("open")
     for number, step in enumerate(series):
-        if foreign:
+        if hold:
+            say("got", step.index)
+            while not there_is("go"):
+                time.sleep(0.02)
+        if verify_only:
+            assert step.verify() == []
+            say("read", step.index)
+        elif foreign:
             shape = step.variables["ux"].shape
             assert step["uz"].mean() == 3 * step.index
             say("read", step.index, step.time, shape)
