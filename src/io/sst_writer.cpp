@@ -28,6 +28,7 @@ namespace {
 /// only asks for the transport has less than 500.
 constexpr std::uint64_t least_welcome = 1000;
 constexpr int last_attempt = 10; ///< seconds after `timeout` when nothing has helped
+constexpr int patience = 5;      ///< calls, a second apart, from one connection that is cut to the next
 
 /// The ports at which ADIOS2 listens for readers in this process, for all of its streams: it opens them with the first.
 std::set<int> &stream_ports() {
@@ -131,6 +132,8 @@ SstWriter::~SstWriter() {
 /// A reader takes nothing: to ADIOS2 it shall have died, and be dropped. In rank 0 that is the one silent for longest,
 /// one after the other until the call goes on; in the others those that do not even take what was sent to them.
 void SstWriter::rescue(int call) {
+  if (call % patience != 0) // ADIOS2 may still take leave of the one before, and the next in line may be healthy
+    return;
   std::vector<TcpConnection> readers = reader_connections();
   if (!root()) {
     for (const auto &one : readers)
