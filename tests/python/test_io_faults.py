@@ -143,11 +143,15 @@ def test_strangers_files_stay(tmp_path, engine, some):
         assert path.read_text() == "precious"
         return
     path.mkdir()
-    if not engine.spares_strangers:
-        pytest.xfail("ADIOS2 empties the directory that it writes to")
     strangers = {path / name: name for name in ("notes.txt", "ux.bin", "data", "step.sion")}
     for file, text in strangers.items():
         file.write_text(text)
+    if not engine.spares_strangers:  # ADIOS2 empties the directory that it writes to
+        for mode in ("w", "a"):
+            text = texts_of(some.run("open_series", mode=mode, path=str(path), engine=engine.name), "IoError")
+            assert str(path) in text
+        assert {file: file.read_text() for file in path.iterdir()} == strangers
+        return
     some.run("write_series", steps=2, **target(engine, tmp_path))
     some.run("write_series", steps=1, **target(engine, tmp_path))
     assert {file: file.read_text() for file in strangers} == strangers
@@ -160,10 +164,14 @@ def test_another_engines_series(tmp_path, engine, other, some):
         pytest.skip("the same engine")
     some.results("write_series", steps=2, **target(engine, tmp_path))
     path = str(engine.path(tmp_path))
-    for mode in ("r", "a"):
+    replaced = {engine.name, other.name} == {"bp4", "bp5"}  # with the same names of files
+    for mode in ("r", "a") if replaced else ("r", "a", "w"):
         text = texts_of(some.run("open_series", mode=mode, path=path, engine=other.name), "IoError")
         assert path in text
     assert some.results("check_series", path=path)[0] == [1, 2]
+    if replaced:
+        some.results("write_series", steps=1, path=path, engine=other.name, parameters=dict(other.parameters))
+        assert some.results("check_series", path=path)[0] == [1]
 
 
 # ---- calls -----------------------------------------------------------------------------------------------------------
@@ -176,7 +184,7 @@ WRONG = {
     "start of one": "outside",
     "type of one": "other",
     "dimensions of one": "(nz, ny, nx)",
-    "nothing of one": "found object",
+    "nothing of one": "object",
     "bytes": "int8",
     "text of one": "<U1",
     "name of one": "same variables in the same order",
@@ -219,6 +227,8 @@ def test_fewer_points_than_ranks(tmp_path, engine, six, how):
 def test_one_rank_cannot_write(tmp_path, engine, three, which, how):
     if not engine.rank_may_fail:
         pytest.skip("a rank that fails inside this library alone leaves the others waiting there: see docs/io.md")
+    if which and not engine.every_rank_writes:
+        pytest.skip("this rank writes nothing")
     given = target(engine, tmp_path, **HOWS[how])
     found = three.results("one_rank_cannot_write", limit=20, which=which, **given)
     assert len({one["error"] for one in found}) == 1, found
