@@ -313,7 +313,7 @@ def test_damage(sound, tmp_path, engine, one, damage):
 def step_of(engine: Engine, file: Path) -> int | None:
     """The step whose data a file of this series holds, and no other's."""
     if engine.name == "raw" and file.suffix == ".bin":
-        return int(file.stem.rpartition("-")[2])
+        return int(file.name.rpartition("-")[2].partition(".")[0])  # ux-1.bin, ux-1.0003.bin
     if engine.name == "sion" and file.name.startswith("step-"):
         return int(file.name[5:13])
     return None
