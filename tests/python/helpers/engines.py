@@ -49,3 +49,5 @@ ENGINES = [
     Engine("sion", "sion", "run.sion", steps_apart=True),
     Engine("sion-files", "sion", "run.sion", {"files": 2, "chunk_bytes": 3000}, steps_apart=True),
 ]
+
+KINDS = list({engine.name: engine for engine in reversed(ENGINES)}.values())[::-1]  # the first line of each engine
