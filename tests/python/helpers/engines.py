@@ -24,7 +24,6 @@ class Engine:
     goes_on: bool = True  # after a step that failed, the same series takes the next one
     steps_apart: bool = False  # damage in the data of a step leaves the others readable
     spares_strangers: bool = True  # writes beside other people's files in its directory; else it refuses to
-    unguarded: tuple[str, ...] = ()  # files in which a flipped byte may end or mislead a reader
 
     def path(self, folder: Path) -> Path:
         """Where its series lies in a folder."""
