@@ -165,6 +165,29 @@ def test_strangers_files_stay(tmp_path, engine, some):
     assert some.results("check_series", path=str(path))[0] == [1]
 
 
+def test_killed_before_the_first_step(tmp_path, kind, some):
+    """A directory in which there is nothing yet but the names of files takes steps."""
+    if kind.is_file:
+        pytest.skip("test_strangers_files_stay says what a file may be")
+    path = kind.path(tmp_path)
+    path.mkdir()
+    for name in ("data.0", "md.0", "mmd.0"):  # as ADIOS2 makes them, before md.idx
+        (path / name).touch()
+    some.results("append_steps", path=str(path), engine=kind.name, steps=2)
+    assert some.results("check_series", path=str(path))[0] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["raw", "mpiio", "adios_hdf5"])
+def test_new_series_where_a_first_line_is_damaged(tmp_path, one, name):
+    """Nobody knows whose series it was, so its steps are not read as our own."""
+    path = tmp_path / "run"
+    one.results("write_series", steps=2, path=str(path), engine="sion", parameters={})
+    lines = (path / "series.jsonl").read_text()
+    (path / "series.jsonl").write_text(lines.replace("sion", "noise", 1))
+    one.results("write_series", steps=1, path=str(path), engine=name, parameters={})
+    assert one.results("check_series", path=str(path))[0] == [1]
+
+
 @pytest.mark.parametrize("other", KINDS, ids=str)
 def test_another_engines_series(tmp_path, kind, other, some):
     if kind.name == other.name:
