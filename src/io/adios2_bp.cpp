@@ -20,6 +20,7 @@
 #include <tailrace/io/bp_output.hpp>
 #include <tailrace/io/bp_record.hpp>
 #include <tailrace/io/disk_room.hpp>
+#include <tailrace/io/engines.hpp>
 #include <tailrace/io/files.hpp>
 
 #include <fmt/format.h>
@@ -102,10 +103,14 @@ BpEngine::BpEngine(const std::string &kind, const Target &target, Parameters &pa
 void BpEngine::prepare(std::size_t &kept) {
   check_target(target_.path, target_.mode, Kind::directory);
   const bool there = fs::exists(target_.path);
-  if (target_.mode == Mode::read || (target_.mode == Mode::append && there))
+  if (target_.mode == Mode::read || (target_.mode == Mode::append && there && !is_empty_bp(target_.path)))
     probe(kept);
   if (target_.mode == Mode::read)
     return;
+  if (there && kept == 0) {
+    check_engine_there(target_.path, {"bp4", "bp5"});
+    check_only_bp(target_.path);
+  }
   remove_bp_record(target_.path);
   if (!there && ::mkdir(target_.path.c_str(), 0777) != 0 && errno != EEXIST)
     throw file_error("create", target_.path, errno);

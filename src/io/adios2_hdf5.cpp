@@ -19,10 +19,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <hdf5.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <vector>
 
 namespace tailrace::io {
 
@@ -70,6 +72,7 @@ private:
 class AdiosHdf5Engine final : public SidecarEngine {
 public:
   AdiosHdf5Engine(const Target &target, Parameters &parameters);
+  ~AdiosHdf5Engine() override;
 
   void begin_step(const StepInfo &step) override;
   void write(const Block &block) override;
@@ -102,6 +105,14 @@ AdiosHdf5Engine::AdiosHdf5Engine(const Target &target, Parameters &parameters)
     adios_.emplace(options, target.path, target.comm.get());
 }
 
+/// A step that is still open was left by an exception of the program, maybe on this rank alone, and HDF5 closes files
+/// together with all others. So its file stays open until the program ends: then all ranks close it, or MPI aborts.
+AdiosHdf5Engine::~AdiosHdf5Engine() {
+  static auto &left_open = *new std::vector<Adios2Io>; // never destroyed: that would close them
+  if (engine_ && target_.comm.size() > 1)
+    left_open.push_back(std::move(*adios_));
+}
+
 void AdiosHdf5Engine::begin_step(const StepInfo &step) {
   SidecarEngine::begin_step(step);
   step_["file"] = fmt::format("step-{:08d}.h5", step.index);
@@ -114,6 +125,7 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
     if (!root())
       return;
     check_room(target_.path, 0, target_.comm.size());
+    ::unlink(open_file().c_str());                           // HDF5 may have one of that name open still, see above
     const Descriptor probe(open_file(), O_WRONLY | O_CREAT); // HDF5 would not say why it cannot
   });
   target_.comm.agree([&] {

@@ -30,7 +30,18 @@ std::string record_path(const std::string &directory) { return (fs::path(directo
 
 /// data.0, data.1 ...; md.0, md.idx and mmd.0.
 bool is_bp_file(const std::string &name) {
-  return name.rfind("data.", 0) == 0 || name.rfind("md.", 0) == 0 || name == "mmd.0";
+  const auto numbered = [&](const std::string &start) {
+    return name.size() > start.size() && name.rfind(start, 0) == 0 &&
+           name.find_first_not_of("0123456789", start.size()) == std::string::npos;
+  };
+  return numbered("data.") || numbered("md.") || numbered("mmd.") || name == "md.idx";
+}
+
+/// What we and ADIOS2 keep beside those.
+bool is_beside_bp(const std::string &name) {
+  const std::vector<std::string> names{"tailrace.json", "tailrace.json.tmp", "profiling.json",
+                                       "active",        ".bpversion",        "s3.json"};
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::string checksum_of(const json &record) {
@@ -138,6 +149,24 @@ BpRecorded check_bp_record(const std::string &directory) {
   } catch (const std::out_of_range &) { // a checksum without a size
     throw IoError(fmt::format("cannot read {}: it is damaged", path));
   }
+}
+
+void check_only_bp(const std::string &directory) {
+  for (const auto &entry : fs::directory_iterator(directory))
+    if (const std::string name = entry.path().filename().string();
+        !entry.is_regular_file() || !(is_bp_file(name) || is_beside_bp(name)))
+      throw IoError(fmt::format("cannot write {}: it holds {}, which is of no BP series, and ADIOS2 removes everything "
+                                "from a directory that it begins anew. To fix this, write elsewhere, or move it away",
+                                directory, entry.path().string()));
+}
+
+bool is_empty_bp(const std::string &directory) {
+  if (fs::exists(fs::path(directory) / "md.idx"))
+    return false;
+  const auto empty = [](const fs::directory_entry &entry) {
+    return entry.is_regular_file() && is_bp_file(entry.path().filename().string()) && entry.file_size() == 0;
+  };
+  return std::all_of(fs::directory_iterator(directory), fs::directory_iterator(), empty);
 }
 
 void remove_bp_record(const std::string &directory) noexcept { ::unlink(record_path(directory).c_str()); }

@@ -43,6 +43,11 @@ struct BpRecorded {
 /// Reads the record and compares the files with it. Throws IoError that names the file that is damaged, shorter than
 /// it was, or gone.
 BpRecorded check_bp_record(const std::string &directory);
+/// Throws IoError that names what is in the directory and of no BP series. ADIOS2 empties a directory that it begins
+/// anew, whoever's files and directories are in it: so we look first.
+void check_only_bp(const std::string &directory);
+/// Whether a run was killed in there before it had written anything: no md.idx yet, and no bytes.
+bool is_empty_bp(const std::string &directory);
 /// To be called before the files may shrink.
 void remove_bp_record(const std::string &directory) noexcept;
 

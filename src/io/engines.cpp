@@ -129,6 +129,14 @@ std::string engine_at(const std::string &path) {
   return file && std::string(start, 8) == "\x89HDF\r\n\x1a\n" ? "hdf5" : "";
 }
 
+void check_engine_there(const std::string &path, const std::vector<std::string> &ours) {
+  const std::string there = engine_at(path);
+  if (!there.empty() && std::find(ours.begin(), ours.end(), there) == ours.end())
+    throw IoError(fmt::format("cannot write {}: it holds a series of the engine {}; expected one of {}, or none. To "
+                              "fix this, name the other engine, write elsewhere, or remove it",
+                              path, there, fmt::join(ours, " or ")));
+}
+
 std::string engine_for(const std::string &path) {
   if (path.rfind("sst:", 0) == 0)
     return "sst";

@@ -15,6 +15,10 @@ const std::vector<std::string> &engine_names();
 /// The engine that wrote what lies at `path`, by what is there; "" when nothing is, or nothing known. Local.
 std::string engine_at(const std::string &path);
 
+/// Throws IoError when a directory that is to be written anew holds a series of an engine other than `ours`: neither
+/// knows the other's files, and who opened it would take what remains of one for the other. Local.
+void check_engine_there(const std::string &path, const std::vector<std::string> &ours);
+
 /// What a caller, the environment and the path say about a new series. The call wins over the environment:
 /// TAILRACE_ENGINE="hdf5", TAILRACE_PARAMETERS="sync=on, raw:aggregators=node". A parameter with an engine's name
 /// before it is for that engine alone. Local.

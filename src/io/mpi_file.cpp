@@ -1,6 +1,7 @@
 #include <tailrace/io/mpi_file.hpp>
 
 #include <tailrace/io/block.hpp>
+#include <tailrace/io/file_array.hpp>
 #include <tailrace/io/files.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -129,8 +130,11 @@ void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer) 
     done += piece.size();
   }
   comm_.agree([&] {
-    if (code != MPI_SUCCESS && !part.empty()) // MPI does not tell why: the system does, asked for the last value again
-      write_value(offset, block);
+    if (code != MPI_SUCCESS && !part.empty()) { // MPI does not tell why: the system does, asked for all of it again
+      Block again = block;
+      again.checksum = nullptr;
+      write_block(Descriptor(path_, O_WRONLY).get(), path_, offset, whole, again);
+    }
     check(code, "write");
   });
 }
@@ -155,16 +159,6 @@ int MpiFile::write_piece(std::int64_t place, const Block &block, const Box &piec
   MPI_Count written = 0; // Open MPI calls a write that the disk cut short a success
   MPI_Get_elements_x(&status, item_of(size), &written);
   return written == piece.size() ? MPI_SUCCESS : MPI_ERR_IO;
-}
-
-/// Writes the last value of a block with pwrite(2).
-void MpiFile::write_value(std::int64_t offset, const Block &block) const {
-  const auto size = static_cast<std::int64_t>(size_of(block.type));
-  const auto &[shape, part, memory] = block.place;
-  const Box last{{part.end(0) - 1, part.end(1) - 1, part.end(2) - 1}, {1, 1, 1}};
-  const Descriptor file(path_, O_WRONLY);
-  write_all(file.get(), static_cast<const char *>(block.data) + first_of(memory, last) * size, size,
-            offset + first_of({{0, 0, 0}, shape}, last) * size, path_);
 }
 
 void MpiFile::sync() {

@@ -36,7 +36,6 @@ public:
 private:
   void check(int code, const char *verb) const;
   int write_piece(std::int64_t place, const Block &block, const Box &piece, Transfer transfer);
-  void write_value(std::int64_t offset, const Block &block) const;
 
   Communicator comm_;
   std::string path_;

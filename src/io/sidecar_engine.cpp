@@ -55,13 +55,10 @@ void SidecarEngine::open() {
     const bool there = std::filesystem::exists(log_.path());
     if (target_.mode == Mode::read || (target_.mode == Mode::append && there))
       load();
-    else if (const std::string other = there ? "" : engine_at(target_.path); !other.empty())
-      throw IoError(
-          fmt::format("cannot write {}: it holds a series of the engine {}; expected one of {}, or none. To fix "
-                      "this, name the other engine, write elsewhere, or remove it",
-                      target_.path, other, name_));
-    else
+    else {
+      check_engine_there(target_.path, {name_});
       create();
+    }
     if (target_.rewind_to)
       rewind(*target_.rewind_to);
     if (target_.mode == Mode::append)
@@ -134,7 +131,11 @@ void SidecarEngine::create() {
   if (std::filesystem::exists(log_.path())) {
     for (const auto &line : log_.load().lines) // an earlier series goes; other people's files in the directory stay
       if (line.object.contains("index"))
-        remove_files(line.object);
+        try {
+          check(line.object);
+          remove_files(line.object);
+        } catch (const json::exception &) { // whose it is, a damaged first line does not say: not of this engine
+        }
   } else if (::mkdir(target_.path.c_str(), 0777) != 0 && errno != EEXIST) {
     throw file_error("create", target_.path, errno);
   }

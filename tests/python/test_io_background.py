@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from helpers import mpi_run
-from helpers.engines import ENGINES, Engine
+from helpers.engines import ENGINES, KINDS, Engine
 from helpers.workers import Workers
 
 HELPERS = {"PYTHONPATH": str(Path(__file__).parent)}
@@ -37,6 +37,11 @@ def engine(request) -> Engine:
     return request.param
 
 
+@pytest.fixture(params=KINDS, ids=str)
+def kind(request) -> Engine:
+    return request.param
+
+
 def test_a_third_step_waits_for_one_of_two_buffers(tmp_path, one):
     """The first file is a pipe that nobody reads: opening it waits as long as we like."""
     (tmp_path / "run").mkdir()
@@ -51,12 +56,10 @@ def test_a_third_step_waits_for_one_of_two_buffers(tmp_path, one):
 
 
 @pytest.mark.parametrize("buffers", [1, 3])
-def test_memory_is_bounded(tmp_path, engine, one, buffers):
+def test_memory_is_bounded(tmp_path, kind, one, buffers):
     with Workers(1) as fresh:  # memory that earlier cases have given back would hide what this one takes
-        path = str(engine.path(tmp_path))
-        found = fresh.results("memory_of_buffers", path=path, engine=engine.name, buffers=buffers, steps=24, limit=60)[
-            0
-        ]
+        path = str(kind.path(tmp_path))
+        found = fresh.results("memory_of_buffers", path=path, engine=kind.name, buffers=buffers, steps=24, limit=60)[0]
     # The engine may hold a step of its own, and the allocator some.
     assert found["grown"] < (buffers + 3) * found["step"], found["grown"] / found["step"]
 
@@ -69,7 +72,7 @@ def test_order_and_close(tmp_path, engine, some):
 
 
 @pytest.mark.parametrize(
-    "pair", list(zip(ENGINES, ENGINES[1:] + ENGINES[:1], strict=True)), ids=lambda pair: f"{pair[0]}+{pair[1]}"
+    "pair", list(zip(KINDS, KINDS[1:] + KINDS[:1], strict=True)), ids=lambda pair: f"{pair[0]}+{pair[1]}"
 )
 def test_two_series_in_the_background(tmp_path, some, pair):
     paths = []
@@ -161,12 +164,12 @@ with tr.open(path, "w", comm=comm, engine=engine, parameters={"buffers": buffers
 
 
 @pytest.mark.parametrize("buffers", [0, 2])
-def test_a_rank_that_raises_between_two_calls(tmp_path, engine, one, buffers):
+def test_a_rank_that_raises_between_two_calls(tmp_path, kind, one, buffers):
     """The others wait for it in `write`; `-m mpi4py` ends them, as in any program with MPI, and complete steps stay."""
     path = tmp_path / "program.py"
     path.write_text(RAISES)
-    series = engine.path(tmp_path)
-    command = [*mpi_run.mpiexec(3), sys.executable, "-m", "mpi4py", path, series, engine.name, buffers]
+    series = kind.path(tmp_path)
+    command = [*mpi_run.mpiexec(3), sys.executable, "-m", "mpi4py", path, series, kind.name, buffers]
     process = mpi_run.start(command, tmp_path, HELPERS)
     begun = time.monotonic()
     result = mpi_run.finish(process, 30)

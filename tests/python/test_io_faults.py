@@ -1,6 +1,7 @@
 """Every engine when things go wrong: full disks, wrong targets, damage, wrong calls, and one rank that fails alone.
 
-TAILRACE_TEST_DAMAGES (8): how many cuts and how many flipped bytes each engine must bear; 50 for a release.
+TAILRACE_TEST_DAMAGES (4): how many cuts and how many flipped bytes each engine must bear; 50 for a release, which then
+also fills the disk at every page.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.engines import ENGINES, Engine
+from helpers.engines import ENGINES, KINDS, Engine
 from helpers.workers import CrashError, Workers
 
-DAMAGES = int(os.environ.get("TAILRACE_TEST_DAMAGES", "8"))
+DAMAGES = int(os.environ.get("TAILRACE_TEST_DAMAGES", "4"))
+PAGES = [*range(12), 16, 24, 4096] if DAMAGES >= 50 else [0, 2, 5, 9, 16, 4096]  # ADIOS2 wants room for a buffer
 FULL = "No space left on device"
 HOWS: dict[str, dict[str, Any]] = {"plain": {}, "sync": {"sync": True}, "background": {"buffers": 2}}
 
@@ -48,6 +50,11 @@ def engine(request) -> Engine:
     return request.param
 
 
+@pytest.fixture(params=KINDS, ids=str)
+def kind(request) -> Engine:
+    return request.param
+
+
 def target(engine: Engine, folder: Path, **more: Any) -> dict[str, Any]:
     return {"path": str(engine.path(folder)), "engine": engine.name, "parameters": {**engine.parameters, **more}}
 
@@ -63,11 +70,11 @@ def texts_of(outcomes, error: str) -> str:
 
 
 @pytest.mark.parametrize("how", list(HOWS))
-def test_disk_full_at_every_page(small_disk, engine, some, how):
-    """The disk fills in the data, in the metadata, nowhere: one free page more each time."""
+def test_disk_full_in_between(small_disk, engine, some, how):
+    """The disk fills in the data, in the metadata, nowhere: more free pages each time."""
     disk = small_disk("64m")
     more, ended = HOWS[how], []
-    for pages in [*range(12), 16, 24, 4096]:  # ADIOS2 wants room for a buffer
+    for pages in PAGES:
         folder = disk / str(pages)
         folder.mkdir()
         given = target(engine, folder, **more)
@@ -143,27 +150,58 @@ def test_strangers_files_stay(tmp_path, engine, some):
         assert path.read_text() == "precious"
         return
     path.mkdir()
-    if not engine.spares_strangers:
-        pytest.xfail("ADIOS2 empties the directory that it writes to")
     strangers = {path / name: name for name in ("notes.txt", "ux.bin", "data", "step.sion")}
     for file, text in strangers.items():
         file.write_text(text)
+    if not engine.spares_strangers:  # ADIOS2 empties the directory that it writes to
+        for mode in ("w", "a"):
+            text = texts_of(some.run("open_series", mode=mode, path=str(path), engine=engine.name), "IoError")
+            assert str(path) in text
+        assert {file: file.read_text() for file in path.iterdir()} == strangers
+        return
     some.run("write_series", steps=2, **target(engine, tmp_path))
     some.run("write_series", steps=1, **target(engine, tmp_path))
     assert {file: file.read_text() for file in strangers} == strangers
     assert some.results("check_series", path=str(path))[0] == [1]
 
 
-@pytest.mark.parametrize("other", ENGINES, ids=str)
-def test_another_engines_series(tmp_path, engine, other, some):
-    if engine.name == other.name:
+def test_killed_before_the_first_step(tmp_path, kind, some):
+    """A directory in which there is nothing yet but the names of files takes steps."""
+    if kind.is_file:
+        pytest.skip("test_strangers_files_stay says what a file may be")
+    path = kind.path(tmp_path)
+    path.mkdir()
+    for name in ("data.0", "md.0", "mmd.0"):  # as ADIOS2 makes them, before md.idx
+        (path / name).touch()
+    some.results("append_steps", path=str(path), engine=kind.name, steps=2)
+    assert some.results("check_series", path=str(path))[0] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["raw", "mpiio", "adios_hdf5"])
+def test_new_series_where_a_first_line_is_damaged(tmp_path, one, name):
+    """Nobody knows whose series it was, so its steps are not read as our own."""
+    path = tmp_path / "run"
+    one.results("write_series", steps=2, path=str(path), engine="sion", parameters={})
+    lines = (path / "series.jsonl").read_text()
+    (path / "series.jsonl").write_text(lines.replace("sion", "noise", 1))
+    one.results("write_series", steps=1, path=str(path), engine=name, parameters={})
+    assert one.results("check_series", path=str(path))[0] == [1]
+
+
+@pytest.mark.parametrize("other", KINDS, ids=str)
+def test_another_engines_series(tmp_path, kind, other, some):
+    if kind.name == other.name:
         pytest.skip("the same engine")
-    some.results("write_series", steps=2, **target(engine, tmp_path))
-    path = str(engine.path(tmp_path))
-    for mode in ("r", "a"):
+    some.results("write_series", steps=2, **target(kind, tmp_path))
+    path = str(kind.path(tmp_path))
+    replaced = {kind.name, other.name} == {"bp4", "bp5"}  # with the same names of files
+    for mode in ("r", "a") if replaced else ("r", "a", "w"):
         text = texts_of(some.run("open_series", mode=mode, path=path, engine=other.name), "IoError")
         assert path in text
     assert some.results("check_series", path=path)[0] == [1, 2]
+    if replaced:
+        some.results("write_series", steps=1, path=path, engine=other.name, parameters=dict(other.parameters))
+        assert some.results("check_series", path=path)[0] == [1]
 
 
 # ---- calls -----------------------------------------------------------------------------------------------------------
@@ -176,7 +214,7 @@ WRONG = {
     "start of one": "outside",
     "type of one": "other",
     "dimensions of one": "(nz, ny, nx)",
-    "nothing of one": "found object",
+    "nothing of one": "object",
     "bytes": "int8",
     "text of one": "<U1",
     "name of one": "same variables in the same order",
@@ -219,6 +257,8 @@ def test_fewer_points_than_ranks(tmp_path, engine, six, how):
 def test_one_rank_cannot_write(tmp_path, engine, three, which, how):
     if not engine.rank_may_fail:
         pytest.skip("a rank that fails inside this library alone leaves the others waiting there: see docs/io.md")
+    if which and not engine.every_rank_writes:
+        pytest.skip("this rank writes nothing")
     given = target(engine, tmp_path, **HOWS[how])
     found = three.results("one_rank_cannot_write", limit=20, which=which, **given)
     assert len({one["error"] for one in found}) == 1, found
@@ -243,7 +283,9 @@ def sound(tmp_path_factory, three):
 
 
 def files_of(path: Path) -> list[Path]:
-    return sorted(file for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file())
+    """The files of a series that have bytes to damage."""
+    files = [path] if path.is_file() else path.rglob("*")
+    return sorted(file for file in files if file.is_file() and file.stat().st_size)
 
 
 def cut(file: Path, chance: random.Random) -> str:
@@ -266,18 +308,18 @@ def test_damage(sound, tmp_path, engine, one, damage):
     chance = random.Random(f"{engine.label} {damage.__name__}")
     counts = {"found": 0, "harmless": 0}
     crashed, silent = [], []
+    names = [file.relative_to(sound[engine.label]) for file in files_of(engine.path(sound[engine.label]))]
+    chance.shuffle(names)
     for number in range(DAMAGES):
         folder = tmp_path / str(number)
         shutil.copytree(sound[engine.label], folder)
         path = engine.path(folder)
-        files = [file for file in files_of(path) if file.stat().st_size]
-        # Every file has its turn, and large ones no more than small ones.
-        file = files[number % len(files)] if number < len(files) else chance.choice(files)
+        file = folder / names[number % len(names)]  # every file has its turn, and large ones no more than small ones
         what = damage(file, chance)
         try:
             seen = one.run("look_at", path=str(path), limit=15)[0]
         except CrashError as crash:
-            crashed.append((file, f"{what}: {str(crash).splitlines()[0]}"))
+            crashed.append(f"{what}: {str(crash).splitlines()[0]}")
             continue
         assert not seen.error, f"{what}: {seen.trace}"
         found = seen.result
@@ -285,7 +327,7 @@ def test_damage(sound, tmp_path, engine, one, damage):
         assert "Traceback" not in found["printed"], (what, found)
         missing = found["right"] != list(range(1, STEPS + 1)) and "not checked" not in found["printed"]
         if found["code"] == 0 and (found["wrong"] or found["refused"] or missing):
-            silent.append((file, f"{what}: {found}"))
+            silent.append(f"{what}: {found}")
         if engine.steps_apart and (step := step_of(engine, file)):
             others = [index for index in range(1, STEPS + 1) if index != step]
             assert set(others) <= set(found["right"]), (what, found)
@@ -293,17 +335,14 @@ def test_damage(sound, tmp_path, engine, one, damage):
         shutil.rmtree(folder)
     print(f"{engine}: {damage.__name__} {DAMAGES} times: {counts}, {len(crashed)} crashed, {len(silent)} silent")
     print(*silent, *crashed, sep="\n")
-    known = {(file, text) for file, text in [*silent, *crashed] if any(map(file.match, engine.unguarded))}
-    assert set(crashed) <= known, "a reader was ended by a signal, or did not end"
-    assert set(silent) <= known, "verify finds all well, and a reader does not"
-    if known:
-        pytest.xfail(f"the library reads these files without checking them, see docs/io.md: {known}")
+    assert not crashed, "a reader was ended by a signal, or did not end"
+    assert not silent, "verify finds all well, and a reader does not"
 
 
 def step_of(engine: Engine, file: Path) -> int | None:
     """The step whose data a file of this series holds, and no other's."""
     if engine.name == "raw" and file.suffix == ".bin":
-        return int(file.stem.rpartition("-")[2])
+        return int(file.name.rpartition("-")[2].partition(".")[0])  # ux-1.bin, ux-1.0003.bin
     if engine.name == "sion" and file.name.startswith("step-"):
         return int(file.name[5:13])
     return None

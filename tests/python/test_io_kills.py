@@ -1,6 +1,6 @@
 """kill -9 at random moments of writing, again and again: a step that was complete stays, and appending goes on.
 
-TAILRACE_TEST_KILLS (4): how often each engine is killed on one rank, and half as often on three; 50 for a release.
+TAILRACE_TEST_KILLS (2): how often each engine is killed on one rank, and half as often on three; 50 for a release.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from helpers import mpi_run
 from helpers.engines import ENGINES
 from helpers.workers import Workers
 
-KILLS = int(os.environ.get("TAILRACE_TEST_KILLS", "4"))
+KILLS = int(os.environ.get("TAILRACE_TEST_KILLS", "2"))
 PROGRAM = Path(__file__).parent / "helpers/io_killed.py"
 
 

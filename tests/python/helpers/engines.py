@@ -19,11 +19,11 @@ class Engine:
     place: str  # file or directory of the series
     parameters: Mapping[str, object] = field(default_factory=dict)
     is_file: bool = False  # else a directory
+    every_rank_writes: bool = True  # else the lowest of each group, rank 0 among them
     rank_may_fail: bool = True  # one rank that fails inside the engine alone is everybody's error
     goes_on: bool = True  # after a step that failed, the same series takes the next one
     steps_apart: bool = False  # damage in the data of a step leaves the others readable
-    spares_strangers: bool = True  # writing anew leaves other people's files in its directory alone
-    unguarded: tuple[str, ...] = ()  # files in which a flipped byte may end or mislead a reader
+    spares_strangers: bool = True  # writes beside other people's files in its directory; else it refuses to
 
     def path(self, folder: Path) -> Path:
         """Where its series lies in a folder."""
@@ -36,7 +36,7 @@ class Engine:
 ENGINES = [
     Engine("raw", "raw", "run", steps_apart=True),
     Engine("raw-dist", "raw", "run", {"strategy": "dist"}, steps_apart=True),
-    Engine("raw-collect", "raw", "run", {"strategy": "collect"}, steps_apart=True),
+    Engine("raw-collect", "raw", "run", {"strategy": "collect"}, every_rank_writes=False, steps_apart=True),
     Engine("raw-collect_xy", "raw", "run", {"strategy": "collect_xy"}, steps_apart=True),
     Engine("mpiio", "mpiio", "run", steps_apart=True),
     Engine("mpiio-collective", "mpiio", "run", {"transfer": "collective"}, steps_apart=True),
@@ -48,3 +48,5 @@ ENGINES = [
     Engine("sion", "sion", "run.sion", steps_apart=True),
     Engine("sion-files", "sion", "run.sion", {"files": 2, "chunk_bytes": 3000}, steps_apart=True),
 ]
+
+KINDS = list({engine.name: engine for engine in reversed(ENGINES)}.values())[::-1]  # the first line of each engine

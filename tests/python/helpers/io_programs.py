@@ -20,8 +20,6 @@ import numpy as np
 import tailrace as tr
 from numpy.typing import NDArray
 
-from helpers.engines import keeps_lists
-
 SHAPE = (16, 16, 8)  # 16 KiB of float64
 
 
@@ -46,16 +44,15 @@ def write_step(out: tr.Series, comm: Any, index: int) -> None:
 
 
 def write_arrays(out: tr.Series, comm: Any, index: int) -> None:
-    """What a step holds whatever the engine: two variables and a scalar."""
+    """What a step holds without its list: two variables and a scalar."""
     out.write("ux", part(comm, index))
     out.write("uy", part(comm, index, (6, 5, 4), 0.25))
     out.write_scalar("energy", 0.125 * index)
 
 
 def write_rows(out: tr.Series, comm: Any) -> None:
-    """A list, where the engine has them: 0, 2, 4, ... rows of the ranks."""
-    if keeps_lists(out.engine):
-        out.write_list("rows", np.arange(2 * comm.rank, dtype=float))
+    """A list: 0, 2, 4, ... rows of the ranks."""
+    out.write_list("rows", np.arange(2 * comm.rank, dtype=float))
 
 
 def check_step(step: tr.Step) -> None:
@@ -259,17 +256,14 @@ def write_little(comm: Any, path: str, engine: str, parameters: dict[str, Any]) 
         for index in (1, 2):
             out.begin_step(index, 0.0)
             out.write("ux", part(comm, index, shape))
-            if keeps_lists(engine):
-                out.write_list("nobody", np.zeros((0, 3)))
-                out.write_list("last", np.full(int(comm.rank == comm.size - 1), float(index)))
-                out.write_list("changing", np.full(0 if index == 1 else comm.rank, 1.5, np.float32))
+            out.write_list("nobody", np.zeros((0, 3)))
+            out.write_list("last", np.full(int(comm.rank == comm.size - 1), float(index)))
+            out.write_list("changing", np.full(0 if index == 1 else comm.rank, 1.5, np.float32))
             out.end_step()
     with tr.open(path, comm=comm) as series:
         assert series.verify() == []
         for step in series:
             np.testing.assert_array_equal(step["ux"], whole(step.index, shape))
-            if not keeps_lists(engine):
-                continue
             assert step["nobody"].shape == (0, 3) and step["nobody"].dtype == np.float64
             np.testing.assert_array_equal(step["last"], [step.index])
             many = 0 if step.index == 1 else comm.size * (comm.size - 1) // 2
