@@ -142,7 +142,9 @@ def write(bench: Bench) -> None:
     for ranks in bench.options.ranks:
         for sync, where in kinds_of_sync():
             say(f"\nOne step of {n}^3 doubles, {ranks} ranks, {where}")
-            say(f"  {'GiB/s':15} {'plain pwrite':20} {'open to close':20} {'step':6} {'ratio':20} target no checksums")
+            say(
+                f"  {'GiB/s':15} {'plain pwrite':20} {'open to close':20} {'step':6} {'ratio':20} target {'no checksums':20} of one file"
+            )
             for name, engine in bench.engines.items():
                 cases = {"on": engine.case(), "off": engine.case(checksums=False)}
                 result = bench.run(
@@ -165,7 +167,8 @@ def write(bench: Bench) -> None:
                 say(
                     f"  {name:15} {spread(plain, '.2f'):20} {spread(whole, '.2f'):20} {statistics.median(step):<6.2f} "
                     f"{spread(ratios(result['plain'], on['all']), '.2f'):20} {against(engine.target):6} "
-                    f"{spread(ratios(result['plain'], off['all']), '.2f')}"
+                    f"{spread(ratios(result['plain'], off['all']), '.2f'):20} "
+                    f"{spread(ratios(result['shared'], on['all']), '.2f')}"
                 )
 
 

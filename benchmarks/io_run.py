@@ -93,13 +93,13 @@ def engine_seconds(path: str, case: Case, block: tr.Block, variables: int, sync:
     return wall_seconds(begin, closed), wall_seconds(step, written)
 
 
-def plain_seconds(path: str, block: tr.Block, variables: int, sync: bool) -> float:
-    """The same bytes by open, pwrite, fsync where asked, close: each rank its own new file."""
-    mine = f"{path}.{COMM.rank}"
+def plain_seconds(path: str, block: tr.Block, variables: int, sync: bool, shared: bool) -> float:
+    """The same bytes by open, pwrite, fsync where asked, close: each rank its own new file, or its part of one."""
+    mine = path if shared else f"{path}.{COMM.rank}"
     data = block.data.data.cast("B")
     begin = start_together()
-    file = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    offset = 0
+    file = os.open(mine, os.O_WRONLY | os.O_CREAT, 0o666)
+    offset = COMM.rank * len(data) * variables if shared else 0
     for _ in range(variables):
         done = 0
         while done < len(data):  # Linux writes at most 2 GiB at a time
@@ -110,29 +110,38 @@ def plain_seconds(path: str, block: tr.Block, variables: int, sync: bool) -> flo
     os.close(file)
     closed = time.perf_counter()
     COMM.barrier()
-    Path(mine).unlink()
+    if COMM.rank == 0 or not shared:
+        Path(mine).unlink()
     return wall_seconds(begin, closed)
 
 
 # ---- jobs -----------------------------------------------------------------------------------------------
 def write_once(job: dict[str, Any]) -> Any:
-    """Seconds of one step by plain pwrite and by every case, in turn; after one round that is not counted."""
+    """Seconds of one step by plain pwrite, into own files and into one, and by every case, in turn.
+
+    After one round that is not counted.
+    """
     block = x_pencil(tuple(job["shape"]))
     variables, sync = job["variables"], job["sync"]
     plain = str(Path(job["directory"]) / "plain")
-    result: dict[str, Any] = {"plain": [], "cases": {name: {"all": [], "step": []} for name in job["cases"]}}
-    order = [None, *job["cases"]]  # None: plain
+    plains = ("plain", "shared")
+    result: dict[str, Any] = {
+        "plain": [],
+        "shared": [],
+        "cases": {name: {"all": [], "step": []} for name in job["cases"]},
+    }
+    order = [*plains, *job["cases"]]
     for turn in range(job["repetitions"] + 1):
         for name in order:
-            if name is None:
-                whole = plain_seconds(plain, block, variables, sync)
+            if name in plains:
+                whole = plain_seconds(plain, block, variables, sync, name == "shared")
             else:
                 case = job["cases"][name]
                 whole, inner = engine_seconds(place(job["directory"], case), case, block, variables, sync)
             if turn == 0:
                 continue
-            if name is None:
-                result["plain"].append(whole)
+            if name in plains:
+                result[name].append(whole)
             else:
                 result["cases"][name]["all"].append(whole)
                 result["cases"][name]["step"].append(inner)

@@ -19,6 +19,9 @@ using nlohmann::json;
 
 namespace {
 
+/// By default. Ranks that write into one file wait for each other on most file systems, whatever they write.
+constexpr std::int64_t most_files = 16;
+
 class SionEngine final : public SidecarEngine {
 public:
   SionEngine(const Target &target, Parameters &parameters);
@@ -52,7 +55,7 @@ SionEngine::SionEngine(const Target &target, Parameters &parameters)
                     "SIONlib containers, one per step; blocks [task, offset in its stream, z, y, x, nz, ny, nx], x "
                     "fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes") {
   target.comm.agree([&] {
-    files_ = static_cast<int>(std::min<std::int64_t>(parameters.number("files", 1, 1), target.comm.size()));
+    files_ = static_cast<int>(std::min<std::int64_t>(parameters.number("files", most_files, 1), target.comm.size()));
     chunk_bytes_ = parameters.number("chunk_bytes", 0, 0);
     block_bytes_ = parameters.number("block_bytes", 4096, 1);
     parameters.finish("sion");
