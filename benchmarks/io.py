@@ -142,9 +142,8 @@ def write(bench: Bench) -> None:
     for ranks in bench.options.ranks:
         for sync, where in kinds_of_sync():
             say(f"\nOne step of {n}^3 doubles, {ranks} ranks, {where}")
-            say(
-                f"  {'GiB/s':15} {'plain pwrite':20} {'open to close':20} {'step':6} {'ratio':20} target {'no checksums':20} of one file"
-            )
+            heading = f"  {'GiB/s':15} {'plain pwrite':20} {'open to close':20} {'step':6} {'ratio':20} target "
+            say(heading + f"{'no checksums':20} of one file")
             for name, engine in bench.engines.items():
                 cases = {"on": engine.case(), "off": engine.case(checksums=False)}
                 result = bench.run(
