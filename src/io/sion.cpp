@@ -35,6 +35,7 @@ private:
   std::vector<std::string> files(const json &step) const override;
   void check(const json &step) const override;
   void create_container(std::int64_t first_bytes);
+  std::int64_t block_bytes_for(const std::vector<std::int64_t> &chunks) const;
   std::vector<json> everyones(const json &ours) const;
   const SionReader &container(const std::string &name) const;
 
@@ -57,11 +58,11 @@ SionEngine::SionEngine(const Target &target, Parameters &parameters)
   target.comm.agree([&] {
     files_ = static_cast<int>(std::min<std::int64_t>(parameters.number("files", most_files, 1), target.comm.size()));
     chunk_bytes_ = parameters.number("chunk_bytes", 0, 0);
-    block_bytes_ = parameters.number("block_bytes", 4096, 1);
+    block_bytes_ = parameters.number("block_bytes", 0, 0);
     parameters.finish("sion");
     // Impossible sizes are refused now, not in the first step.
-    SionLayout(target.path, std::vector<std::int64_t>(static_cast<std::size_t>(target.comm.size()), chunk_bytes_),
-               files_, block_bytes_);
+    const std::vector<std::int64_t> chunks(static_cast<std::size_t>(target.comm.size()), chunk_bytes_);
+    SionLayout(target.path, chunks, files_, block_bytes_for(chunks));
   });
   open();
 }
@@ -88,6 +89,15 @@ std::vector<json> SionEngine::everyones(const json &ours) const {
   return json::parse(target_.comm.broadcast(all.dump(), 0)).get<std::vector<json>>();
 }
 
+/// The multiple that chunks are rounded up to, where nobody said another: the page of memory; for large chunks the
+/// piece that is written at once, because the system handles whole ones faster than those that begin within one.
+std::int64_t SionEngine::block_bytes_for(const std::vector<std::int64_t> &chunks) const {
+  if (block_bytes_ > 0)
+    return block_bytes_;
+  const std::int64_t smallest = *std::min_element(chunks.begin(), chunks.end());
+  return smallest >= 16 * piece_bytes ? piece_bytes : 4096;
+}
+
 void SionEngine::create_container(std::int64_t first_bytes) {
   const std::string name = fmt::format("step-{:08d}.sion", step_.at("index").get<std::int64_t>());
   std::vector<std::int64_t> chunks;
@@ -99,7 +109,7 @@ void SionEngine::create_container(std::int64_t first_bytes) {
   written_ = 0;
   blocks_ = json::array();
   target_.comm.agree([&] {
-    layout_.emplace(file(name), chunks, files_, block_bytes_);
+    layout_.emplace(file(name), chunks, files_, block_bytes_for(chunks));
     if (target_.comm.rank() == 0)
       layout_->create();
   });
