@@ -149,7 +149,7 @@ def test_disk_full_while_checkpointing(tmp_path, small_disk, ranks):
 
 @pytest.mark.parametrize("ranks", [None, 3])
 @pytest.mark.parametrize(
-    "engine, size", [("raw", "400k"), ("hdf5", "400k"), ("sion", "400k"), ("bp5", "1700k"), ("time series", "8k")]
+    "engine, size", [("raw", "400k"), ("hdf5", "400k"), ("sion", "900k"), ("bp5", "1700k"), ("time series", "8k")]
 )
 def test_disk_full_while_writing(tmp_path, small_disk, engine, size, ranks):
     disk = small_disk(size)
