@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 PIECE_BYTES = 32 << 20  # read at once, or one row
 _CHECKPOINT = re.compile(r"step-\d+")
-_BP_HEADER_BYTES, _BP_VERSION_AT = 64, 37  # of md.idx
-_HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _LONGEST_TEXT = 60  # of an attribute in a table; JSON has all of it
 
 
@@ -42,45 +40,29 @@ def engine_of(path: Path) -> str:
             f"{path}: a stream is not stored: its steps can be read once, while its writer runs. "
             "Read them with tailrace.open in Python, or have the writer store a series too"
         )
+    if not path.exists():
+        raise NotASeriesError(f"{path}: there is no such file or directory")
+    engine = _core.engine_at(str(path)) or _engine_by_names(path)
+    if engine:
+        return engine
     if path.is_dir():
-        names = {entry.name for entry in path.iterdir()}
-        if names & {"series.jsonl", "series.xdmf"} or any(name.endswith(".sion") for name in names):
-            return _engine_of_sidecar(path, names)
-        if names & {"md.idx", "md.0", "data.0", "tailrace.json"}:
-            return _engine_of_bp(path)
         raise NotASeriesError(
             f"{path}: this directory holds no series: neither series.jsonl (raw, mpiio, sion, adios_hdf5) nor md.idx "
             "(bp4, bp5)"
         )
-    if not path.exists():
-        raise NotASeriesError(f"{path}: there is no such file or directory")
-    with path.open("rb") as file:
-        if file.read(len(_HDF5_SIGNATURE)) == _HDF5_SIGNATURE:
-            return "hdf5"
     raise NotASeriesError(f"{path}: is no series: neither a directory nor an HDF5 file")
 
 
-def _engine_of_sidecar(path: Path, names: set[str]) -> str:
-    """Raw, mpiio and sion series have a series.jsonl, which says whose it is; their files tell where it is lost."""
-    text = ""
-    if "series.jsonl" in names:
-        with (path / "series.jsonl").open(encoding="utf-8", errors="replace") as lines:
-            text = lines.readline()
-    told = re.search(r'"tailrace (\w+) series"', text)
-    if told and told[1] in _core.engine_names():
-        return told[1]
-    return "sion" if any(name.endswith(".sion") for name in names) else "raw"
-
-
-def _engine_of_bp(path: Path) -> str:
-    """BP4 and BP5 directories look alike; a byte of the index tells, or the suffix where a kill left no index."""
-    index = path / "md.idx"
-    if index.is_file():
-        with index.open("rb") as file:
-            header = file.read(_BP_HEADER_BYTES)
-        if len(header) == _BP_HEADER_BYTES and header[_BP_VERSION_AT] in (4, 5):
-            return f"bp{header[_BP_VERSION_AT]}"
-    return "bp4" if path.suffix == ".bp4" else "bp5"
+def _engine_by_names(path: Path) -> str | None:
+    """Whose a damaged series in a directory was, whose sidecar or index is lost; None when no file tells."""
+    names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    if any(name.endswith(".sion") for name in names):
+        return "sion"
+    if names & {"series.jsonl", "series.xdmf"}:
+        return "raw"
+    if names & {"md.idx", "md.0", "data.0", "tailrace.json"}:
+        return "bp4" if path.suffix == ".bp4" else "bp5"
+    return None
 
 
 def series_at(path: Path) -> list[Path]:

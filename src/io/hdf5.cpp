@@ -286,7 +286,7 @@ void Hdf5Engine::write(const Block &block) {
 
 void Hdf5Engine::write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks) {
   if (!shared_)
-    shared_.emplace(target_.comm, target_.path, false, transfer_);
+    shared_.emplace(target_.comm, target_.path, transfer_);
   const Index3 &n = block.place.shape;
   const Span span(*target_.trace, Phase::write,
                   block.place.block.size() * static_cast<std::int64_t>(size_of(block.type)));

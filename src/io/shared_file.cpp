@@ -11,16 +11,9 @@ Transfer transfer_named(const std::string &name) {
   return name == "collective" ? Transfer::collective : Transfer::independent;
 }
 
-SharedFile::SharedFile(const Communicator &comm, const std::string &path, bool create, Transfer transfer)
+SharedFile::SharedFile(const Communicator &comm, const std::string &path, Transfer transfer)
     : comm_(comm), path_(path) {
-  comm.agree([&] {
-    if (create && comm.rank() == 0)
-      file_ = Descriptor(path, O_WRONLY | O_CREAT | O_TRUNC);
-  });
-  comm.agree([&] { // after rank 0 has created it
-    if (!file_)
-      file_ = Descriptor(path, O_WRONLY);
-  });
+  comm.agree([&] { file_ = Descriptor(path, O_WRONLY); });
   if (transfer == Transfer::collective)
     mpi_file_ = std::make_shared<MpiFile>(comm, path);
 }

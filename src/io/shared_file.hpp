@@ -20,8 +20,8 @@ Transfer transfer_named(const std::string &name);
 class SharedFile {
 public:
   SharedFile() = default;
-  /// Opens for writing. `create` makes a new, empty file of it. Collective; the same error on all ranks.
-  SharedFile(const Communicator &comm, const std::string &path, bool create, Transfer transfer);
+  /// Opens a file that is there for writing. Collective; the same error on all ranks.
+  SharedFile(const Communicator &comm, const std::string &path, Transfer transfer);
 
   /// Writes a block of an array that begins at byte `offset`, and sums it where its checksum is wanted. Blocks of
   /// different ranks must not overlap. Collective; the same error on all ranks.

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from helpers.engines import KINDS, Engine
+from helpers.workers import Workers
 
 
 @pytest.fixture
@@ -29,3 +31,31 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
     yield mount
     if mounted:
         subprocess.run(["umount", "-l", place], check=True)
+
+
+@pytest.fixture(scope="module")
+def one() -> Iterator[Workers]:
+    """A rank that waits for cases."""
+    with Workers(1) as ranks:
+        yield ranks
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[Workers]:
+    """Three of them."""
+    with Workers(3) as ranks:
+        yield ranks
+
+
+@pytest.fixture(params=["one", "three"])
+def some(request: pytest.FixtureRequest) -> Workers:
+    """One rank, then three."""
+    ranks: Workers = request.getfixturevalue(request.param)
+    return ranks
+
+
+@pytest.fixture(params=KINDS, ids=str)
+def kind(request: pytest.FixtureRequest) -> Engine:
+    """An engine of each kind."""
+    found: Engine = request.param
+    return found

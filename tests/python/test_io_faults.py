@@ -23,35 +23,13 @@ HOWS: dict[str, dict[str, Any]] = {"plain": {}, "sync": {"sync": True}, "backgro
 
 
 @pytest.fixture(scope="module")
-def one():
-    with Workers(1) as ranks:
-        yield ranks
-
-
-@pytest.fixture(scope="module")
-def three():
-    with Workers(3) as ranks:
-        yield ranks
-
-
-@pytest.fixture(scope="module")
 def six():
     with Workers(6) as ranks:
         yield ranks
 
 
-@pytest.fixture(params=["one", "three"])
-def some(request) -> Workers:
-    return request.getfixturevalue(request.param)
-
-
 @pytest.fixture(params=ENGINES, ids=str)
 def engine(request) -> Engine:
-    return request.param
-
-
-@pytest.fixture(params=KINDS, ids=str)
-def kind(request) -> Engine:
     return request.param
 
 
