@@ -2,6 +2,7 @@
 // what a kill leaves, operators, and ADIOS2's configuration files.
 
 #include "shared_folder.hpp"
+#include "thrown.hpp"
 #include <tailrace/io/bp_index.hpp>
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
@@ -17,6 +18,8 @@
 namespace fs = std::filesystem;
 using namespace tailrace;
 using namespace tailrace::io;
+using test::error_of;
+using test::has;
 
 namespace {
 
@@ -58,16 +61,6 @@ protected:
       EXPECT_EQ(data, std::vector<double>(data.size(), 0.5 * static_cast<double>(indices[step])));
     }
   }
-  template <class E, class Work> static std::string error_of(Work work) {
-    try {
-      work();
-    } catch (const E &error) {
-      return error.what();
-    }
-    ADD_FAILURE() << "no error of the expected type";
-    return {};
-  }
-  static bool has(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
   /// Lets rank 0 change files.
   template <class Work> void alone(Work work) const {
     comm.barrier();

@@ -1,5 +1,6 @@
 #include "io_configurations.hpp"
 #include "shared_folder.hpp"
+#include "thrown.hpp"
 #include <tailrace/io/parameters.hpp>
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
@@ -21,6 +22,8 @@
 
 using namespace tailrace;
 using namespace tailrace::io;
+using test::error_of;
+using test::has;
 namespace fs = std::filesystem;
 
 namespace {
@@ -52,17 +55,6 @@ protected:
     series.read(step, "ux", block, data.data());
     EXPECT_EQ(data, std::vector<double>(data.size(), value));
   }
-  /// The text of the error that `work` throws; every rank must get one of type E.
-  template <class E, class Work> static std::string error_of(Work work) {
-    try {
-      work();
-    } catch (const E &error) {
-      return error.what();
-    }
-    ADD_FAILURE() << "no error of the expected type";
-    return {};
-  }
-  static bool has(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
   Communicator comm{MPI_COMM_WORLD};
   test::SharedFolder made;
   const std::string &folder = made;

@@ -34,6 +34,20 @@ def velocity(x, y, z):
 """
 
 
+CASE = f"""
+[case]
+flow = "flow.py:velocity"
+reynolds = 200.0
+[grid]
+points = {list(NODES)}
+lengths = {list(LENGTHS)}
+boundaries = ["periodic", "free-slip", "periodic"]
+[time]
+dt = 0.01
+end = 0.05
+"""
+
+
 def block(name, engine, path, precision="float64", rhythm="times", extra=""):
     when = f"times = {TIMES}" if rhythm == "times" else rhythm
     return f"""
@@ -53,20 +67,8 @@ def run(tmp_path_factory):
     directory = tmp_path_factory.mktemp("outputs")
     (directory / "flow.py").write_text(FLOW)
     (directory / "case.toml").write_text(
-        f"""
-[case]
-flow = "flow.py:velocity"
-reynolds = 200.0
-[grid]
-points = {list(NODES)}
-lengths = {list(LENGTHS)}
-boundaries = ["periodic", "free-slip", "periodic"]
-[time]
-dt = 0.01
-end = 0.05
-[diagnostics]
-every = 1
-"""
+        CASE
+        + "[diagnostics]\nevery = 1\n"
         + block("hdf5", "hdf5", "out.h5")
         + block("bp5", "bp5", "out.bp")
         + block("raw", "raw", "out")
@@ -273,20 +275,8 @@ def test_planes_and_every_nth_point(run):
     ],
 )
 def test_regions_that_the_grid_does_not_have(tmp_path, keys, says):
-    (tmp_path / "case.toml").write_text(
-        f"""
-[case]
-reynolds = 200.0
-[grid]
-points = {list(NODES)}
-lengths = {list(LENGTHS)}
-boundaries = ["periodic", "free-slip", "periodic"]
-[time]
-dt = 0.01
-end = 0.05
-"""
-        + block("small", "hdf5", "small.h5", extra=keys)
-    )
+    (tmp_path / "flow.py").write_text(FLOW)
+    (tmp_path / "case.toml").write_text(CASE + block("small", "hdf5", "small.h5", extra=keys))
     result = mpi_run.tailrace("case", "case.toml", cwd=tmp_path, limit=60)
     assert result.code != 0
     assert says in result.text
