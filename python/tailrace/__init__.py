@@ -10,13 +10,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._core import Error, InputError, IoError
+    from .calculus import (
+        curl,
+        ddx,
+        ddy,
+        ddz,
+        derivative,
+        div,
+        grad,
+        interpolate,
+        laplacian,
+        rotation,
+        strain,
+    )
     from .config import Case, ConfigError, load_case
+    from .field import Field, Tensor, Vector
     from .operators import Operators
+    from .reductions import integral, max, mean, min, sum
     from .series import Block, Box, Series, Step, UniformGrid, open
     from .simulation import Simulation, run
 
 _PLACES = {
     **dict.fromkeys(("Error", "InputError", "IoError"), "_core"),
+    **dict.fromkeys(
+        ("curl", "ddx", "ddy", "ddz", "derivative", "div", "grad", "interpolate", "laplacian", "rotation", "strain"),
+        "calculus",
+    ),
+    **dict.fromkeys(("Field", "Tensor", "Vector"), "field"),
+    **dict.fromkeys(("integral", "max", "mean", "min", "sum"), "reductions"),
     **dict.fromkeys(("Case", "ConfigError", "load_case"), "config"),
     "Operators": "operators",
     **dict.fromkeys(("Block", "Box", "Series", "Step", "UniformGrid", "open"), "series"),
@@ -29,16 +50,35 @@ __all__ = [
     "Case",
     "ConfigError",
     "Error",
+    "Field",
     "InputError",
     "IoError",
     "Operators",
     "Series",
     "Simulation",
     "Step",
+    "Tensor",
     "UniformGrid",
+    "Vector",
+    "curl",
+    "ddx",
+    "ddy",
+    "ddz",
+    "derivative",
+    "div",
+    "grad",
+    "integral",
+    "interpolate",
+    "laplacian",
     "load_case",
+    "max",
+    "mean",
+    "min",
     "open",
+    "rotation",
     "run",
+    "strain",
+    "sum",
 ]
 
 

@@ -1,31 +1,43 @@
-"""The solver's own operators on distributed fields, for Python.
+"""A grid shared over ranks, and the solver's own schemes on it, for Python.
 
     ops = tr.Operators((128, 128, 128), (2 * pi,) * 3, ("periodic",) * 3)
-    dudx = ops.ddx(u)
+    f = ops.field(lambda x, y, z: np.sin(x) * np.cos(y))
+    tr.ddx(f)
 
-Arrays are this rank's part of a field, (nz, ny, nx), as the solver has it: x whole, y and z shared. All operators are
+Everything is for this rank's part of a field, (nz, ny, nx), as the solver has it: x whole, y and z shared. Schemes are
 collective. `parity` matters for free-slip boundaries only: "even" for what is mirrored there (scalars, velocities along
-the wall), "odd" for what changes sign (velocity through the wall).
+the wall), "odd" for what changes sign (velocity through the wall); a `tr.Field` knows its own.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from . import _core
+from .field import EVEN, NODES, Field, Vector
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mpi4py import MPI
     from numpy.typing import NDArray
 
+    from .field import Centred, Signs
+
     Parity = Literal["even", "odd"]
 
-_NODES = (False, False, False)
 _SIGN = {"even": 1, "odd": -1}
+
+
+class Term(NamedTuple):
+    """factor * (derivative of order 1 or 2 of input number `input`) adds to output number `output`."""
+
+    input: int
+    output: int
+    direction: int
+    order: int = 1
+    factor: float = 1.0
 
 
 class Operators:
@@ -36,6 +48,7 @@ class Operators:
     :param boundaries: "periodic", "free-slip" or "dirichlet" per direction.
     :param comm: the ranks; this one alone (COMM_SELF) by default.
     :param rows, cols: the process grid; 0 for slabs.
+    :param processes: a process grid that is there already, instead of `rows` and `cols`.
     """
 
     def __init__(
@@ -47,6 +60,7 @@ class Operators:
         comm: MPI.Comm | None = None,
         rows: int = 0,
         cols: int = 0,
+        processes: _core.ProcessGrid | None = None,
         interpolation: str = "aggressive",
         dtype: Any = np.float64,
     ) -> None:
@@ -54,16 +68,122 @@ class Operators:
             from mpi4py import MPI
 
             comm = MPI.COMM_SELF
+        self.comm = comm
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.float64, np.float32):
             raise _core.InputError(f"operators work in float64 or float32, not {self.dtype}")
         make = _core.Operators64 if self.dtype == np.float64 else _core.Operators32
         self.grid = _core.Grid(nodes, lengths, boundaries)
-        self._core = make(self.grid, _core.ProcessGrid(comm.py2f(), rows, cols), "alltoall", interpolation)
+        self.processes = processes or _core.ProcessGrid(comm.py2f(), rows, cols)
+        self._core = make(self.grid, self.processes, "alltoall", interpolation)
 
-    def box(self) -> tuple[Any, Any]:
-        """(start, count) in x, y, z of this rank's part of the nodes."""
-        return self._core.box(_NODES)
+    # ---- the grid and this rank's part of it -------------------------------------------------------------------------
+    def shape(self, centred: Centred = NODES) -> tuple[int, int, int]:
+        """Points of the whole grid in x, y, z."""
+        x, y, z = self._core.shape(centred)
+        return x, y, z
+
+    def box(self, centred: Centred = NODES) -> tuple[Any, Any]:
+        """(start, count) in x, y, z of this rank's part."""
+        return self._core.box(centred)
+
+    def local_shape(self, centred: Centred = NODES) -> tuple[int, int, int]:
+        """Shape of this rank's arrays, (nz, ny, nx)."""
+        x, y, z = self.box(centred)[1]
+        return z, y, x
+
+    def coordinates(self, centred: Centred = NODES) -> tuple[NDArray[np.float64], ...]:
+        """x, y, z of this rank's points, each one-dimensional."""
+        start, count = self.box(centred)
+        found = []
+        for d in range(3):
+            indices = np.arange(start[d], start[d] + count[d])
+            found.append((indices + (0.5 if centred[d] else 0.0)) * self.grid.spacing(d))
+        return tuple(found)
+
+    @property
+    def volume(self) -> float:
+        """Of the box."""
+        return float(np.prod(self.grid.lengths))
+
+    def weights(self, direction: int, centred: Centred = NODES) -> NDArray[np.float64]:
+        """Share of each of this rank's points along a direction (0, 1, 2) in the integral, a length: trapezoidal."""
+        start, count = (three[direction] for three in self.box(centred))
+        spacing = self.grid.spacing(direction)
+        result = np.full(count, spacing)
+        if not centred[direction] and self.grid.boundaries[direction] != "periodic":
+            indices = np.arange(start, start + count)
+            result[(indices == 0) | (indices == self.shape(centred)[direction] - 1)] = spacing / 2
+        return result
+
+    def same_points(self, other: Operators) -> bool:
+        """Whether arrays of both are parts of the same grid, shared in the same way."""
+        mine, theirs = self.grid, other.grid
+        return (
+            tuple(mine.nodes) == tuple(theirs.nodes)
+            and tuple(mine.lengths) == tuple(theirs.lengths)
+            and tuple(mine.boundaries) == tuple(theirs.boundaries)
+            and self.box() == other.box()
+            and self.comm.size == other.comm.size
+        )
+
+    # ---- memory ------------------------------------------------------------------------------------------------------
+    def empty(self, centred: Centred = NODES) -> NDArray[Any]:
+        """An array for this rank's part, of unknown content. Local."""
+        return np.empty(self.local_shape(centred), self.dtype)
+
+    def empty_like(self, field: Field) -> NDArray[Any]:
+        """An array for a field at the same points. Local."""
+        return self.empty(field.centred)
+
+    def field(
+        self, values: Callable[..., Any] | NDArray[Any] | float, *, parity: Signs = EVEN, name: str = ""
+    ) -> Field:
+        """A field on the nodes: from a function of (x, y, z), from this rank's part of an array, or constant. Local."""
+        out = self.empty()
+        x, y, z = self.coordinates()
+        out[...] = values(x[None, None, :], y[None, :, None], z[:, None, None]) if callable(values) else values
+        return Field(out, self, parity=parity, name=name)
+
+    def vector(self, values: Callable[..., Sequence[Any]]) -> Vector:
+        """A velocity on the nodes from a function of (x, y, z) that returns three arrays; odd through walls. Local."""
+        x, y, z = self.coordinates()
+        parts = values(x[None, None, :], y[None, :, None], z[:, None, None])
+        return Vector(*(self.field(part, parity=polar(d)) for d, part in enumerate(parts)))
+
+    # ---- reductions and derivatives ----------------------------------------------------------------------------------
+    def integral(self, values: NDArray[Any], centred: Centred = NODES) -> float:
+        """Integral over the box by the trapezoidal rule. Collective."""
+        x, y, z = (self.weights(d, centred) for d in range(3))
+        own = np.einsum("zyx,x,y,z->", values, x, y, z, dtype=np.float64, casting="safe")
+        return float(self.comm.allreduce(own))
+
+    def sum_of_products(self, pairs: list[tuple[NDArray[Any], NDArray[Any]]]) -> NDArray[Any]:
+        """a b + c d + ... point by point. Local."""
+        out = self.empty()
+        np.multiply(*pairs[0], out=out)
+        for a, b in pairs[1:]:
+            out += a * b
+        return out
+
+    def combine(
+        self, terms: Sequence[Term], inputs: Sequence[NDArray[Any]], parities: Sequence[Signs]
+    ) -> list[NDArray[Any]]:
+        """Sums of derivatives, several at once: curl, divergence, Laplacian are such sums. Collective.
+
+        :param inputs: this rank's parts of fields on the nodes, with their `parities`.
+        :returns: as many arrays as the terms name outputs.
+        """
+        outputs: list[NDArray[Any] | None] = [None] * (1 + max(term.output for term in terms))
+        for term in terms:
+            operation = _core.Operation.first_derivative if term.order == 1 else _core.Operation.second_derivative
+            sign = parities[term.input][term.direction]
+            found = term.factor * self._core.apply(
+                operation, term.direction, sign, NODES, np.ascontiguousarray(inputs[term.input], self.dtype)
+            )
+            before = outputs[term.output]
+            outputs[term.output] = found if before is None else before + found
+        return [out for out in outputs if out is not None]
 
     def ddx(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
         """First derivative along x.
@@ -96,7 +216,7 @@ class Operators:
         to: Literal["centre", "node"],
         *,
         parity: Parity = "even",
-        centred: tuple[bool, bool, bool] = _NODES,
+        centred: tuple[bool, bool, bool] = NODES,
     ) -> NDArray[Any]:
         """Derivative or interpolation between nodes and cell centres along one direction.
 
@@ -111,7 +231,17 @@ class Operators:
         direction: int,
         values: NDArray[Any],
         parity: Parity,
-        centred: tuple[bool, bool, bool] = _NODES,
+        centred: tuple[bool, bool, bool] = NODES,
     ) -> NDArray[Any]:
         array = np.ascontiguousarray(values, dtype=self.dtype)
         return self._core.apply(operation, direction, _SIGN[parity], centred, array)
+
+
+def polar(component: int) -> Signs:
+    """Parity of a component of a velocity: odd in its own direction, even in the others."""
+    return tuple(-1 if d == component else 1 for d in range(3))  # type: ignore[return-value] # three of them
+
+
+def axial(component: int) -> Signs:
+    """Parity of a component of a vorticity: even in its own direction, odd in the others."""
+    return tuple(1 if d == component else -1 for d in range(3))  # type: ignore[return-value] # three of them
