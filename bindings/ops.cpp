@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 #include <tailrace/ops/compact_scheme.hpp>
 #include <tailrace/ops/operators.hpp>
+#include <tailrace/ops/reductions.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -8,6 +9,55 @@
 using namespace tailrace;
 
 namespace {
+
+template <class T> using Input = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+/// The memory of an array, whose shape must be that of this rank's part.
+template <class T> const T *part(const Input<T> &in, const Index3 &expected) {
+  const Index3 found = {static_cast<std::int64_t>(in.shape(2)), static_cast<std::int64_t>(in.shape(1)),
+                        static_cast<std::int64_t>(in.shape(0))};
+  if (found != expected)
+    throw InputError(
+        fmt::format("the array has shape ({}, {}, {}); this rank's part of the field is ({}, {}, {}) in z, y, x",
+                    found[2], found[1], found[0], expected[2], expected[1], expected[0]));
+  return in.data();
+}
+
+template <class T> using InputPairs = std::vector<std::pair<Input<T>, Input<T>>>;
+
+template <class T>
+std::vector<std::pair<const T *, const T *>> parts(const InputPairs<T> &pairs, const Index3 &expected) {
+  std::vector<std::pair<const T *, const T *>> result;
+  for (const auto &[a, b] : pairs)
+    result.emplace_back(part<T>(a, expected), part<T>(b, expected));
+  return result;
+}
+
+constexpr std::array<bool, 3> on_nodes{false, false, false};
+
+template <class T>
+std::vector<Array<T>> combine(Operators<T> &self, const std::vector<std::tuple<int, int, int, Operation, int, double>> &told,
+                              const std::vector<Input<T>> &inputs, int outputs) {
+  const Index3 count = self.box(on_nodes).count;
+  std::vector<Term> terms;
+  for (const auto &[input, output, direction, operation, parity, factor] : told)
+    terms.push_back({input, output, direction, operation, parity < 0 ? Parity::odd : Parity::even, factor});
+  std::vector<const T *> in;
+  for (const auto &array : inputs)
+    in.push_back(part<T>(array, count));
+  std::vector<Buffer<T>> buffers;
+  std::vector<T *> out;
+  for (int o = 0; o < outputs; ++o)
+    out.push_back(buffers.emplace_back(self.take()).data());
+  {
+    nb::gil_scoped_release release;
+    self.combine(terms, in, out);
+  }
+  std::vector<Array<T>> result;
+  for (Buffer<T> &buffer : buffers)
+    result.push_back(adopt(std::move(buffer), count));
+  return result;
+}
 
 template <class T> void bind_operators(nb::module_ &m, const char *name) {
   using Centred = std::array<bool, 3>;
@@ -31,25 +81,62 @@ template <class T> void bind_operators(nb::module_ &m, const char *name) {
       .def(
           "apply",
           [](Operators<T> &self, Operation operation, int direction, int parity, Centred centred,
-             const nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu> &in) {
-            const Index3 expected = self.box(centred).count;
-            const Index3 found = {static_cast<std::int64_t>(in.shape(2)), static_cast<std::int64_t>(in.shape(1)),
-                                  static_cast<std::int64_t>(in.shape(0))};
-            if (found != expected)
-              throw InputError(fmt::format(
-                  "the array has shape ({}, {}, {}); this rank's part of the field is ({}, {}, {}) in z, y, x",
-                  found[2], found[1], found[0], expected[2], expected[1], expected[0]));
+             const Input<T> &in) {
+            const T *values = part<T>(in, self.box(centred).count);
             Centred centred_out = centred;
             centred_out[static_cast<std::size_t>(direction)] = to_centre(operation);
             const Index3 count = self.box(centred_out).count;
             Buffer<T> out(product(count));
             {
               nb::gil_scoped_release release;
-              self.apply(operation, direction, parity < 0 ? Parity::odd : Parity::even, centred, in.data(), out.data());
+              self.apply(operation, direction, parity < 0 ? Parity::odd : Parity::even, centred, values, out.data());
             }
             return adopt(std::move(out), count);
           },
-          nb::arg("operation"), nb::arg("direction"), nb::arg("parity"), nb::arg("centred"), nb::arg("values"));
+          nb::arg("operation"), nb::arg("direction"), nb::arg("parity"), nb::arg("centred"), nb::arg("values"))
+      .def("combine", &combine<T>, nb::arg("terms"), nb::arg("inputs"), nb::arg("outputs"),
+           "Sums of derivatives; a term is (input, output, direction, operation, parity of the input, factor).")
+      .def(
+          "empty", [](Operators<T> &self) { return adopt(self.take(), self.box(on_nodes).count); },
+          "An array on the nodes, not initialised, in memory that is used again when it goes.")
+      .def(
+          "know", [](Operators<T> &self, const Input<T> &array) { self.know(array.data()); }, nb::arg("array"),
+          "The array is the solver's, and all ranks can reach it in place.")
+      .def(
+          "sum_of_products",
+          [](Operators<T> &self, const InputPairs<T> &pairs) {
+            const Index3 count = self.box(on_nodes).count;
+            const auto from = parts<T>(pairs, count);
+            Buffer<T> out = self.take();
+            {
+              nb::gil_scoped_release release;
+              sum_of_products(from, product(count), out.data());
+            }
+            return adopt(std::move(out), count);
+          },
+          nb::arg("pairs"));
+  m.def(
+      "weighted_sum",
+      [](const Weights &weights, const Input<T> &values) {
+        Index3 count;
+        for (std::size_t d = 0; d < 3; ++d)
+          count[d] = static_cast<std::int64_t>(weights[d].size());
+        const T *from = part<T>(values, count);
+        nb::gil_scoped_release release;
+        return weighted_sum(weights, count, from);
+      },
+      nb::arg("weights"), nb::arg("values"), "Sum over this rank's points of wx wy wz times the value.");
+  m.def(
+      "weighted_sum",
+      [](const Weights &weights, const InputPairs<T> &pairs) {
+        Index3 count;
+        for (std::size_t d = 0; d < 3; ++d)
+          count[d] = static_cast<std::int64_t>(weights[d].size());
+        const auto from = parts<T>(pairs, count);
+        nb::gil_scoped_release release;
+        return weighted_sum(weights, count, from);
+      },
+      nb::arg("weights"), nb::arg("pairs"), "The same of the sum of the products of pairs.");
 }
 
 } // namespace

@@ -49,6 +49,7 @@ class Operators:
     :param comm: the ranks; this one alone (COMM_SELF) by default.
     :param rows, cols: the process grid; 0 for slabs.
     :param processes: a process grid that is there already, instead of `rows` and `cols`.
+    :param transpose: how data cross ranks; "auto": "shared" where all ranks can reach each other's memory.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Operators:
         rows: int = 0,
         cols: int = 0,
         processes: _core.ProcessGrid | None = None,
+        transpose: Literal["auto", "shared", "alltoall", "subarray"] = "auto",
         interpolation: str = "aggressive",
         dtype: Any = np.float64,
     ) -> None:
@@ -75,7 +77,9 @@ class Operators:
         make = _core.Operators64 if self.dtype == np.float64 else _core.Operators32
         self.grid = _core.Grid(nodes, lengths, boundaries)
         self.processes = processes or _core.ProcessGrid(comm.py2f(), rows, cols)
-        self._core = make(self.grid, self.processes, "alltoall", interpolation)
+        if transpose == "auto":
+            transpose = "shared" if _core.can_share_memory(comm.py2f()) else "alltoall"
+        self._core = make(self.grid, self.processes, transpose, interpolation)
 
     # ---- the grid and this rank's part of it -------------------------------------------------------------------------
     def shape(self, centred: Centred = NODES) -> tuple[int, int, int]:
@@ -129,8 +133,8 @@ class Operators:
 
     # ---- memory ------------------------------------------------------------------------------------------------------
     def empty(self, centred: Centred = NODES) -> NDArray[Any]:
-        """An array for this rank's part, of unknown content. Local."""
-        return np.empty(self.local_shape(centred), self.dtype)
+        """An array for this rank's part, of unknown content; on the nodes its memory is used again later. Local."""
+        return self._core.empty() if centred == NODES else np.empty(self.local_shape(centred), self.dtype)
 
     def empty_like(self, field: Field) -> NDArray[Any]:
         """An array for a field at the same points. Local."""
@@ -154,17 +158,19 @@ class Operators:
     # ---- reductions and derivatives ----------------------------------------------------------------------------------
     def integral(self, values: NDArray[Any], centred: Centred = NODES) -> float:
         """Integral over the box by the trapezoidal rule. Collective."""
-        x, y, z = (self.weights(d, centred) for d in range(3))
-        own = np.einsum("zyx,x,y,z->", values, x, y, z, dtype=np.float64, casting="safe")
-        return float(self.comm.allreduce(own))
+        array = np.ascontiguousarray(values, values.dtype if values.dtype == np.float32 else np.float64)
+        return float(self.comm.allreduce(_core.weighted_sum(self._weights(centred), array)))
+
+    def integral_of_products(self, pairs: list[tuple[NDArray[Any], NDArray[Any]]], centred: Centred = NODES) -> float:
+        """Integral of a b + c d + ..., which is not stored. Collective."""
+        return float(self.comm.allreduce(_core.weighted_sum(self._weights(centred), pairs)))
+
+    def _weights(self, centred: Centred) -> list[NDArray[np.float64]]:
+        return [self.weights(d, centred) for d in range(3)]
 
     def sum_of_products(self, pairs: list[tuple[NDArray[Any], NDArray[Any]]]) -> NDArray[Any]:
-        """a b + c d + ... point by point. Local."""
-        out = self.empty()
-        np.multiply(*pairs[0], out=out)
-        for a, b in pairs[1:]:
-            out += a * b
-        return out
+        """a b + c d + ... point by point, of at most 9 pairs on the nodes. Local."""
+        return self._core.sum_of_products(pairs)
 
     def combine(
         self, terms: Sequence[Term], inputs: Sequence[NDArray[Any]], parities: Sequence[Signs]
@@ -174,16 +180,19 @@ class Operators:
         :param inputs: this rank's parts of fields on the nodes, with their `parities`.
         :returns: as many arrays as the terms name outputs.
         """
-        outputs: list[NDArray[Any] | None] = [None] * (1 + max(term.output for term in terms))
-        for term in terms:
-            operation = _core.Operation.first_derivative if term.order == 1 else _core.Operation.second_derivative
-            sign = parities[term.input][term.direction]
-            found = term.factor * self._core.apply(
-                operation, term.direction, sign, NODES, np.ascontiguousarray(inputs[term.input], self.dtype)
+        told = [
+            (
+                term.input,
+                term.output,
+                term.direction,
+                _core.Operation.first_derivative if term.order == 1 else _core.Operation.second_derivative,
+                parities[term.input][term.direction],
+                term.factor,
             )
-            before = outputs[term.output]
-            outputs[term.output] = found if before is None else before + found
-        return [out for out in outputs if out is not None]
+            for term in terms
+        ]
+        arrays = [np.ascontiguousarray(array, self.dtype) for array in inputs]
+        return self._core.combine(told, arrays, 1 + max(term.output for term in terms))
 
     def ddx(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
         """First derivative along x.

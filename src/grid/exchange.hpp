@@ -44,6 +44,23 @@ public:
     return out;
   }
 
+  /// Several arrays at once: one message to each peer for all of them. `out` may be empty where the way is free.
+  /// Collective.
+  std::vector<T *> move(Pencil from, Pencil to, const std::vector<T *> &in, const std::vector<T *> &out) {
+    const Stopwatch watch(workspace_->seconds);
+    if (is_free(from, to)) {
+      if (!between_rows(from, to))
+        wait();
+      return in;
+    }
+    if (!in.empty())
+      transpose(from, to)(in, out);
+    return out;
+  }
+
+  /// Whether ranks work on each other's memory between Y and Z.
+  bool shares() const { return method_ == TransposeMethod::shared && across_cols().size() > 1; }
+
   /// Waits until no rank still reads or writes memory that this one reaches too. Collective.
   void wait() const {
     if (shares())
@@ -68,7 +85,6 @@ public:
 private:
   static bool between_rows(Pencil a, Pencil b) { return a == Pencil::x || b == Pencil::x; }
   const Communicator &across_cols() const { return decomposition_.processes().across_cols(); }
-  bool shares() const { return method_ == TransposeMethod::shared && across_cols().size() > 1; }
   Transpose<T> &transpose(Pencil from, Pencil to) {
     auto &plan = plans_[between_rows(from, to) ? 0 : 1][from < to ? 0 : 1];
     if (!plan)

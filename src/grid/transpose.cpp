@@ -237,6 +237,59 @@ template <class T> void Transpose<T>::finish() {
   unpack_into_ = nullptr;
 }
 
+template <class T> void Transpose<T>::operator()(const std::vector<T *> &in, const std::vector<T *> &out) {
+  constexpr std::int64_t limit = std::int64_t{1} << 28; // bytes of scratch on either side
+  const std::int64_t largest = std::max<std::int64_t>({1, from_.memory.size(), to_.memory.size()});
+  const std::int64_t fit = limit / static_cast<std::int64_t>(sizeof(T)) / largest;
+  const std::size_t together = packs() ? static_cast<std::size_t>(std::max<std::int64_t>(1, fit)) : 1;
+  for (std::size_t first = 0; first < in.size(); first += together) {
+    const std::size_t arrays = std::min(together, in.size() - first);
+    if (arrays == 1)
+      (*this)(in[first], out[first]);
+    else
+      move_together(in.data() + first, out.data() + first, static_cast<int>(arrays));
+  }
+}
+
+template <class T> void Transpose<T>::move_together(const T *const *in, T *const *out, int arrays) {
+  const int peers = comm_.size(), me = comm_.rank();
+  const auto starts = [&](const Side &side) {
+    std::vector<std::int64_t> result(1, 0);
+    for (const int count : side.counts)
+      result.push_back(result.back() + std::int64_t{count} * arrays);
+    return result;
+  };
+  const auto sent = starts(from_), received = starts(to_);
+  const auto bytes = [](std::int64_t values) { return values * static_cast<std::int64_t>(sizeof(T)); };
+  T *send = reinterpret_cast<T *>(workspace_->send(bytes(sent.back())));
+  T *receive = reinterpret_cast<T *>(workspace_->receive(bytes(received.back())));
+  std::vector<MPI_Request> requests;
+  for (int step = 1; step < peers; ++step) {
+    const int peer = (me - step + peers) % peers;
+    check_mpi(MPI_Irecv(receive + received[peer], to_.counts[peer] * arrays, mpi_type<T>(), peer, tag, comm_.get(),
+                        &requests.emplace_back()),
+              "MPI_Irecv");
+  }
+  for (int step = 1; step < peers; ++step) {
+    const int peer = (me + step) % peers;
+    for (int a = 0; a < arrays; ++a)
+      pack(from_.memory, from_.blocks[peer], in[a], send + sent[peer] + std::int64_t{a} * from_.counts[peer]);
+    check_mpi(MPI_Isend(send + sent[peer], from_.counts[peer] * arrays, mpi_type<T>(), peer, tag, comm_.get(),
+                        &requests.emplace_back()),
+              "MPI_Isend");
+  }
+  for (int a = 0; a < arrays; ++a)
+    copy_block(from_.memory, in[a], to_.memory, out[a], from_.blocks[me]);
+  for (int done = 1; done < peers; ++done) {
+    int which = 0;
+    check_mpi(MPI_Waitany(peers - 1, requests.data(), &which, MPI_STATUS_IGNORE), "MPI_Waitany");
+    const int peer = (me - which - 1 + peers) % peers;
+    for (int a = 0; a < arrays; ++a)
+      unpack(to_.memory, to_.blocks[peer], receive + received[peer] + std::int64_t{a} * to_.counts[peer], out[a]);
+  }
+  check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+}
+
 template class Transpose<float>;
 template class Transpose<double>;
 template class Transpose<std::complex<float>>;

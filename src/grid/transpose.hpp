@@ -50,6 +50,8 @@ public:
     start(in, out);
     finish();
   }
+  /// Several arrays, of which each peer gets its parts in one message, as long as that stays below a limit.
+  void operator()(const std::vector<T *> &in, const std::vector<T *> &out);
   /// The same in two halves, with work in between; neither array may be touched until `finish` returns.
   void start(const T *in, T *out);
   void finish();
@@ -65,6 +67,7 @@ private:
   };
   static Side describe(const Box &mine, const std::vector<Box> &theirs);
   void make_types(Side &side) const;
+  void move_together(const T *const *in, T *const *out, int arrays);
   bool packs() const { return method_ != TransposeMethod::subarray; }
 
   Communicator comm_;

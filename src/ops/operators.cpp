@@ -12,7 +12,8 @@ Operators<T>::Operators(const Grid &grid, std::shared_ptr<const ProcessGrid> pro
                         Interpolation interpolation)
     : grid_(grid), processes_(std::move(processes)),
       // Callers' arrays lie in memory of their own, which no other rank can reach.
-      method_(method == TransposeMethod::shared ? TransposeMethod::alltoall : method), interpolation_(interpolation) {}
+      method_(method == TransposeMethod::shared ? TransposeMethod::alltoall : method), interpolation_(interpolation),
+      nodes_(Decomposition(processes_, grid.nodes, true), method, workspace_), pool_(nodes_) {}
 
 template <class T> Index3 Operators<T>::shape(const std::array<bool, 3> &centred) const {
   Index3 shape;
@@ -32,13 +33,14 @@ template <class T> Exchange<T> &Operators<T>::exchange(const Index3 &shape) {
   return exchanges_.try_emplace(shape, Decomposition(processes_, shape, true), method_, workspace_).first->second;
 }
 
-template <class T> const LineSystem<T> &Operators<T>::system(Operation operation, int d, Parity parity) {
-  const auto key = std::tuple(operation, d, parity);
+template <class T>
+const LineSystem<T> &Operators<T>::system(Operation operation, int d, Parity parity, double factor) {
+  const auto key = std::tuple(operation, d, parity, factor);
   const auto found = systems_.find(key);
   if (found != systems_.end())
     return found->second;
   const CompactScheme scheme = compact_scheme(operation, grid_.spacing(d), interpolation_);
-  return systems_.try_emplace(key, scheme, grid_.nodes[d], grid_.boundaries[d], parity).first->second;
+  return systems_.try_emplace(key, scheme, grid_.nodes[d], grid_.boundaries[d], parity, factor).first->second;
 }
 
 namespace {

@@ -1,12 +1,20 @@
 #pragma once
 
-#include <tailrace/grid/exchange.hpp>
+#include <tailrace/grid/field_pool.hpp>
 #include <tailrace/grid/grid.hpp>
 #include <tailrace/ops/line_system.hpp>
 
 #include <map>
 
 namespace tailrace {
+
+/// One part of a sum: `factor` times a derivative, node to node, of array number `input` adds to array number `output`.
+struct Term {
+  int input, output, direction;
+  Operation operation;
+  Parity parity; ///< of the input in that direction (free-slip only)
+  double factor;
+};
 
 /// The solver's own compact operators on distributed fields, along any direction. Arrays are this rank's X pencils;
 /// data cross ranks only where the direction is not whole there.
@@ -27,9 +35,27 @@ public:
   void apply(Operation operation, int direction, Parity parity, const std::array<bool, 3> &centred, const T *in,
              T *out);
 
+  /// out[o] = the sum of the terms that name it: gradients, curls, divergences, Laplacians, of several fields at once.
+  /// Fields are on the nodes. Terms are added in the order z, y, x, so that every decomposition gives the same bits;
+  /// fields travel together, and those made by `take` do not travel within a node. InputError for terms that make no
+  /// sense. No output may overlap an input. Collective.
+  void combine(const std::vector<Term> &terms, const std::vector<const T *> &in, const std::vector<T *> &out);
+
+  /// Memory for a field on the nodes, from the pool. Local.
+  Buffer<T> take() { return pool_.take(); }
+  /// Tells that these arrays are the solver's, which this object's ranks reach in place; see FieldPool. Local.
+  void know(const T *array) { pool_.know(array); }
+
 private:
+  struct Sum;
   Exchange<T> &exchange(const Index3 &shape);
-  const LineSystem<T> &system(Operation operation, int direction, Parity parity);
+  const LineSystem<T> &system(Operation operation, int direction, Parity parity, double factor = 1);
+  void check(const std::vector<Term> &terms, std::size_t inputs, std::size_t outputs) const;
+  void sweep_z(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out);
+  void sweep_z_reaching(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out);
+  void sweep_planes(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out);
+  void sweep_term(Sum &sum, const Term &term, const Lines &lines, const T *in, T *out, bool add);
+  std::vector<T *> scratch(Pencil pencil, int which, const std::vector<bool> &wanted);
 
   Grid grid_;
   std::shared_ptr<const ProcessGrid> processes_;
@@ -37,8 +63,11 @@ private:
   Interpolation interpolation_;
   std::shared_ptr<Workspace> workspace_ = std::make_shared<Workspace>();
   std::map<Index3, Exchange<T>> exchanges_;
-  std::map<std::tuple<Operation, int, Parity>, LineSystem<T>> systems_;
+  std::map<std::tuple<Operation, int, Parity, double>, LineSystem<T>> systems_;
   Buffer<T> y_in_, z_in_, y_out_, z_out_;
+  Exchange<T> nodes_; ///< of arrays in the pool: these may lie in memory that ranks share
+  FieldPool<T> pool_;
+  std::map<std::pair<Pencil, int>, std::vector<Buffer<T>>> scratch_;
 };
 
 } // namespace tailrace

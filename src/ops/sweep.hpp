@@ -123,6 +123,15 @@ template <class T, int outputs> struct StoreTo {
   void announce(int k, std::int64_t offset) const { __builtin_prefetch(out[k] + offset, 1, 2); }
 };
 
+/// The same, added to what is there.
+template <class T, int outputs> struct AddTo {
+  std::array<T *, outputs> out;
+  void operator()(int k, std::int64_t offset, Vec<T> v, int count) const {
+    store(out[k] + offset, load(out[k] + offset, count) + v, count);
+  }
+  void announce(int k, std::int64_t offset) const { __builtin_prefetch(out[k] + offset, 1, 2); }
+};
+
 /// Likewise for reading.
 template <class T, int inputs> struct LoadFrom {
   std::array<const T *, inputs> in;

@@ -96,6 +96,10 @@ void Communicator::sum(std::span<std::int64_t> values) const {
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, MPI_SUM, get()),
             "MPI_Allreduce");
 }
+void Communicator::max(std::span<std::int64_t> values) const {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, MPI_MAX, get()),
+            "MPI_Allreduce");
+}
 double Communicator::max(double value) const { return reduce(get(), value, MPI_MAX); }
 double Communicator::min(double value) const { return reduce(get(), value, MPI_MIN); }
 std::int64_t Communicator::sum(std::int64_t value) const { return reduce(get(), value, MPI_SUM); }

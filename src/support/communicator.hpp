@@ -33,6 +33,7 @@ public:
   double sum(double value) const;
   /// Element by element, in place.
   void sum(std::span<std::int64_t> values) const;
+  void max(std::span<std::int64_t> values) const;
   double max(double value) const;
   double min(double value) const;
   std::int64_t sum(std::int64_t value) const;

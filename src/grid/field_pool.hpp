@@ -1,0 +1,97 @@
+#pragma once
+
+#include <tailrace/grid/exchange.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <mutex>
+
+namespace tailrace {
+
+/// Memory for the fields of one decomposition, used again when it is given back: fresh memory costs as much as a
+/// derivative. Where ranks share memory along z (see Exchange) every piece lies in a slot that they all reach, and equal
+/// slots of the ranks are one array. Memory outlives the pool.
+template <class T> class FieldPool {
+public:
+  /// Collective. The slots are room in the address space, filled as they are used.
+  explicit FieldPool(const Exchange<T> &exchange) : state_(std::make_shared<State>()) {
+    const Decomposition &decomposition = exchange.decomposition();
+    const Communicator &columns = decomposition.processes().across_cols();
+    state_->size = decomposition.box(Pencil::x).size();
+    if (!exchange.is_free(Pencil::x, Pencil::y) || !exchange.shares())
+      return;
+    constexpr std::int64_t page = 4096 / sizeof(T);
+    state_->before = columns.exclusive_scan(state_->size);
+    state_->stride = (columns.sum(state_->size) + page - 1) / page * page;
+    const std::int64_t bytes = most_slots * state_->stride * static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t given = columns.rank() == 0 ? bytes : 0;
+    const std::int64_t behind = columns.rank() == 0 ? 0 : bytes;
+    state_->memory = share_memory(columns, given);
+    state_->start = reinterpret_cast<T *>(state_->memory.get() - behind);
+    state_->used.assign(most_slots, false);
+  }
+
+  /// Memory for this rank's X pencil, not initialised: the lowest free slot, so that ranks that do the same get the
+  /// same. Local.
+  Buffer<T> take() {
+    const std::lock_guard lock(state_->mutex);
+    const auto free = std::find(state_->used.begin(), state_->used.end(), false);
+    if (free != state_->used.end()) {
+      *free = true;
+      const auto slot = free - state_->used.begin();
+      const auto give_back = [state = state_, slot](T *) {
+        const std::lock_guard hold(state->mutex);
+        state->used[static_cast<std::size_t>(slot)] = false;
+      };
+      return Buffer<T>(std::shared_ptr<T>(state_->start + slot * state_->stride + state_->before, give_back),
+                       state_->size);
+    }
+    auto kept = std::make_shared<Buffer<T>>();
+    if (state_->idle.empty()) {
+      *kept = Buffer<T>(state_->size);
+    } else {
+      *kept = std::move(state_->idle.back());
+      state_->idle.pop_back();
+    }
+    const auto give_back = [state = state_, kept](T *) {
+      const std::lock_guard hold(state->mutex);
+      state->idle.push_back(std::move(*kept));
+    };
+    return Buffer<T>(std::shared_ptr<T>(kept->data(), give_back), state_->size);
+  }
+
+  /// Memory made by Exchange::allocate elsewhere, the solver's own fields: it gets a number as slots have. To be told on
+  /// all ranks in the same order. Local.
+  void know(const T *array) {
+    if (slot(array) < 0)
+      known_.push_back(array);
+  }
+
+  /// The number of the slot that an array of this rank is in; -1: in none, other ranks may not reach it. Local.
+  std::int64_t slot(const T *array) const {
+    const auto found = std::find(known_.begin(), known_.end(), array);
+    if (found != known_.end())
+      return most_slots + (found - known_.begin());
+    if (!state_->start)
+      return -1;
+    const std::int64_t offset = array - (state_->start + state_->before);
+    const bool inside = offset >= 0 && offset < most_slots * state_->stride && offset % state_->stride == 0;
+    return inside ? offset / state_->stride : -1;
+  }
+
+private:
+  static constexpr std::int64_t most_slots = 256;
+  struct State {
+    std::mutex mutex;
+    std::int64_t size = 0;
+    std::vector<Buffer<T>> idle;
+    std::shared_ptr<std::byte> memory; ///< null: nothing is shared
+    T *start = nullptr;
+    std::int64_t before = 0, stride = 0;
+    std::vector<bool> used;
+  };
+  std::shared_ptr<State> state_;
+  std::vector<const T *> known_;
+};
+
+} // namespace tailrace

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <tailrace/grid/box.hpp>
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tailrace {
+
+/// out[p] = a[p] b[p] + c[p] d[p] + ... for each of `size` points, in one pass; the pairs are at most 9. `out` may be one
+/// of them. Local.
+template <class T>
+void sum_of_products(const std::vector<std::pair<const T *, const T *>> &pairs, std::int64_t size, T *out);
+
+/// Weights of a block's points, one per point and direction x, y, z; the weight of a point is their product.
+using Weights = std::array<std::vector<double>, 3>;
+
+/// The sum of weight times value over a block of `count` points, in double precision. Local.
+template <class T> double weighted_sum(const Weights &weights, const Index3 &count, const T *values);
+
+/// The same of the sum of products of `pairs`, which is not stored. Local.
+template <class T>
+double weighted_sum(const Weights &weights, const Index3 &count,
+                    const std::vector<std::pair<const T *, const T *>> &pairs);
+
+} // namespace tailrace
