@@ -36,7 +36,8 @@ std::vector<std::pair<const T *, const T *>> parts(const InputPairs<T> &pairs, c
 constexpr std::array<bool, 3> on_nodes{false, false, false};
 
 template <class T>
-std::vector<Array<T>> combine(Operators<T> &self, const std::vector<std::tuple<int, int, int, Operation, int, double>> &told,
+std::vector<Array<T>> combine(Operators<T> &self,
+                              const std::vector<std::tuple<int, int, int, Operation, int, double>> &told,
                               const std::vector<Input<T>> &inputs, int outputs) {
   const Index3 count = self.box(on_nodes).count;
   std::vector<Term> terms;
@@ -80,8 +81,7 @@ template <class T> void bind_operators(nb::module_ &m, const char *name) {
       .def("shape", &Operators<T>::shape, nb::arg("centred"))
       .def(
           "apply",
-          [](Operators<T> &self, Operation operation, int direction, int parity, Centred centred,
-             const Input<T> &in) {
+          [](Operators<T> &self, Operation operation, int direction, int parity, Centred centred, const Input<T> &in) {
             const T *values = part<T>(in, self.box(centred).count);
             Centred centred_out = centred;
             centred_out[static_cast<std::size_t>(direction)] = to_centre(operation);

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
         strain,
     )
     from .config import Case, ConfigError, load_case
-    from .field import Field, Tensor, Vector
+    from .field import Field
     from .operators import Operators
     from .reductions import integral, max, mean, min, sum
     from .series import Block, Box, Series, Step, UniformGrid, open
     from .simulation import Simulation, run
+    from .vector import Tensor, Vector
 
 _PLACES = {
     **dict.fromkeys(("Error", "InputError", "IoError"), "_core"),
@@ -36,7 +37,8 @@ _PLACES = {
         ("curl", "ddx", "ddy", "ddz", "derivative", "div", "grad", "interpolate", "laplacian", "rotation", "strain"),
         "calculus",
     ),
-    **dict.fromkeys(("Field", "Tensor", "Vector"), "field"),
+    "Field": "field",
+    **dict.fromkeys(("Tensor", "Vector"), "vector"),
     **dict.fromkeys(("integral", "max", "mean", "min", "sum"), "reductions"),
     **dict.fromkeys(("Case", "ConfigError", "load_case"), "config"),
     "Operators": "operators",

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _core
-from .field import EVEN, Field, Signs, Tensor, Vector, product_parity, same_points, sum_parity
+from .field import Field, same_points
 from .operators import Term
+from .parity import Signs, product_parity, sum_parity
+from .vector import Tensor, Vector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,4 +155,4 @@ def _parity_of_term(term: Term, parity: Signs) -> Signs:
     if term.order == 2:
         return parity
     turned: Signs = tuple(-1 if d == term.direction else 1 for d in range(3))  # type: ignore[assignment] # three
-    return product_parity(product_parity(parity, turned), EVEN)
+    return product_parity(parity, turned)

@@ -14,12 +14,13 @@ keep track of it, so that a derivative always gets the right closure; where it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
+from .parity import EVEN, Signs, parity_of
 
 if TYPE_CHECKING:
     import xarray
@@ -27,19 +28,8 @@ if TYPE_CHECKING:
 
     from .operators import Operators
 
-Signs = tuple[int, int, int]
 Centred = tuple[bool, bool, bool]
-EVEN: Signs = (1, 1, 1)
 NODES: Centred = (False, False, False)
-
-# How parities combine: by multiplying them, by having to be equal, and for functions of one argument by what an odd or
-# an even function makes of them.
-_PRODUCTS = {np.multiply, np.divide, np.floor_divide}
-_ODD_FUNCTIONS = {
-    np.negative, np.positive, np.sign, np.sin, np.tan, np.arcsin, np.arctan, np.sinh, np.tanh, np.arcsinh, np.arctanh,
-    np.cbrt, np.reciprocal, np.conjugate, np.deg2rad, np.rad2deg, np.radians, np.degrees,
-}  # fmt: skip
-_EVEN_FUNCTIONS = {np.absolute, np.fabs, np.square, np.cos, np.cosh, np.isfinite, np.isnan, np.isinf}
 
 
 class Field(np.lib.mixins.NDArrayOperatorsMixin):
@@ -73,8 +63,8 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         expected = operators.local_shape(centred)
         if self._data.shape != expected:
             raise _core.InputError(
-                f"{name or 'field'}: the array has shape {self._data.shape}; this rank's part of the grid is {expected} "
-                "in z, y, x"
+                f"{name or 'field'}: the array has shape {self._data.shape}; this rank's part of the grid is "
+                f"{expected} in z, y, x"
             )
 
     # ---- looking -----------------------------------------------------------------------------------------------------
@@ -183,12 +173,17 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         if given is not None:
             ufunc(*plain, out=_plain(given), **kwargs)
             if isinstance(given, Field):
-                given.parity = parity_of(ufunc, inputs)
+                given.parity = self._parity_of(ufunc, inputs)
             return given
         ours = ufunc in _REAL_FUNCTIONS and not kwargs
         if ours and all(_is_float(one, self.operators.dtype) for one in plain):
             kwargs["out"] = self.operators.empty_like(self)  # memory used before is memory in place
-        return self.like(ufunc(*plain, **kwargs), parity=parity_of(ufunc, inputs))
+        return self.like(ufunc(*plain, **kwargs), parity=self._parity_of(ufunc, inputs))
+
+    def _parity_of(self, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Signs:
+        signs = [one.parity if isinstance(one, Field) else EVEN for one in inputs]
+        number = inputs[-1] if not isinstance(inputs[-1], Field) and np.ndim(inputs[-1]) == 0 else None
+        return parity_of(ufunc, signs, number)
 
     # ---- reductions over the whole field -----------------------------------------------------------------------------
     def _whole(self, axis: Any, others: dict[str, Any]) -> bool:
@@ -280,143 +275,6 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         )
 
 
-class Vector:
-    """Three fields at the same points: components x, y, z.
-
-    `v @ w` is the scalar product, `v.cross(w)` the vector product; `+`, `-`, and `*`, `/` by numbers and fields work by
-    component.
-    """
-
-    def __init__(self, x: Field, y: Field, z: Field) -> None:
-        same_points(x, y, z)
-        self.components = (x, y, z)
-
-    @property
-    def operators(self) -> Operators:
-        """The grid and the schemes on it."""
-        return self.components[0].operators
-
-    def __iter__(self) -> Iterator[Field]:
-        return iter(self.components)
-
-    def __len__(self) -> int:
-        return 3
-
-    def __getitem__(self, key: int | str) -> Field:
-        """A component, by number or by "x", "y", "z"."""
-        return self.components["xyz".index(key) if isinstance(key, str) else key]
-
-    def __repr__(self) -> str:
-        return "<Vector\n" + "\n".join(f"  {name} {field!r}" for name, field in zip("xyz", self, strict=True)) + ">"
-
-    def _by_component(self, other: Any, work: Callable[[Any, Any], Field]) -> Vector:
-        others = other if isinstance(other, Vector) else (other,) * 3
-        return Vector(*(work(a, b) for a, b in zip(self, others, strict=True)))
-
-    def __add__(self, other: Any) -> Vector:
-        return self._by_component(other, np.add) if isinstance(other, Vector) else NotImplemented
-
-    def __sub__(self, other: Any) -> Vector:
-        return self._by_component(other, np.subtract) if isinstance(other, Vector) else NotImplemented
-
-    def __mul__(self, other: Any) -> Vector:
-        return NotImplemented if isinstance(other, Vector | Tensor) else self._by_component(other, np.multiply)
-
-    __rmul__ = __mul__
-    __array_ufunc__ = None  # numbers of NumPy on the left leave the work to us
-
-    def __truediv__(self, other: Any) -> Vector:
-        return NotImplemented if isinstance(other, Vector | Tensor) else self._by_component(other, np.divide)
-
-    def __neg__(self) -> Vector:
-        return Vector(*(-field for field in self))
-
-    def __matmul__(self, other: Any) -> Field:
-        """Scalar product."""
-        return dot(self, other) if isinstance(other, Vector) else NotImplemented
-
-    def cross(self, other: Vector) -> Vector:
-        """Vector product."""
-        (a, b, c), (d, e, f) = self, other
-        return Vector(b * f - c * e, c * d - a * f, a * e - b * d)
-
-    def norm(self) -> Field:
-        """Length, sqrt(v . v)."""
-        return np.sqrt(self @ self)  # type: ignore[return-value] # a Field in, a Field out
-
-    def mean(self) -> NDArray[np.float64]:
-        """Volume average of each component. Collective."""
-        return np.array([field.mean() for field in self])
-
-
-class Tensor:
-    """Nine fields at the same points, `t[i, j]`; of a gradient t[i, j] = d u_i / d x_j."""
-
-    def __init__(self, rows: list[list[Field]]) -> None:
-        same_points(*(field for row in rows for field in row))
-        self.rows = rows
-
-    def __getitem__(self, key: tuple[int, int]) -> Field:
-        i, j = key
-        return self.rows[i][j]
-
-    @property
-    def T(self) -> Tensor:  # noqa: N802 # as NumPy's
-        """The transposed tensor."""
-        return Tensor([[self[j, i] for j in range(3)] for i in range(3)])
-
-    @property
-    def trace(self) -> Field:
-        """t_ii."""
-        return self[0, 0] + self[1, 1] + self[2, 2]
-
-    def _by_component(self, other: Any, work: Callable[[Any, Any], Field]) -> Tensor:
-        pick = (lambda i, j: other[i, j]) if isinstance(other, Tensor) else (lambda i, j: other)
-        return Tensor([[work(self[i, j], pick(i, j)) for j in range(3)] for i in range(3)])
-
-    def __add__(self, other: Any) -> Tensor:
-        return self._by_component(other, np.add) if isinstance(other, Tensor) else NotImplemented
-
-    def __sub__(self, other: Any) -> Tensor:
-        return self._by_component(other, np.subtract) if isinstance(other, Tensor) else NotImplemented
-
-    def __mul__(self, other: Any) -> Tensor:
-        return NotImplemented if isinstance(other, Vector | Tensor) else self._by_component(other, np.multiply)
-
-    __rmul__ = __mul__
-    __array_ufunc__ = None
-
-    def __matmul__(self, other: Any) -> Vector:
-        """t_ij v_j."""
-        if not isinstance(other, Vector):
-            return NotImplemented
-        return Vector(*(dot(Vector(*row), other) for row in self.rows))
-
-    def contract(self, other: Tensor) -> Field:
-        """t_ij s_ij."""
-        return sum_of_products([(self[i, j], other[i, j]) for i in range(3) for j in range(3)])
-
-    def __repr__(self) -> str:
-        return "<Tensor\n" + "\n".join(f"  {i}{j} {self[i, j]!r}" for i in range(3) for j in range(3)) + ">"
-
-
-def dot(a: Vector, b: Vector) -> Field:
-    """a . b"""
-    return sum_of_products(list(zip(a, b, strict=True)))
-
-
-def sum_of_products(pairs: list[tuple[Field, Field]]) -> Field:
-    """a b + c d + ..., in one pass over memory."""
-    first = pairs[0][0]
-    same_points(*(field for pair in pairs for field in pair))
-    parity = sum_parity([product_parity(a.parity, b.parity) for a, b in pairs])
-    if any(field.dtype != first.operators.dtype for pair in pairs for field in pair):
-        values = sum(np.asarray(a) * np.asarray(b) for a, b in pairs)
-        return first.like(values, parity=parity)
-    out = first.operators.sum_of_products([(a.data, b.data) for a, b in pairs])
-    return first.like(out, parity=parity)
-
-
 def same_points(*fields: Field) -> None:
     """InputError where fields are not at the same points of the same grid. Local."""
     first = fields[0]
@@ -449,39 +307,6 @@ def axis_names(axis: str | int | tuple[int, ...]) -> str:
     return names
 
 
-# ---- parity ----------------------------------------------------------------------------------------------------------
-def product_parity(a: Signs, b: Signs) -> Signs:
-    """Of a product."""
-    return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
-
-
-def sum_parity(all_signs: list[Signs]) -> Signs:
-    """Of a sum: known where all are equal."""
-    return tuple(signs[0] if len(set(signs)) == 1 else 0 for signs in zip(*all_signs, strict=True))  # type: ignore[return-value]
-
-
-def parity_of(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Signs:
-    """Of what a NumPy function makes of fields and numbers."""
-    signs: list[Signs] = [one.parity if isinstance(one, Field) else EVEN for one in inputs]
-    if ufunc is np.power and not isinstance(inputs[1], Field) and np.ndim(inputs[1]) == 0:
-        return _power(signs[0], inputs[1])
-    if ufunc in _PRODUCTS:
-        return product_parity(signs[0], signs[1])
-    if ufunc in (np.add, np.subtract):
-        return sum_parity(signs)
-    if ufunc in _ODD_FUNCTIONS:
-        return signs[0]
-    if ufunc in _EVEN_FUNCTIONS:
-        return tuple(abs(sign) for sign in signs[0])  # type: ignore[return-value]
-    return tuple(1 if all(sign == 1 for sign in column) else 0 for column in zip(*signs, strict=True))  # type: ignore[return-value]
-
-
-def _power(signs: Signs, exponent: Any) -> Signs:
-    if exponent == int(exponent):
-        return tuple(sign ** (int(exponent) % 2) if sign else 0 for sign in signs)  # type: ignore[return-value]
-    return tuple(1 if sign == 1 else 0 for sign in signs)  # type: ignore[return-value]
-
-
 # ---- helpers ---------------------------------------------------------------------------------------------------------
 _REDUCTIONS = {np.add: Field.sum, np.minimum: Field.min, np.maximum: Field.max}
 _REAL_FUNCTIONS = {
@@ -505,7 +330,10 @@ def _is_float(value: Any, dtype: np.dtype[Any]) -> bool:
 
 def _check_broadcast(field: Field, inputs: tuple[Any, ...]) -> None:
     for one in inputs:
-        if isinstance(one, np.ndarray) and np.broadcast_shapes(one.shape, field.shape) != field.shape:
+        if not isinstance(one, np.ndarray):
+            continue
+        fits = one.ndim <= 3 and all(n in (1, m) for n, m in zip(reversed(one.shape), reversed(field.shape)))  # noqa: B905
+        if not fits:
             raise _core.InputError(
                 f"an array of shape {one.shape} does not fit this rank's part of the field, {field.shape} in z, y, x"
             )

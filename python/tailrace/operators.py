@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from . import _core
-from .field import EVEN, NODES, Field, Vector
+from .field import NODES, Field
+from .parity import EVEN, polar
+from .vector import Vector
 
 if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
-    from .field import Centred, Signs
+    from .field import Centred
+    from .parity import Signs
 
     Parity = Literal["even", "odd"]
 
@@ -80,6 +83,7 @@ class Operators:
         if transpose == "auto":
             transpose = "shared" if _core.can_share_memory(comm.py2f()) else "alltoall"
         self._core = make(self.grid, self.processes, transpose, interpolation)
+        self._weights_of: dict[Centred, list[list[float]]] = {}
 
     # ---- the grid and this rank's part of it -------------------------------------------------------------------------
     def shape(self, centred: Centred = NODES) -> tuple[int, int, int]:
@@ -165,8 +169,10 @@ class Operators:
         """Integral of a b + c d + ..., which is not stored. Collective."""
         return float(self.comm.allreduce(_core.weighted_sum(self._weights(centred), pairs)))
 
-    def _weights(self, centred: Centred) -> list[NDArray[np.float64]]:
-        return [self.weights(d, centred) for d in range(3)]
+    def _weights(self, centred: Centred) -> list[list[float]]:
+        if centred not in self._weights_of:
+            self._weights_of[centred] = [self.weights(d, centred).tolist() for d in range(3)]
+        return self._weights_of[centred]
 
     def sum_of_products(self, pairs: list[tuple[NDArray[Any], NDArray[Any]]]) -> NDArray[Any]:
         """a b + c d + ... point by point, of at most 9 pairs on the nodes. Local."""
@@ -244,13 +250,3 @@ class Operators:
     ) -> NDArray[Any]:
         array = np.ascontiguousarray(values, dtype=self.dtype)
         return self._core.apply(operation, direction, _SIGN[parity], centred, array)
-
-
-def polar(component: int) -> Signs:
-    """Parity of a component of a velocity: odd in its own direction, even in the others."""
-    return tuple(-1 if d == component else 1 for d in range(3))  # type: ignore[return-value] # three of them
-
-
-def axial(component: int) -> Signs:
-    """Parity of a component of a vorticity: even in its own direction, odd in the others."""
-    return tuple(1 if d == component else -1 for d in range(3))  # type: ignore[return-value] # three of them

@@ -9,8 +9,8 @@
 namespace tailrace {
 
 /// Memory for the fields of one decomposition, used again when it is given back: fresh memory costs as much as a
-/// derivative. Where ranks share memory along z (see Exchange) every piece lies in a slot that they all reach, and equal
-/// slots of the ranks are one array. Memory outlives the pool.
+/// derivative. Where ranks share memory along z (see Exchange) every piece lies in a slot that they all reach, and
+/// equal slots of the ranks are one array. Memory outlives the pool.
 template <class T> class FieldPool {
 public:
   /// Collective. The slots are room in the address space, filled as they are used.
@@ -60,8 +60,8 @@ public:
     return Buffer<T>(std::shared_ptr<T>(kept->data(), give_back), state_->size);
   }
 
-  /// Memory made by Exchange::allocate elsewhere, the solver's own fields: it gets a number as slots have. To be told on
-  /// all ranks in the same order. Local.
+  /// Memory made by Exchange::allocate elsewhere, the solver's own fields: it gets a number as slots have. To be told
+  /// on all ranks in the same order. Local.
   void know(const T *array) {
     if (slot(array) < 0)
       known_.push_back(array);

@@ -33,8 +33,7 @@ template <class T> Exchange<T> &Operators<T>::exchange(const Index3 &shape) {
   return exchanges_.try_emplace(shape, Decomposition(processes_, shape, true), method_, workspace_).first->second;
 }
 
-template <class T>
-const LineSystem<T> &Operators<T>::system(Operation operation, int d, Parity parity, double factor) {
+template <class T> const LineSystem<T> &Operators<T>::system(Operation operation, int d, Parity parity, double factor) {
   const auto key = std::tuple(operation, d, parity, factor);
   const auto found = systems_.find(key);
   if (found != systems_.end())

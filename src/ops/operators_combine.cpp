@@ -1,8 +1,7 @@
-// Sums of derivatives. Sweeps along z come first and need the ranks; those along y and x follow plane by plane, while the
-// plane is in cache, where y is whole in X pencils.
+// Sums of derivatives. Sweeps along z come first and need the ranks; those along y and x follow plane by plane, while
+// the plane is in cache, where y is whole in X pencils.
 
 #include <tailrace/ops/operators.hpp>
-
 #include <tailrace/ops/sweep.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -66,9 +65,10 @@ void Operators<T>::check(const std::vector<Term> &terms, std::size_t inputs, std
     const bool inside = term.input >= 0 && static_cast<std::size_t>(term.input) < inputs && term.output >= 0 &&
                         static_cast<std::size_t>(term.output) < outputs && term.direction >= 0 && term.direction <= 2;
     if (!inside || is_staggered(term.operation))
-      throw InputError(fmt::format("a term of input {}, output {}, direction {} does not fit {} inputs and {} outputs on "
-                                   "the nodes",
-                                   term.input, term.output, term.direction, inputs, outputs));
+      throw InputError(
+          fmt::format("a term of input {}, output {}, direction {} does not fit {} inputs and {} outputs on "
+                      "the nodes",
+                      term.input, term.output, term.direction, inputs, outputs));
     named[static_cast<std::size_t>(term.output)] = true;
   }
   if (std::find(named.begin(), named.end(), false) != named.end())
@@ -105,8 +105,7 @@ void Operators<T>::combine(const std::vector<Term> &terms, const std::vector<con
 }
 
 /// Scratch arrays in a pencil, one for each that is wanted; null for the others. `which` tells sets apart.
-template <class T>
-std::vector<T *> Operators<T>::scratch(Pencil pencil, int which, const std::vector<bool> &wanted) {
+template <class T> std::vector<T *> Operators<T>::scratch(Pencil pencil, int which, const std::vector<bool> &wanted) {
   std::vector<Buffer<T>> &kept = scratch_[{pencil, which}];
   kept.resize(std::max(kept.size(), wanted.size()));
   std::vector<T *> result(wanted.size(), nullptr);
@@ -131,8 +130,7 @@ void Operators<T>::sweep_term(Sum &sum, const Term &term, const Lines &lines, co
 }
 
 /// The terms along z, for arrays in the Y pencil.
-template <class T>
-void Operators<T>::sweep_z(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out) {
+template <class T> void Operators<T>::sweep_z(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out) {
   const auto needs = sum.inputs_of(in.size(), 2), makes = sum.outputs_of(2);
   if (!any(needs))
     return;
@@ -187,8 +185,7 @@ void Operators<T>::sweep_z_reaching(Sum &sum, const std::vector<T *> &in, const 
 }
 
 /// The terms along y and x, for arrays in X pencils that have y whole.
-template <class T>
-void Operators<T>::sweep_planes(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out) {
+template <class T> void Operators<T>::sweep_planes(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out) {
   const Index3 count = nodes_.decomposition().box(Pencil::x).count;
   const Index3 plane{count[0], count[1], 1};
   const std::vector<bool> before = sum.begun;

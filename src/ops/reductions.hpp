@@ -9,8 +9,8 @@
 
 namespace tailrace {
 
-/// out[p] = a[p] b[p] + c[p] d[p] + ... for each of `size` points, in one pass; the pairs are at most 9. `out` may be one
-/// of them. Local.
+/// out[p] = a[p] b[p] + c[p] d[p] + ... for each of `size` points, in one pass; the pairs are at most 9. `out` may be
+/// one of them. Local.
 template <class T>
 void sum_of_products(const std::vector<std::pair<const T *, const T *>> &pairs, std::int64_t size, T *out);
 

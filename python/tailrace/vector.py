@@ -1,0 +1,154 @@
+"""Vectors and tensors of distributed fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .field import NODES, Field, same_points
+from .parity import product_parity, sum_parity
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .operators import Operators
+
+
+class Vector:
+    """Three fields at the same points: components x, y, z.
+
+    `v @ w` is the scalar product, `v.cross(w)` the vector product; `+`, `-`, and `*`, `/` by numbers and fields work by
+    component.
+    """
+
+    def __init__(self, x: Field, y: Field, z: Field) -> None:
+        same_points(x, y, z)
+        self.components = (x, y, z)
+
+    @property
+    def operators(self) -> Operators:
+        """The grid and the schemes on it."""
+        return self.components[0].operators
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.components)
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, key: int | str) -> Field:
+        """A component, by number or by "x", "y", "z"."""
+        return self.components["xyz".index(key) if isinstance(key, str) else key]
+
+    def __repr__(self) -> str:
+        return "<Vector\n" + "\n".join(f"  {name} {field!r}" for name, field in zip("xyz", self, strict=True)) + ">"
+
+    def _by_component(self, other: Any, work: Callable[[Any, Any], Field]) -> Vector:
+        others = other if isinstance(other, Vector) else (other,) * 3
+        return Vector(*(work(a, b) for a, b in zip(self, others, strict=True)))
+
+    def __add__(self, other: Any) -> Vector:
+        return self._by_component(other, np.add) if isinstance(other, Vector) else NotImplemented
+
+    def __sub__(self, other: Any) -> Vector:
+        return self._by_component(other, np.subtract) if isinstance(other, Vector) else NotImplemented
+
+    def __mul__(self, other: Any) -> Vector:
+        return NotImplemented if isinstance(other, Vector | Tensor) else self._by_component(other, np.multiply)
+
+    __rmul__ = __mul__
+    __array_ufunc__ = None  # numbers of NumPy on the left leave the work to us
+
+    def __truediv__(self, other: Any) -> Vector:
+        return NotImplemented if isinstance(other, Vector | Tensor) else self._by_component(other, np.divide)
+
+    def __neg__(self) -> Vector:
+        return Vector(*(-field for field in self))
+
+    def __matmul__(self, other: Any) -> Field:
+        """Scalar product."""
+        return dot(self, other) if isinstance(other, Vector) else NotImplemented
+
+    def cross(self, other: Vector) -> Vector:
+        """Vector product."""
+        (a, b, c), (d, e, f) = self, other
+        return Vector(b * f - c * e, c * d - a * f, a * e - b * d)
+
+    def norm(self) -> Field:
+        """Length, sqrt(v . v)."""
+        return np.sqrt(self @ self)  # type: ignore[return-value] # a Field in, a Field out
+
+    def mean(self) -> NDArray[np.float64]:
+        """Volume average of each component. Collective."""
+        return np.array([field.mean() for field in self])
+
+
+class Tensor:
+    """Nine fields at the same points, `t[i, j]`; of a gradient t[i, j] = d u_i / d x_j."""
+
+    def __init__(self, rows: list[list[Field]]) -> None:
+        same_points(*(field for row in rows for field in row))
+        self.rows = rows
+
+    def __getitem__(self, key: tuple[int, int]) -> Field:
+        i, j = key
+        return self.rows[i][j]
+
+    @property
+    def T(self) -> Tensor:  # noqa: N802 # as NumPy's
+        """The transposed tensor."""
+        return Tensor([[self[j, i] for j in range(3)] for i in range(3)])
+
+    @property
+    def trace(self) -> Field:
+        """t_ii."""
+        return self[0, 0] + self[1, 1] + self[2, 2]
+
+    def _by_component(self, other: Any, work: Callable[[Any, Any], Field]) -> Tensor:
+        pick = (lambda i, j: other[i, j]) if isinstance(other, Tensor) else (lambda i, j: other)
+        return Tensor([[work(self[i, j], pick(i, j)) for j in range(3)] for i in range(3)])
+
+    def __add__(self, other: Any) -> Tensor:
+        return self._by_component(other, np.add) if isinstance(other, Tensor) else NotImplemented
+
+    def __sub__(self, other: Any) -> Tensor:
+        return self._by_component(other, np.subtract) if isinstance(other, Tensor) else NotImplemented
+
+    def __mul__(self, other: Any) -> Tensor:
+        return NotImplemented if isinstance(other, Vector | Tensor) else self._by_component(other, np.multiply)
+
+    __rmul__ = __mul__
+    __array_ufunc__ = None
+
+    def __matmul__(self, other: Any) -> Vector:
+        """t_ij v_j."""
+        if not isinstance(other, Vector):
+            return NotImplemented
+        return Vector(*(dot(Vector(*row), other) for row in self.rows))
+
+    def contract(self, other: Tensor) -> Field:
+        """t_ij s_ij."""
+        return sum_of_products([(self[i, j], other[i, j]) for i in range(3) for j in range(3)])
+
+    def __repr__(self) -> str:
+        return "<Tensor\n" + "\n".join(f"  {i}{j} {self[i, j]!r}" for i in range(3) for j in range(3)) + ">"
+
+
+def dot(a: Vector, b: Vector) -> Field:
+    """a . b"""
+    return sum_of_products(list(zip(a, b, strict=True)))
+
+
+def sum_of_products(pairs: list[tuple[Field, Field]]) -> Field:
+    """a b + c d + ..., in one pass over memory."""
+    first = pairs[0][0]
+    same_points(*(field for pair in pairs for field in pair))
+    parity = sum_parity([product_parity(a.parity, b.parity) for a, b in pairs])
+    ours = first.centred == NODES and all(f.dtype == first.operators.dtype for pair in pairs for f in pair)
+    if not ours:
+        values = sum(np.asarray(a) * np.asarray(b) for a, b in pairs)
+        return first.like(values, parity=parity)
+    out = first.operators.sum_of_products([(a.data, b.data) for a, b in pairs])
+    return first.like(out, parity=parity)
