@@ -33,6 +33,32 @@ inline void fill_ghosts(Vec<T> *lines, std::int64_t n, Boundary boundary, Parity
   }
 }
 
+/// What a solver calls at each point while it computes: nothing.
+struct FetchNothing {
+  void forward(std::int64_t) const {}
+  void backward(std::int64_t) const {}
+};
+
+/// Brings the next tile's input and this tile's output into cache meanwhile: row j is so many cache lines from
+/// in + j * in_stride on, and likewise for out.
+template <class T> struct FetchAhead {
+  const T *in;
+  std::int64_t in_stride;
+  T *out;
+  std::int64_t out_stride;
+  static constexpr std::int64_t line = 64 / sizeof(T), lines = 4;
+  void forward(std::int64_t j) const {
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < lines; ++i)
+      __builtin_prefetch(in + j * in_stride + i * line, 0, 2);
+  }
+  void backward(std::int64_t j) const {
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < lines; ++i)
+      __builtin_prefetch(out + j * out_stride + i * line, 1, 2);
+  }
+};
+
 namespace detail {
 
 /// Right-hand side of the interior scheme at output point 0 of `f`.
@@ -75,13 +101,14 @@ template <class T, int M> inline void wrap_around(const LineSystem<T> &s, Vec<T>
     last[i] = sum[i] * scale;
 }
 
-template <class T, Operation op, int pairs, int M>
-inline void solve(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *const (&x)[M]) {
+template <class T, Operation op, int pairs, int M, class Fetch>
+inline void solve(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *const (&x)[M], const Fetch &fetch) {
   const std::int64_t n = s.points_out;
   Vec<T> y[M]{};
   if (s.closures.empty()) [[likely]] {
     for (std::int64_t j = 0; j < n; ++j) {
       const T m = s.forward[j];
+      fetch.forward(j);
 #pragma GCC unroll 4
       for (int i = 0; i < M; ++i) {
         y[i] = right_hand_side<T, op, pairs>(f[i] + j, s.pairs) - m * y[i];
@@ -110,6 +137,7 @@ inline void solve(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *c
   }
   for (std::int64_t j = n - 1; j >= 0; --j) {
     const T d = s.diagonal[j], b = s.backward[j];
+    fetch.backward(j);
 #pragma GCC unroll 4
     for (int i = 0; i < M; ++i) {
       next[i] = d * x[i][j] - b * next[i];
@@ -122,26 +150,27 @@ inline void solve(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *c
 
 /// Applies the system to M bundles of lines at once: f[i] points at point 0 of ghosted input, x[i] gets points_out
 /// values. Several bundles hide the latency of the recurrences.
-template <class T, int M>
-inline void solve_lines(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *const (&x)[M]) {
+template <class T, int M, class Fetch = FetchNothing>
+inline void solve_lines(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *const (&x)[M],
+                        const Fetch &fetch = {}) {
   using enum Operation;
   switch (s.operation) {
   case first_derivative:
-    return detail::solve<T, first_derivative, 2, M>(s, f, x);
+    return detail::solve<T, first_derivative, 2, M>(s, f, x, fetch);
   case second_derivative:
-    return detail::solve<T, second_derivative, 2, M>(s, f, x);
+    return detail::solve<T, second_derivative, 2, M>(s, f, x, fetch);
   case derivative_to_centre:
-    return detail::solve<T, derivative_to_centre, 2, M>(s, f, x);
+    return detail::solve<T, derivative_to_centre, 2, M>(s, f, x, fetch);
   case derivative_to_node:
-    return detail::solve<T, derivative_to_node, 2, M>(s, f, x);
+    return detail::solve<T, derivative_to_node, 2, M>(s, f, x, fetch);
   case interpolate_to_centre:
-    return s.pair_count == 3   ? detail::solve<T, interpolate_to_centre, 3, M>(s, f, x)
-           : s.pair_count == 2 ? detail::solve<T, interpolate_to_centre, 2, M>(s, f, x)
-                               : detail::solve<T, interpolate_to_centre, 4, M>(s, f, x);
+    return s.pair_count == 3   ? detail::solve<T, interpolate_to_centre, 3, M>(s, f, x, fetch)
+           : s.pair_count == 2 ? detail::solve<T, interpolate_to_centre, 2, M>(s, f, x, fetch)
+                               : detail::solve<T, interpolate_to_centre, 4, M>(s, f, x, fetch);
   case interpolate_to_node:
-    return s.pair_count == 3   ? detail::solve<T, interpolate_to_node, 3, M>(s, f, x)
-           : s.pair_count == 2 ? detail::solve<T, interpolate_to_node, 2, M>(s, f, x)
-                               : detail::solve<T, interpolate_to_node, 4, M>(s, f, x);
+    return s.pair_count == 3   ? detail::solve<T, interpolate_to_node, 3, M>(s, f, x, fetch)
+           : s.pair_count == 2 ? detail::solve<T, interpolate_to_node, 2, M>(s, f, x, fetch)
+                               : detail::solve<T, interpolate_to_node, 4, M>(s, f, x, fetch);
   }
 }
 

@@ -1,8 +1,8 @@
 // Sums of derivatives. Sweeps along z come first and need the ranks; those along y and x follow plane by plane, while
 // the plane is in cache, where y is whole in X pencils.
 
+#include <tailrace/ops/apply.hpp>
 #include <tailrace/ops/operators.hpp>
-#include <tailrace/ops/sweep.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -44,17 +44,6 @@ template <class P> std::vector<P> pick(const std::vector<P> &all, const std::vec
 std::size_t at(int number) { return static_cast<std::size_t>(number); }
 
 bool any(const std::vector<bool> &flags) { return std::find(flags.begin(), flags.end(), true) != flags.end(); }
-
-template <class T> void apply_to(const LineSystem<T> &system, const Lines &lines, const T *in, T *out, bool add) {
-  const auto body = [&](auto &tile) {
-    fill_ghosts(tile, 0, lines.points, system.boundary, system.parity, false);
-    solve_tile(system, tile.in[0], tile.out[0], tile.bundles);
-  };
-  if (add)
-    sweep<T, 1, 1>(lines, lines.points, {in}, body, AddTo<T, 1>{{out}});
-  else
-    sweep<T, 1, 1>(lines, lines.points, {in}, body, StoreTo<T, 1>{{out}});
-}
 
 } // namespace
 
@@ -125,7 +114,11 @@ template <class T> std::vector<T *> Operators<T>::scratch(Pencil pencil, int whi
 
 template <class T>
 void Operators<T>::sweep_term(Sum &sum, const Term &term, const Lines &lines, const T *in, T *out, bool add) {
-  apply_to(system(term.operation, term.direction, term.parity, term.factor), lines, in, out, add);
+  const LineSystem<T> &scheme = system(term.operation, term.direction, term.parity, term.factor);
+  if (add)
+    sweep_system(scheme, lines, in, out, AddTo<T, 1>{{out}});
+  else
+    sweep_system(scheme, lines, in, out, StoreTo<T, 1>{{out}});
   sum.begun[static_cast<std::size_t>(term.output)] = true;
 }
 

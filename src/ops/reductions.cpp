@@ -4,6 +4,7 @@
 #include <tailrace/support/error.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 namespace tailrace {
@@ -42,27 +43,22 @@ template <class T> struct Values {
   Vec<T> operator()(std::int64_t p, int count) const { return load(values + p, count); }
 };
 
-/// Rows are summed in lanes of T for a short way only, then in double: a row of floats loses nothing that matters.
 template <class T, class At> double sum_rows(const Weights &weights, const Index3 &count, At at) {
   constexpr int W = lanes<T>;
-  std::vector<T> x(static_cast<std::size_t>(count[0]));
-  std::copy(weights[0].begin(), weights[0].end(), x.begin());
+  std::vector<double> x = weights[0];
+  x.resize(x.size() + W, 0); // the last register of a row may reach beyond it, where values load as zero
   double total = 0;
   for (std::int64_t k = 0; k < count[2]; ++k) {
     double plane = 0;
     for (std::int64_t j = 0; j < count[1]; ++j) {
       const std::int64_t row = count[0] * (j + count[1] * k);
-      double sum = 0;
-      for (std::int64_t i = 0; i < count[0];) {
-        Vec<T> lane_sums{};
-        for (const std::int64_t end = std::min<std::int64_t>(i + 16 * W, count[0]); i < end; i += W) {
-          const int here = static_cast<int>(std::min<std::int64_t>(W, end - i));
-          lane_sums += load(x.data() + i, here) * at(row + i, here);
-        }
+      double sums[W] = {};
+      for (std::int64_t i = 0; i < count[0]; i += W) {
+        const Vec<T> v = at(row + i, static_cast<int>(std::min<std::int64_t>(W, count[0] - i)));
         for (int lane = 0; lane < W; ++lane)
-          sum += static_cast<double>(lane_sums[lane]);
+          sums[lane] += x[static_cast<std::size_t>(i + lane)] * static_cast<double>(v[lane]);
       }
-      plane += weights[1][static_cast<std::size_t>(j)] * sum;
+      plane += weights[1][static_cast<std::size_t>(j)] * std::accumulate(sums, sums + W, 0.0);
     }
     total += weights[2][static_cast<std::size_t>(k)] * plane;
   }

@@ -18,6 +18,9 @@ template <class T, int inputs, int outputs> struct Tile {
   Vec<T> *in[inputs][tile_bundles];
   Vec<T> *out[outputs][tile_bundles];
   int bundles; ///< bundles in use, the first ones
+  /// Where memory for the next tile's input and this tile's output is, as offsets into the arrays: of row j, `step` j
+  /// further.
+  std::int64_t next_in, step_in, this_out, step_out;
 };
 
 /// Scratch of one thread, kept between sweeps.
@@ -28,6 +31,14 @@ template <class T> inline Vec<T> *tile_memory(std::int64_t vectors) {
     memory = Buffer<T>(size);
   return reinterpret_cast<Vec<T> *>(memory.data());
 }
+
+namespace detail {
+/// Tells an access where it will go next, if it wants to know.
+template <class Access> inline void announce(const Access &access, int k, std::int64_t offset) {
+  if constexpr (requires { access.announce(k, offset); })
+    access.announce(k, offset);
+}
+} // namespace detail
 
 namespace detail {
 
@@ -63,8 +74,10 @@ inline void load_rows(const T *matrix, std::int64_t row, int rows, std::int64_t 
   for (; j + W <= points; j += W) {
     Vec<T> square[W];
 #pragma GCC unroll 16
-    for (int i = 0; i < W; ++i)
+    for (int i = 0; i < W; ++i) {
       square[i] = load(start[i] + j);
+      __builtin_prefetch(start[i] + j + W * points, 0, 2); // so many rows at once are more than hardware foresees
+    }
     transpose_square<T>(square);
 #pragma GCC unroll 16
     for (int i = 0; i < W; ++i)
@@ -86,6 +99,12 @@ inline void finish_rows(const Vec<T> *bundle, std::int64_t row, int rows, std::i
     for (int i = 0; i < W; ++i)
       square[i] = i < count ? bundle[j + i] : Vec<T>{};
     transpose_square<T>(square);
+    if (rows == W && count == W) [[likely]] {
+#pragma GCC unroll 16
+      for (int i = 0; i < W; ++i)
+        finish((row + i) * points + j, square[i], W);
+      continue;
+    }
     for (int i = 0; i < rows; ++i)
       finish((row + i) * points + j, square[i], count);
   }
@@ -105,11 +124,17 @@ void sweep_rows(std::int64_t rows, std::int64_t points_in, std::int64_t points_o
       for (int k = 0; k < inputs; ++k)
         load_rows(in[k], r + b * W, rows_of(r, b), points_in, tile.in[k][b]);
     }
+    tile.next_in = (r + tile_bundles * W) * points_in;
+    tile.this_out = r * points_out;
+    tile.step_in = tile.step_out = tile_bundles * W; // rows follow each other: any piece of the same size will do
     body(tile);
     for (int b = 0; b < tile.bundles; ++b)
       for (int k = 0; k < outputs; ++k)
         finish_rows<T>(tile.out[k][b], r + b * W, rows_of(r, b), points_out,
-                       [&](std::int64_t offset, Vec<T> v, int count) { finish(k, offset, v, count); });
+                       [&](std::int64_t offset, Vec<T> v, int count) {
+                         announce(finish, k, offset + W * points_out);
+                         finish(k, offset, v, count);
+                       });
   }
 }
 
@@ -139,14 +164,6 @@ template <class T, int inputs> struct LoadFrom {
   void announce(int k, std::int64_t offset) const { __builtin_prefetch(in[k] + offset, 0, 2); }
 };
 
-namespace detail {
-/// Tells an access where it will go next, if it wants to know.
-template <class Access> inline void announce(const Access &access, int k, std::int64_t offset) {
-  if constexpr (requires { access.announce(k, offset); })
-    access.announce(k, offset);
-}
-} // namespace detail
-
 /// As `sweep`, for lines with neighbours in memory, of arrays that may have different strides: reads through
 /// load(input, offset, count), where offset is into arrays laid out as `from`, and finishes into arrays laid out as
 /// `into`.
@@ -155,27 +172,45 @@ void sweep_columns(const Lines &from, const Lines &into, Load load_columns, Body
   constexpr int W = lanes<T>;
   constexpr std::int64_t ahead = 8; // rows; enough to hide the way to memory
   auto tile = detail::make_tile<T, inputs, outputs>(from.points, into.points);
-  for (std::int64_t o = 0; o < from.outer; ++o)
-    for (std::int64_t c = 0; c < from.inner; c += tile_bundles * W) {
-      const std::int64_t columns = std::min<std::int64_t>(tile_bundles * W, from.inner - c);
-      tile.bundles = static_cast<int>((columns + W - 1) / W);
-      const auto lanes_of = [&](int b) { return static_cast<int>(std::min<std::int64_t>(W, columns - b * W)); };
-      for (int k = 0; k < inputs; ++k)
-        for (std::int64_t j = 0; j < from.points; ++j)
-          for (int b = 0; b < tile.bundles; ++b) {
-            const std::int64_t offset = (o * from.points + j) * from.stride + c + b * W;
-            tile.in[k][b][j] = load_columns(k, offset, lanes_of(b));
-            detail::announce(load_columns, k, offset + tile_bundles * W); // the next tile
-          }
-      body(tile);
-      for (std::int64_t j = 0; j < into.points; ++j)
-        for (int k = 0; k < outputs; ++k)
-          for (int b = 0; b < tile.bundles; ++b) {
-            const std::int64_t offset = (o * into.points + j) * into.stride + c + b * W;
-            detail::announce(finish, k, offset + ahead * into.stride);
-            finish(k, offset, tile.out[k][b][j], lanes_of(b));
-          }
-    }
+  const auto visit = [&](auto whole, std::int64_t o, std::int64_t c) { // whole: the tile is full, no lane is left out
+    constexpr bool full = decltype(whole)::value;
+    const std::int64_t columns = full ? tile_bundles * W : from.inner - c;
+    const int bundles = full ? tile_bundles : static_cast<int>((columns + W - 1) / W);
+    const auto lanes_of = [&](int b) {
+      return full ? W : static_cast<int>(std::min<std::int64_t>(W, columns - b * W));
+    };
+    tile.bundles = bundles;
+    for (int k = 0; k < inputs; ++k)
+      for (std::int64_t j = 0; j < from.points; ++j) {
+        const std::int64_t row = (o * from.points + j) * from.stride + c;
+#pragma GCC unroll 4
+        for (int b = 0; b < bundles; ++b) {
+          tile.in[k][b][j] = load_columns(k, row + b * W, lanes_of(b));
+          detail::announce(load_columns, k, row + (b + tile_bundles) * W); // the next tile
+        }
+      }
+    tile.next_in = o * from.points * from.stride + c + tile_bundles * W;
+    tile.step_in = from.stride;
+    tile.this_out = o * into.points * into.stride + c;
+    tile.step_out = into.stride;
+    body(tile);
+    for (std::int64_t j = 0; j < into.points; ++j)
+      for (int k = 0; k < outputs; ++k) {
+        const std::int64_t row = (o * into.points + j) * into.stride + c;
+#pragma GCC unroll 4
+        for (int b = 0; b < bundles; ++b) {
+          detail::announce(finish, k, row + b * W + ahead * into.stride);
+          finish(k, row + b * W, tile.out[k][b][j], lanes_of(b));
+        }
+      }
+  };
+  for (std::int64_t o = 0; o < from.outer; ++o) {
+    std::int64_t c = 0;
+    for (; c + tile_bundles * W <= from.inner; c += tile_bundles * W)
+      visit(std::true_type{}, o, c);
+    if (c < from.inner)
+      visit(std::false_type{}, o, c);
+  }
 }
 
 /// Visits every line of a block in tiles: loads `in` (arrays of lines.outer x lines.points x lines.stride), calls
@@ -202,12 +237,12 @@ inline void fill_ghosts(Tile<T, inputs, outputs> &tile, int k, std::int64_t poin
 }
 
 /// Solves the system for lines `from` into lines `into`, every bundle in use; four at once when the tile is full.
-template <class T>
+template <class T, class Fetch = FetchNothing>
 inline void solve_tile(const LineSystem<T> &system, Vec<T> *const (&from)[tile_bundles],
-                       Vec<T> *const (&into)[tile_bundles], int bundles) {
+                       Vec<T> *const (&into)[tile_bundles], int bundles, const Fetch &fetch = {}) {
   if (bundles == tile_bundles) {
     const Vec<T> *f[tile_bundles] = {from[0], from[1], from[2], from[3]};
-    solve_lines<T, tile_bundles>(system, f, into);
+    solve_lines<T, tile_bundles>(system, f, into, fetch);
     return;
   }
   for (int b = 0; b < bundles; ++b) {
