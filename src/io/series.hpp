@@ -22,7 +22,8 @@ struct Options {
   /// `checksums` (on: end_step stores a checksum of every block, and `verify` compares them),
   /// `sync` (off: end_step does not wait for the disk),
   /// `buffers` (0: write and end_step return when it is written; n: they return when it is copied, and the rest is done
-  /// in the background, with at most n steps on their way),
+  /// in the background, with at most n steps on their way; what goes wrong there is thrown by the next begin_step, flush
+  /// or close),
   /// `stripe_count`, `stripe_size` (of new files on Lustre),
   /// `trace`, `folded` (files to write at close: what was done when, as Chrome trace and as folded stacks).
   /// They win over TAILRACE_PARAMETERS. An unknown name is an InputError.
@@ -97,6 +98,7 @@ public:
   /// Waits until every step that was ended is written; throws what went wrong in the background. Without `buffers`
   /// there is nothing to wait for.
   void flush();
+  /// Everything is closed, late attributes are stored, and only then is thrown what went wrong in the background.
   void close();
 
   // ---- reading ----

@@ -183,8 +183,8 @@ def one_rank_cannot_write(comm: Any, path: str, engine: str, parameters: dict[st
         try:
             write_step(out, comm, 2)
             out.begin_step(3, 1.5)  # in the background it is found later, but on the disk: not with one more step
-            time.sleep(0.2)
             out.end_step()
+            out.flush()
         except tr.IoError as caught:
             error = str(caught)
     seconds = time.monotonic() - begun
