@@ -169,7 +169,9 @@ def small_files(bytes_at_most: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, handler)
 
 
-def one_rank_cannot_write(comm: Any, path: str, engine: str, parameters: dict[str, Any], which: int) -> dict[str, Any]:
+def one_rank_cannot_write(
+    comm: Any, path: str, engine: str, parameters: dict[str, Any], which: int, goes_on: bool
+) -> dict[str, Any]:
     """Rank `which` runs into a limit in step 2; step 3 is written without."""
     error = ""
     out = tr.open(path, "w", comm=comm, engine=engine, parameters=parameters)
@@ -189,6 +191,9 @@ def one_rank_cannot_write(comm: Any, path: str, engine: str, parameters: dict[st
             error = str(caught)
     seconds = time.monotonic() - begun
     comm.barrier()
+    if not goes_on:
+        out.close()
+        out = tr.open(path, "a", comm=comm, engine=engine)
     write_step(out, comm, 4)
     out.close()
     return {"error": error, "seconds": seconds}
