@@ -7,8 +7,8 @@
 // ADIOS2 throws on the rank that fails and leaves the others waiting in collectives. So rank 0 tries first what all are
 // about to do (does the file open, is there room on the disk), every rank reserves the room in its own file, and all
 // agree before they go in; what fails inside all the same ends the program after a time, see meet_inside. And ADIOS2
-// waits for ever for bytes that a data file lacks, and crashes on damaged metadata: tailrace.json beside the files tells, so that
-// we see it first.
+// waits for ever for bytes that a data file lacks, and crashes on damaged metadata: tailrace.json beside the files
+// tells, so that we see it first.
 
 #include <tailrace/io/adios2_engines.hpp>
 
@@ -39,7 +39,7 @@ using nlohmann::json;
 namespace {
 
 constexpr int most_subfiles = 64;
-constexpr std::int64_t alignment = std::int64_t{8} << 10; ///< behind which a rank's values may begin, at most
+constexpr std::int64_t alignment = std::int64_t{8} << 10;      ///< behind which a rank's values may begin, at most
 constexpr std::int64_t least_in_place = std::int64_t{4} << 20; // BP5 copies smaller arrays, to write them together
 const std::string sizes_name = "tailrace/sizes";               // BP4: of the data files before the step, to rewind
 
@@ -86,9 +86,9 @@ private:
   std::string sizes_;              ///< BP4: of the data files before the open step, on rank 0
   std::int64_t buffered_ = 0;      ///< bytes of the open step that ADIOS2 has not yet written, of all ranks
   StepInfo step_;
-  std::int64_t own_ = 0;           ///< of these, this rank's
-  std::int64_t variables_ = 0;     ///< of the open step
-  std::string own_file_;           ///< the file of values that this rank alone writes; empty: it shares one
+  std::int64_t own_ = 0;       ///< of these, this rank's
+  std::int64_t variables_ = 0; ///< of the open step
+  std::string own_file_;       ///< the file of values that this rank alone writes; empty: it shares one
   double failure_timeout_ = 0;
   bool in_step_ = false, broken_ = false, asynchronous_ = false;
   std::optional<Adios2Io> adios_;

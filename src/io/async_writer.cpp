@@ -59,9 +59,9 @@ void AsyncWriter::write(const Block &block, Type given) {
     piece.block.place.memory = block.place.block;
     convert_block(block.place, given, block.type, block.data, piece.bytes.get());
   } catch (const std::bad_alloc &) {
-    spoil_step(std::make_exception_ptr(IoError(fmt::format(
-        "there is no memory for a copy of '{}', {} bytes. To fix this, use fewer buffers, or none", block.name,
-        bytes))));
+    spoil_step(std::make_exception_ptr(
+        IoError(fmt::format("there is no memory for a copy of '{}', {} bytes. To fix this, use fewer buffers, or none",
+                            block.name, bytes))));
   } catch (...) {
     spoil_step(std::current_exception());
   }

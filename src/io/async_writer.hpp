@@ -18,13 +18,13 @@ namespace tailrace::io {
 /// A Writer that runs in the background. A step is copied into one of a bounded number of buffers, and the caller goes
 /// on; when all buffers are on their way, begin_step waits for one. When the background fails, its step and those
 /// behind it are dropped, and the caller's next begin_step, or check, throws on all ranks. write and end_step are
-/// local: they wait for no other rank, and what fails in them on one rank alone is an error of the background, where the
-/// ranks agree on it before the engine sees the step.
+/// local: they wait for no other rank, and what fails in them on one rank alone is an error of the background, where
+/// the ranks agree on it before the engine sees the step.
 class AsyncWriter {
 public:
   /// `comm` is the caller's, `engine_comm` the engine's: of the same ranks, for the two threads.
-  AsyncWriter(Writer &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace,
-              std::string path, std::size_t buffers);
+  AsyncWriter(Writer &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace, std::string path,
+              std::size_t buffers);
   ~AsyncWriter(); ///< waits for the steps on their way
 
   void begin_step(const StepInfo &step);

@@ -35,9 +35,7 @@ Box slab(const Index3 &n) {
 class Part {
 public:
   Part(const Index3 &n, double value) : n_(n), data_(static_cast<std::size_t>(slab(n).size()), value) {}
-  void write(Series &out, Put put = Put::sync) const {
-    out.write("ux", data_.data(), {n_, slab(n_), slab(n_)}, put);
-  }
+  void write(Series &out, Put put = Put::sync) const { out.write("ux", data_.data(), {n_, slab(n_), slab(n_)}, put); }
 
 private:
   Index3 n_;
@@ -110,7 +108,8 @@ TEST(Background, NoMemoryForACopyOnOneRankDropsTheStepOnAll) {
   out.flush();
   write_step(2, "large", large);
   const std::string text = error_of<IoError>([&] { out.flush(); });
-  EXPECT_TRUE(has(text, "step 2 could not be written in the background") && has(text, "no memory for a copy of 'large'"))
+  EXPECT_TRUE(has(text, "step 2 could not be written in the background") &&
+              has(text, "no memory for a copy of 'large'"))
       << text;
   EXPECT_EQ(indices(out), std::vector<std::int64_t>{1});
   write_step(3, "large", large);
@@ -141,8 +140,9 @@ TEST(Background, AnErrorComesWithTheNextStepOnAllRanks) {
     }
   });
   EXPECT_TRUE(has(text, "step 1 could not be written in the background") && has(text, "ux-1.bin")) << text;
-  EXPECT_EQ(error_of<InputError>([&] { out.end_step(); }), std::string(folder) + "/run: no step is open; call begin_step "
-                                                                               "first");
+  EXPECT_EQ(error_of<InputError>([&] { out.end_step(); }), std::string(folder) +
+                                                               "/run: no step is open; call begin_step "
+                                                               "first");
   EXPECT_TRUE(indices(out).empty());
 }
 
