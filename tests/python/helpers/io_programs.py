@@ -421,7 +421,7 @@ def stalled(comm: Any, path: str, pipe: str, buffers: int) -> dict[str, Any]:
     try:
         write_arrays(out, comm, 3)
         out.end_step()
-        out.close()
+        out.flush()
     except tr.IoError as caught:
         error = str(caught)
     kept = [step.index for step in out]
