@@ -268,7 +268,8 @@ class Series:
     def end_step(self) -> None:
         """End the step: from now on it is there for readers, and survives whatever happens to this run.
 
-        With `buffers` that is so when `close` returns; an error of the background is raised by the next call.
+        With `buffers` that is so when `flush` or `close` returns, and an error of the background is raised by the
+        next `begin_step`, `flush` or `close`.
         """
         try:
             self._open().end_step()

@@ -5,9 +5,10 @@
 // (StatsLevel=0), for each of these passes over memory costs as much as the writing.
 //
 // ADIOS2 throws on the rank that fails and leaves the others waiting in collectives. So rank 0 tries first what all are
-// about to do (does the file open, is there room on the disk), and all ranks agree before they go in. And it waits for
-// ever for bytes that a data file lacks, and crashes on damaged metadata: tailrace.json beside the files tells, so that
-// we see it first.
+// about to do (does the file open, is there room on the disk), every rank reserves the room in its own file, and all
+// agree before they go in; what fails inside all the same ends the program after a time, see meet_inside. And ADIOS2
+// waits for ever for bytes that a data file lacks, and crashes on damaged metadata: tailrace.json beside the files
+// tells, so that we see it first.
 
 #include <tailrace/io/adios2_engines.hpp>
 
@@ -38,6 +39,7 @@ using nlohmann::json;
 namespace {
 
 constexpr int most_subfiles = 64;
+constexpr std::int64_t alignment = std::int64_t{8} << 10;      ///< behind which a rank's values may begin, at most
 constexpr std::int64_t least_in_place = std::int64_t{4} << 20; // BP5 copies smaller arrays, to write them together
 const std::string sizes_name = "tailrace/sizes";               // BP4: of the data files before the step, to rewind
 
@@ -49,7 +51,7 @@ public:
   void begin_step(const StepInfo &step) override;
   void write(const Block &block) override;
   void end_step(const StepTail &tail) override;
-  void abandon_step() noexcept override { broken_ = in_step_; }
+  void abandon_step() noexcept override;
   void set_attributes(const Attributes &attributes) override { attributes_ = attributes; }
   void close() override;
 
@@ -70,6 +72,10 @@ private:
   void open(const Adios2Options &options, std::size_t kept);
   void set_defaults();
   void sync_files() const;
+  std::string file(const std::string &name) const { return target_.path + "/" + name; }
+  void reserve_data(std::int64_t bytes) const;
+  void reserve_rest(const StepTail &tail) const;
+  void release() const noexcept;
 
   std::string kind_;
   Target target_;
@@ -80,6 +86,10 @@ private:
   std::string sizes_;              ///< BP4: of the data files before the open step, on rank 0
   std::int64_t buffered_ = 0;      ///< bytes of the open step that ADIOS2 has not yet written, of all ranks
   StepInfo step_;
+  std::int64_t own_ = 0;       ///< of these, this rank's
+  std::int64_t variables_ = 0; ///< of the open step
+  std::string own_file_;       ///< the file of values that this rank alone writes; empty: it shares one
+  double failure_timeout_ = 0;
   bool in_step_ = false, broken_ = false, asynchronous_ = false;
   std::optional<Adios2Io> adios_;
   bp::Output output_;
@@ -182,8 +192,11 @@ void BpEngine::set_defaults() {
   for (const char *name : {"NumAggregators", "AggregatorRatio", "NumSubFiles", "SubStreams", "AggregationType"})
     chosen = chosen || adios_->has(name);
   const bool all_write = !chosen && target_.comm.size() <= most_subfiles;
-  if (all_write)
+  if (all_write) {
     adios_->set_default("NumAggregators", std::to_string(target_.comm.size()));
+    own_file_ = file(fmt::format("data.{}", target_.comm.rank()));
+  }
+  adios_->set_default("AsyncOpen", "false"); // else a thread empties the files later, and their errors come late
   if (is_bp4())
     return adios_->set_default("Profile", "off"); // else it leaves a profiling.json
   if (all_write)
@@ -198,6 +211,7 @@ void BpEngine::open(const Adios2Options &options, std::size_t kept) {
   const bool append = target_.mode == Mode::append && after > 0; // to a file without steps ADIOS2 appends rubbish
   adios_.emplace(options, target_.path, target_.comm.get());
   set_defaults();
+  failure_timeout_ = options.failure_timeout;
   asynchronous_ = adios_->has("AsyncWrite") || adios_->has("BurstBufferPath");
   io_ = adios_->io();
   if (append && !is_bp4())
@@ -207,7 +221,7 @@ void BpEngine::open(const Adios2Options &options, std::size_t kept) {
   const auto mode = target_.mode == Mode::read ? adios2::Mode::ReadRandomAccess
                     : append                   ? adios2::Mode::Append
                                                : adios2::Mode::Write;
-  target_.comm.agree([&] { translate("open " + target_.path, [&] { engine_ = io_.Open(target_.path, mode); }); });
+  meet_inside(target_.comm, failure_timeout_, "open " + target_.path, [&] { engine_ = io_.Open(target_.path, mode); });
   if (target_.mode == Mode::read)
     grid_ = bp::read_grid(io_);
   output_ = bp::Output(io_, options.operation);
@@ -219,7 +233,7 @@ void BpEngine::begin_step(const StepInfo &step) {
         "{} is out of use since an error; ADIOS2 cannot drop the step it was in. To go on, open it to append",
         target_.path));
   step_ = step;
-  buffered_ = 0;
+  buffered_ = own_ = variables_ = 0;
   in_step_ = true;
   output_.begin_step();
   target_.comm.agree([&] {
@@ -235,24 +249,73 @@ void BpEngine::write(const Block &block) {
   const Span span(*target_.trace, Phase::write, bytes);
   // All ranks must choose alike, so by the whole, not by the part.
   const bool in_place = !is_bp4() && all / target_.comm.size() >= least_in_place;
+  ++variables_;
   target_.comm.agree([&] {
     if (root() && in_place)
       check_room(target_.path, buffered_ + all, target_.comm.size());
+    if (in_place)
+      reserve_data(own_ + bytes);
     translate("write " + target_.path,
               [&] { in_place ? output_.put_in_place(engine_, block) : output_.put(engine_, block); });
   });
   if (!in_place) {
     buffered_ += all;
+    own_ += bytes;
     return;
   }
-  target_.comm.agree([&] { translate("write " + target_.path, [&] { engine_.PerformDataWrite(); }); });
-  buffered_ = 0;
+  meet_inside(target_.comm, failure_timeout_, "write " + target_.path, [&] { engine_.PerformDataWrite(); });
+  buffered_ = own_ = 0;
+}
+
+/// Of a file that several ranks write nobody knows beforehand who writes where, and in the background the files still
+/// grow.
+void BpEngine::reserve_data(std::int64_t bytes) const {
+  if (bytes > 0 && !own_file_.empty() && !asynchronous_)
+    reserve_room_behind(own_file_, bytes + alignment);
+}
+
+/// What is written at the end of a step: values that were copied, and the metadata, generously.
+void BpEngine::reserve_rest(const StepTail &tail) const {
+  std::int64_t texts = 0, numbers = variables_ * target_.comm.size();
+  if (root()) {
+    texts = static_cast<std::int64_t>(tail.checksums.size() + sizes_.size() +
+                                      attributes_to_json(attributes_).dump().size());
+    for (const auto &[name, value] : tail.scalars) {
+      const auto *text = std::get_if<std::string>(&value);
+      texts += static_cast<std::int64_t>(name.size() + (text ? text->size() : 0));
+      ++numbers;
+    }
+  }
+  // BP4 has headers, and copies of all texts, among the values too.
+  reserve_data(is_bp4() ? own_ + 1024 * (variables_ + 4) + 2 * texts : own_);
+  if (!root() || asynchronous_)
+    return;
+  reserve_room_behind(file("md.0"), (1 << 14) + 512 * numbers + 2 * texts);
+  reserve_room_behind(file("md.idx"), (1 << 12) + 16 * numbers + 64 * target_.comm.size());
+  if (!is_bp4())
+    reserve_room_behind(file("mmd.0"), (1 << 13) + 256 * static_cast<std::int64_t>(variables_ + tail.scalars.size()));
+}
+
+void BpEngine::release() const noexcept {
+  if (asynchronous_)
+    return;
+  if (!own_file_.empty())
+    release_room(own_file_);
+  if (root())
+    for (const char *name : {"md.0", "md.idx", "mmd.0"})
+      release_room(file(name));
+}
+
+void BpEngine::abandon_step() noexcept {
+  broken_ = in_step_;
+  release();
 }
 
 void BpEngine::end_step(const StepTail &tail) {
   target_.comm.agree([&] {
     if (root())
       check_room(target_.path, buffered_, target_.comm.size());
+    reserve_rest(tail);
     translate("write " + target_.path, [&] {
       output_.define_attributes(attributes_, target_.grid, steps_.empty());
       output_.end_step(engine_, step_, tail, root());
@@ -262,7 +325,7 @@ void BpEngine::end_step(const StepTail &tail) {
   });
   {
     const Span span(*target_.trace, Phase::write);
-    target_.comm.agree([&] { translate("write " + target_.path, [&] { engine_.EndStep(); }); });
+    meet_inside(target_.comm, failure_timeout_, "write " + target_.path, [&] { engine_.EndStep(); });
   }
   in_step_ = false;
   steps_.push_back(step_);
@@ -283,7 +346,9 @@ void BpEngine::sync_files() const {
 void BpEngine::close() {
   if (!engine_ || broken_)
     return;
-  target_.comm.agree([&] { translate("close " + target_.path, [&] { engine_.Close(); }); });
+  meet_inside(target_.comm, failure_timeout_, "close " + target_.path, [&] { engine_.Close(); });
+  if (target_.mode != Mode::read)
+    release();
   if (record_)
     record_->write(attributes_);
 }

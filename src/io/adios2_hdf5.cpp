@@ -9,6 +9,7 @@
 #if TAILRACE_HAVE_ADIOS2
 
 #include <tailrace/io/adios2_io.hpp>
+#include <tailrace/io/attributes_json.hpp>
 #include <tailrace/io/bp_contents.hpp>
 #include <tailrace/io/bp_output.hpp>
 #include <tailrace/io/disk_room.hpp>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -32,6 +34,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
+
+constexpr std::int64_t around = 4096; ///< bytes that HDF5 needs around a variable, scalar or attribute, generously
 
 /// A step's file, open to read by one rank.
 class StepFile {
@@ -86,11 +90,15 @@ private:
   void check(const json &step) const override { files(step), step.at("bytes").get<std::uintmax_t>(); }
   std::string open_file() const { return file(step_.at("file").get<std::string>()); }
   StepTail tail_of_root(const StepTail &tail) const;
+  void reserve(std::int64_t more);
+  void meet(const std::string &what, const std::function<void()> &work) const;
   void finish_file();
 
   std::optional<Adios2Io> adios_; ///< of a series open to write
   bp::Output output_;
-  adios2::Engine engine_; ///< of the open step
+  adios2::Engine engine_;     ///< of the open step
+  std::int64_t reserved_ = 0; ///< bytes of the open step's file
+  double failure_timeout_ = 0;
   mutable std::optional<StepFile> read_;
 };
 
@@ -100,6 +108,7 @@ AdiosHdf5Engine::AdiosHdf5Engine(const Target &target, Parameters &parameters)
                     "checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes") {
   Adios2Options options;
   target.comm.agree([&] { options = adios2_options("adios_hdf5", target.path, parameters); });
+  failure_timeout_ = options.failure_timeout;
   open();
   if (target.mode != Mode::read)
     adios_.emplace(options, target.path, target.comm.get());
@@ -120,32 +129,48 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
   io.RemoveAllVariables(); // they belong to the file of the step before
   io.RemoveAllAttributes();
   output_ = bp::Output(io, {}, true);
-  const h5::Quiet quiet; // what ADIOS2 makes of HDF5's errors is enough
-  target_.comm.agree([&] {
+  const h5::Quiet quiet;   // what ADIOS2 makes of HDF5's errors is enough
+  target_.comm.agree([&] { // before HDF5 has anything open, for what it cannot write it cannot close either
+    check_file_limit(open_file(), 4 * around);
     if (!root())
       return;
     check_room(target_.path, 0, target_.comm.size());
     ::unlink(open_file().c_str());                           // HDF5 may have one of that name open still, see above
     const Descriptor probe(open_file(), O_WRONLY | O_CREAT); // HDF5 would not say why it cannot
+    reserve_room(open_file(), 0, 4 * around);
   });
+  meet("write " + open_file(), [&] {
+    engine_ = io.Open(open_file(), adios2::Mode::Write);
+    engine_.BeginStep();
+  });
+  reserved_ = 0;
+  reserve(4 * around);
+}
+
+void AdiosHdf5Engine::meet(const std::string &what, const std::function<void()> &work) const {
+  meet_inside(target_.comm, failure_timeout_, what, work);
+}
+
+/// Sees to it that the step's file can grow by so many bytes more. Any rank may come to write any part of it. After the
+/// file has been opened, for that empties it.
+void AdiosHdf5Engine::reserve(std::int64_t more) {
   target_.comm.agree([&] {
-    translate("write " + open_file(), [&] {
-      engine_ = io.Open(open_file(), adios2::Mode::Write);
-      engine_.BeginStep();
-    });
+    if (root())
+      check_room(target_.path, more, target_.comm.size());
+    check_file_limit(open_file(), reserved_ + more);
+    if (root())
+      reserve_room(open_file(), 0, reserved_ + more);
   });
+  reserved_ += more;
 }
 
 void AdiosHdf5Engine::write(const Block &block) {
   add_variable(block);
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const Span span(*target_.trace, Phase::write, block.place.block.size() * size);
-  target_.comm.agree([&] {
-    if (root()) // HDF5 takes the place at once
-      check_room(target_.path, product(block.place.shape) * size, target_.comm.size());
-  });
+  reserve(product(block.place.shape) * size + around); // HDF5 takes the place at once
   const h5::Quiet quiet;
-  target_.comm.agree([&] { translate("write " + open_file(), [&] { output_.put(engine_, block); }); });
+  meet("write " + open_file(), [&] { output_.put(engine_, block); });
 }
 
 /// Rank 0's, on all ranks.
@@ -173,6 +198,7 @@ void AdiosHdf5Engine::finish_file() {
   if (opened < 0 || H5Lexists(opened, "Step0", H5P_DEFAULT) <= 0)
     throw IoError(fmt::format("cannot write {}: HDF5 could not complete the file", open_file()));
   H5Fclose(opened);
+  release_room(open_file());
   step_["bytes"] = fs::file_size(open_file());
   if (!target_.sync)
     return;
@@ -186,14 +212,15 @@ void AdiosHdf5Engine::end_step(const StepTail &tail) {
   {
     const Span span(*target_.trace, Phase::write);
     const h5::Quiet quiet;
-    target_.comm.agree([&] {
-      translate("write " + open_file(), [&] {
-        output_.end_step(engine_, info, everyones, true);
-        output_.define_attributes(attributes(), target_.grid, true);
-        engine_.EndStep();
-      });
+    const auto texts = static_cast<std::int64_t>(scalars_to_json(everyones.scalars).dump().size() +
+                                                 attributes_to_json(attributes()).dump().size());
+    reserve(2 * texts + around * static_cast<std::int64_t>(4 + everyones.scalars.size() + attributes().size()));
+    meet("write " + open_file(), [&] {
+      output_.end_step(engine_, info, everyones, true);
+      output_.define_attributes(attributes(), target_.grid, true);
+      engine_.EndStep();
     });
-    target_.comm.agree([&] { translate("close " + open_file(), [&] { engine_.Close(); }); });
+    meet("close " + open_file(), [&] { engine_.Close(); });
     engine_ = {};
   }
   target_.comm.agree([&] { root() ? finish_file() : void(); });

@@ -2,6 +2,7 @@
 
 #include <tailrace/io/adios2_operator.hpp>
 #include <tailrace/io/parameters.hpp>
+#include <tailrace/support/communicator.hpp>
 #include <tailrace/support/error.hpp>
 
 #if TAILRACE_HAVE_ADIOS2
@@ -9,6 +10,7 @@
 #include <adios2.h>
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -20,6 +22,7 @@ struct Adios2Options {
   std::map<std::string, std::string> engine; ///< the engine's own parameters
   std::string config;                        ///< ADIOS2's XML or YAML file; empty: none
   Adios2Operator operation;
+  double failure_timeout = 0; ///< seconds, see meet_inside
 };
 
 /// Takes the parameters of the engine `kind`. Throws InputError, also for those left over and for a configuration file
@@ -58,6 +61,11 @@ template <class Work> auto translate(const std::string &what, Work work) {
     throw IoError(fmt::format("cannot {}: {}", what, plain_words(error.what())));
   }
 }
+
+/// Runs a call of ADIOS2 in which the ranks wait for each other, and agrees on its outcome. When it fails on one rank
+/// alone ADIOS2 leaves the others waiting there: if they have not come out after `timeout` seconds, that rank ends the
+/// program with a message. Collective; the same error on all ranks.
+void meet_inside(const Communicator &comm, double timeout, const std::string &what, const std::function<void()> &work);
 
 } // namespace tailrace::io
 

@@ -5,12 +5,15 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <utility>
 
 namespace tailrace::io {
 
-AsyncWriter::AsyncWriter(Writer &writer, const Communicator &comm, Trace &trace, std::string path, std::size_t buffers)
-    : writer_(writer), comm_(comm), trace_(trace), path_(std::move(path)), background_(Background::get()) {
+AsyncWriter::AsyncWriter(Writer &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace,
+                         std::string path, std::size_t buffers)
+    : writer_(writer), comm_(comm), engine_comm_(engine_comm), trace_(trace), path_(std::move(path)),
+      background_(Background::get()) {
   for (std::size_t buffer = 0; buffer < buffers; ++buffer)
     free_.push_back(std::make_unique<Step>());
 }
@@ -29,6 +32,7 @@ void AsyncWriter::begin_step(const StepInfo &step) {
   free_.pop_back();
   open_->info = step;
   open_->used = 0;
+  open_->spoilt = nullptr;
 }
 
 AsyncWriter::Piece &AsyncWriter::next_piece(std::size_t bytes) {
@@ -48,17 +52,27 @@ AsyncWriter::Piece &AsyncWriter::next_piece(std::size_t bytes) {
 void AsyncWriter::write(const Block &block, Type given) {
   const std::int64_t bytes = block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));
   const Span span(trace_, Phase::copy, bytes);
-  comm_.agree([&] { // may run out of memory on one rank
+  try {
     Piece &piece = next_piece(static_cast<std::size_t>(bytes));
     piece.block = block;
     piece.block.data = piece.bytes.get();
     piece.block.place.memory = block.place.block;
     convert_block(block.place, given, block.type, block.data, piece.bytes.get());
-  });
+  } catch (const std::bad_alloc &) {
+    spoil_step(std::make_exception_ptr(
+        IoError(fmt::format("there is no memory for a copy of '{}', {} bytes. To fix this, use fewer buffers, or none",
+                            block.name, bytes))));
+  } catch (...) {
+    spoil_step(std::current_exception());
+  }
+}
+
+void AsyncWriter::spoil_step(std::exception_ptr reason) {
+  if (!open_->spoilt)
+    open_->spoilt = std::move(reason);
 }
 
 void AsyncWriter::end_step(const Scalars &scalars, const std::optional<Attributes> &attributes) {
-  check(false);
   open_->scalars = scalars;
   open_->attributes = attributes;
   {
@@ -84,6 +98,10 @@ void AsyncWriter::run(Step &step) {
     }
   }
   try {
+    engine_comm_.agree([&] {
+      if (step.spoilt)
+        std::rethrow_exception(step.spoilt);
+    });
     writer_.begin_step(step.info);
     for (std::size_t piece = 0; piece < step.used; ++piece)
       writer_.write(step.pieces[piece].block, step.pieces[piece].block.type);

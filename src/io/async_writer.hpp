@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,15 +17,20 @@ namespace tailrace::io {
 
 /// A Writer that runs in the background. A step is copied into one of a bounded number of buffers, and the caller goes
 /// on; when all buffers are on their way, begin_step waits for one. When the background fails, its step and those
-/// behind it are dropped, and the next call of the caller throws on all ranks.
+/// behind it are dropped, and the caller's next begin_step, or check, throws on all ranks. write and end_step are
+/// local: they wait for no other rank, and what fails in them on one rank alone is an error of the background, where
+/// the ranks agree on it before the engine sees the step.
 class AsyncWriter {
 public:
-  /// `comm` is the caller's, not the engine's.
-  AsyncWriter(Writer &writer, const Communicator &comm, Trace &trace, std::string path, std::size_t buffers);
+  /// `comm` is the caller's, `engine_comm` the engine's: of the same ranks, for the two threads.
+  AsyncWriter(Writer &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace, std::string path,
+              std::size_t buffers);
   ~AsyncWriter(); ///< waits for the steps on their way
 
   void begin_step(const StepInfo &step);
   void write(const Block &block, Type given);
+  /// The open step is not to be written, for a reason that this rank may have alone. It goes on to end_step as usual.
+  void spoil_step(std::exception_ptr reason);
   void end_step(const Scalars &scalars, const std::optional<Attributes> &attributes);
   void abandon_step() noexcept;
   /// Throws the error of the background, on all ranks, if it has one; with `all`, when every step has been written.
@@ -45,6 +51,7 @@ private:
     std::size_t used = 0;
     Scalars scalars;
     std::optional<Attributes> attributes;
+    std::exception_ptr spoilt; ///< why this rank cannot have it written
   };
   struct Failure {
     std::int64_t step = 0;
@@ -55,7 +62,7 @@ private:
   void run(Step &step);
 
   Writer &writer_;
-  Communicator comm_;
+  Communicator comm_, engine_comm_;
   Trace &trace_;
   std::string path_;
   std::vector<std::unique_ptr<Step>> free_; ///< guarded by mutex_, as the three below

@@ -3,6 +3,7 @@
 #include <tailrace/io/trace.hpp>
 
 #include <mpi.h>
+#include <sched.h>
 
 namespace tailrace::io {
 
@@ -63,6 +64,10 @@ void Background::wait_idle() {
 
 void Background::run() {
   Trace::set_background();
+#ifdef SCHED_BATCH // else, woken by the caller where all cores are busy, it takes the caller's at once and for a while
+  const sched_param unchanged{};
+  ::sched_setscheduler(0, SCHED_BATCH, &unchanged);
+#endif
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return ending_ || !tasks_.empty(); });

@@ -2,8 +2,12 @@
 
 #include <tailrace/io/files.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -18,6 +22,38 @@ void check_room(const std::string &path, std::int64_t bytes, int ranks) {
   if (room < needed)
     throw IoError(fmt::format("{}. The step needs {} bytes, and {} are left", file_error("write", path, ENOSPC).what(),
                               needed, room));
+}
+
+void check_file_limit(const std::string &path, std::int64_t size) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+      static_cast<rlim_t>(size) > limit.rlim_cur)
+    throw file_error("write", path, EFBIG);
+}
+
+void reserve_room(const std::string &path, std::int64_t from, std::int64_t bytes) {
+  check_file_limit(path, from + bytes);
+  const Descriptor file(path, O_WRONLY);
+  int code = EINTR;
+  while (code == EINTR)
+    code = ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, from, bytes) == 0 ? 0 : errno;
+  if (code != 0 && code != EOPNOTSUPP && code != ENOSYS)
+    throw file_error("write", path, code);
+}
+
+void reserve_room_behind(const std::string &path, std::int64_t bytes) {
+  struct stat found{};
+  if (::stat(path.c_str(), &found) == 0)
+    return reserve_room(path, found.st_size, bytes);
+  if (errno != ENOENT)
+    throw file_error("write", path, errno);
+  check_file_limit(path, bytes);
+}
+
+void release_room(const std::string &path) noexcept {
+  struct stat found{};
+  if (::stat(path.c_str(), &found) == 0)
+    static_cast<void>(!::truncate(path.c_str(), found.st_size)); // at worst the blocks stay taken
 }
 
 } // namespace tailrace::io

@@ -1,6 +1,7 @@
 // Headerless binary files, one per variable and step, written by MPI-IO: what the library knows of a parallel file
 // system, its stripes and locks, is in there. Read with pread(2), for which every rank needs nobody else.
 
+#include <tailrace/io/disk_room.hpp>
 #include <tailrace/io/file_array.hpp>
 #include <tailrace/io/files.hpp>
 #include <tailrace/io/mpi_file.hpp>
@@ -10,7 +11,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/resource.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -164,10 +164,8 @@ void MpiioEngine::prepare(const std::string &path, std::int64_t bytes) const {
   });
   comm.agree([&] { // after rank 0 has created it
     const Descriptor mine(path, O_WRONLY);
-    rlimit limit{};
-    if (transfer_ == Transfer::collective && ::getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-        limit.rlim_cur != RLIM_INFINITY && static_cast<rlim_t>(bytes) > limit.rlim_cur)
-      throw file_error("write", path, EFBIG);
+    if (transfer_ == Transfer::collective)
+      check_file_limit(path, bytes);
   });
 }
 

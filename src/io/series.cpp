@@ -44,7 +44,8 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   attributes_ = engine_->attributes();
   writer_.emplace(*engine_, target.comm, trace_, with_checksums_);
   if (background && Background::allowed())
-    async_ = std::make_unique<AsyncWriter>(*writer_, comm_, trace_, path_, static_cast<std::size_t>(buffers));
+    async_ =
+        std::make_unique<AsyncWriter>(*writer_, comm_, target.comm, trace_, path_, static_cast<std::size_t>(buffers));
   else if (background)
     notes_.push_back("writes in the calling thread, though buffers were asked for: this MPI was started without "
                      "MPI_THREAD_MULTIPLE");

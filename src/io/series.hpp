@@ -22,10 +22,10 @@ struct Options {
   /// `checksums` (on: end_step stores a checksum of every block, and `verify` compares them),
   /// `sync` (off: end_step does not wait for the disk),
   /// `buffers` (0: write and end_step return when it is written; n: they return when it is copied, and the rest is done
-  /// in the background, with at most n steps on their way),
-  /// `stripe_count`, `stripe_size` (of new files on Lustre),
-  /// `trace`, `folded` (files to write at close: what was done when, as Chrome trace and as folded stacks).
-  /// They win over TAILRACE_PARAMETERS. An unknown name is an InputError.
+  /// in the background, with at most n steps on their way; what goes wrong there is thrown by the next begin_step,
+  /// flush or close), `stripe_count`, `stripe_size` (of new files on Lustre), `trace`, `folded` (files to write at
+  /// close: what was done when, as Chrome trace and as folded stacks). They win over TAILRACE_PARAMETERS. An unknown
+  /// name is an InputError.
   std::map<std::string, std::string> parameters;
   /// Lets other programs draw the variables where they belong. Without it the points have unit spacing.
   std::optional<GridDescription> grid;
@@ -97,6 +97,7 @@ public:
   /// Waits until every step that was ended is written; throws what went wrong in the background. Without `buffers`
   /// there is nothing to wait for.
   void flush();
+  /// Everything is closed, late attributes are stored, and only then is thrown what went wrong in the background.
   void close();
 
   // ---- reading ----

@@ -28,9 +28,12 @@ public:
   Block check_write(const std::string &name, Type type, const void *data, const Placement &place, bool list);
   void put(const Block &block, Type given);
   void write(const std::string &name, Type type, const void *data, const Placement &place, Put put, bool list);
+  void check_deferred() const;
   void write_deferred();
   void end_step();
   void close();
+  /// Takes the steps that the background could not write from the list of steps.
+  void forget_lost();
   /// Runs a call to the writer of the open step, which is lost when it fails.
   template <class Work> void in_step(Work work);
 

@@ -30,17 +30,21 @@ void Series::Implementation::require_new(const std::string &name) const {
     throw InputError(fmt::format("{}: '{}' is already written in this step", path_, name));
 }
 
+void Series::Implementation::forget_lost() {
+  const std::size_t lost = std::min(steps_.size(), async_->take_lost());
+  steps_.resize(steps_.size() - lost);
+  counters_.steps -= static_cast<std::int64_t>(lost);
+}
+
 template <class Work> void Series::Implementation::in_step(Work work) {
   try {
     if (!async_)
       Background::settle();
     work();
   } catch (...) {
-    if (async_) { // the steps that the background could not write are no steps
+    if (async_) {
       async_->abandon_step();
-      const std::size_t lost = std::min(steps_.size(), async_->take_lost());
-      steps_.resize(steps_.size() - lost);
-      counters_.steps -= static_cast<std::int64_t>(lost);
+      forget_lost();
     } else {
       writer_->abandon_step();
     }
@@ -127,29 +131,40 @@ void Series::Implementation::write(const std::string &name, Type type, const voi
   written_.insert(name);
 }
 
+void Series::Implementation::check_deferred() const {
+  const Span span(trace_, Phase::checksum);
+  for (const auto &[block, given, before] : deferred_) {
+    if (before.empty())
+      continue;
+    RunningChecksum sum;
+    add_block(sum, block.place, size_of(given), block.data);
+    if (sum.text() != before)
+      throw InputError(fmt::format("{}: the array of '{}' was changed between its deferred write and end_step, so "
+                                   "step {} is dropped. To fix this, write it without deferring, or leave it alone",
+                                   path_, block.name, open_step_->index));
+  }
+}
+
 void Series::Implementation::write_deferred() {
-  in_step([&] {
-    comm_.agree([&] {
-      const Span span(trace_, Phase::checksum);
-      for (const auto &[block, given, before] : deferred_) {
-        if (before.empty())
-          continue;
-        RunningChecksum sum;
-        add_block(sum, block.place, size_of(given), block.data);
-        if (sum.text() != before)
-          throw InputError(fmt::format("{}: the array of '{}' was changed between its deferred write and end_step, so "
-                                       "step {} is dropped. To fix this, write it without deferring, or leave it alone",
-                                       path_, block.name, open_step_->index));
-      }
-    });
-  });
+  if (async_) {
+    try {
+      check_deferred();
+    } catch (...) {
+      async_->spoil_step(std::current_exception());
+    }
+  } else {
+    in_step([&] { comm_.agree([&] { check_deferred(); }); });
+  }
   for (const auto &[block, given, before] : deferred_)
     put(block, given);
   deferred_.clear();
 }
 
 void Series::Implementation::end_step() {
-  comm_.agree([&] { require_step(); });
+  if (async_)
+    require_step(); // every rank knows by itself: steps begin and end on all of them alike
+  else
+    comm_.agree([&] { require_step(); });
   if (!deferred_.empty())
     write_deferred();
   std::optional<Attributes> changed;
@@ -162,6 +177,8 @@ void Series::Implementation::end_step() {
   ++counters_.steps;
 }
 
+/// Everything is closed whatever the background or the engine has to tell; the first error is thrown last. All of them
+/// are the same on all ranks.
 void Series::Implementation::close() {
   if (closed_)
     return;
@@ -169,19 +186,34 @@ void Series::Implementation::close() {
   if (open_step_)
     async_ ? async_->abandon_step() : writer_->abandon_step();
   open_step_.reset();
-  if (async_)
-    async_->check(true);
+  std::exception_ptr fault;
+  const auto attempt = [&](const auto &work) {
+    try {
+      work();
+    } catch (...) {
+      if (!fault)
+        fault = std::current_exception();
+    }
+  };
+  if (async_) {
+    attempt([&] { async_->check(true); });
+    forget_lost();
+  }
   Background::settle();
   {
     const Span span(trace_, Phase::metadata);
-    if (attributes_changed_)
-      engine_->set_attributes(attributes_);
-    engine_->close();
+    attempt([&] {
+      if (attributes_changed_)
+        engine_->set_attributes(attributes_);
+      engine_->close();
+    });
   }
   if (!trace_file_.empty())
-    write_chrome_trace(trace_file_, path_, trace_, comm_);
+    attempt([&] { write_chrome_trace(trace_file_, path_, trace_, comm_); });
   if (!folded_file_.empty())
-    write_folded_stacks(folded_file_, trace_, comm_);
+    attempt([&] { write_folded_stacks(folded_file_, trace_, comm_); });
+  if (fault)
+    std::rethrow_exception(fault);
 }
 
 void Series::declare(const std::string &name, const Index3 &shape, Type stored) {

@@ -7,6 +7,7 @@
 
 #include <tailrace/io/attributes_json.hpp>
 #include <tailrace/io/bp_contents.hpp>
+#include <tailrace/io/deadline.hpp>
 #include <tailrace/io/sst_contact.hpp>
 #include <tailrace/io/sst_sockets.hpp>
 

@@ -90,26 +90,4 @@ void cut(const TcpConnection &connection) {
     ::shutdown(connection.descriptor, SHUT_RDWR);
 }
 
-Deadline::Deadline(double seconds, std::function<void(int)> late)
-    : thread_([this, seconds, late = std::move(late)] {
-        std::unique_lock lock(mutex_);
-        double wait = seconds;
-        for (int call = 0; !changed_.wait_for(lock, std::chrono::duration<double>(wait), [&] { return over_; });
-             ++call) {
-          lock.unlock();
-          late(call);
-          lock.lock();
-          wait = 1;
-        }
-      }) {}
-
-Deadline::~Deadline() {
-  {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
 } // namespace tailrace::io

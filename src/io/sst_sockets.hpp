@@ -1,11 +1,7 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <functional>
-#include <mutex>
 #include <set>
-#include <thread>
 #include <vector>
 
 namespace tailrace::io {
@@ -26,19 +22,5 @@ std::vector<TcpConnection> tcp_connections();
 std::set<int> listening_ports();
 /// Ends a connection under the feet of whoever uses it: for both sides it is as if the other had died. Local.
 void cut(const TcpConnection &connection);
-
-/// Calls `late` in a thread of its own when the object has lived for `seconds`, and every second from then on with 0,
-/// 1, 2, ... For calls of a library that has no time-out. Local.
-class Deadline {
-public:
-  Deadline(double seconds, std::function<void(int)> late);
-  ~Deadline(); ///< waits for a call of `late` that is under way
-
-private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool over_ = false;
-  std::thread thread_; // last: it uses the others
-};
 
 } // namespace tailrace::io

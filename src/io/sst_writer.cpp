@@ -8,6 +8,7 @@
 #include <tailrace/io/attributes_json.hpp>
 #include <tailrace/io/block.hpp>
 #include <tailrace/io/bp_contents.hpp>
+#include <tailrace/io/deadline.hpp>
 #include <tailrace/io/sst_contact.hpp>
 #include <tailrace/io/sst_sockets.hpp>
 

@@ -199,9 +199,6 @@ private:
 };
 
 TEST_P(SeriesErrors, OneRankThatCannotWriteStopsAll) {
-  if (engine() == "bp5" || engine() == "bp4" || engine() == "adios_hdf5")
-    GTEST_SKIP()
-        << "ADIOS2 waits for ever for a rank that failed inside it; full disks are found before (see FullDisk)";
   // Where rank 0 writes for others, it is the one to fail, and they have more to send than one message then.
   const bool collects = engine() == "raw" && GetParam() != "raw" && GetParam() != "raw_dist";
   const Index3 large{256, 128, 96};
@@ -215,6 +212,10 @@ TEST_P(SeriesErrors, OneRankThatCannotWriteStopsAll) {
       write_step(out, 2, n);
     };
     EXPECT_TRUE(has(error_of<IoError>(write_limited), "File too large"));
+    if (engine() == "bp5" || engine() == "bp4") { // ADIOS2 cannot drop the step
+      out.close();
+      out = Series(place, Mode::append, comm, options());
+    }
     write_step(out, 3, n); // space again: the series goes on
     out.close();
     const Series in(place, Mode::read, comm);

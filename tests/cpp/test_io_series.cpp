@@ -507,6 +507,7 @@ TEST_P(SeriesTest, DefersWritesAndCatchesChangedArrays) {
       data[first] += 1;
     try {
       out.end_step();
+      out.flush(); // with buffers it is the background that finds out
       FAIL() << "the change was not found";
     } catch (const InputError &error) {
       EXPECT_NE(std::string(error.what()).find("'ux' was changed"), std::string::npos) << error.what();

@@ -169,7 +169,9 @@ def small_files(bytes_at_most: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, handler)
 
 
-def one_rank_cannot_write(comm: Any, path: str, engine: str, parameters: dict[str, Any], which: int) -> dict[str, Any]:
+def one_rank_cannot_write(
+    comm: Any, path: str, engine: str, parameters: dict[str, Any], which: int, goes_on: bool
+) -> dict[str, Any]:
     """Rank `which` runs into a limit in step 2; step 3 is written without."""
     error = ""
     out = tr.open(path, "w", comm=comm, engine=engine, parameters=parameters)
@@ -183,12 +185,15 @@ def one_rank_cannot_write(comm: Any, path: str, engine: str, parameters: dict[st
         try:
             write_step(out, comm, 2)
             out.begin_step(3, 1.5)  # in the background it is found later, but on the disk: not with one more step
-            time.sleep(0.2)
             out.end_step()
+            out.flush()
         except tr.IoError as caught:
             error = str(caught)
     seconds = time.monotonic() - begun
     comm.barrier()
+    if not goes_on:
+        out.close()
+        out = tr.open(path, "a", comm=comm, engine=engine)
     write_step(out, comm, 4)
     out.close()
     return {"error": error, "seconds": seconds}
@@ -416,7 +421,7 @@ def stalled(comm: Any, path: str, pipe: str, buffers: int) -> dict[str, Any]:
     try:
         write_arrays(out, comm, 3)
         out.end_step()
-        out.close()
+        out.flush()
     except tr.IoError as caught:
         error = str(caught)
     kept = [step.index for step in out]
