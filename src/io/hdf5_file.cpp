@@ -3,9 +3,6 @@
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -48,8 +45,6 @@ hid_t check(hid_t result, const std::string &what) {
   throw IoError(fmt::format("cannot {}: {}", what, reason.empty() ? "HDF5 gives no reason" : reason));
 }
 
-namespace {
-
 Handle access_list(std::int64_t alignment) {
   Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
@@ -61,17 +56,7 @@ Handle access_list(std::int64_t alignment) {
   return list;
 }
 
-/// Metadata reach the file when we flush, not when HDF5 finds its cache too full: until then readers see the old ones.
-void keep_in_cache(hid_t access) {
-  H5AC_cache_config_t cache;
-  cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
-  check(H5Pget_mdc_config(access, &cache), "configure HDF5's cache");
-  cache.evictions_enabled = false;
-  cache.incr_mode = H5C_incr__off;
-  cache.flash_incr_mode = H5C_flash_incr__off;
-  cache.decr_mode = H5C_decr__off;
-  check(H5Pset_mdc_config(access, &cache), "configure HDF5's cache");
-}
+namespace {
 
 Handle space_of(hid_t data) { return {check(H5Dget_space(data), "read the shape of a dataset"), H5Sclose}; }
 
@@ -80,54 +65,6 @@ Handle space_of(hid_t data) { return {check(H5Dget_space(data), "read the shape 
 Handle open_file(const std::string &path) {
   const Handle list = access_list(1);
   return {check(H5Fopen(path.c_str(), H5F_ACC_RDONLY, list), "open " + path), H5Fclose};
-}
-
-Handle change_file(const std::string &path, std::int64_t alignment) {
-  const Handle list = access_list(alignment);
-  keep_in_cache(list);
-  return {check(H5Fopen(path.c_str(), H5F_ACC_RDWR, list), "open " + path), H5Fclose};
-}
-
-Handle create_file(const std::string &path) {
-  const Handle list = access_list(1);
-  return {check(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, list), "create " + path), H5Fclose};
-}
-
-namespace {
-
-/// Lifts the limit on the size of files, as far as the system allows, while it lives.
-class NoSizeLimit {
-public:
-  NoSizeLimit() {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit most{before_.rlim_max, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &most);
-  }
-  ~NoSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
-  NoSizeLimit(const NoSizeLimit &) = delete;
-  NoSizeLimit &operator=(const NoSizeLimit &) = delete;
-
-private:
-  rlimit before_{};
-};
-
-} // namespace
-
-void discard(Handle &file) noexcept {
-  const Quiet quiet;
-  if (!file)
-    return;
-  void *descriptor = nullptr;
-  const int nowhere = ::memfd_create("discarded", MFD_CLOEXEC);
-  // Without this, HDF5 would try again to write its metadata at close or at exit, over the file we have rolled back.
-  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) >= 0 && descriptor != nullptr && nowhere >= 0)
-    ::dup2(nowhere, *static_cast<int *>(descriptor));
-  if (nowhere >= 0)
-    ::close(nowhere);
-  // A close that fails leaves HDF5 with half a file, over which it ends the program at exit; and a limit that stopped
-  // the write into the file stops that into memory too.
-  const NoSizeLimit unlimited;
-  file.close();
 }
 
 bool exists(hid_t where, const std::string &path) {

@@ -50,12 +50,8 @@ hid_t check(hid_t result, const std::string &what);
 
 /// Opens a file to read. Locks are left to our journal: a reader must never make a running simulation fail.
 Handle open_file(const std::string &path);
-/// Opens a file to change it. Metadata are written by H5Fflush only. Objects of 1 MiB and more begin at multiples of
-/// `alignment` bytes.
-Handle change_file(const std::string &path, std::int64_t alignment);
-Handle create_file(const std::string &path);
-/// Takes the file away from HDF5: what it still has to write goes nowhere, and then it is closed.
-void discard(Handle &file) noexcept;
+/// How our files are opened. Objects of 1 MiB and more begin at multiples of `alignment` bytes.
+Handle access_list(std::int64_t alignment);
 
 bool exists(hid_t where, const std::string &path);
 Handle group(hid_t where, const std::string &path); ///< opened, or made with its parents

@@ -67,7 +67,7 @@ void put_scalar(hid_t file, const std::string &name, std::int64_t row, const Sca
 
 } // namespace
 
-std::pair<std::int64_t, std::int64_t> append_step(hid_t file, std::int64_t row, const Step &step) {
+void append_step(hid_t file, std::int64_t row, const Step &step) {
   for (const auto &[name, scalar] : step.scalars)
     put_scalar(file, name, row, scalar);
   for (const auto &name : h5::datasets(file, scalars_path))
@@ -77,7 +77,6 @@ std::pair<std::int64_t, std::int64_t> append_step(hid_t file, std::int64_t row, 
   h5::put_row(file, values_path, row, step.info.time);
   h5::put_row(file, index_path, row, step.info.index);
   h5::set_attribute(h5::group(file, steps_path), "NSteps", row + 1);
-  return h5::place_of(h5::dataset(file, record_path(row)));
 }
 
 Step read_step(hid_t file, const Contents &contents, std::int64_t row) {
@@ -133,21 +132,6 @@ void remove_leftovers(hid_t file, const Contents &contents) {
   }
   for (const auto &[name, variable] : contents.variables)
     cut_variable(file, variable, steps);
-}
-
-Extents all_data(hid_t file, const Contents &contents) {
-  Extents extents;
-  for (const auto &[name, variable] : contents.variables)
-    find_chunks(file, variable, 0, static_cast<std::int64_t>(h5::extent(h5::dataset(file, variable.path)).at(0)),
-                extents);
-  std::vector<std::string> groups{records_path};
-  for (const auto &name : h5::groups(file, lists_path))
-    groups.push_back(lists_path + "/" + name);
-  for (const auto &group : groups)
-    for (const auto &name : h5::datasets(file, group))
-      if (const auto [offset, bytes] = h5::place_of(h5::dataset(file, group + "/" + name)); bytes > 0)
-        extents[offset] = bytes;
-  return extents;
 }
 
 // ---- lists ----
