@@ -18,11 +18,11 @@
 #include <tailrace/io/engine.hpp>
 #include <tailrace/io/files.hpp>
 #include <tailrace/io/hdf5_chunks.hpp>
+#include <tailrace/io/hdf5_drawing.hpp>
 #include <tailrace/io/hdf5_driver.hpp>
 #include <tailrace/io/journal.hpp>
 #include <tailrace/io/shared_file.hpp>
 #include <tailrace/io/vtkhdf.hpp>
-#include <tailrace/io/xdmf.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -71,7 +71,6 @@ private:
   bool root() const { return target_.comm.rank() == 0; }
   std::int64_t row() const { return static_cast<std::int64_t>(contents_.steps.size()); }
   void take(Parameters &parameters);
-  bool has_leftovers() const;
   void create();
   void load();
   void rewind(std::int64_t last_index);
@@ -81,8 +80,8 @@ private:
   const vtkhdf::Variable &find_or_create(const Block &block);
   std::string make_room(const Block &block);
   void write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks);
-  void draw(const vtkhdf::Step &last);
   void write_packed(const Block &block, const std::string &creation);
+  void draw();
   template <class Work> auto look(Work work) const;
   const vtkhdf::Step &step(std::size_t number) const;
 
@@ -92,12 +91,12 @@ private:
   std::int64_t chunk_bytes_ = 0, alignment_ = 4096;
   vtkhdf::Contents contents_; ///< on all ranks; but when writing, only rank 0 has the variables of new steps
   bool attributes_unsaved_ = false;
-  std::optional<Journal> journal_;   ///< on rank 0 from the first step on
-  h5::Handle file_;                  ///< on rank 0 from the first step on
-  bool changing_ = false;            ///< on rank 0 within a step
-  vtkhdf::Step step_;                ///< the open one
-  std::vector<std::string> created_; ///< grid variables that are new with it
-  std::vector<vtkhdf::Step> drawn_;  ///< what the XDMF file of a stretched grid lists; on rank 0 when writing
+  std::optional<Journal> journal_;     ///< on rank 0 from the first step on
+  h5::Handle file_;                    ///< on rank 0 from the first step on
+  bool changing_ = false;              ///< on rank 0 within a step
+  vtkhdf::Step step_;                  ///< the open one
+  std::vector<std::string> created_;   ///< grid variables that are new with it
+  std::optional<Hdf5Drawing> drawing_; ///< of a stretched grid; on rank 0 when writing
   std::optional<SharedFile> shared_;
   mutable std::size_t cached_ = static_cast<std::size_t>(-1); ///< the step of cached_step_
   mutable vtkhdf::Step cached_step_;
@@ -118,7 +117,7 @@ Hdf5Engine::Hdf5Engine(const Target &target, Parameters &parameters) : target_(t
     load();
     if (target.rewind_to)
       rewind(*target.rewind_to);
-    if (target.mode == Mode::append && has_leftovers())
+    if (target.mode == Mode::append && vtkhdf::has_leftovers(h5::open_file(target.path), row()))
       change([&] { vtkhdf::remove_leftovers(file_, contents_); });
   });
   target.comm.agree([&] { // when rank 0 is done with the file
@@ -138,10 +137,6 @@ void Hdf5Engine::take(Parameters &parameters) {
     throw InputError("transfer: it has no meaning with a compression, where rank 0 stores what the ranks compress");
   if (filters_.any() && chunk_bytes_ > std::int64_t{1} << 30)
     throw InputError(fmt::format("chunk_bytes = {}: with a compression at most 1 GiB", chunk_bytes_));
-}
-
-bool Hdf5Engine::has_leftovers() const {
-  return vtkhdf::has_leftovers(h5::open_file(target_.path), static_cast<std::int64_t>(contents_.steps.size()));
 }
 
 void Hdf5Engine::create() {
@@ -301,30 +296,13 @@ void Hdf5Engine::write_packed(const Block &block, const std::string &creation) {
 }
 
 /// Rank 0: VTKHDF has no stretched grids, so an XDMF file beside says where the points are.
-void Hdf5Engine::draw(const vtkhdf::Step &last) {
-  std::vector<XdmfStep> all;
-  const auto add = [&](const vtkhdf::Step &step) {
-    const auto number = static_cast<std::int64_t>(all.size());
-    all.push_back({std::to_string(step.info.index), step.info.time, {}});
-    const Index3 &n = contents_.grid->points;
-    for (const auto &variable : step.variables) {
-      const bool cells = variable.shape == Index3{n[0] - 1, n[1] - 1, n[2] - 1};
-      if (!variable.list && (cells || variable.shape == n))
-        all.back().attributes.push_back({variable.name, variable.type,
-                                         std::filesystem::path(target_.path).filename().string(),
-                                         contents_.variables.at(variable.name).path, number, cells});
-    }
-  };
-  drawn_.resize(contents_.steps.size());
-  for (std::size_t step = 0; step < drawn_.size(); ++step) {
-    if (drawn_[step].variables.empty()) // appending
-      drawn_[step] = vtkhdf::read_step(file_, contents_, static_cast<std::int64_t>(step));
-    add(drawn_[step]);
-  }
-  add(last);
-  drawn_.push_back(last);
-  const std::string path = std::filesystem::path(target_.path).replace_extension(".xdmf").string();
-  replace_file(path, xdmf_series(*contents_.grid, all), target_.sync);
+void Hdf5Engine::draw() {
+  if (!drawing_)
+    drawing_.emplace(target_.path);
+  for (std::size_t step = drawing_->steps(); step < contents_.steps.size(); ++step) // appending
+    drawing_->add(contents_, vtkhdf::read_step(file_, contents_, static_cast<std::int64_t>(step)));
+  drawing_->add(contents_, step_);
+  drawing_->publish(*contents_.grid, target_.sync);
 }
 
 void Hdf5Engine::end_step(const StepTail &tail) {
@@ -343,7 +321,7 @@ void Hdf5Engine::end_step(const StepTail &tail) {
     if (attributes_unsaved_)
       vtkhdf::write_attributes(file_, contents_.attributes);
     if (contents_.grid && contents_.grid->stretched())
-      draw(step_);
+      draw();
     step_.scalars = tail.scalars;
     step_.checksums = tail.checksums;
     vtkhdf::append_step(file_, row(), step_);
@@ -368,6 +346,8 @@ void Hdf5Engine::abandon_step() noexcept {
   for (const auto &name : created_)
     contents_.variables.erase(name);
   created_.clear();
+  if (drawing_)
+    drawing_->cut(contents_.steps.size());
   if (contents_.steps.empty())
     contents_.grid = target_.grid;
 }
@@ -406,24 +386,10 @@ void Hdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box 
   const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
   const std::string path = variable.list ? vtkhdf::list_path(variable.name, static_cast<std::int64_t>(step))
                                          : contents_.variables.at(variable.name).path;
-  const auto u = [](std::int64_t value) { return static_cast<hsize_t>(value); };
-  std::vector<hsize_t> start{step, u(box.start[2]), u(box.start[1]), u(box.start[0])};
-  std::vector<hsize_t> count{1, u(box.count[2]), u(box.count[1]), u(box.count[0])};
-  if (variable.list) {
-    start.erase(start.begin(), start.begin() + 2);
-    count.erase(count.begin(), count.begin() + 2);
-  }
   // Where a damaged index hides a chunk, HDF5 leaves the array as it is; then it must not hold what it did before.
   std::memset(data, 0xff, static_cast<std::size_t>(box.size()) * size_of(variable.type));
   look([&] {
-    const h5::Handle file = h5::open_file(target_.path), stored = h5::dataset(file, path);
-    if (h5::extent(stored).size() != start.size())
-      throw IoError(fmt::format("cannot read {} of {}: its shape is not what it was", path, target_.path));
-    const h5::Handle space(H5Dget_space(stored), H5Sclose),
-        memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
-    h5::check(H5Dread(stored, h5::type(variable.type), memory, space, H5P_DEFAULT, data),
-              fmt::format("read {} of {}", path, target_.path));
+    vtkhdf::read_box(h5::open_file(target_.path), path, variable, static_cast<std::int64_t>(step), box, data);
     return true;
   });
 }

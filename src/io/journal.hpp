@@ -14,7 +14,8 @@ namespace tailrace::io {
 /// Everything here is local, for one rank.
 class Journal {
 public:
-  /// Says that the file at `path` has a writer from now on. With `sync` all that follows is on the disk when it returns.
+  /// Says that the file at `path` has a writer from now on. With `sync` all that follows is on the disk when it
+  /// returns.
   Journal(const std::string &path, bool sync);
   /// The writer is done. A journal that could not be rolled back stays.
   ~Journal();

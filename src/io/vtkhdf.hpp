@@ -92,6 +92,9 @@ struct Step {
 void append_step(hid_t file, std::int64_t row, const Step &step);
 /// Throws IoError when the step is not as it was written.
 Step read_step(hid_t file, const Contents &contents, std::int64_t row);
+/// Reads `box` of a variable in step number `row`, from the dataset at `path`, into contiguous memory.
+void read_box(hid_t file, const std::string &path, const VariableInfo &variable, std::int64_t row, const Box &box,
+              void *data);
 /// Shortens the lists to `steps`. The data of the dropped steps stay where they are, uncounted: nothing is freed, so
 /// that whoever undoes this by restoring the metadata has the data too.
 void cut_steps(hid_t file, std::int64_t steps);

@@ -104,6 +104,25 @@ Step read_step(hid_t file, const Contents &contents, std::int64_t row) {
   }
 }
 
+void read_box(hid_t file, const std::string &path, const VariableInfo &variable, std::int64_t row, const Box &box,
+              void *data) {
+  const auto u = [](std::int64_t value) { return static_cast<hsize_t>(value); };
+  std::vector<hsize_t> start{u(row), u(box.start[2]), u(box.start[1]), u(box.start[0])};
+  std::vector<hsize_t> count{1, u(box.count[2]), u(box.count[1]), u(box.count[0])};
+  if (variable.list) {
+    start.erase(start.begin(), start.begin() + 2);
+    count.erase(count.begin(), count.begin() + 2);
+  }
+  const h5::Handle stored = h5::dataset(file, path);
+  if (h5::extent(stored).size() != start.size())
+    throw IoError(fmt::format("cannot read {} of {}: its shape is not what it was", path, h5::name_of(file)));
+  const h5::Handle space = h5::space_of(stored),
+                   memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
+  H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
+  h5::check(H5Dread(stored, h5::type(variable.type), memory, space, H5P_DEFAULT, data),
+            fmt::format("read {} of {}", path, h5::name_of(file)));
+}
+
 void cut_steps(hid_t file, std::int64_t steps) {
   h5::set_attribute(h5::group(file, steps_path), "NSteps", steps);
   std::vector<std::string> lists{values_path, index_path};

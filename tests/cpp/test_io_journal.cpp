@@ -103,11 +103,15 @@ TEST_F(JournalTest, LeavesALiveWriterAlone) {
   journal->save({{0, 8}}, 8);
   EXPECT_THROW(Journal::recover(path, 0.05), IoError);
   EXPECT_TRUE(fs::exists(path + ".journal"));
-  { const Journal::Look look(path, 0); } // readers are welcome until it begins
+  {
+    const Journal::Look look(path, 0);
+  } // readers are welcome until it begins
   journal->begin_commit();
   EXPECT_THROW(Journal::Look(path, 0.05), IoError);
   journal->commit();
-  { const Journal::Look look(path, 0); } // and when it is done
+  {
+    const Journal::Look look(path, 0);
+  } // and when it is done
   journal.reset();
   Journal::recover(path, 0);
   EXPECT_EQ(read_file(path), before);
