@@ -179,6 +179,20 @@ herr_t truncate(H5FD_t *file, hid_t, hbool_t) {
   return 0;
 }
 
+/// Keeps HDF5's cache of metadata small: it goes through all of it at each flush, and a file has more metadata with
+/// each step.
+void bound_cache(hid_t access) {
+  H5AC_cache_config_t cache;
+  cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
+  check(H5Pget_mdc_config(access, &cache), "configure HDF5's cache");
+  cache.set_initial_size = true;
+  cache.initial_size = cache.min_size = cache.max_size = std::size_t{512} << 10;
+  cache.incr_mode = H5C_incr__off;
+  cache.flash_incr_mode = H5C_flash_incr__off;
+  cache.decr_mode = H5C_decr__off;
+  check(H5Pset_mdc_config(access, &cache), "configure HDF5's cache");
+}
+
 /// A property list for opening files by our driver. HDF5 knows the driver as long as the list or a file needs it.
 Handle access_by_driver(std::int64_t alignment) {
   H5FD_class_t calls{};
@@ -202,6 +216,7 @@ Handle access_by_driver(std::int64_t alignment) {
   constexpr H5FD_mem_t apart[H5FD_MEM_NTYPES] = H5FD_FLMAP_DICHOTOMY; // freed metadata never become data
   std::copy(std::begin(apart), std::end(apart), calls.fl_map);
   Handle list = access_list(alignment);
+  bound_cache(list);
   const Handle driver_id(check(H5FDregister(&calls), "prepare HDF5"), H5FDunregister);
   check(H5Pset_driver(list, driver_id, nullptr), "prepare HDF5");
   return list;
