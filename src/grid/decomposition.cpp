@@ -71,10 +71,6 @@ bool Decomposition::is_local(Pencil pencil, int d) const {
          (split_by_cols(pencil) != d || processes_->cols() == 1);
 }
 
-std::int64_t Decomposition::largest_size() const {
-  return std::max({box(Pencil::x).size(), box(Pencil::y).size(), box(Pencil::z).size()});
-}
-
 std::vector<std::pair<int, int>> Decomposition::process_grids(int size, const Index3 &shape) {
   std::vector<std::pair<int, int>> grids;
   for (int rows = 1; rows <= size; ++rows)

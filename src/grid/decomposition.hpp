@@ -53,8 +53,6 @@ public:
   Box box(Pencil pencil, int row, int col) const;
   /// Whether direction d is whole on every rank in this pencil; then no transpose is needed to sweep along it.
   bool is_local(Pencil pencil, int d) const;
-  /// The largest box over the three pencils of this rank, in points.
-  std::int64_t largest_size() const;
 
   /// Every process grid on which each rank gets a part of `shape`, slabs first.
   static std::vector<std::pair<int, int>> process_grids(int size, const Index3 &shape);

@@ -26,7 +26,7 @@ template <class Visit> void for_each_row(const Placement &place, std::size_t siz
 }
 
 /// How much of a block is summed and then written at once, in bytes: so much stays in the cache between the two.
-constexpr std::int64_t piece_bytes = std::int64_t{512} << 10;
+constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
 
 /// Adds the values of `place.block` in logical order. Local.
 void add_block(RunningChecksum &sum, const Placement &place, std::size_t size, const void *data);

@@ -1,16 +1,16 @@
 // One VTKHDF file (ImageData with steps): ParaView, VTK, pyvista and h5py open it as it is. vtkhdf.hpp says what stands
 // where.
 //
-// Data and metadata go different ways. Rank 0 alone has the file open in HDF5, serially, and only while a step is
-// written; it makes room for a variable and tells the others at which byte its chunks lie; all ranks then write their
-// own rows there. So there is one writer of metadata, no collective metadata call, and nothing that waits for a rank
-// that ran into a full disk, as parallel HDF5 does. Any HDF5 serves, parallel or not.
+// Data and metadata go different ways. Rank 0 alone has the file open in HDF5, serially; it makes room for a variable
+// and tells the others at which byte its chunks lie; all ranks then write their own rows there. So there is one writer
+// of metadata, no collective metadata call, and nothing that waits for a rank that ran into a full disk, as parallel
+// HDF5 does. Any HDF5 serves, parallel or not.
 //
 // Crash safety. HDF5 changes its metadata in place, and a program killed while it does so leaves a file that may not
-// open again. So a journal of the old metadata lies beside the file while a step is written (see journal.hpp): a cut
-// step is rolled back by the next program that opens the series. Data are only ever written where no complete step has
-// its own. HDF5 keeps the metadata of a step in memory until its end, so until then anybody may read the file as it
-// was; our readers wait for the end, too.
+// open again. So a driver of ours keeps in memory what HDF5 writes in a step (see hdf5_driver.hpp). At its end the few
+// old bytes that will change go to a journal beside the file (see journal.hpp), and only then the new ones to the file:
+// a cut step is rolled back by the next program that opens the series. Data are only ever written where no complete
+// step has its own. Until the end of a step anybody may read the file as it was; our readers wait for the end, too.
 //
 // Chunks that go through filters have no place before their size is known. Then the ranks compress, and rank 0 stores
 // what comes out; see hdf5_chunks.hpp.
@@ -18,10 +18,11 @@
 #include <tailrace/io/engine.hpp>
 #include <tailrace/io/files.hpp>
 #include <tailrace/io/hdf5_chunks.hpp>
+#include <tailrace/io/hdf5_drawing.hpp>
+#include <tailrace/io/hdf5_driver.hpp>
 #include <tailrace/io/journal.hpp>
 #include <tailrace/io/shared_file.hpp>
 #include <tailrace/io/vtkhdf.hpp>
-#include <tailrace/io/xdmf.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -35,6 +36,16 @@ namespace tailrace::io {
 namespace {
 
 constexpr double patience = 10; // seconds to wait for a writer that is ending a step
+
+// What rank 0 tells the others before a variable is written: a letter, and what it announces.
+constexpr char placed = 'c'; ///< the chunks that have been made
+constexpr char packed = 'p'; ///< how the dataset was made whose chunks have no place before they are packed
+
+std::vector<vtkhdf::Chunk> chunks_of(std::string_view bytes) {
+  std::vector<vtkhdf::Chunk> chunks(bytes.size() / sizeof(vtkhdf::Chunk));
+  std::memcpy(static_cast<void *>(chunks.data()), bytes.data(), bytes.size());
+  return chunks;
+}
 
 class Hdf5Engine final : public Engine {
 public:
@@ -60,7 +71,6 @@ private:
   bool root() const { return target_.comm.rank() == 0; }
   std::int64_t row() const { return static_cast<std::int64_t>(contents_.steps.size()); }
   void take(Parameters &parameters);
-  bool has_leftovers() const;
   void create();
   void load();
   void rewind(std::int64_t last_index);
@@ -68,14 +78,10 @@ private:
   void commit_change();
   template <class Change> void change(Change work);
   const vtkhdf::Variable &find_or_create(const Block &block);
-  struct Room {
-    std::vector<vtkhdf::Chunk> chunks; ///< where the ranks write,
-    std::string creation;              ///< or how a dataset was made whose chunks have no place yet
-  };
-  Room make_room(const Block &block);
+  std::string make_room(const Block &block);
   void write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks);
-  void draw(const vtkhdf::Step &last);
   void write_packed(const Block &block, const std::string &creation);
+  void draw();
   template <class Work> auto look(Work work) const;
   const vtkhdf::Step &step(std::size_t number) const;
 
@@ -85,12 +91,12 @@ private:
   std::int64_t chunk_bytes_ = 0, alignment_ = 4096;
   vtkhdf::Contents contents_; ///< on all ranks; but when writing, only rank 0 has the variables of new steps
   bool attributes_unsaved_ = false;
-  h5::Handle file_;                  ///< on rank 0 within a step
-  std::optional<Journal> journal_;   ///< on rank 0 within a step
-  vtkhdf::Extents data_;             ///< what is not metadata; on rank 0 when writing
-  vtkhdf::Step step_;                ///< the open one
-  std::vector<std::string> created_; ///< grid variables that are new with it
-  std::vector<vtkhdf::Step> drawn_;  ///< what the XDMF file of a stretched grid lists; on rank 0 when writing
+  std::optional<Journal> journal_;     ///< on rank 0 from the first step on
+  h5::Handle file_;                    ///< on rank 0 from the first step on
+  bool changing_ = false;              ///< on rank 0 within a step
+  vtkhdf::Step step_;                  ///< the open one
+  std::vector<std::string> created_;   ///< grid variables that are new with it
+  std::optional<Hdf5Drawing> drawing_; ///< of a stretched grid; on rank 0 when writing
   std::optional<SharedFile> shared_;
   mutable std::size_t cached_ = static_cast<std::size_t>(-1); ///< the step of cached_step_
   mutable vtkhdf::Step cached_step_;
@@ -111,7 +117,7 @@ Hdf5Engine::Hdf5Engine(const Target &target, Parameters &parameters) : target_(t
     load();
     if (target.rewind_to)
       rewind(*target.rewind_to);
-    if (target.mode == Mode::append && has_leftovers())
+    if (target.mode == Mode::append && vtkhdf::has_leftovers(h5::open_file(target.path), row()))
       change([&] { vtkhdf::remove_leftovers(file_, contents_); });
   });
   target.comm.agree([&] { // when rank 0 is done with the file
@@ -133,10 +139,6 @@ void Hdf5Engine::take(Parameters &parameters) {
     throw InputError(fmt::format("chunk_bytes = {}: with a compression at most 1 GiB", chunk_bytes_));
 }
 
-bool Hdf5Engine::has_leftovers() const {
-  return vtkhdf::has_leftovers(h5::open_file(target_.path), static_cast<std::int64_t>(contents_.steps.size()));
-}
-
 void Hdf5Engine::create() {
   ::unlink((target_.path + ".journal").c_str());
   if (const std::string said = apply_striping(target_.striping, target_.path, Kind::file); !said.empty())
@@ -144,7 +146,8 @@ void Hdf5Engine::create() {
   h5::Handle file = h5::create_file(target_.path);
   try {
     vtkhdf::create(file, target_.grid);
-    h5::check(H5Fflush(file, H5F_SCOPE_GLOBAL), "write " + target_.path);
+    h5::changes(file, target_.path);
+    h5::apply(file);
   } catch (...) {
     h5::discard(file);
     throw;
@@ -179,12 +182,13 @@ void Hdf5Engine::rewind(std::int64_t last_index) {
   steps.resize(static_cast<std::size_t>(kept));
 }
 
-/// Rank 0: opens the file with a journal beside it.
+/// Rank 0: the file stays open from step to step, and so does the journal.
 void Hdf5Engine::begin_change() {
-  if (data_.empty() && !contents_.steps.empty()) // appending: learn which bytes are data
-    data_ = vtkhdf::all_data(h5::open_file(target_.path), contents_);
-  journal_.emplace(target_.path, data_, target_.sync);
-  file_ = h5::change_file(target_.path, alignment_);
+  changing_ = true;
+  if (!journal_)
+    journal_.emplace(target_.path, target_.sync);
+  if (!file_)
+    file_ = h5::change_file(target_.path, alignment_);
 }
 
 /// Rank 0: a change outside a step.
@@ -197,28 +201,27 @@ template <class Change> void Hdf5Engine::change(Change work) {
     abandon_step();
     throw;
   }
-  data_.clear(); // what was removed is data no more
+  file_ = h5::Handle(); // HDF5 forgets what it has freed, and gives later data new places only
 }
 
-/// Rank 0: writes the metadata out and lets the journal go.
+/// Rank 0: from here on the change is there, whatever happens.
 void Hdf5Engine::commit_change() {
+  journal_->save(h5::changes(file_, target_.path), h5::old_end(file_));
   journal_->begin_commit();
-  // Flushed before it is closed: when this fails, the file is still ours to discard.
-  h5::check(H5Fflush(file_, H5F_SCOPE_GLOBAL), "write " + target_.path);
-  h5::check(file_.close(), "close " + target_.path);
+  h5::apply(file_);
   if (target_.sync)
     sync_path(target_.path);
   journal_->commit();
-  journal_.reset();
+  changing_ = false;
 }
 
 void Hdf5Engine::begin_step(const StepInfo &step) {
   const h5::Quiet quiet;
   step_ = {step, {}, {}, {}};
   created_.clear();
-  target_.comm.agree([&] {
-    if (root())
-      begin_change();
+  target_.comm.from_root([&] {
+    begin_change();
+    return std::string();
   });
 }
 
@@ -245,43 +248,29 @@ const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
              vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid, filters_, chunk_bytes_);
 }
 
-/// Rank 0.
-Hdf5Engine::Room Hdf5Engine::make_room(const Block &block) {
-  Room room;
+/// Rank 0: makes room for a variable and says what the others have to know.
+std::string Hdf5Engine::make_room(const Block &block) {
+  std::vector<vtkhdf::Chunk> chunks;
   if (block.list) {
     if (contents_.variables.count(block.name))
       throw InputError(
           fmt::format("{} holds '{}' as a grid variable; it cannot also be a list", target_.path, block.name));
-    room.chunks = vtkhdf::create_list(file_, {block.name, block.type, block.place.shape, true}, row());
+    chunks = vtkhdf::create_list(file_, {block.name, block.type, block.place.shape, true}, row());
   } else {
     const vtkhdf::Variable &variable = find_or_create(block);
-    room.chunks = vtkhdf::make_room(file_, variable, row(), data_);
-    if (room.chunks.empty())
-      room.creation = encode_creation(h5::dataset(file_, variable.path));
+    chunks = vtkhdf::make_room(file_, variable, row());
+    if (chunks.empty())
+      return packed + encode_creation(h5::dataset(file_, variable.path));
   }
-  for (const auto &chunk : room.chunks)
-    data_[chunk.offset] = chunk.bytes;
-  return room;
+  return placed + std::string(reinterpret_cast<const char *>(chunks.data()), chunks.size() * sizeof(vtkhdf::Chunk));
 }
 
 void Hdf5Engine::write(const Block &block) {
   const h5::Quiet quiet;
-  Room room;
-  target_.comm.agree([&] {
-    if (root())
-      room = make_room(block);
-  });
+  const std::string room = target_.comm.from_root([&] { return make_room(block); });
   step_.variables.push_back({block.name, block.type, block.place.shape, block.list});
-  room.creation = target_.comm.broadcast(room.creation, 0);
-  if (!room.creation.empty())
-    return write_packed(block, room.creation);
-  std::int64_t count = static_cast<std::int64_t>(room.chunks.size());
-  check_mpi(MPI_Bcast(&count, 1, MPI_INT64_T, 0, target_.comm.get()), "MPI_Bcast");
-  room.chunks.resize(static_cast<std::size_t>(count));
-  static_assert(sizeof(vtkhdf::Chunk) == 4 * sizeof(std::int64_t));
-  check_mpi(MPI_Bcast(room.chunks.data(), static_cast<int>(4 * count), MPI_INT64_T, 0, target_.comm.get()),
-            "MPI_Bcast");
-  write_chunks(block, room.chunks);
+  const std::string_view what = std::string_view(room).substr(1);
+  room[0] == packed ? write_packed(block, std::string(what)) : write_chunks(block, chunks_of(what));
 }
 
 void Hdf5Engine::write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks) {
@@ -304,37 +293,16 @@ void Hdf5Engine::write_packed(const Block &block, const std::string &creation) {
   const vtkhdf::Variable *variable = root() ? &contents_.variables.at(block.name) : nullptr;
   const h5::Handle data = root() ? h5::dataset(file_, variable->path) : h5::Handle();
   write_through_filters(target_.comm, block, creation, data, row(), target_.path, *target_.trace);
-  target_.comm.agree([&] {
-    if (root())
-      vtkhdf::find_chunks(file_, *variable, row(), row() + 1, data_);
-  });
 }
 
 /// Rank 0: VTKHDF has no stretched grids, so an XDMF file beside says where the points are.
-void Hdf5Engine::draw(const vtkhdf::Step &last) {
-  std::vector<XdmfStep> all;
-  const auto add = [&](const vtkhdf::Step &step) {
-    const auto number = static_cast<std::int64_t>(all.size());
-    all.push_back({std::to_string(step.info.index), step.info.time, {}});
-    const Index3 &n = contents_.grid->points;
-    for (const auto &variable : step.variables) {
-      const bool cells = variable.shape == Index3{n[0] - 1, n[1] - 1, n[2] - 1};
-      if (!variable.list && (cells || variable.shape == n))
-        all.back().attributes.push_back({variable.name, variable.type,
-                                         std::filesystem::path(target_.path).filename().string(),
-                                         contents_.variables.at(variable.name).path, number, cells});
-    }
-  };
-  drawn_.resize(contents_.steps.size());
-  for (std::size_t step = 0; step < drawn_.size(); ++step) {
-    if (drawn_[step].variables.empty()) // appending
-      drawn_[step] = vtkhdf::read_step(file_, contents_, static_cast<std::int64_t>(step));
-    add(drawn_[step]);
-  }
-  add(last);
-  drawn_.push_back(last);
-  const std::string path = std::filesystem::path(target_.path).replace_extension(".xdmf").string();
-  replace_file(path, xdmf_series(*contents_.grid, all), target_.sync);
+void Hdf5Engine::draw() {
+  if (!drawing_)
+    drawing_.emplace(target_.path);
+  for (std::size_t step = drawing_->steps(); step < contents_.steps.size(); ++step) // appending
+    drawing_->add(contents_, vtkhdf::read_step(file_, contents_, static_cast<std::int64_t>(step)));
+  drawing_->add(contents_, step_);
+  drawing_->publish(*contents_.grid, target_.sync);
 }
 
 void Hdf5Engine::end_step(const StepTail &tail) {
@@ -349,15 +317,14 @@ void Hdf5Engine::end_step(const StepTail &tail) {
     for (const auto &[name, variable] : contents_.variables)
       if (std::none_of(step_.variables.begin(), step_.variables.end(),
                        [&](const VariableInfo &written) { return written.name == name; }))
-        vtkhdf::leave_out(file_, target_.path, variable, row(), data_);
+        vtkhdf::leave_out(file_, target_.path, variable, row());
     if (attributes_unsaved_)
       vtkhdf::write_attributes(file_, contents_.attributes);
     if (contents_.grid && contents_.grid->stretched())
-      draw(step_);
+      draw();
     step_.scalars = tail.scalars;
     step_.checksums = tail.checksums;
-    const auto record = vtkhdf::append_step(file_, row(), step_);
-    data_[record.first] = record.second;
+    vtkhdf::append_step(file_, row(), step_);
     commit_change();
   });
   contents_.steps.push_back(step_.info);
@@ -365,11 +332,13 @@ void Hdf5Engine::end_step(const StepTail &tail) {
 }
 
 void Hdf5Engine::abandon_step() noexcept {
-  if (!journal_)
+  if (!changing_)
     return;
+  changing_ = false;
   h5::discard(file_);
   try {
-    journal_->roll_back();
+    if (journal_)
+      journal_->roll_back();
   } catch (const IoError &) { // the journal stays, and whoever opens the file next rolls back
   }
   journal_.reset();
@@ -377,9 +346,10 @@ void Hdf5Engine::abandon_step() noexcept {
   for (const auto &name : created_)
     contents_.variables.erase(name);
   created_.clear();
+  if (drawing_)
+    drawing_->cut(contents_.steps.size());
   if (contents_.steps.empty())
     contents_.grid = target_.grid;
-  data_.clear();
 }
 
 void Hdf5Engine::set_attributes(const Attributes &attributes) {
@@ -395,6 +365,8 @@ void Hdf5Engine::close() {
   });
   attributes_unsaved_ = false;
   shared_.reset();
+  file_ = h5::Handle();
+  journal_.reset();
 }
 
 // ---- reading: every rank for itself, serially ----
@@ -414,24 +386,10 @@ void Hdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box 
   const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
   const std::string path = variable.list ? vtkhdf::list_path(variable.name, static_cast<std::int64_t>(step))
                                          : contents_.variables.at(variable.name).path;
-  const auto u = [](std::int64_t value) { return static_cast<hsize_t>(value); };
-  std::vector<hsize_t> start{step, u(box.start[2]), u(box.start[1]), u(box.start[0])};
-  std::vector<hsize_t> count{1, u(box.count[2]), u(box.count[1]), u(box.count[0])};
-  if (variable.list) {
-    start.erase(start.begin(), start.begin() + 2);
-    count.erase(count.begin(), count.begin() + 2);
-  }
   // Where a damaged index hides a chunk, HDF5 leaves the array as it is; then it must not hold what it did before.
   std::memset(data, 0xff, static_cast<std::size_t>(box.size()) * size_of(variable.type));
   look([&] {
-    const h5::Handle file = h5::open_file(target_.path), stored = h5::dataset(file, path);
-    if (h5::extent(stored).size() != start.size())
-      throw IoError(fmt::format("cannot read {} of {}: its shape is not what it was", path, target_.path));
-    const h5::Handle space(H5Dget_space(stored), H5Sclose),
-        memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
-    h5::check(H5Dread(stored, h5::type(variable.type), memory, space, H5P_DEFAULT, data),
-              fmt::format("read {} of {}", path, target_.path));
+    vtkhdf::read_box(h5::open_file(target_.path), path, variable, static_cast<std::int64_t>(step), box, data);
     return true;
   });
 }

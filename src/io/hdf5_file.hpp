@@ -50,12 +50,10 @@ hid_t check(hid_t result, const std::string &what);
 
 /// Opens a file to read. Locks are left to our journal: a reader must never make a running simulation fail.
 Handle open_file(const std::string &path);
-/// Opens a file to change it. Metadata are written by H5Fflush only. Objects of 1 MiB and more begin at multiples of
-/// `alignment` bytes.
-Handle change_file(const std::string &path, std::int64_t alignment);
-Handle create_file(const std::string &path);
-/// Takes the file away from HDF5: what it still has to write goes nowhere, and then it is closed.
-void discard(Handle &file) noexcept;
+/// How our files are opened. Objects of 1 MiB and more begin at multiples of `alignment` bytes.
+Handle access_list(std::int64_t alignment);
+
+std::string name_of(hid_t file); ///< its path
 
 bool exists(hid_t where, const std::string &path);
 Handle group(hid_t where, const std::string &path); ///< opened, or made with its parents
@@ -64,12 +62,17 @@ std::vector<std::string> datasets(hid_t where, const std::string &group); ///< n
 std::vector<std::string> groups(hid_t where, const std::string &group);
 void remove(hid_t where, const std::string &path); ///< the link, and what it was the last one to
 std::vector<hsize_t> extent(hid_t dataset);
+Handle space_of(hid_t dataset);
 /// First byte and bytes of a dataset that lies in one piece.
 std::pair<std::int64_t, std::int64_t> place_of(hid_t dataset);
+
+// ---- attributes: hdf5_attributes.cpp ----
 
 void set_attribute(hid_t where, const std::string &name, const Attribute &value);
 Attributes attributes(hid_t where);                                              ///< those of the kinds we write
 template <class T> std::vector<T> numbers(hid_t where, const std::string &name); ///< of one attribute
+
+// ---- growing one-dimensional datasets: hdf5_rows.cpp ----
 
 /// Writes element `row` of a growing one-dimensional dataset, made when it is not there.
 void put_row(hid_t where, const std::string &path, std::int64_t row, double value);
@@ -85,10 +88,16 @@ void cut_rows(hid_t where, const std::string &path, std::int64_t rows);
 std::vector<double> doubles(hid_t where, const std::string &path, std::int64_t rows);
 std::vector<std::int64_t> integers(hid_t where, const std::string &path, std::int64_t rows);
 
+// ---- texts and types ----
+
 /// A text as a dataset of its own; a new one, made with its parents.
 void write_text(hid_t where, const std::string &path, const std::string &text);
 std::string read_text(hid_t where, const std::string &path);
 
+Handle fixed_string(std::size_t size); ///< the type of texts of so many bytes
+template <class T> hid_t native();     ///< that of a double or std::int64_t in memory
+template <> hid_t native<double>();
+template <> hid_t native<std::int64_t>();
 hid_t type(Type type);
 Type type_of(hid_t dataset); ///< throws IoError when it is of another number type
 

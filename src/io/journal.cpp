@@ -12,31 +12,37 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <thread>
-#include <vector>
 
 namespace tailrace::io {
 
 namespace {
 
-// Layout: magic, size of the file, number of pieces; per piece offset, size, bytes; at the end a hash of all before.
-constexpr std::int64_t magic = 0x6c6a'6563'6172'6c74; // "tlracejl"
+/// The first bytes of a journal. It is written by one call after the pieces, which a kill does not cut; all zero, or
+/// not there: nothing is saved. Then come the pieces: offset, size, bytes.
+struct Header {
+  std::int64_t magic = 0;
+  std::int64_t end = 0;   ///< size of the file
+  std::int64_t bytes = 0; ///< of all pieces
+  std::uint64_t hash = 0; ///< of the pieces, with the two above
+};
+static_assert(sizeof(Header) == 32);
+constexpr std::int64_t magic = 0x326a'6563'6172'6c74; // "tlracej2"
+
+Header header_of(std::string_view pieces, std::int64_t end) {
+  const auto bytes = static_cast<std::int64_t>(pieces.size());
+  return {magic, end, bytes, XXH64(pieces.data(), pieces.size(), static_cast<std::uint64_t>(end ^ bytes))};
+}
 
 std::string journal_path(const std::string &path) { return path + ".journal"; }
 
-std::int64_t size_of_file(int fd, const std::string &path) {
-  struct stat info{};
-  if (::fstat(fd, &info) != 0)
-    throw file_error("read", path, errno);
-  return info.st_size;
+void append(std::string &text, const std::int64_t value) {
+  text.append(reinterpret_cast<const char *>(&value), sizeof value);
 }
 
-void append(std::vector<char> &text, const std::int64_t value) {
-  const char *bytes = reinterpret_cast<const char *>(&value);
-  text.insert(text.end(), bytes, bytes + sizeof value);
-}
-
-/// Locks the byte of the journal that means "what was there is being changed" (F_WRLCK) or "is being read" (F_RDLCK).
+/// Locks the byte of the journal that means "what was there is being changed" (F_WRLCK) or "is being read" (F_RDLCK),
+/// or lets it go (F_UNLCK).
 /// False: another has it. Where the file system knows no such locks, nobody can have it.
 bool lock_change(int fd, short kind) {
   struct flock lock{};
@@ -66,32 +72,39 @@ IoError still_written(const std::string &path) {
   return IoError(fmt::format("cannot open {}: another program is writing it (it holds {})", path, journal_path(path)));
 }
 
-void restore(const std::string &path, const std::string &journal) {
-  const std::string text = read_file(journal);
-  const char *at = text.data();
-  const auto next = [&at] {
+/// Writes pieces back into an open file.
+void put_back(std::string_view pieces, std::int64_t end, int file, const std::string &path) {
+  const auto next = [&pieces] {
     std::int64_t value = 0;
-    std::memcpy(&value, at, sizeof value);
-    at += sizeof value;
+    std::memcpy(&value, pieces.data(), sizeof value);
+    pieces.remove_prefix(sizeof value);
     return value;
   };
-  std::uint64_t sum = 0;
-  if (text.size() >= 4 * sizeof sum)
-    std::memcpy(&sum, text.data() + text.size() - sizeof sum, sizeof sum);
-  if (text.size() < 4 * sizeof sum || sum != XXH64(text.data(), text.size() - sizeof sum, 0) || next() != magic)
-    throw IoError(
-        fmt::format("cannot restore {}: its journal {} is damaged. To fix this, remove the journal; the file may "
-                    "then lack steps or not open",
-                    path, journal));
-  const Descriptor file(path, O_WRONLY);
-  const std::int64_t size = next();
-  for (std::int64_t pieces = next(); pieces > 0; --pieces) {
-    const std::int64_t offset = next(), length = next();
-    write_all(file.get(), at, length, offset, path);
-    at += length;
+  while (!pieces.empty()) {
+    const std::int64_t offset = next(), size = next();
+    write_all(file, pieces.data(), size, offset, path);
+    pieces.remove_prefix(static_cast<std::size_t>(size));
   }
-  if (::ftruncate(file.get(), size) != 0 || ::fsync(file.get()) != 0)
+  if (::ftruncate(file, end) != 0 || ::fsync(file) != 0)
     throw file_error("restore", path, errno);
+}
+
+/// What a dead writer left: puts the file back where something was saved, and removes the journal.
+void restore(const std::string &path, const std::string &journal) {
+  const std::string text = read_file(journal);
+  Header found;
+  std::memcpy(static_cast<void *>(&found), text.data(), std::min(text.size(), sizeof found));
+  if (found.magic != 0) {
+    const std::string_view pieces =
+        std::string_view(text).substr(std::min(text.size(), sizeof found), static_cast<std::size_t>(found.bytes));
+    const Header expected = header_of(pieces, found.end);
+    if (std::memcmp(&found, &expected, sizeof found) != 0)
+      throw IoError(
+          fmt::format("cannot restore {}: its journal {} is damaged. To fix this, remove the journal; the file may "
+                      "then lack steps or not open",
+                      path, journal));
+    put_back(pieces, found.end, Descriptor(path, O_WRONLY).get(), path);
+  }
   ::unlink(journal.c_str());
 }
 
@@ -124,61 +137,63 @@ bool recover_from(int journal, const std::string &path) {
 
 } // namespace
 
-Journal::Journal(const std::string &path, const std::map<std::int64_t, std::int64_t> &kept, bool sync) : path_(path) {
-  const Descriptor file(path, O_RDONLY);
-  const std::int64_t size = size_of_file(file.get(), path);
-  std::vector<char> text, pieces;
-  std::int64_t count = 0, begin = 0;
-  const auto save = [&](std::int64_t end) {
-    if (end <= begin)
-      return;
-    append(pieces, begin);
-    append(pieces, end - begin);
-    pieces.resize(pieces.size() + static_cast<std::size_t>(end - begin));
-    read_all(file.get(), pieces.data() + pieces.size() - (end - begin), end - begin, begin, path);
-    ++count;
-  };
-  for (const auto &[offset, length] : kept) {
-    save(std::min(offset, size));
-    begin = offset + length;
-  }
-  save(size);
-  append(text, magic);
-  append(text, size);
-  append(text, count);
-  text.insert(text.end(), pieces.begin(), pieces.end());
-  append(text, static_cast<std::int64_t>(XXH64(text.data(), text.size(), 0)));
-
-  // Renamed into place, so that a journal is either whole or not there.
+Journal::Journal(const std::string &path, bool sync) : path_(path), sync_(sync), file_(path, O_RDWR) {
+  if (::access(journal_path(path).c_str(), F_OK) == 0)
+    throw still_written(path); // since we looked
+  // Renamed into place, so that others find it locked.
   const std::string draft = journal_path(path) + ".tmp";
   journal_ = Descriptor(draft, O_RDWR | O_CREAT | O_TRUNC);
   ::flock(journal_.get(), LOCK_EX | LOCK_NB);
-  try {
-    write_all(journal_.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, draft);
-    if (sync && ::fsync(journal_.get()) != 0)
-      throw file_error("sync", draft, errno);
-    if (std::rename(draft.c_str(), journal_path(path).c_str()) != 0)
-      throw file_error("create", journal_path(path), errno);
-  } catch (const IoError &) {
+  if (std::rename(draft.c_str(), journal_path(path).c_str()) != 0) {
+    const int code = errno;
     ::unlink(draft.c_str());
-    throw;
+    throw file_error("create", journal_path(path), code);
   }
   if (sync)
     sync_parent(path);
 }
 
-void Journal::commit() {
-  ::unlink(journal_path(path_).c_str());
-  journal_ = Descriptor();
+Journal::~Journal() {
+  if (end_ < 0 && !is_removed(journal_.get())) // else it is another writer's that is there now
+    ::unlink(journal_path(path_).c_str());
 }
 
-void Journal::roll_back() {
-  restore(path_, journal_path(path_));
-  journal_ = Descriptor();
+void Journal::save(const std::map<std::int64_t, std::int64_t> &ranges, std::int64_t end) {
+  saved_.clear();
+  for (const auto &[offset, size] : ranges) {
+    append(saved_, offset);
+    append(saved_, size);
+    saved_.resize(saved_.size() + static_cast<std::size_t>(size));
+    read_all(file_.get(), saved_.data() + saved_.size() - size, size, offset, path_);
+  }
+  const Header header = header_of(saved_, end);
+  write(saved_.data(), saved_.size(), sizeof header);
+  write(&header, sizeof header, 0); // when all that it speaks of is in its place
+  end_ = end;
+}
+
+void Journal::write(const void *data, std::size_t size, std::size_t offset) {
+  const std::string journal = journal_path(path_);
+  write_all(journal_.get(), data, static_cast<std::int64_t>(size), static_cast<std::int64_t>(offset), journal);
+  if (sync_ && ::fsync(journal_.get()) != 0)
+    throw file_error("sync", journal, errno);
 }
 
 void Journal::begin_commit() {
   wait_until(2, [&] { return lock_change(journal_.get(), F_WRLCK); });
+}
+
+void Journal::commit() {
+  const Header nothing;
+  write(&nothing, sizeof nothing, 0);
+  end_ = -1;
+  lock_change(journal_.get(), F_UNLCK);
+}
+
+void Journal::roll_back() {
+  if (end_ >= 0)
+    put_back(saved_, end_, file_.get(), path_);
+  commit();
 }
 
 void Journal::recover(const std::string &path, double patience) {

@@ -9,19 +9,27 @@
 namespace tailrace::io {
 
 /// A rollback journal: what a file was before it was changed in place. It lives beside the file as `<path>.journal`
-/// while a step is written; a crash leaves it there, and `recover` puts the file back. Everything here is local, for
-/// one rank.
+/// as long as the file has a writer, and keeps others from writing it too. It is empty but for the moments in which
+/// bytes that were there are changed; a crash in one of them leaves it full, and `recover` puts the file back.
+/// Everything here is local, for one rank.
 class Journal {
 public:
-  /// Saves all bytes of the file at `path` except `kept` (offset -> size), which the owner promises not to change.
-  /// With `sync` the journal is on the disk when this returns.
-  Journal(const std::string &path, const std::map<std::int64_t, std::int64_t> &kept, bool sync);
-  /// To be called before the first byte of what was there is changed: new readers wait from now on, and those that are
+  /// Says that the file at `path` has a writer from now on. With `sync` all that follows is on the disk when it
+  /// returns.
+  Journal(const std::string &path, bool sync);
+  /// The writer is done. A journal that could not be rolled back stays.
+  ~Journal();
+  Journal(const Journal &) = delete;
+  Journal &operator=(const Journal &) = delete;
+
+  /// Keeps these bytes of the file (offset -> size) as they are now. What lies behind `end` goes when it is put back.
+  void save(const std::map<std::int64_t, std::int64_t> &ranges, std::int64_t end);
+  /// To be called before the first of the saved bytes is changed: new readers wait from now on, and those that are
   /// there are waited for, though not for ever: one that hangs must not stop the writer.
   void begin_commit();
-  /// The change is complete: the journal goes.
+  /// The change is complete: what was saved is forgotten.
   void commit();
-  /// Puts the file back as it was.
+  /// Puts back what was saved.
   void roll_back();
 
   /// Puts the file at `path` back as it was when a crash left a journal beside it. Throws IoError when somebody is
@@ -43,8 +51,14 @@ public:
   };
 
 private:
+  void write(const void *data, std::size_t size, std::size_t offset);
+
   std::string path_;
+  bool sync_;
   Descriptor journal_; ///< locked while it is open, which tells others that the writer lives
+  Descriptor file_;
+  std::string saved_;     ///< pieces, as they are in the journal
+  std::int64_t end_ = -1; ///< of the file, while something is saved
 };
 
 } // namespace tailrace::io

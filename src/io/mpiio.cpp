@@ -1,6 +1,8 @@
 // Headerless binary files, one per variable and step, written by MPI-IO: what the library knows of a parallel file
-// system, its stripes and locks, is in there. Read with pread(2), for which every rank needs nobody else.
+// system, its stripes and locks, is in there. Small ones go to rank 0, which writes them: to open a file together takes
+// longer than that. Read with pread(2), for which every rank needs nobody else.
 
+#include <tailrace/io/block.hpp>
 #include <tailrace/io/disk_room.hpp>
 #include <tailrace/io/file_array.hpp>
 #include <tailrace/io/files.hpp>
@@ -16,6 +18,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <exception>
 
 namespace tailrace::io {
 
@@ -58,9 +62,12 @@ private:
   void choose(const std::string &transfer);
   void try_hints();
   void prepare(const std::string &path, std::int64_t bytes) const;
+  void write_together(const Block &block, const std::string &path) const;
+  void write_alone(const Block &block, const std::string &path) const;
 
   Transfer transfer_ = Transfer::independent;
   Hints hints_;
+  std::int64_t collect_bytes_ = std::int64_t{1} << 20;
   XdmfFiles xdmf_; ///< rank 0's
 };
 
@@ -72,6 +79,7 @@ MpiioEngine::MpiioEngine(const Target &target, Parameters &parameters)
   std::string transfer;
   target.comm.agree([&] {
     transfer = parameters.text("transfer", "auto", {"auto", "collective", "independent"});
+    collect_bytes_ = parameters.number("collect_bytes", collect_bytes_, 0);
     hints_ = parameters.prefixed("hints.");
     for (const auto &[name, value] : hints_)
       if (name.empty() || value.empty() || name.size() > MPI_MAX_INFO_KEY || value.size() > MPI_MAX_INFO_VAL)
@@ -170,21 +178,83 @@ void MpiioEngine::prepare(const std::string &path, std::int64_t bytes) const {
 }
 
 void MpiioEngine::write(const Block &block) {
-  // A file per variable, opened and closed here: no file is open between two calls, so a rank that leaves the run by an
-  // exception leaves nobody alone in MPI_File_close, which is collective.
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const std::string name = fmt::format("{}-{}.bin", block.name, step_.at("number").get<std::int64_t>());
   add_variable(block)["file"] = name; // listed before it is written: abandoning the step removes the part that was
   const Span span(*target_.trace, Phase::write, block.place.block.size() * size);
-  prepare(file(name), product(block.place.shape) * size);
+  if (product(block.place.shape) * size <= collect_bytes_)
+    write_alone(block, file(name));
+  else
+    write_together(block, file(name));
+}
+
+/// By MPI-IO. A file per variable, opened and closed here: no file is open between two calls, so a rank that leaves the
+/// run by an exception leaves nobody alone in MPI_File_close, which is collective.
+void MpiioEngine::write_together(const Block &block, const std::string &path) const {
+  prepare(path, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
   if (product(block.place.shape) == 0)
     return;
-  MpiFile shared(target_.comm, file(name), hints_);
+  MpiFile shared(target_.comm, path, hints_);
   shared.write(0, block, transfer_);
   if (target_.sync) {
     const Span waiting(*target_.trace, Phase::sync);
     shared.sync();
   }
+}
+
+namespace {
+
+/// A block as it travels: where it is, and its values.
+std::string packed(const Block &block) {
+  const Box &part = block.place.block;
+  const std::size_t bytes = static_cast<std::size_t>(part.size()) * size_of(block.type);
+  std::string text(sizeof part + bytes, '\0');
+  std::memcpy(text.data(), &part, sizeof part);
+  convert_block(block.place, block.type, block.type, block.data, text.data() + sizeof part);
+  if (block.checksum)
+    block.checksum->add(text.data() + sizeof part, bytes);
+  return text;
+}
+
+/// Copies the values of a block that has arrived to their places in the whole array.
+void unpack(const std::string &text, const Index3 &shape, std::int64_t size, char *whole) {
+  Box part;
+  std::memcpy(static_cast<void *>(&part), text.data(), sizeof part);
+  const char *from = text.data() + sizeof part;
+  const std::int64_t row = part.count[0] * size;
+  for (std::int64_t k = part.start[2]; k < part.end(2); ++k)
+    for (std::int64_t j = part.start[1]; j < part.end(1); ++j, from += row)
+      std::copy_n(from, row, whole + (part.start[0] + shape[0] * (j + shape[1] * k)) * size);
+}
+
+} // namespace
+
+/// By rank 0, which gets the blocks of all.
+void MpiioEngine::write_alone(const Block &block, const std::string &path) const {
+  const Communicator &comm = target_.comm;
+  std::string ours;
+  std::exception_ptr failure; // kept until everybody has sent what there is
+  try {
+    ours = packed(block);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::vector<std::string> all = comm.gather(ours, 0);
+  comm.agree([&] {
+    if (failure)
+      std::rethrow_exception(failure);
+    if (comm.rank() != 0)
+      return;
+    const auto size = static_cast<std::int64_t>(size_of(block.type));
+    std::string whole(static_cast<std::size_t>(product(block.place.shape) * size), '\0');
+    for (const auto &text : all)
+      if (!text.empty()) // that of a rank that failed, which says so
+        unpack(text, block.place.shape, size, whole.data());
+    const Descriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
+    write_all(made.get(), whole.data(), static_cast<std::int64_t>(whole.size()), 0, path);
+    if (target_.sync && ::fsync(made.get()) != 0)
+      throw file_error("sync", path, errno);
+  });
 }
 
 void MpiioEngine::publish_all() {

@@ -210,14 +210,11 @@ Variable create_variable(hid_t file, const VariableInfo &info, const GridDescrip
   return {info, path};
 }
 
-std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t row, Extents &extents) {
+std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t row) {
   const h5::Handle data = h5::dataset(file, variable.path);
   const bool fixed = has_fixed_places(data, variable.path);
-  const auto before = static_cast<std::int64_t>(h5::extent(data).at(0));
-  if (before <= row) { // else a dropped step has left its place
+  if (h5::extent(data).at(0) <= size(row)) // else a dropped step has left its place
     resize(data, variable.path, row + 1);
-    find_chunks(file, variable, before, row + 1, extents); // of the steps without it, too
-  }
   std::vector<Chunk> chunks;
   if (!fixed)
     return chunks;
@@ -227,28 +224,20 @@ std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t 
   return chunks;
 }
 
-void leave_out(hid_t file, const std::string &path, const Variable &variable, std::int64_t row, Extents &extents) {
+void leave_out(hid_t file, const std::string &path, const Variable &variable, std::int64_t row) {
   const h5::Handle data = h5::dataset(file, variable.path);
-  const auto before = static_cast<std::int64_t>(h5::extent(data).at(0));
-  if (before > row) { // a dropped step's values must not pass for this one's
+  if (h5::extent(data).at(0) > size(row)) { // a dropped step's values must not pass for this one's
     const Descriptor bytes(path, O_WRONLY);
     for_each_chunk(data, variable.path, row, [&](const Chunk &chunk) { clear(bytes.get(), path, chunk); });
     return;
   }
   resize(data, variable.path, row + 1);
-  find_chunks(file, variable, before, row + 1, extents);
 }
 
 void cut_variable(hid_t file, const Variable &variable, std::int64_t steps) {
   const h5::Handle data = h5::dataset(file, variable.path);
   if (h5::extent(data).at(0) > size(steps) && !has_fixed_places(data, variable.path))
     resize(data, variable.path, steps);
-}
-
-void find_chunks(hid_t file, const Variable &variable, std::int64_t first, std::int64_t end, Extents &extents) {
-  const h5::Handle data = h5::dataset(file, variable.path);
-  for (std::int64_t row = first; row < end; ++row)
-    for_each_chunk(data, variable.path, row, [&](const Chunk &chunk) { extents[chunk.offset] = chunk.bytes; });
 }
 
 } // namespace tailrace::io::vtkhdf

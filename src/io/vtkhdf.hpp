@@ -48,9 +48,6 @@ struct Chunk {
   std::int64_t bytes = 0; ///< taken in the file
 };
 
-/// What grid data take up: offset -> bytes.
-using Extents = std::map<std::int64_t, std::int64_t>;
-
 /// Fills a new, empty file.
 void create(hid_t file, const std::optional<GridDescription> &grid);
 /// What a file says of itself, ours or another program's. `path` names it in errors.
@@ -66,14 +63,12 @@ void write_attributes(hid_t file, const Attributes &attributes);
 Variable create_variable(hid_t file, const VariableInfo &info, const GridDescription &grid, const Filters &filters,
                          std::int64_t chunk_bytes);
 /// Makes room for step number `row` of a variable where there is none yet, and says where it is: nothing when its
-/// chunks have no place before they are written, because they go through filters. All that it takes goes to `extents`.
-std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t row, Extents &extents);
+/// chunks have no place before they are written, because they go through filters.
+std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t row);
 /// Lets other programs find zeros in step number `row` of a variable that the step does not have. `path` is the file's.
-void leave_out(hid_t file, const std::string &path, const Variable &variable, std::int64_t row, Extents &extents);
+void leave_out(hid_t file, const std::string &path, const Variable &variable, std::int64_t row);
 /// Removes steps from number `steps` on, where data have no fixed place.
 void cut_variable(hid_t file, const Variable &variable, std::int64_t steps);
-/// Adds where the data of a variable are in steps [first, end).
-void find_chunks(hid_t file, const Variable &variable, std::int64_t first, std::int64_t end, Extents &extents);
 
 // ---- lists ----
 
@@ -93,10 +88,13 @@ struct Step {
 };
 
 /// Appends the step to the lists, and to NSteps at the very last. Throws InputError when a scalar was of another kind
-/// in the steps before. Returns where its record is: first byte and bytes.
-std::pair<std::int64_t, std::int64_t> append_step(hid_t file, std::int64_t row, const Step &step);
+/// in the steps before.
+void append_step(hid_t file, std::int64_t row, const Step &step);
 /// Throws IoError when the step is not as it was written.
 Step read_step(hid_t file, const Contents &contents, std::int64_t row);
+/// Reads `box` of a variable in step number `row`, from the dataset at `path`, into contiguous memory.
+void read_box(hid_t file, const std::string &path, const VariableInfo &variable, std::int64_t row, const Box &box,
+              void *data);
 /// Shortens the lists to `steps`. The data of the dropped steps stay where they are, uncounted: nothing is freed, so
 /// that whoever undoes this by restoring the metadata has the data too.
 void cut_steps(hid_t file, std::int64_t steps);
@@ -104,7 +102,5 @@ void cut_steps(hid_t file, std::int64_t steps);
 bool has_leftovers(hid_t file, std::int64_t steps);
 /// Removes that. Data that have a fixed place stay, and later steps take their place.
 void remove_leftovers(hid_t file, const Contents &contents);
-/// All data of all steps.
-Extents all_data(hid_t file, const Contents &contents);
 
 } // namespace tailrace::io::vtkhdf

@@ -67,7 +67,7 @@ void put_scalar(hid_t file, const std::string &name, std::int64_t row, const Sca
 
 } // namespace
 
-std::pair<std::int64_t, std::int64_t> append_step(hid_t file, std::int64_t row, const Step &step) {
+void append_step(hid_t file, std::int64_t row, const Step &step) {
   for (const auto &[name, scalar] : step.scalars)
     put_scalar(file, name, row, scalar);
   for (const auto &name : h5::datasets(file, scalars_path))
@@ -77,7 +77,6 @@ std::pair<std::int64_t, std::int64_t> append_step(hid_t file, std::int64_t row, 
   h5::put_row(file, values_path, row, step.info.time);
   h5::put_row(file, index_path, row, step.info.index);
   h5::set_attribute(h5::group(file, steps_path), "NSteps", row + 1);
-  return h5::place_of(h5::dataset(file, record_path(row)));
 }
 
 Step read_step(hid_t file, const Contents &contents, std::int64_t row) {
@@ -103,6 +102,25 @@ Step read_step(hid_t file, const Contents &contents, std::int64_t row) {
   } catch (const std::out_of_range &error) { // a variable that is no more, too
     throw damaged(error.what());
   }
+}
+
+void read_box(hid_t file, const std::string &path, const VariableInfo &variable, std::int64_t row, const Box &box,
+              void *data) {
+  const auto u = [](std::int64_t value) { return static_cast<hsize_t>(value); };
+  std::vector<hsize_t> start{u(row), u(box.start[2]), u(box.start[1]), u(box.start[0])};
+  std::vector<hsize_t> count{1, u(box.count[2]), u(box.count[1]), u(box.count[0])};
+  if (variable.list) {
+    start.erase(start.begin(), start.begin() + 2);
+    count.erase(count.begin(), count.begin() + 2);
+  }
+  const h5::Handle stored = h5::dataset(file, path);
+  if (h5::extent(stored).size() != start.size())
+    throw IoError(fmt::format("cannot read {} of {}: its shape is not what it was", path, h5::name_of(file)));
+  const h5::Handle space = h5::space_of(stored),
+                   memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
+  H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
+  h5::check(H5Dread(stored, h5::type(variable.type), memory, space, H5P_DEFAULT, data),
+            fmt::format("read {} of {}", path, h5::name_of(file)));
 }
 
 void cut_steps(hid_t file, std::int64_t steps) {
@@ -133,21 +151,6 @@ void remove_leftovers(hid_t file, const Contents &contents) {
   }
   for (const auto &[name, variable] : contents.variables)
     cut_variable(file, variable, steps);
-}
-
-Extents all_data(hid_t file, const Contents &contents) {
-  Extents extents;
-  for (const auto &[name, variable] : contents.variables)
-    find_chunks(file, variable, 0, static_cast<std::int64_t>(h5::extent(h5::dataset(file, variable.path)).at(0)),
-                extents);
-  std::vector<std::string> groups{records_path};
-  for (const auto &name : h5::groups(file, lists_path))
-    groups.push_back(lists_path + "/" + name);
-  for (const auto &group : groups)
-    for (const auto &name : h5::datasets(file, group))
-      if (const auto [offset, bytes] = h5::place_of(h5::dataset(file, group + "/" + name)); bytes > 0)
-        extents[offset] = bytes;
-  return extents;
 }
 
 // ---- lists ----

@@ -101,7 +101,6 @@ void Communicator::max(std::span<std::int64_t> values) const {
             "MPI_Allreduce");
 }
 double Communicator::max(double value) const { return reduce(get(), value, MPI_MAX); }
-double Communicator::min(double value) const { return reduce(get(), value, MPI_MIN); }
 std::int64_t Communicator::sum(std::int64_t value) const { return reduce(get(), value, MPI_SUM); }
 std::int64_t Communicator::max(std::int64_t value) const { return reduce(get(), value, MPI_MAX); }
 
@@ -134,20 +133,38 @@ std::vector<std::string> Communicator::gather(const std::string &text, int root)
   return texts;
 }
 
-void Communicator::agree(const std::function<void()> &work) const {
-  auto kind = Failure::none;
-  std::string text;
+namespace {
+
+/// Runs `work` and says how it ended, and with which words.
+Failure outcome(const std::function<void()> &work, std::string &text) {
   try {
     work();
+    return Failure::none;
   } catch (const InputError &error) {
-    kind = Failure::input, text = error.what();
+    text = error.what();
+    return Failure::input;
   } catch (const IoError &error) {
-    kind = Failure::io, text = error.what();
+    text = error.what();
+    return Failure::io;
   } catch (const std::exception &error) {
-    kind = Failure::other, text = error.what();
+    text = error.what();
   } catch (...) {
-    kind = Failure::other, text = "something that is no std::exception was thrown";
+    text = "something that is no std::exception was thrown";
   }
+  return Failure::other;
+}
+
+/// An agreement within an agreement says first which rank failed.
+std::string with_rank(const std::string &text, int rank, int size) {
+  const bool told = text.ends_with(')') && text.rfind(" (on rank ") != std::string::npos;
+  return size > 1 && !told ? fmt::format("{} (on rank {})", text, rank) : text;
+}
+
+} // namespace
+
+void Communicator::agree(const std::function<void()> &work) const {
+  std::string text;
+  const Failure kind = outcome(work, text);
   const std::int64_t lowest = -max(kind == Failure::none ? -std::int64_t{size_} : -std::int64_t{rank_});
   if (lowest == size_)
     return;
@@ -155,8 +172,30 @@ void Communicator::agree(const std::function<void()> &work) const {
   int shared_kind = static_cast<int>(kind);
   check_mpi(MPI_Bcast(&shared_kind, 1, MPI_INT, first, get()), "MPI_Bcast");
   text = broadcast(text, first);
-  const bool told = text.ends_with(')') && text.rfind(" (on rank ") != std::string::npos; // by an agreement inside
-  rethrow(static_cast<Failure>(shared_kind), size_ > 1 && !told ? fmt::format("{} (on rank {})", text, first) : text);
+  rethrow(static_cast<Failure>(shared_kind), with_rank(text, first, size_));
+}
+
+std::string Communicator::from_root(const std::function<std::string()> &work) const {
+  struct {
+    std::int32_t kind = 0, length = 0;
+    char begin[1016];
+  } message;
+  std::string text;
+  if (rank_ == 0) {
+    message.kind = static_cast<std::int32_t>(outcome([&] { text = work(); }, text));
+    message.length = static_cast<std::int32_t>(text.size());
+    text.copy(message.begin, sizeof message.begin);
+  }
+  check_mpi(MPI_Bcast(&message, sizeof message, MPI_BYTE, 0, get()), "MPI_Bcast");
+  if (static_cast<std::size_t>(message.length) <= sizeof message.begin) {
+    text.assign(message.begin, static_cast<std::size_t>(message.length));
+  } else {
+    text.resize(static_cast<std::size_t>(message.length));
+    check_mpi(MPI_Bcast(text.data(), message.length, MPI_CHAR, 0, get()), "MPI_Bcast");
+  }
+  if (const auto kind = static_cast<Failure>(message.kind); kind != Failure::none)
+    rethrow(kind, with_rank(text, 0, size_));
+  return text;
 }
 
 } // namespace tailrace

@@ -35,7 +35,6 @@ public:
   void sum(std::span<std::int64_t> values) const;
   void max(std::span<std::int64_t> values) const;
   double max(double value) const;
-  double min(double value) const;
   std::int64_t sum(std::int64_t value) const;
   std::int64_t max(std::int64_t value) const;
   /// Sum of `value` over the ranks below this one.
@@ -48,6 +47,9 @@ public:
   /// an error of the same type (that of the lowest failing rank). This is what keeps one rank's failure from being
   /// everybody's deadlock: call it before entering a collective. Collective.
   void agree(const std::function<void()> &work) const;
+  /// What `work` (which must not communicate) makes on rank 0, on all ranks; when it throws there, every rank throws
+  /// that error. One message where the text has less than a kilobyte. Collective.
+  std::string from_root(const std::function<std::string()> &work) const;
 
 private:
   Communicator(MPI_Comm comm, bool owned);

@@ -21,8 +21,9 @@ inline const std::map<std::string, IoConfiguration> &io_configurations() {
       {"raw_collect_xy", {"raw", {{"strategy", "collect_xy"}}}},
       {"raw_two", {"raw", {{"aggregators", "2"}, {"layout", "files"}}}},
       {"raw_plane_files", {"raw", {{"aggregators", "plane"}, {"layout", "files"}}}},
-      {"mpiio", {"mpiio", {}}},
-      {"mpiio_collective", {"mpiio", {{"transfer", "collective"}}}},
+      {"mpiio", {"mpiio", {{"collect_bytes", "0"}}}},
+      {"mpiio_collective", {"mpiio", {{"transfer", "collective"}, {"collect_bytes", "0"}}}},
+      {"mpiio_small", {"mpiio", {}}}, // collected, for the arrays of tests are
       {"raw_background", {"raw", {{"buffers", "2"}}}},
       {"hdf5", {"hdf5", {}}},
       {"hdf5_gzip", {"hdf5", {{"compression", "gzip"}, {"chunk_bytes", "5000"}}}},

@@ -81,7 +81,6 @@ TEST(Communicator, Reduces) {
   EXPECT_EQ(world().max(std::int64_t{-rank}), 0);
   EXPECT_EQ(world().sum(0.5 * rank), 0.25 * size * (size - 1));
   EXPECT_EQ(world().max(0.5 * rank), 0.5 * (size - 1));
-  EXPECT_EQ(world().min(-0.5 * rank), -0.5 * (size - 1));
   const std::int64_t large = (std::int64_t{1} << 60) / size; // not to pass through a double
   EXPECT_EQ(world().sum(large + 1), size * (large + 1));
 }
@@ -90,6 +89,28 @@ TEST(Communicator, ExclusiveScanSumsTheRanksBelow) {
   const std::int64_t rank = world().rank();
   EXPECT_EQ(world().exclusive_scan(rank + 1), rank * (rank + 1) / 2);
   EXPECT_EQ(world().exclusive_scan(std::int64_t{1} << 40), rank << 40);
+}
+
+TEST(Communicator, TellsAllWhatRankZeroMakes) {
+  for (const std::size_t length : {0, 5, 1016, 1017, 100000}) {
+    const std::string text = world().from_root([&] {
+      EXPECT_EQ(world().rank(), 0);
+      return std::string(length, 'x') + "y";
+    });
+    EXPECT_EQ(text, std::string(length, 'x') + "y");
+  }
+}
+
+TEST(Communicator, TellsAllWhyRankZeroFailed) {
+  for (const std::size_t length : {5, 5000}) {
+    const std::string reason(length, 'r');
+    try {
+      world().from_root([&]() -> std::string { throw IoError(reason); });
+      FAIL() << "no error on rank " << world().rank();
+    } catch (const IoError &error) {
+      EXPECT_EQ(error.what(), reason + (world().size() > 1 ? " (on rank 0)" : ""));
+    }
+  }
 }
 
 TEST(Communicator, GathersTextsOfAnyLength) {

@@ -25,8 +25,9 @@ protected:
   }
   void TearDown() override { fs::remove_all(folder); }
   /// What a crash leaves: changed metadata, a longer file, and a journal that nobody holds.
-  void crash(const std::map<std::int64_t, std::int64_t> &kept) {
-    const Journal journal(path, kept, true);
+  void crash(const std::map<std::int64_t, std::int64_t> &saved) {
+    Journal journal(path, true);
+    journal.save(saved, static_cast<std::int64_t>(before.size()));
     std::fstream(path, std::ios::in | std::ios::out).write("XXXX", 4);
     std::ofstream(path, std::ios::app) << "a step that was not finished";
   }
@@ -35,40 +36,89 @@ protected:
 };
 
 TEST_F(JournalTest, PutsTheFileBack) {
-  crash({{8, 8}});
+  crash({{0, 4}, {16, 4}});
   Journal::recover(path, 0);
   EXPECT_EQ(read_file(path), before);
   EXPECT_FALSE(fs::exists(path + ".journal"));
   Journal::recover(path, 0); // nothing to do
 }
 
-TEST_F(JournalTest, SavesEverythingButWhatItsOwnerKeeps) {
-  crash({{0, 8}});
+TEST_F(JournalTest, PutsBackWhatWasSavedAndNoMore) {
+  crash({{2, 4}});
   Journal::recover(path, 0);
-  EXPECT_EQ(read_file(path), "XXXX" + before.substr(4)) << "the owner promised not to change the first eight bytes";
+  EXPECT_EQ(read_file(path), "XX" + before.substr(2)) << "the first two bytes were not saved";
 }
 
-TEST_F(JournalTest, RollsBackAndCommits) {
-  for (const bool commit : {false, true}) {
-    Journal journal(path, {}, false);
-    std::ofstream(path) << "short";
+TEST_F(JournalTest, CommitsAndRollsBackAgainAndAgain) {
+  Journal journal(path, false);
+  std::string now = before;
+  for (const bool commit : {false, true, false, true, true, false}) {
+    journal.save({{0, 8}}, static_cast<std::int64_t>(now.size()));
+    journal.begin_commit();
+    std::string next = now + "more";
+    next.replace(0, 1, 1, static_cast<char>(next[0] + 1));
+    std::fstream(path, std::ios::in | std::ios::out) << next;
     commit ? journal.commit() : journal.roll_back();
-    EXPECT_EQ(read_file(path), commit ? "short" : before);
-    EXPECT_FALSE(fs::exists(path + ".journal"));
+    now = commit ? next : now;
+    EXPECT_EQ(read_file(path), now);
+    EXPECT_TRUE(fs::exists(path + ".journal")) << "the writer is still there";
   }
 }
 
+TEST_F(JournalTest, IsGoneWithItsWriter) {
+  {
+    Journal journal(path, false);
+    EXPECT_THROW(Journal(path, false), IoError) << "there is a writer";
+    journal.save({{0, 8}}, 8);
+    journal.commit();
+  }
+  EXPECT_FALSE(fs::exists(path + ".journal"));
+}
+
+TEST_F(JournalTest, ForgetsAWriterKilledBetweenSteps) {
+  { // what a kill leaves: a journal without a lock, with the old contents of the step before in it
+    Journal journal(path, false);
+    journal.save({{0, 8}}, static_cast<std::int64_t>(before.size()));
+    std::fstream(path, std::ios::in | std::ios::out).write("XXXX", 4);
+    journal.commit();
+    fs::copy_file(path + ".journal", path + ".kept");
+  }
+  fs::rename(path + ".kept", path + ".journal");
+  const Journal::Look look(path, 0);
+  EXPECT_EQ(read_file(path), "XXXX" + before.substr(4));
+  EXPECT_FALSE(fs::exists(path + ".journal"));
+}
+
+TEST_F(JournalTest, IgnoresWhatAKillCut) { // the pieces are there, the header is not
+  std::ofstream(path + ".journal") << std::string(100, '\0');
+  Journal::recover(path, 0);
+  EXPECT_EQ(read_file(path), before);
+  std::ofstream(path + ".journal");
+  Journal::recover(path, 0);
+  EXPECT_EQ(read_file(path), before);
+}
+
 TEST_F(JournalTest, LeavesALiveWriterAlone) {
-  std::optional<Journal> journal(std::in_place, path, std::map<std::int64_t, std::int64_t>{}, false);
+  std::optional<Journal> journal(std::in_place, path, false);
+  journal->save({{0, 8}}, 8);
   EXPECT_THROW(Journal::recover(path, 0.05), IoError);
   EXPECT_TRUE(fs::exists(path + ".journal"));
+  {
+    const Journal::Look look(path, 0);
+  } // readers are welcome until it begins
+  journal->begin_commit();
+  EXPECT_THROW(Journal::Look(path, 0.05), IoError);
   journal->commit();
+  {
+    const Journal::Look look(path, 0);
+  } // and when it is done
+  journal.reset();
   Journal::recover(path, 0);
   EXPECT_EQ(read_file(path), before);
 }
 
 TEST_F(JournalTest, DistrustsADamagedJournal) {
-  crash({});
+  crash({{0, 4}});
   std::fstream(path + ".journal", std::ios::in | std::ios::out).seekp(30).put('?');
   EXPECT_THROW(Journal::recover(path, 0), IoError);
 }

@@ -596,8 +596,8 @@ TEST_P(SeriesTest, SaysWhereTheTimeWent) {
 
 INSTANTIATE_TEST_SUITE_P(Engines, SeriesTest,
                          testing::Values("raw", "raw_dist", "raw_node", "raw_collect", "raw_collect_xy", "raw_two",
-                                         "raw_plane_files", "mpiio", "mpiio_collective", "hdf5", "adios_hdf5", "bp4",
-                                         "bp5", "sion"),
+                                         "raw_plane_files", "mpiio", "mpiio_collective", "mpiio_small", "hdf5",
+                                         "adios_hdf5", "bp4", "bp5", "sion"),
                          [](const auto &parameter) { return parameter.param; });
 
 } // namespace

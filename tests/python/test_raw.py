@@ -87,7 +87,8 @@ def read_directory(path: Path) -> list[dict[str, np.ndarray]]:
         ("raw", {"aggregators": "plane", "layout": "files"}, ["ux-1.0000.bin", "ux-1.0002.bin"]),
         ("raw", {"aggregators": 3, "layout": "files"}, ["ux-1.0000.bin", "ux-1.0002.bin", "ux-1.0003.bin"]),
         ("mpiio", {"transfer": "independent"}, ["ux-10.bin"]),
-        ("mpiio", {"transfer": "collective"}, ["ux-10.bin"]),
+        ("mpiio", {"transfer": "independent", "collect_bytes": 0}, ["ux-10.bin"]),
+        ("mpiio", {"transfer": "collective", "collect_bytes": 0}, ["ux-10.bin"]),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
 )
