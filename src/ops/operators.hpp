@@ -23,13 +23,14 @@ public:
 
   /// out = the operator applied along `direction` to `in`, whose points are where `centred` tells. `parity` is that of
   /// `in` in that direction (free-slip only). A node-to-centre operator needs nodes there, a centre-to-node one
-  /// centres; the result's box differs accordingly. InputError otherwise. `in` and `out` must not overlap. Collective.
-  void apply(Operation operation, int direction, Parity parity, const std::array<bool, 3> &centred, const T *in,
-             T *out);
+  /// centres; the result's box differs accordingly. InputError otherwise. `in` and `out` must not overlap. `filter` is
+  /// the alpha of a filter. Collective.
+  void apply(Operation operation, int direction, Parity parity, const std::array<bool, 3> &centred, const T *in, T *out,
+             double filter = 0);
 
 private:
   Exchange<T> &exchange(const Index3 &shape);
-  const LineSystem<T> &system(Operation operation, int direction, Parity parity);
+  const LineSystem<T> &system(Operation operation, int direction, Parity parity, double filter = 0);
 
   Grid grid_;
   std::shared_ptr<const ProcessGrid> processes_;
@@ -37,7 +38,7 @@ private:
   Interpolation interpolation_;
   std::shared_ptr<Workspace> workspace_ = std::make_shared<Workspace>();
   std::map<Index3, Exchange<T>> exchanges_;
-  std::map<std::tuple<Operation, int, Parity>, LineSystem<T>> systems_;
+  std::map<std::tuple<Operation, int, Parity, double>, LineSystem<T>> systems_;
   Buffer<T> y_in_, z_in_, y_out_, z_out_;
 };
 
