@@ -116,8 +116,7 @@ class Statistics:
             self._allocate(shape)
         if self._means[0].shape != shape:
             raise _core.InputError(f"statistics of {self._means[0].shape} points cannot take in {shape}")
-        if not self._like:
-            self._like = dict(zip(self.names, map(_place, samples), strict=True))
+        self._like = dict(zip(self.names, map(_place, samples), strict=True))
 
     def _allocate(self, shape: tuple[int, ...]) -> None:
         self._means = [np.zeros(shape) for _ in self.names]

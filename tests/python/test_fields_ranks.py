@@ -1,0 +1,32 @@
+"""Operators of fields give the same on any number of ranks, in slabs and pencils, on grids that do not divide."""
+
+from collections.abc import Iterator
+
+import pytest
+from helpers.workers import Workers
+
+
+@pytest.fixture(scope="module", params=[1, 2, 3, 4, 6])
+def ranks(request: pytest.FixtureRequest) -> Iterator[Workers]:
+    """So many ranks that wait for cases."""
+    with Workers(request.param, "helpers.field_programs") as workers:
+        yield workers
+
+
+@pytest.mark.parametrize("nodes", [(12, 10, 15), (8, 9, 10)])
+@pytest.mark.parametrize("periodic", [True, False], ids=["periodic", "mixed"])
+def test_any_decomposition(ranks, nodes, periodic):
+    counts = ranks.results("compare", limit=60, nodes=nodes, periodic=periodic, single=False)
+    assert min(counts) > 80
+
+
+def test_single_precision(ranks):
+    ranks.results("compare", limit=60, nodes=(12, 10, 15), periodic=True, single=True)
+
+
+def test_errors_are_those_of_all(ranks):
+    for texts in ranks.results("wrong"):
+        different = "the ranks have different probes"
+        assert different in texts[0] or ranks.size == 1
+        assert "probe 0" in texts[1]
+        assert different in texts[2] or ranks.size == 1
