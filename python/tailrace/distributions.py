@@ -109,7 +109,7 @@ def joint_histogram(
 ) -> JointHistogram:
     """Joint probability density of the values of two fields at the same points.
 
-    :param bins: as of `histogram`, for both or one for each.
+    :param bins: as of `histogram`, for both, or a tuple of two, one for each.
     :param range: one for each; that of all finite values by default.
     """
     same_points(f, g)

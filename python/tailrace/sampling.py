@@ -223,24 +223,31 @@ def _lagrange(t: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _section(f: Field, axes: str, index: Sequence[int] | None, position: Sequence[float] | None) -> NDArray[Any]:
     """The field at fixed places in the directions `axes`."""
-    given = index if position is None else position
-    if given is None or (index is not None and position is not None) or len(given) != len(axes):
-        raise _core.InputError(f"say where along {', '.join(axes)}: by index or by position, one of them")
     start, count = f.operators.box(f.centred)
     kept = [d for d in (2, 1, 0) if "xyz"[d] not in axes]
     own = f.data if position is None else f.data.astype(np.float64, copy=False)
-    for axis, value in zip(axes, given, strict=True):
-        d = "xyz".index(axis)
-        stencil = _at_index(f, d, int(value)) if position is None else _at_position(f, d, float(value))
+    for d, stencil in agree(f.operators.comm, lambda: _fixed(f, axes, index, position)):
         places, weights = stencil.indices[0] - start[d], stencil.weights[0]
         mine = (places >= 0) & (places < count[d]) & (weights != 0)
         parts = np.take(own, places[mine], axis=2 - d)
         if position is not None:
-            shape = [-1 if other == d else 1 for other in (2, 1, 0)]
-            parts = parts * weights[mine].reshape(shape)
+            parts = parts * weights[mine].reshape([-1 if other == d else 1 for other in (2, 1, 0)])
         own = parts.sum(axis=2 - d, keepdims=True, dtype=own.dtype)
     result = _put_together(f, kept, own.reshape([count[d] for d in kept]))
     return result.astype(f.dtype, copy=False) if f.dtype.kind == "f" else result
+
+
+def _fixed(
+    f: Field, axes: str, index: Sequence[int] | None, position: Sequence[float] | None
+) -> list[tuple[int, _Stencil]]:
+    """Which points of each direction of `axes` make up a section."""
+    given = index if position is None else position
+    if given is None or (index is not None and position is not None) or len(given) != len(axes):
+        raise _core.InputError(f"say where along {', '.join(axes)}: by index or by position, one of them")
+    directions = ["xyz".index(axis) for axis in axes]
+    if position is None:
+        return [(d, _at_index(f, d, int(one))) for d, one in zip(directions, given, strict=True)]
+    return [(d, _at_position(f, d, float(one))) for d, one in zip(directions, given, strict=True)]
 
 
 def _at_index(f: Field, d: int, index: int) -> _Stencil:
@@ -265,10 +272,11 @@ def _inside(grid: _core.Grid, d: int, positions: NDArray[np.float64]) -> NDArray
 
 
 def _put_together(f: Field, kept: Sequence[int], own: NDArray[Any]) -> NDArray[Any]:
-    """The whole of an array over the directions `kept`, of which each rank adds to its own part."""
+    """The whole of an array that ends in the directions `kept`; each rank adds to its own part."""
     shape, (start, count) = f.operators.shape(f.centred), f.operators.box(f.centred)
-    whole = np.zeros([shape[d] for d in kept], own.dtype)
-    whole[tuple(slice(start[d], start[d] + count[d]) for d in kept)] = own
+    whole = np.zeros([*own.shape[: own.ndim - len(kept)], *(shape[d] for d in kept)], own.dtype)
+    place: tuple[Any, ...] = tuple(slice(start[d], start[d] + count[d]) for d in kept)
+    whole[(..., *place)] = own
     return _sum_over_ranks(f.operators.comm, whole)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from . import _core
 from .field import EVEN, Field, Signs, Vector, axis_names, product_parity, same_points
+from .parallel import agree
 from .sampling import _put_together, average
 
 if TYPE_CHECKING:
@@ -61,12 +62,17 @@ class Statistics:
         :raises InputError: a field is not there, or on other points than before, or the weight is not positive.
         """
         given: Mapping[str, Field] = dict(zip(_VELOCITY, fields, strict=True)) if isinstance(fields, Vector) else fields
-        samples = [self._sample(given, name) for name in self.names]
-        self._settle(samples)
-        weight = float(weight)
-        if not 0 < weight < np.inf:
-            raise _core.InputError(f"the weight of a sample is {weight}; expected a positive number")
-        arrays = _alike(samples)
+
+        def check() -> list[Field]:
+            if not 0 < weight < np.inf:
+                raise _core.InputError(f"the weight of a sample is {weight}; expected a positive number")
+            samples = [self._sample(given, name) for name in self.names]
+            self._settle(samples)
+            return samples
+
+        known = [one for one in (*self._like.values(), *given.values()) if hasattr(one, "operators")]
+        samples = agree(known[0].operators.comm, check) if self.axes and known else check()
+        arrays, weight = _alike(samples), float(weight)
         total = self.weight + weight
         share, factor = weight / total, weight * (self.weight / total)
         if self.axes:
@@ -136,10 +142,16 @@ class Statistics:
         means = [average(sample, self.axes) for sample in samples]
         shares = [(operators.weights(d, field.centred) / operators.grid.lengths[d]).tolist() for d in range(3)]
         kept = tuple(d in self._kept for d in range(3))
-        products = [np.zeros([count[d] for d in self._kept]) for _ in self._products]
-        _core.add_products(arrays, shares, kept, [np.ascontiguousarray(mean[own]) for mean in means], products)
-        whole = [weight * _put_together(field, self._kept, product) for product in products]
-        self._combine(means, whole, share, factor)
+        products = np.zeros([len(self._products), *(count[d] for d in self._kept)])
+        _core.add_products(
+            arrays,
+            shares,
+            kept,
+            [np.ascontiguousarray(mean[own]) for mean in means],
+            [products[number, ...] for number in range(len(products))],
+        )
+        whole = _put_together(field, self._kept, products)
+        self._combine(means, list(weight * whole), share, factor)
 
     def _combine(
         self,

@@ -55,7 +55,7 @@ def everything(ops: Any) -> Results:
             results[f"line {axis}"] = tr.spectrum_1d(f, axis).energy
         for name, one in (("auto", None), ("cross", g)):
             results[f"{name} {axis}"] = tr.correlation(f, axis, one).values
-            results[f"{name} normalised {axis}"] = tr.correlation(f, axis, one, normalise=True).values
+        results[f"normalised {axis}"] = tr.correlation(f, axis, g, normalise=True).values
         results[f"plane {axis}"] = tr.plane(f, axis, 3)
         results[f"plane at {axis}"] = tr.plane(f, axis, position=0.31)
         results[f"line at {axis}"] = tr.line(f, axis, position=(0.7, 1.1))
@@ -71,7 +71,7 @@ def everything(ops: Any) -> Results:
     results |= {"edges": found.edges, "density": found.density, "joint": joint.density}
     for name, function in (("q", tr.q_criterion), ("lambda2", tr.lambda2), ("third", tr.third_invariant)):
         results[f"scheme {name}"] = function(v)
-    for axes in ("", "x", "y", "xz", "zy", "xyz"):
+    for axes in ("", "y", "xz", "xyz"):
         statistics = tr.Statistics(axes=axes)
         statistics.update(v)
         statistics.update(v * 0.25 + v.cross(v * v[0]) + tr.Vector(f, g, f), 0.5)
@@ -98,14 +98,17 @@ def wrong(comm: Any) -> list[str]:
     """What each rank is told where it, or another one, asks for something impossible."""
     ops = tr.Operators((12, 10, 15), LENGTHS, MIXED, comm=comm)
     f = noisy_field(ops, 1)
+    last = comm.rank == comm.size - 1
     texts = []
-    for probes in (
-        tr.Probes([(0.1, 0.1, 0.1 + 0.1 * comm.rank)]),
-        tr.Probes([(0.1, 0.1, 1.6)]),
-        tr.Probes(np.zeros((comm.rank, 3))),
+    for call in (
+        lambda: tr.Probes([(0.1, 0.1, 0.1 + 0.1 * comm.rank)])(f),
+        lambda: tr.Probes(np.zeros((comm.rank, 3)))(f),
+        lambda: tr.Probes([(0.1, 0.1, 1.6)])(f),
+        lambda: tr.plane(f, "z", 99 if last else 3),
+        lambda: tr.Statistics(("a",), "xz").update({"b" if last else "a": f}),
     ):
         try:
-            probes(f)
+            call()
             texts.append("")
         except tr.InputError as error:
             texts.append(str(error))
