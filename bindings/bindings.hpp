@@ -18,6 +18,7 @@ namespace nb = nanobind;
 void bind_support(nb::module_ &m);
 void bind_grid(nb::module_ &m);
 void bind_ops(nb::module_ &m);
+void bind_analysis(nb::module_ &m);
 void bind_flow(nb::module_ &m);
 void bind_io(nb::module_ &m);
 

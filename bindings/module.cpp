@@ -6,6 +6,7 @@ NB_MODULE(_core, m) {
   bind_support(m);
   bind_grid(m);
   bind_ops(m);
+  bind_analysis(m);
   bind_flow(m);
   bind_io(m);
 }

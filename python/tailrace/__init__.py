@@ -24,11 +24,17 @@ if TYPE_CHECKING:
         strain,
     )
     from .config import Case, ConfigError, load_case
+    from .distributions import Histogram, JointHistogram, histogram, joint_histogram
     from .field import Field
+    from .filtering import filter
+    from .invariants import lambda2, q_criterion, third_invariant
     from .operators import Operators
     from .reductions import integral, max, mean, min, sum
+    from .sampling import Probes, line, plane, spread
     from .series import Block, Box, Series, Step, UniformGrid, open
     from .simulation import Simulation, run
+    from .spectra import Correlation, Spectrum, correlation, spectrum, spectrum_1d
+    from .statistics import Statistics
     from .vector import Tensor, Vector
 
 _PLACES = {
@@ -44,6 +50,12 @@ _PLACES = {
     "Operators": "operators",
     **dict.fromkeys(("Block", "Box", "Series", "Step", "UniformGrid", "open"), "series"),
     **dict.fromkeys(("Simulation", "run"), "simulation"),
+    **dict.fromkeys(("Histogram", "JointHistogram", "histogram", "joint_histogram"), "distributions"),
+    "filter": "filtering",
+    **dict.fromkeys(("lambda2", "q_criterion", "third_invariant"), "invariants"),
+    **dict.fromkeys(("Probes", "line", "plane", "spread"), "sampling"),
+    **dict.fromkeys(("Correlation", "Spectrum", "correlation", "spectrum", "spectrum_1d"), "spectra"),
+    "Statistics": "statistics",
 }
 
 __all__ = [
@@ -51,36 +63,54 @@ __all__ = [
     "Box",
     "Case",
     "ConfigError",
+    "Correlation",
     "Error",
     "Field",
+    "Histogram",
     "InputError",
     "IoError",
+    "JointHistogram",
     "Operators",
+    "Probes",
     "Series",
     "Simulation",
+    "Spectrum",
+    "Statistics",
     "Step",
     "Tensor",
     "UniformGrid",
     "Vector",
+    "correlation",
     "curl",
     "ddx",
     "ddy",
     "ddz",
     "derivative",
     "div",
+    "filter",
     "grad",
+    "histogram",
     "integral",
     "interpolate",
+    "joint_histogram",
+    "lambda2",
     "laplacian",
+    "line",
     "load_case",
     "max",
     "mean",
     "min",
     "open",
+    "plane",
+    "q_criterion",
     "rotation",
     "run",
+    "spectrum",
+    "spectrum_1d",
+    "spread",
     "strain",
     "sum",
+    "third_invariant",
 ]
 
 

@@ -103,7 +103,7 @@ def interpolate(f: Field, axis: Axis, to: Literal["centre", "node"]) -> Field:
     Operators' `interpolation` (Nagarajan, Lele and Ferziger 2003).
     """
     direction = _direction(axis)
-    sign = _known(f, direction)
+    sign = known_parity(f, direction)
     data = f.operators.staggered(
         f.data, direction, "interpolate", to, parity="odd" if sign < 0 else "even", centred=f.centred
     )
@@ -117,7 +117,7 @@ def _direction(axis: str) -> int:
     return "xyz".index(axis)
 
 
-def _known(f: Field, direction: int) -> int:
+def known_parity(f: Field, direction: int) -> int:
     """The parity of a field in a direction in which a scheme needs it."""
     if f.parity[direction] == 0:
         axis = "xyz"[direction]
@@ -141,7 +141,7 @@ def _combine(terms: Sequence[Term], fields: list[Field]) -> list[Field]:
         )
     parities: list[Any] = [f.parity for f in fields]
     for term in terms:
-        _known(fields[term.input], term.direction)
+        known_parity(fields[term.input], term.direction)
     arrays = operators.combine(terms, [f.data for f in fields], parities)
     found: list[Field] = []
     for output, array in enumerate(arrays):

@@ -82,18 +82,18 @@ class Operators:
         self.processes = processes or _core.ProcessGrid(comm.py2f(), rows, cols)
         if transpose == "auto":
             transpose = "shared" if _core.can_share_memory(comm.py2f()) else "alltoall"
-        self._core = make(self.grid, self.processes, transpose, interpolation)
+        self.core = make(self.grid, self.processes, transpose, interpolation)
         self._weights_of: dict[Centred, list[list[float]]] = {}
 
     # ---- the grid and this rank's part of it -------------------------------------------------------------------------
     def shape(self, centred: Centred = NODES) -> tuple[int, int, int]:
         """Points of the whole grid in x, y, z."""
-        x, y, z = self._core.shape(centred)
+        x, y, z = self.core.shape(centred)
         return x, y, z
 
     def box(self, centred: Centred = NODES) -> tuple[Any, Any]:
         """(start, count) in x, y, z of this rank's part."""
-        return self._core.box(centred)
+        return self.core.box(centred)
 
     def local_shape(self, centred: Centred = NODES) -> tuple[int, int, int]:
         """Shape of this rank's arrays, (nz, ny, nx)."""
@@ -138,7 +138,7 @@ class Operators:
     # ---- memory ------------------------------------------------------------------------------------------------------
     def empty(self, centred: Centred = NODES) -> NDArray[Any]:
         """An array for this rank's part, of unknown content; on the nodes its memory is used again later. Local."""
-        return self._core.empty() if centred == NODES else np.empty(self.local_shape(centred), self.dtype)
+        return self.core.empty() if centred == NODES else np.empty(self.local_shape(centred), self.dtype)
 
     def empty_like(self, field: Field) -> NDArray[Any]:
         """An array for a field at the same points. Local."""
@@ -176,7 +176,7 @@ class Operators:
 
     def sum_of_products(self, pairs: list[tuple[NDArray[Any], NDArray[Any]]]) -> NDArray[Any]:
         """a b + c d + ... point by point, of at most 9 pairs on the nodes. Local."""
-        return self._core.sum_of_products(pairs)
+        return self.core.sum_of_products(pairs)
 
     def combine(
         self, terms: Sequence[Term], inputs: Sequence[NDArray[Any]], parities: Sequence[Signs]
@@ -198,7 +198,7 @@ class Operators:
             for term in terms
         ]
         arrays = [np.ascontiguousarray(array, self.dtype) for array in inputs]
-        return self._core.combine(told, arrays, 1 + max(term.output for term in terms))
+        return self.core.combine(told, arrays, 1 + max(term.output for term in terms))
 
     def ddx(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
         """First derivative along x.
@@ -249,4 +249,4 @@ class Operators:
         centred: tuple[bool, bool, bool] = NODES,
     ) -> NDArray[Any]:
         array = np.ascontiguousarray(values, dtype=self.dtype)
-        return self._core.apply(operation, direction, _SIGN[parity], centred, array)
+        return self.core.apply(operation, direction, _SIGN[parity], centred, array)

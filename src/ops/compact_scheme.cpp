@@ -45,7 +45,7 @@ ClosureRow wide_row() {
 
 } // namespace
 
-CompactScheme compact_scheme(Operation operation, double h, Interpolation interpolation) {
+CompactScheme compact_scheme(Operation operation, double h, Interpolation interpolation, double filter) {
   switch (operation) {
   case Operation::first_derivative:
     return {operation, 1.0 / 3, {7.0 / 9 / h, 1.0 / 36 / h, 0, 0}, 2, h};
@@ -54,13 +54,19 @@ CompactScheme compact_scheme(Operation operation, double h, Interpolation interp
   case Operation::derivative_to_centre:
   case Operation::derivative_to_node:
     return {operation, 9.0 / 62, {63.0 / 62 / h, 17.0 / 62 / 3 / h, 0, 0}, 2, h};
+  case Operation::filter: {
+    const double a = filter;
+    if (!(std::fabs(a) < 0.5)) // the matrix would be singular
+      throw InputError(fmt::format("a filter's alpha is {}; expected a number between -0.5 and 0.5", a));
+    return {operation, a, {(15 + 34 * a) / 64, (-3 + 6 * a) / 32, (1 - 2 * a) / 64, (11 + 10 * a) / 16}, 3, h};
+  }
   default:
     return interpolation_scheme(operation, h, interpolation);
   }
 }
 
 double CompactScheme::response(double w) const {
-  double sum = 0;
+  double sum = operation == Operation::filter ? pairs[3] : 0;
   for (int k = 0; k < pair_count; ++k) {
     const double reach = is_staggered(operation) ? k + 0.5 : k + 1;
     if (operation == Operation::second_derivative)
@@ -73,7 +79,7 @@ double CompactScheme::response(double w) const {
   return sum / (1 + 2 * alpha * std::cos(w));
 }
 
-std::vector<ClosureRow> wall_closures(Operation operation, double h) {
+std::vector<ClosureRow> wall_closures(Operation operation, double h, double filter) {
   const double d1 = 1 / h, d2 = 1 / (h * h);
   switch (operation) {
   case Operation::first_derivative: // third order, then fourth
@@ -90,6 +96,12 @@ std::vector<ClosureRow> wall_closures(Operation operation, double h) {
   case Operation::derivative_to_node: // third order, then fourth
     return {{0, 0, {-71.0 / 24 * d1, 47.0 / 8 * d1, -31.0 / 8 * d1, 23.0 / 24 * d1}},
             {1.0 / 22, 1.0 / 22, {-12.0 / 11 * d1, 12.0 / 11 * d1}}};
+  case Operation::filter: { // the wall stays, then second and fourth order
+    const double a = filter;
+    return {{0, 0, {1}},
+            {a, a, {(1 + 2 * a) / 4, (1 + 2 * a) / 2, (1 + 2 * a) / 4}},
+            {a, a, {(2 * a - 1) / 16, (1 + 2 * a) / 4, (5 + 6 * a) / 8, (1 + 2 * a) / 4, (2 * a - 1) / 16}}};
+  }
   default: // fourth order twice, then the narrow and the wide sixth-order rows
     return {{0, 0, {35.0 / 16, -35.0 / 16, 21.0 / 16, -5.0 / 16}},
             {1.0 / 6, 1.0 / 6, {2.0 / 3, 2.0 / 3}},

@@ -14,11 +14,12 @@ enum class Operation {
   interpolate_to_centre,
   derivative_to_node, ///< cell centres to nodes
   interpolate_to_node,
+  filter, ///< nodes to nodes
 };
 
-constexpr bool is_staggered(Operation op) { return op > Operation::second_derivative; }
+constexpr bool is_staggered(Operation op) { return op > Operation::second_derivative && op != Operation::filter; }
 constexpr bool is_derivative(Operation op) {
-  return op != Operation::interpolate_to_centre && op != Operation::interpolate_to_node;
+  return op != Operation::interpolate_to_centre && op != Operation::interpolate_to_node && op != Operation::filter;
 }
 constexpr bool to_centre(Operation op) {
   return op == Operation::derivative_to_centre || op == Operation::interpolate_to_centre;
@@ -34,7 +35,7 @@ Interpolation interpolation_from_name(const std::string &name);
 
 /// The interior of a compact scheme,  alpha g[i-1] + g[i] + alpha g[i+1] = sum over k of pair[k] * (f right -/+ f left
 /// of the k-th pair of points around i), spacing included in the pairs. The second derivative's pairs are f[i+k] - 2
-/// f[i] + f[i-k].
+/// f[i] + f[i-k]. A filter has three pairs, and the weight of f[i] itself in the place of the fourth.
 struct CompactScheme {
   Operation operation;
   double alpha;
@@ -43,15 +44,17 @@ struct CompactScheme {
   double spacing;
 
   /// Response to exp(i w j) at the spacing h = 1 of the line the scheme was made for: the modified wave number (first
-  /// derivatives), minus its square (second derivative) or the transfer function (interpolation). `w` in radians per
-  /// point.
+  /// derivatives), minus its square (second derivative) or the transfer function (interpolation, filter). `w` in
+  /// radians per point.
   double response(double w) const;
 };
 
 /// Sixth-order schemes for spacing h. First and second derivative: Lele (1992), eqs. 2.1.7 and 2.2.7 with the
 /// tridiagonal sixth-order choice. Staggered: Laizet and Lamballais (2009), eqs. 11 to 13; Nagarajan, Lele and Ferziger
-/// (2003).
-CompactScheme compact_scheme(Operation operation, double h, Interpolation interpolation = Interpolation::aggressive);
+/// (2003). Filter: Gaitonde and Visbal (2000), with `filter` its alpha, |alpha| < 1/2: the nearer to 1/2, the less it
+/// takes away.
+CompactScheme compact_scheme(Operation operation, double h, Interpolation interpolation = Interpolation::aggressive,
+                             double filter = 0.45);
 
 /// One row near a wall where the interior scheme does not fit:
 /// alpha_left g[row-1] + g[row] + alpha_right g[row+1] = sum of weights[k] * f[k], counted from the wall.
@@ -63,6 +66,7 @@ struct ClosureRow {
 
 /// The closures at a Dirichlet wall, from the wall inwards; the far wall mirrors them. Collocated derivatives: Lele
 /// (1992), section 4. Staggered: explicit Lagrange rows at the wall, then the widest symmetric compact row that fits.
-std::vector<ClosureRow> wall_closures(Operation operation, double h);
+/// Filter: the value at the wall stays, then the filters of second and fourth order with the same alpha, `filter`.
+std::vector<ClosureRow> wall_closures(Operation operation, double h, double filter = 0.45);
 
 } // namespace tailrace

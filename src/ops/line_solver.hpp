@@ -69,6 +69,8 @@ template <class T, Operation op, int pairs> inline Vec<T> right_hand_side(const 
     sum = c[0] * (f[1] - f[-1]) + c[1] * (f[2] - f[-2]);
   } else if constexpr (op == Operation::second_derivative) {
     sum = c[0] * ((f[1] + f[-1]) - T(2) * f[0]) + c[1] * ((f[2] + f[-2]) - T(2) * f[0]);
+  } else if constexpr (op == Operation::filter) {
+    sum = c[3] * f[0] + c[0] * (f[1] + f[-1]) + c[1] * (f[2] + f[-2]) + c[2] * (f[3] + f[-3]);
   } else if constexpr (is_derivative(op)) {
     sum = c[0] * (f[shift + 1] - f[shift]) + c[1] * (f[shift + 2] - f[shift - 1]);
   } else {
@@ -159,6 +161,8 @@ inline void solve_lines(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec
     return detail::solve<T, first_derivative, 2, M>(s, f, x, fetch);
   case second_derivative:
     return detail::solve<T, second_derivative, 2, M>(s, f, x, fetch);
+  case filter:
+    return detail::solve<T, Operation::filter, 3, M>(s, f, x, fetch);
   case derivative_to_centre:
     return detail::solve<T, derivative_to_centre, 2, M>(s, f, x, fetch);
   case derivative_to_node:

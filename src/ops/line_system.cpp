@@ -30,7 +30,7 @@ LineSystem<T>::LineSystem(const CompactScheme &scheme, std::int64_t nodes, Bound
 }
 
 template <class T> void LineSystem<T>::factor_circulant(double alpha) {
-  const double r = (std::sqrt(1 - 4 * alpha * alpha) - 1) / (2 * alpha);
+  const double r = alpha == 0 ? 0 : (std::sqrt(1 - 4 * alpha * alpha) - 1) / (2 * alpha); // 0: nothing to solve
   const double g = 1 / (1 + r * r);
   forward.assign(points_out, static_cast<T>(-r));
   backward.assign(points_out, static_cast<T>(-r));
@@ -56,7 +56,7 @@ template <class T> void LineSystem<T>::factor_open(const CompactScheme &scheme, 
     first += mirrored;
     last += mirrored;
   } else {
-    const auto rows = wall_closures(operation, scheme.spacing);
+    const auto rows = wall_closures(operation, scheme.spacing, scheme.alpha);
     // Seen from the far wall the line runs backwards, which turns the sign of first derivatives.
     const bool turns = is_derivative(operation) && operation != Operation::second_derivative;
     for (std::size_t i = 0; i < rows.size(); ++i) {

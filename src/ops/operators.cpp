@@ -33,12 +33,13 @@ template <class T> Exchange<T> &Operators<T>::exchange(const Index3 &shape) {
   return exchanges_.try_emplace(shape, Decomposition(processes_, shape, true), method_, workspace_).first->second;
 }
 
-template <class T> const LineSystem<T> &Operators<T>::system(Operation operation, int d, Parity parity, double factor) {
-  const auto key = std::tuple(operation, d, parity, factor);
+template <class T>
+const LineSystem<T> &Operators<T>::system(Operation operation, int d, Parity parity, double factor, double filter) {
+  const auto key = std::tuple(operation, d, parity, factor, filter);
   const auto found = systems_.find(key);
   if (found != systems_.end())
     return found->second;
-  const CompactScheme scheme = compact_scheme(operation, grid_.spacing(d), interpolation_);
+  const CompactScheme scheme = compact_scheme(operation, grid_.spacing(d), interpolation_, filter);
   return systems_.try_emplace(key, scheme, grid_.nodes[d], grid_.boundaries[d], parity, factor).first->second;
 }
 
@@ -52,7 +53,7 @@ template <class T> T *room(Buffer<T> &buffer, std::int64_t size) {
 
 template <class T>
 void Operators<T>::apply(Operation operation, int direction, Parity parity, const std::array<bool, 3> &centred,
-                         const T *in, T *out) {
+                         const T *in, T *out, double filter) {
   if (direction < 0 || direction > 2)
     throw InputError(fmt::format("direction is {}; expected 0 (x), 1 (y) or 2 (z)", direction));
   if (to_node(operation) != centred[direction])
@@ -61,7 +62,7 @@ void Operators<T>::apply(Operation operation, int direction, Parity parity, cons
                                  centred[direction] ? "cell centres" : "nodes"));
   auto centred_out = centred;
   centred_out[direction] = to_centre(operation);
-  const LineSystem<T> &lines = system(operation, direction, parity);
+  const LineSystem<T> &lines = system(operation, direction, parity, 1, filter);
   Exchange<T> &from = exchange(shape(centred)), &to = exchange(shape(centred_out));
   const Decomposition &before = from.decomposition(), &after = to.decomposition();
   if (direction == 0)

@@ -31,9 +31,10 @@ public:
 
   /// out = the operator applied along `direction` to `in`, whose points are where `centred` tells. `parity` is that of
   /// `in` in that direction (free-slip only). A node-to-centre operator needs nodes there, a centre-to-node one
-  /// centres; the result's box differs accordingly. InputError otherwise. `in` and `out` must not overlap. Collective.
-  void apply(Operation operation, int direction, Parity parity, const std::array<bool, 3> &centred, const T *in,
-             T *out);
+  /// centres; the result's box differs accordingly. InputError otherwise. `in` and `out` must not overlap. `filter` is
+  /// the alpha of a filter. Collective.
+  void apply(Operation operation, int direction, Parity parity, const std::array<bool, 3> &centred, const T *in, T *out,
+             double filter = 0);
 
   /// out[o] = the sum of the terms that name it: gradients, curls, divergences, Laplacians, of several fields at once.
   /// Fields are on the nodes. Terms are added in the order z, y, x, so that every decomposition gives the same bits;
@@ -49,7 +50,7 @@ public:
 private:
   struct Sum;
   Exchange<T> &exchange(const Index3 &shape);
-  const LineSystem<T> &system(Operation operation, int direction, Parity parity, double factor = 1);
+  const LineSystem<T> &system(Operation operation, int direction, Parity parity, double factor = 1, double filter = 0);
   void check(const std::vector<Term> &terms, std::size_t inputs, std::size_t outputs) const;
   void sweep_z(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out);
   void sweep_z_reaching(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out);
@@ -63,7 +64,7 @@ private:
   Interpolation interpolation_;
   std::shared_ptr<Workspace> workspace_ = std::make_shared<Workspace>();
   std::map<Index3, Exchange<T>> exchanges_;
-  std::map<std::tuple<Operation, int, Parity, double>, LineSystem<T>> systems_;
+  std::map<std::tuple<Operation, int, Parity, double, double>, LineSystem<T>> systems_;
   Buffer<T> y_in_, z_in_, y_out_, z_out_;
   Exchange<T> nodes_; ///< of arrays in the pool: these may lie in memory that ranks share
   FieldPool<T> pool_;

@@ -53,7 +53,7 @@ void Operators<T>::check(const std::vector<Term> &terms, std::size_t inputs, std
   for (const Term &term : terms) {
     const bool inside = term.input >= 0 && static_cast<std::size_t>(term.input) < inputs && term.output >= 0 &&
                         static_cast<std::size_t>(term.output) < outputs && term.direction >= 0 && term.direction <= 2;
-    if (!inside || is_staggered(term.operation))
+    if (!inside || is_staggered(term.operation) || term.operation == Operation::filter)
       throw InputError(
           fmt::format("a term of input {}, output {}, direction {} does not fit {} inputs and {} outputs on "
                       "the nodes",

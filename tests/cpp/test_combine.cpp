@@ -124,6 +124,7 @@ TEST(Combine, RefusesTermsThatMakeNoSense) {
   EXPECT_THROW(combine({0, 1, 0, first_derivative, Parity::even, 1}), InputError);
   EXPECT_THROW(combine({0, 0, 3, first_derivative, Parity::even, 1}), InputError);
   EXPECT_THROW(combine({0, 0, 0, derivative_to_centre, Parity::even, 1}), InputError);
+  EXPECT_THROW(combine({0, 0, 0, filter, Parity::even, 1}), InputError);
   EXPECT_THROW(operators.combine({}, {in.data()}, {out.data()}), InputError);
 }
 
