@@ -35,12 +35,12 @@ StreamGate::StreamGate(const Target &target, const SstOptions &options)
 }
 
 bool StreamGate::somebody_until(std::chrono::time_point<Clock, std::chrono::duration<double>> end) const {
-  while (!readers_.knocking() && !readers_.there()) {
-    if (Clock::now() >= end)
-      return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  while (Clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // also between two attempts to admit one
+    if (readers_.knocking() || readers_.there())
+      return true;
   }
-  return true;
+  return false;
 }
 
 Fate StreamGate::decide(const StepInfo &step, bool tried, bool held) {
