@@ -158,6 +158,51 @@ std::optional<GridTuple> grid(const io::Series &series) {
                : std::nullopt;
 }
 
+nb::dict side(const io::CouplingSide &one) {
+  nb::dict result;
+  result["ranks"] = one.ranks;
+  result["steps"] = one.steps;
+  result["elapsed"] = one.elapsed;
+  result["compute"] = one.compute;
+  result["wait"] = one.wait;
+  result["transfer"] = one.transfer;
+  result["state"] = one.state;
+  result["host"] = one.host;
+  result["process"] = one.process;
+  return result;
+}
+
+nb::dict coupling(const io::Series &series) {
+  io::Coupling found;
+  {
+    const nb::gil_scoped_release release;
+    found = series.coupling();
+  }
+  nb::dict result;
+  const std::map<io::Coupling::Role, const char *> roles{{io::Coupling::Role::none, "none"},
+                                                         {io::Coupling::Role::writer, "writer"},
+                                                         {io::Coupling::Role::reader, "reader"}};
+  result["role"] = roles.at(found.role);
+  result["own"] = side(found.own);
+  nb::list others;
+  for (const auto &one : found.others)
+    others.append(side(one));
+  result["others"] = others;
+  result["dropped"] = found.dropped;
+  result["skipped"] = found.skipped;
+  result["unread"] = found.unread;
+  return result;
+}
+
+/// index, time, why
+std::vector<std::tuple<std::int64_t, double, std::string>> dropped(const io::Series &series) {
+  std::vector<std::tuple<std::int64_t, double, std::string>> result;
+  const nb::gil_scoped_release release;
+  for (const auto &one : series.dropped())
+    result.emplace_back(one.index, one.time, one.why);
+  return result;
+}
+
 nb::dict counters(const io::Series &series) {
   const io::Counters counted = series.counters();
   nb::dict result;
@@ -202,6 +247,11 @@ void bind_io(nb::module_ &m) {
           "name"_a, "shape"_a, "type"_a, free)
       .def("refuse", &refuse, "why"_a, "input"_a, free)
       .def("begin_step", &Series::begin_step, "index"_a, "time"_a, free)
+      .def("step_taken", &Series::step_taken)
+      .def("last_index", &Series::last_index)
+      .def("dropped", &dropped)
+      .def("coupling", &coupling)
+      .def("missed", &Series::missed, "step"_a)
       .def("write", &write_block, "name"_a, "array"_a, "shape"_a, "block"_a, "memory"_a, "region"_a.none(),
            "deferred"_a)
       .def("write_list", &write_list, "name"_a, "array"_a)

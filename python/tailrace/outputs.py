@@ -64,9 +64,9 @@ class Output:
         """
         if step == self._written:
             return
-        self._series.begin_step(step, time)
-        for name in self.section.fields:
-            self._series.write(self._stored_name(name), fields(name), region=self._region)
+        if self._series.begin_step(step, time):  # else a stream leaves it out, and no field need be made for it
+            for name in self.section.fields:
+                self._series.write(self._stored_name(name), fields(name), region=self._region)
         self._series.end_step()
         self._written = step
 

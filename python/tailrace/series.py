@@ -32,7 +32,20 @@ if TYPE_CHECKING:
     Attribute = str | int | float | Sequence[int] | Sequence[float]
     Scalar = float | int | str
 
-__all__ = ["Block", "Box", "PointGrid", "Region", "Series", "Step", "Stored", "UniformGrid", "open"]
+__all__ = [
+    "Block",
+    "Box",
+    "Coupling",
+    "CouplingSide",
+    "LeftOut",
+    "PointGrid",
+    "Region",
+    "Series",
+    "Step",
+    "Stored",
+    "UniformGrid",
+    "open",
+]
 
 Triple = tuple[int, int, int]
 _STORED = [np.dtype(name) for name in ("float32", "float64", "int32", "int64")]
@@ -63,6 +76,51 @@ class Stored(NamedTuple):
     dtype: str
     shape: Triple
     is_list: bool
+
+
+class LeftOut(NamedTuple):
+    """A step that a stream has left out.
+
+    `why`: "dropped" (there was no room), "skipped" (to keep to the `share`) or "unread" (there was no reader).
+    """
+
+    index: int  # type: ignore[assignment] # tuple has a method of this name, which nobody calls on a step
+    time: float
+    why: str
+
+
+@dataclass(frozen=True)
+class CouplingSide:
+    """One program of a coupling, as its rank 0 measured it; seconds of wall time.
+
+    `state` is "open" or "closed", of a reader also "lost" (gone without a word) or "dropped" (it held the writer up).
+    """
+
+    ranks: int
+    steps: int  # given to the readers, or read to their end
+    elapsed: float  # since the two met
+    compute: float  # own work
+    wait: float  # for the other side
+    transfer: float  # moving steps
+    state: str
+    host: str
+    process: int
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """What a stream has cost, of both of its ends.
+
+    `role` is "writer", "reader", or "none": not a stream, or not rank 0, which alone knows. `others` are, of a writer,
+    its readers in the order they came, and of a reader the writer as it was at the last step.
+    """
+
+    role: Literal["none", "writer", "reader"]
+    own: CouplingSide
+    others: tuple[CouplingSide, ...]
+    dropped: int  # steps for which there was no room; of a reader: all steps that it missed
+    skipped: int  # steps left out to keep to the `share`
+    unread: int  # steps when there was no reader
 
 
 class PointGrid(Protocol):
@@ -172,6 +230,7 @@ class Series:
         self._mode = mode
         self._ranks = ranks
         self._kept: list[NDArray[Any]] = []  # arrays that the core reads in end_step
+        self._closing: tuple[list[LeftOut], Coupling] | None = None  # how it stood when it was closed
 
     # ---- writing --------------------------------------------------------------------------------
     def write_step(
@@ -191,15 +250,15 @@ class Series:
         its own rows.
         """
         if index is None:
-            earlier = self._open().steps()
-            index = earlier[-1][0] + 1 if earlier else 0
-        self.begin_step(index, time)
-        for name, data in {**(fields or {}), **more}.items():
-            self.write(name, data)
-        for name, rows in (lists or {}).items():
-            self.write_list(name, rows)
-        for name, value in (scalars or {}).items():
-            self.write_scalar(name, value)
+            last = self._open().last_index()
+            index = 0 if last is None else last + 1
+        if self.begin_step(index, time):
+            for name, data in {**(fields or {}), **more}.items():
+                self.write(name, data)
+            for name, rows in (lists or {}).items():
+                self.write_list(name, rows)
+            for name, value in (scalars or {}).items():
+                self.write_scalar(name, value)
         self.end_step()
 
     def declare(self, name: str, shape: Sequence[int], dtype: str) -> None:
@@ -209,12 +268,17 @@ class Series:
             extent, stored = _triple(shape), str(dtype)
         core.declare(name, extent, stored)
 
-    def begin_step(self, index: int, time: float) -> None:
-        """Begin a step; `index` must be larger than that of the step before."""
+    def begin_step(self, index: int, time: float) -> bool:
+        """Begin a step; `index` must be larger than that of the step before. Returns whether the step is taken.
+
+        Files take every step; a stream may leave it out (its parameter `policy`). What is written to a step that is not
+        taken is checked and ignored, so who looks can save the work; `end_step` ends it all the same. With `buffers`
+        that is decided later, and the answer is True.
+        """
         core = self._open()
         with _together(core):
             number, moment = int(index), float(time)
-        core.begin_step(number, moment)
+        return bool(core.begin_step(number, moment))
 
     def write(
         self, name: str, data: NDArray[Any] | Block, *, region: Region | None = None, deferred: bool = False
@@ -284,7 +348,18 @@ class Series:
         """Close the series. Closing twice does nothing."""
         if self._core is not None:
             self._core.close()
+            self._closing = self.dropped, self.coupling
             self._core = None
+
+    @property
+    def dropped(self) -> list[LeftOut]:
+        """The steps that a stream has left out: the last 100 000, in rank 0; elsewhere, and for files, none.
+
+        Also after `close`. With `buffers` it waits for the background.
+        """
+        if self._core is None and self._closing is not None:
+            return self._closing[0]
+        return [LeftOut(*one) for one in self._open().dropped()]
 
     # ---- reading --------------------------------------------------------------------------------
     @property
@@ -342,6 +417,16 @@ class Series:
         return self.steps[-1] if self._open().next_step(-1.0 if timeout is None else timeout) else None
 
     # ---- both -----------------------------------------------------------------------------------
+    @property
+    def coupling(self) -> Coupling:
+        """What a stream has cost, of both of its ends, so far; in rank 0. Also after `close`."""
+        if self._core is None and self._closing is not None:
+            return self._closing[1]
+        found = self._open().coupling()
+        sides = tuple(CouplingSide(**one) for one in (found["own"], *found["others"]))
+        counts = {name: found[name] for name in ("dropped", "skipped", "unread")}
+        return Coupling(found["role"], sides[0], sides[1:], **counts)
+
     @property
     def path(self) -> str:
         """Where the series is."""
@@ -443,6 +528,11 @@ class Step:
     def scalars(self) -> dict[str, Scalar]:
         """The single numbers and texts of the step, by name."""
         return dict(self._series._open().scalars(self._number))
+
+    @property
+    def missed(self) -> list[int]:
+        """The indices of the steps that the writer of a stream has left out since the step that was read before."""
+        return list(self._series._open().missed(self._number))
 
     def verify(self) -> list[str]:
         """Compare the step with its checksums, in pieces of bounded size; one line for every block that is damaged.

@@ -143,6 +143,18 @@ int tailrace_counters(const tailrace_series *series, int64_t *bytes_written, int
   });
 }
 
+int tailrace_dropped(const tailrace_series *series, int64_t *dropped, int64_t *skipped, int64_t *unread) {
+  return guarded([&] {
+    const io::Coupling found = opened(series).coupling();
+    if (dropped != nullptr)
+      *dropped = found.dropped;
+    if (skipped != nullptr)
+      *skipped = found.skipped;
+    if (unread != nullptr)
+      *unread = found.unread;
+  });
+}
+
 int tailrace_seconds(const tailrace_series *series, const char *phase, double *seconds) {
   return guarded([&] {
     for (std::size_t number = 0; number < io::phase_count; ++number)

@@ -102,6 +102,12 @@ void tailrace_free(tailrace_series **series);
 int tailrace_declare(tailrace_series *series, const char *name, int dimensions, const int64_t *shape, int type);
 /* `index` must be larger than that of the step before. */
 int tailrace_begin_step(tailrace_series *series, int64_t index, double time);
+/* Whether the step that was begun last is taken (1), or a stream leaves it out (0): then writing to it does nothing,
+ * and its work can be saved; tailrace_end_step ends it all the same. Local. */
+int tailrace_step_taken(const tailrace_series *series, int *taken);
+/* Steps that a stream has left out so far: for want of room, to keep to its `share` of the time, and when there was no
+ * reader; any may be NULL. Known in rank 0, elsewhere 0. Local. */
+int tailrace_dropped(const tailrace_series *series, int64_t *dropped, int64_t *skipped, int64_t *unread);
 /* Writes this rank's block, `count` points from `start`, of a variable of a global `shape`; the blocks of all ranks
  * must make up the whole. `ghosts` (NULL: none) is the number of points that the array has before and after the block
  * in each direction, which are not written: its extent is count + 2 * ghosts. The caller may reuse `data` afterwards.

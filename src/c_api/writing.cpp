@@ -96,6 +96,10 @@ int tailrace_begin_step(tailrace_series *series, int64_t index, double time) {
   return guarded([&] { opened(series).begin_step(index, time); });
 }
 
+int tailrace_step_taken(const tailrace_series *series, int *taken) {
+  return guarded([&] { not_null(taken, "taken") = opened(series).step_taken() ? 1 : 0; });
+}
+
 int tailrace_write(tailrace_series *series, const char *name, int type, int dimensions, const int64_t *shape,
                    const int64_t *start, const int64_t *count, const int64_t *ghosts, const void *data) {
   return write(series, name, type, dimensions, shape, start, count, ghosts, data, io::Put::sync);

@@ -102,7 +102,8 @@ void AsyncWriter::run(Step &step) {
       if (step.spoilt)
         std::rethrow_exception(step.spoilt);
     });
-    writer_.begin_step(step.info);
+    if (!writer_.begin_step(step.info))
+      return;
     for (std::size_t piece = 0; piece < step.used; ++piece)
       writer_.write(step.pieces[piece].block, step.pieces[piece].block.type);
     writer_.end_step(step.scalars, step.attributes);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/io/coupling.hpp>
 #include <tailrace/io/parameters.hpp>
 #include <tailrace/io/striping.hpp>
 #include <tailrace/io/trace.hpp>
@@ -21,6 +22,7 @@ struct Target {
   std::optional<GridDescription> grid;       ///< for engines that describe the grid to other programs
   std::optional<std::int64_t> rewind_to;     ///< appending: drop the steps with a larger index
   bool sync = false;                         ///< end_step returns when the step is on the disk
+  bool background = false;                   ///< `buffers`: the engine's calls cost the caller nothing
   Striping striping;                         ///< for whoever makes the file or directory
   Trace *trace = nullptr;                    ///< never null; outlives the engine
   std::vector<std::string> *notes = nullptr; ///< never null: what the engine has chosen, for people; same on all ranks
@@ -61,6 +63,9 @@ public:
   /// The steps that are there: when reading, all of them; when appending, those kept.
   virtual std::vector<StepInfo> steps() const = 0;
 
+  /// Whether this step is to be written; asked before begin_step, which a step that is left out does not see. Files
+  /// take all steps.
+  virtual bool takes_step(const StepInfo & /*step*/) { return true; }
   virtual void begin_step(const StepInfo &step) = 0;
   /// When it returns, `block.data` may change.
   virtual void write(const Block &block) = 0;
@@ -78,6 +83,12 @@ public:
   /// none to come. Throws IoError after `timeout` seconds; below 0: as long as the engine's parameter `timeout` says.
   /// Files have all their steps from the beginning. Collective.
   virtual bool next_step(double /*timeout*/) { return false; }
+
+  /// Streams: the steps left out so far, in rank 0; the indices left out before a step that is read; what both ends
+  /// have cost. Local.
+  virtual std::vector<LeftOut> left_out() const { return {}; }
+  virtual std::vector<std::int64_t> missed(std::size_t /*step*/) const { return {}; }
+  virtual Coupling coupling() const { return {}; }
 
   virtual std::optional<GridDescription> grid() const = 0;
   virtual Attributes attributes() const = 0;

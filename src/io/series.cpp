@@ -15,7 +15,7 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   Settings settings;
   std::optional<Parameters> parameters;
   std::int64_t buffers = 0;
-  Target target{path, mode, comm, options.grid, options.rewind_to, false, {}, &trace_, &notes_};
+  Target target{path, mode, comm, options.grid, options.rewind_to, false, false, {}, &trace_, &notes_};
   Background::settle();
   comm.agree([&] {
     settings = settle_settings(path, mode, options.engine, options.parameters);
@@ -37,10 +37,13 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   if (!trace_file_.empty() || !folded_file_.empty())
     trace_.keep_events();
   const bool background = buffers > 0 && mode != Mode::read;
+  target.background = background;
   if (background && Background::allowed())
     target.comm = Communicator(comm.get());
   engine_ = open_engine(engine_name_, target, *parameters);
   steps_ = engine_->steps();
+  if (!steps_.empty())
+    last_index_ = steps_.back().index;
   attributes_ = engine_->attributes();
   writer_.emplace(*engine_, target.comm, trace_, with_checksums_);
   if (background && Background::allowed())
@@ -96,6 +99,21 @@ bool Series::next_step(double timeout) {
   self_->steps_ = self_->engine_->steps();
   self_->attributes_ = self_->engine_->attributes();
   return more;
+}
+
+std::vector<LeftOut> Series::dropped() const {
+  Background::settle();
+  return self_->engine_->left_out();
+}
+
+Coupling Series::coupling() const {
+  Background::settle();
+  return self_->engine_->coupling();
+}
+
+std::vector<std::int64_t> Series::missed(std::size_t step) const {
+  self_->step(step);
+  return self_->engine_->missed(step);
 }
 
 std::vector<VariableInfo> Series::variables(std::size_t step) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/io/coupling.hpp>
 #include <tailrace/io/trace.hpp>
 #include <tailrace/io/types.hpp>
 #include <tailrace/support/communicator.hpp>
@@ -64,8 +65,14 @@ public:
   // ---- writing ----
   /// Fixes the global shape and the stored type of a grid variable before its first write, which otherwise does.
   void declare(const std::string &name, const Index3 &shape, Type stored);
-  /// `index` must be larger than that of the step before; `time` is rank 0's.
-  void begin_step(std::int64_t index, double time);
+  /// `index` must be larger than that of the step before; `time` is rank 0's. Returns whether the step is taken. Files
+  /// take every step; a stream may leave it out, see `policy` in docs/io.md. What is written to a step that is not
+  /// taken is checked and then ignored, so that nobody has to look, and who does can save the work; end_step ends it
+  /// all the same. With `buffers` it is decided later, and the answer is true.
+  bool begin_step(std::int64_t index, double time);
+  bool step_taken() const; ///< what the last begin_step returned; local
+  /// The index of the last step that was begun, or that is there; none: there is none. Local.
+  std::optional<std::int64_t> last_index() const;
   /// Writes this rank's block of a grid variable. The blocks of all ranks must make up the whole shape. When it
   /// returns, the caller may reuse `data`, which points to the first value of `place.memory`; with Put::deferred
   /// nothing is copied, and not until end_step returns. A deferred array that has changed by then is an InputError,
@@ -99,6 +106,12 @@ public:
   void flush();
   /// Everything is closed, late attributes are stored, and only then is thrown what went wrong in the background.
   void close();
+  /// The steps that a stream has left out: the last 100 000, in rank 0; elsewhere, and for files, none. Also after
+  /// close. Waits for the background. Local.
+  std::vector<LeftOut> dropped() const;
+  /// What a stream has cost, of both of its ends; writing and reading, also after close; rank 0's. Waits for the
+  /// background. Local.
+  Coupling coupling() const;
 
   // ---- reading ----
   const std::vector<StepInfo> &steps() const; ///< the complete steps; of a stream those that came so far; local
@@ -114,6 +127,9 @@ public:
   std::vector<VariableInfo> variables(std::size_t step) const;
   VariableInfo variable(std::size_t step, const std::string &name) const;
   Scalars scalars(std::size_t step) const;
+  /// The indices of the steps that the writer of a stream has left out since the one that was read before; at most a
+  /// million. Always empty for files. Local.
+  std::vector<std::int64_t> missed(std::size_t step) const;
   /// Fills `data` (contiguous, x fastest) with any box, also an empty one, of a grid variable; every rank its own.
   /// Stored values of the other precision are converted.
   template <class T> void read(std::size_t step, const std::string &name, const Box &box, T *data) const {

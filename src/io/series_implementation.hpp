@@ -53,6 +53,8 @@ public:
   Attributes attributes_;
   bool attributes_changed_ = false;
   std::optional<StepInfo> open_step_;
+  bool taken_ = true; ///< the open step
+  std::optional<std::int64_t> last_index_;
   std::map<std::string, VariableInfo> declared_;
   std::set<std::string> written_; ///< variables of the open step
   Scalars scalars_;               ///< of the open step

@@ -33,6 +33,8 @@ void Series::Implementation::require_new(const std::string &name) const {
 void Series::Implementation::forget_lost() {
   const std::size_t lost = std::min(steps_.size(), async_->take_lost());
   steps_.resize(steps_.size() - lost);
+  if (lost > 0)
+    last_index_ = steps_.empty() ? std::nullopt : std::optional(steps_.back().index);
   counters_.steps -= static_cast<std::int64_t>(lost);
 }
 
@@ -116,7 +118,9 @@ void Series::Implementation::put(const Block &block, Type given) {
 void Series::Implementation::write(const std::string &name, Type type, const void *data, const Placement &place,
                                    Put when, bool list) {
   const Block block = check_write(name, type, data, place, list);
-  if (when == Put::sync) {
+  if (!taken_) {
+    // nobody gets it
+  } else if (when == Put::sync) {
     put(block, type);
   } else {
     deferred_.push_back({block, type, {}});
@@ -165,6 +169,10 @@ void Series::Implementation::end_step() {
     require_step(); // every rank knows by itself: steps begin and end on all of them alike
   else
     comm_.agree([&] { require_step(); });
+  if (!taken_) {
+    open_step_.reset();
+    return;
+  }
   if (!deferred_.empty())
     write_deferred();
   std::optional<Attributes> changed;
@@ -173,6 +181,7 @@ void Series::Implementation::end_step() {
   in_step([&] { async_ ? async_->end_step(scalars_, changed) : writer_->end_step(scalars_, changed); });
   attributes_changed_ = false;
   steps_.push_back(*open_step_);
+  last_index_ = open_step_->index;
   open_step_.reset();
   ++counters_.steps;
 }
@@ -183,7 +192,7 @@ void Series::Implementation::close() {
   if (closed_)
     return;
   closed_ = true;
-  if (open_step_)
+  if (open_step_ && taken_)
     async_ ? async_->abandon_step() : writer_->abandon_step();
   open_step_.reset();
   std::exception_ptr fault;
@@ -227,7 +236,7 @@ void Series::declare(const std::string &name, const Index3 &shape, Type stored) 
   self_->declared_[name] = {name, stored, shape};
 }
 
-void Series::begin_step(std::int64_t index, double time) {
+bool Series::begin_step(std::int64_t index, double time) {
   auto &self = *self_;
   self.comm_.agree([&] { // first of all, as in every function: a rank that cannot even call it tells the others here
     self.require_writing();
@@ -240,11 +249,11 @@ void Series::begin_step(std::int64_t index, double time) {
   self.comm_.agree([&] {
     if (first.index != index)
       throw InputError(fmt::format("{}: rank 0 begins step {} and this rank step {}", path(), first.index, index));
-    if (!self.steps_.empty() && index <= self.steps_.back().index)
+    if (self.last_index_ && index <= *self.last_index_)
       throw InputError(
           fmt::format("{}: step {} cannot follow step {}. To overwrite later steps, open the series to append "
                       "with rewind_to",
-                      path(), index, self.steps_.back().index));
+                      path(), index, *self.last_index_));
     if (!std::isfinite(time))
       throw InputError(fmt::format("{}: the time of step {} is {}", path(), index, time));
   });
@@ -252,9 +261,21 @@ void Series::begin_step(std::int64_t index, double time) {
   self.scalars_.clear();
   self.deferred_.clear();
   self.open_step_ = StepInfo{index, time};
-  self.in_step(
-      [&] { self.async_ ? self.async_->begin_step(*self.open_step_) : self.writer_->begin_step(*self.open_step_); });
+  self.taken_ = true;
+  self.in_step([&] {
+    if (self.async_)
+      self.async_->begin_step(*self.open_step_);
+    else
+      self.taken_ = self.writer_->begin_step(*self.open_step_);
+  });
+  if (!self.taken_)
+    self.last_index_ = index;
+  return self.taken_;
 }
+
+bool Series::step_taken() const { return self_->taken_; }
+
+std::optional<std::int64_t> Series::last_index() const { return self_->last_index_; }
 
 void Series::write(const std::string &name, Type type, const void *data, const Placement &place, Put put) {
   self_->write(name, type, data, place, put, false);

@@ -13,6 +13,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace tailrace::io {
 
 #if TAILRACE_HAVE_ADIOS2
@@ -27,8 +30,8 @@ const std::vector<std::string> passed{
 const std::map<std::string, std::string> &refused() {
   static const std::map<std::string, std::string> all{
       {"RendezvousReaderCount", "ADIOS2 would wait for a reader without a time limit. Use wait_for_reader = SECONDS"},
-      {"AlwaysProvideLatestTimestep", "with it ADIOS2's reader crashes. Use policy = drop_newest"},
-      {"QueueFullPolicy", "use policy = block or policy = drop_newest"},
+      {"AlwaysProvideLatestTimestep", "with it ADIOS2's reader crashes. Use policy = drop_oldest"},
+      {"QueueFullPolicy", "use policy = block, drop_newest, drop_oldest or adapt"},
       {"MarshalMethod", "the stream is in BP5's form, the only one that carries all of our types"},
       {"CPCommPattern", "the time limits rely on 'Min'"},
       {"RegistrationMethod", "the two ends find each other by the file NAME.sst"},
@@ -37,12 +40,28 @@ const std::map<std::string, std::string> &refused() {
   return all;
 }
 
-std::string policy_of(Parameters &parameters) {
-  const std::string policy = parameters.text("policy", "block", {"block", "drop_newest", "drop_oldest"});
-  if (policy == "drop_oldest")
-    throw InputError("parameter policy = 'drop_oldest': a step that ADIOS2 has announced to a reader cannot be taken "
-                     "back. Use 'drop_newest' with a small QueueLimit");
-  return policy == "block" ? "Block" : "Discard";
+/// Steps: we leave out what has no room ourselves, and ADIOS2 shall not do it too when it learns a moment later than we
+/// that a reader is done.
+constexpr int spare = 2;
+
+bool is_on(const std::map<std::string, std::string> &given, const std::string &name) {
+  const auto found = given.find(name);
+  return found != given.end() && Parameters(std::map<std::string, std::string>{*found}).flag(name, false);
+}
+
+StreamPolicy policy_of(Parameters &parameters) {
+  const std::vector<std::string> all{"block", "drop_newest", "drop_oldest", "adapt"}; // in the order of the enum
+  const std::string policy = parameters.text("policy", all.front(), all);
+  return static_cast<StreamPolicy>(std::find(all.begin(), all.end(), policy) - all.begin());
+}
+
+double share_of(Parameters &parameters) {
+  const std::string text = parameters.text("share", "0.02");
+  char *end = nullptr;
+  const double share = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(share > 0 && share < 1))
+    throw InputError(fmt::format("parameter share = '{}': expected a number between 0 and 1", text));
+  return share;
 }
 
 } // namespace
@@ -59,9 +78,13 @@ SstOptions sst_options(Mode mode, Parameters &parameters) {
     return fallback;
   };
   options.open_timeout = static_cast<double>(whole("OpenTimeoutSecs", 60, 0));
-  options.engine["QueueLimit"] = std::to_string(whole("QueueLimit", 2, 1)); // 0: no limit, until memory is full
-  whole("ReserveQueueLimit", 0, 0);
-  options.engine["QueueFullPolicy"] = policy_of(parameters);
+  options.queue = whole("QueueLimit", 2, 1); // 0: no limit, until memory is full
+  options.policy = policy_of(parameters);
+  options.share = share_of(parameters);
+  const bool block = options.policy == StreamPolicy::block;
+  options.engine["QueueFullPolicy"] = block ? "Block" : "Discard";
+  options.engine["QueueLimit"] = std::to_string(options.queue + (block ? 0 : spare));
+  options.keeps_unread = whole("ReserveQueueLimit", 0, 0) > 0 || is_on(options.engine, "FirstTimestepPrecious");
   options.engine.insert_or_assign("RendezvousReaderCount", std::to_string(0));
   options.engine.insert({"DataTransport", "WAN"});
   options.engine.insert({"SpeculativePreloadMode", "OFF"});
@@ -82,6 +105,10 @@ std::unique_ptr<Engine> open_sst(const Target &target, Parameters parameters) {
     if (stream.path.empty())
       throw InputError("a stream needs a name: sst:NAME");
     options = sst_options(target.mode, parameters);
+    if (options.policy == StreamPolicy::adapt && target.background)
+      throw InputError(
+          "policy = adapt decides in begin_step what a step may cost, and with `buffers` begin_step does not "
+          "wait for it. To fix this, leave out `buffers`");
   });
   return target.mode == Mode::read ? open_sst_reader(stream, options) : open_sst_writer(stream, options);
 }

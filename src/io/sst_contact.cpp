@@ -1,13 +1,14 @@
 #include <tailrace/io/sst_contact.hpp>
 
+#include <tailrace/io/coupling_channel.hpp>
 #include <tailrace/io/files.hpp>
+#include <tailrace/io/sst_options.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -19,12 +20,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
-
-std::string host() {
-  char name[HOST_NAME_MAX + 1] = {};
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
 
 /// When a process of this host began, in the kernel's own ticks, so that a number used again is not taken for the
 /// process of before; "" when there is no such process, or it has ended and nobody has asked how.
@@ -48,7 +43,7 @@ StreamContact::StreamContact(std::string name) : file_(std::move(name) + ".sst")
 StreamContact::Owner StreamContact::owner(long &process) const {
   std::ifstream file(record_);
   const json record = file ? json::parse(file, nullptr, false) : json();
-  if (!record.is_object() || record.value("host", "") != host())
+  if (!record.is_object() || record.value("host", "") != own_host())
     return Owner::unknown;
   process = record.value("process", 0L);
   const std::string begun = beginning_of(process);
@@ -85,10 +80,29 @@ void StreamContact::check_writable() const {
                               file_, process));
 }
 
-void StreamContact::claim() const {
+void StreamContact::claim(int port, const std::string &token) const {
   const long process = ::getpid();
-  const json record{{"host", host()}, {"process", process}, {"begun", beginning_of(process)}};
+  const json record{{"host", own_host()},          {"process", process}, {"begun", beginning_of(process)},
+                    {"version", sst_version},      {"port", port},       {"token", token},
+                    {"addresses", own_addresses()}};
   replace_file(record_, record.dump() + "\n", false);
+}
+
+std::optional<StreamContact::Record> StreamContact::record() const {
+  std::ifstream file(record_);
+  const json about = file ? json::parse(file, nullptr, false) : json();
+  if (!about.is_object())
+    return std::nullopt;
+  try {
+    Record result{about.value("version", 0), about.value("port", 0), about.value("token", ""), {}};
+    result.addresses = about.value("addresses", std::vector<std::string>{});
+    std::erase(result.addresses, "127.0.0.1");
+    if (about.value("host", "") == own_host())
+      result.addresses.insert(result.addresses.begin(), "127.0.0.1");
+    return result;
+  } catch (const json::exception &) {
+    return std::nullopt;
+  }
 }
 
 void StreamContact::release() const noexcept {

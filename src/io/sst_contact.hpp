@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace tailrace::io {
 
@@ -21,8 +24,18 @@ public:
 
   /// Throws IoError when the files cannot be made, or when a living process of this host writes to this stream.
   void check_writable() const;
-  void claim() const;            ///< writes our record: this process is the writer
+  /// Writes our record: this process is the writer, and its control channel is at `port`.
+  void claim(int port, const std::string &token) const;
   void release() const noexcept; ///< removes it
+
+  struct Record {
+    int version = 0; ///< of the stream; 0: it does not say, and the steps will
+    int port = 0;    ///< 0: there is no control channel
+    std::string token;
+    std::vector<std::string> addresses; ///< to try
+  };
+  /// What the writer's record says; none: it is another program's.
+  std::optional<Record> record() const;
 
 private:
   enum class Owner { unknown, alive, dead };

@@ -7,8 +7,11 @@
 
 #include <tailrace/io/attributes_json.hpp>
 #include <tailrace/io/bp_contents.hpp>
+#include <tailrace/io/coupling_channel.hpp>
 #include <tailrace/io/deadline.hpp>
+#include <tailrace/io/reader_clock.hpp>
 #include <tailrace/io/sst_contact.hpp>
+#include <tailrace/io/sst_records.hpp>
 #include <tailrace/io/sst_sockets.hpp>
 
 #include <adios2.h>
@@ -29,13 +32,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_until(Clock::time_point end) { return std::chrono::duration<double>(end - Clock::now()).count(); }
 
-std::string lost(const std::string &what) {
-  return fmt::format(
-      "cannot read {}: the connection is lost: the writer died, or dropped this reader because it was too "
-      "slow (the writer's `timeout`)",
-      what);
-}
-
 class SstReader final : public Engine {
 public:
   SstReader(const Target &target, const SstOptions &options);
@@ -50,6 +46,8 @@ public:
   std::string checksums(std::size_t step) const override { return current(step), checksums_; }
   void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
   void close() override;
+  std::vector<std::int64_t> missed(std::size_t step) const override { return current(step), missed_.since().list(); }
+  Coupling coupling() const override;
 
   // Only a series that was opened to write asks for these.
   void begin_step(const StepInfo &) override {}
@@ -64,12 +62,16 @@ private:
   void await_writer(Clock::time_point end, double timeout) const;
   bool try_open(double timeout);
   void open(double timeout);
+  void call_writer();
+  void meet_writer();
   void leave_step();
+  std::string lost(const std::string &what) const;
   void leave();
   void cut_writer(bool alone) const;
   void take_step();
   void take_series(const std::string &text);
   void take_lists(const std::string &text);
+  std::string other_version(int version) const;
   template <class T> std::optional<T> value(const std::string &name) const;
   template <class T> void take_variable(const std::string &name);
   std::string text(const char *name) const { return value<std::string>(name).value_or(""); }
@@ -86,6 +88,12 @@ private:
   std::vector<VariableInfo> variables_; ///< of the current step, as the next two
   Scalars scalars_;
   std::string checksums_;
+  MissedSteps missed_;
+  bool numbered_ = false;         ///< the current step is one of our writer's
+  mutable ReaderClock clock_;     ///< reading is time too
+  mutable WriterChannel channel_; ///< rank 0's
+  std::string token_;
+  std::optional<CouplingSide> writer_;
   adios2::ADIOS adios_;
   mutable adios2::IO io_; // ADIOS2 sets selections on the variables themselves
   mutable adios2::Engine engine_;
@@ -101,6 +109,17 @@ SstReader::SstReader(const Target &target, const SstOptions &options)
     foreign_sockets_.insert(one.inode);
 }
 
+std::string SstReader::lost(const std::string &what) const {
+  if (channel_.dropped())
+    return fmt::format("cannot read {}: the connection is lost: the writer has dropped this reader, which had taken "
+                       "nothing for as long as its `timeout` says",
+                       what);
+  return fmt::format(
+      "cannot read {}: the connection is lost: the writer died, or dropped this reader because it was too "
+      "slow (the writer's `timeout`)",
+      what);
+}
+
 /// In rank 0: until there is a contact file of a writer that lives.
 void SstReader::await_writer(Clock::time_point end, double timeout) const {
   if (!root())
@@ -113,6 +132,31 @@ void SstReader::await_writer(Clock::time_point end, double timeout) const {
                       target_.path, timeout, contact_.why_not()));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+  if (const auto record = contact_.record(); record && record->version != 0 && record->version != sst_version)
+    throw IoError(other_version(record->version));
+}
+
+std::string SstReader::other_version(int version) const {
+  return fmt::format("cannot read the stream {}: its steps are of version {}, and this Tailrace knows {}. To fix this, "
+                     "use the same Tailrace on both sides",
+                     target_.path, version, sst_version);
+}
+
+/// In rank 0: tries to reach the writer's control channel.
+void SstReader::call_writer() {
+  if (const auto record = contact_.record(); root() && record) {
+    channel_.connect(record->addresses, record->port);
+    token_ = record->token;
+  }
+}
+
+/// In rank 0, when ADIOS2 has been admitted: says who we are.
+void SstReader::meet_writer() {
+  std::set<int> ports;
+  for (const auto &one : tcp_connections())
+    if (foreign_sockets_.count(one.inode) == 0)
+      ports.insert(one.local_port);
+  channel_.hello(token_, target_.comm.size(), ports);
 }
 
 /// The writer does not answer: to ADIOS2 it shall have died. Where ranks other than the one that waits are inside
@@ -161,8 +205,13 @@ void SstReader::open(double timeout) {
     const auto found_by =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience));
     target_.comm.agree([&] { await_writer(found_by, std::max(patience, 0.0)); });
-    if (try_open(seconds_until(end)))
+    call_writer();
+    if (try_open(seconds_until(end))) {
+      if (root())
+        meet_writer();
+      clock_.begin();
       return;
+    }
     target_.comm.agree([&] {
       if (root() && seconds_until(end) <= 0)
         throw IoError(fmt::format("cannot read the stream {}: no step came in {:g} s, and {}", target_.path, timeout,
@@ -173,9 +222,15 @@ void SstReader::open(double timeout) {
   }
 }
 
+/// Releases the current step, and says so.
 void SstReader::leave_step() {
-  if (in_step_)
+  clock_.ask();
+  if (in_step_) {
     engine_.EndStep();
+    const CouplingSide &took = clock_.step();
+    if (root() && numbered_)
+      channel_.done(missed_.number(), missed_.before(), took.compute, took.wait, took.transfer);
+  }
   in_step_ = false;
   variables_.clear();
   scalars_.clear();
@@ -218,6 +273,7 @@ bool SstReader::next_step(double timeout) {
     throw IoError(failure_);
   }
   in_step_ = true;
+  clock_.got();
   target_.comm.agree([&] { take_step(); });
   return true;
 }
@@ -246,18 +302,18 @@ template <class T> void SstReader::take_variable(const std::string &name) {
 }
 
 void SstReader::take_series(const std::string &text) {
+  numbered_ = !text.empty();
   if (text.empty())
     return; // another program's
   const json about = json::parse(text);
   if (const int version = about.at("version"); version != sst_version)
-    throw IoError(
-        fmt::format("cannot read the stream {}: its steps are of version {}, and this Tailrace knows {}. To fix "
-                    "this, use the same Tailrace on both sides",
-                    target_.path, version, sst_version));
+    throw IoError(other_version(version));
   attributes_ = attributes_from_json(about.at("attributes"));
   grid_.reset();
   if (about.contains("grid"))
     grid_ = GridDescription{about["grid"].at("points"), about["grid"].at("origin"), about["grid"].at("spacing")};
+  missed_.take(about.at("steps"));
+  writer_ = side_from_json(about.at("writer"));
 }
 
 void SstReader::take_lists(const std::string &text) {
@@ -319,6 +375,7 @@ void SstReader::current(std::size_t step) const {
 void SstReader::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   current(step);
   const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
+  const auto begin = Clock::now();
   bool late = false;
   const auto expire = [&](int) {
     late = true;
@@ -331,6 +388,7 @@ void SstReader::read(std::size_t step, const VariableInfo &variable, const Box &
       stored.SetSelection({bp::dims(box.start), bp::dims(box.count)});
       engine_.Get(stored, static_cast<T *>(data), adios2::Mode::Sync);
     });
+    clock_.moved(std::chrono::duration<double>(Clock::now() - begin).count());
   } catch (const std::exception &) { // ADIOS2 says that the writer failed, in several lines
     const std::string what = fmt::format("{} of the stream {}", variable.name, target_.path);
     failure_ =
@@ -343,6 +401,7 @@ void SstReader::leave() {
   target_.comm.agree([&] {
     try {
       leave_step();
+      channel_.leave();
       engine_.Close();
     } catch (const std::exception &error) {
       throw IoError(fmt::format("cannot close the stream {}: {}", target_.path, error.what()));
@@ -354,6 +413,23 @@ void SstReader::close() {
   const bool nothing_to_leave = !engine_ || ended_ || !failure_.empty();
   if (target_.comm.max(std::int64_t{nothing_to_leave}) == 0)
     leave();
+}
+
+Coupling SstReader::coupling() const {
+  Coupling result;
+  if (!root())
+    return result;
+  result.role = Coupling::Role::reader;
+  result.own = clock_.total();
+  result.own.ranks = target_.comm.size();
+  result.own.steps = static_cast<std::int64_t>(steps_.size());
+  result.own.state = ended_ ? "closed" : failure_.empty() ? "open" : "lost";
+  result.own.host = own_host();
+  result.own.process = own_process();
+  result.dropped = missed_.all();
+  if (writer_)
+    result.others.push_back(*writer_);
+  return result;
 }
 
 } // namespace

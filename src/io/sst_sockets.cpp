@@ -39,10 +39,11 @@ bool listens(int descriptor) {
   return ::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value != 0;
 }
 
-int local_port(int descriptor) {
+/// `ask` is getsockname or getpeername.
+template <class Ask> int port_of(int descriptor, Ask ask) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
-  if (::getsockname(descriptor, reinterpret_cast<sockaddr *>(&address), &size) != 0)
+  if (ask(descriptor, reinterpret_cast<sockaddr *>(&address), &size) != 0)
     return 0;
   if (address.ss_family == AF_INET)
     return ntohs(reinterpret_cast<const sockaddr_in &>(address).sin_port);
@@ -67,7 +68,8 @@ std::vector<TcpConnection> tcp_connections() {
       continue;
     TcpConnection found{descriptor,
                         inode_of(descriptor),
-                        local_port(descriptor),
+                        port_of(descriptor, ::getsockname),
+                        port_of(descriptor, ::getpeername),
                         info.tcpi_bytes_sent,
                         info.tcpi_last_data_recv / 1000.0,
                         0};
@@ -81,7 +83,7 @@ std::set<int> listening_ports() {
   std::set<int> result;
   for (const int descriptor : tcp_sockets())
     if (listens(descriptor))
-      result.insert(local_port(descriptor));
+      result.insert(port_of(descriptor, ::getsockname));
   return result;
 }
 

@@ -10,7 +10,7 @@ namespace tailrace::io {
 struct TcpConnection {
   int descriptor = -1;
   std::uint64_t inode = 0; ///< names the socket as long as it is open, also when its descriptor is used again
-  int local_port = 0;
+  int local_port = 0, peer_port = 0;
   std::uint64_t bytes_sent = 0; ///< since it was opened
   double silent = 0;            ///< seconds since something came from the other side
   int unsent = 0;               ///< bytes that the other side has not taken yet

@@ -1,5 +1,6 @@
 // The writing end of a stream. Only rank 0 talks to readers of its own accord (SST's CPCommPattern=Min); the other
-// ranks answer requests for data, and wait for rank 0 inside MPI.
+// ranks answer requests for data, and wait for rank 0 inside MPI. What becomes of a step, rank 0 decides before the
+// step goes to ADIOS2, where nothing can be taken back: so ADIOS2 seldom waits, and seldom leaves out a step.
 
 #include <tailrace/io/sst_options.hpp>
 
@@ -10,12 +11,13 @@
 #include <tailrace/io/bp_contents.hpp>
 #include <tailrace/io/deadline.hpp>
 #include <tailrace/io/sst_contact.hpp>
-#include <tailrace/io/sst_sockets.hpp>
+#include <tailrace/io/sst_gate.hpp>
+#include <tailrace/io/sst_held.hpp>
 
 #include <adios2.h>
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
@@ -25,37 +27,22 @@ using nlohmann::json;
 
 namespace {
 
-/// Bytes: the answer that admits a reader describes all ranks and formats and has more than 2000, that to a reader that
-/// only asks for the transport has less than 500.
-constexpr std::uint64_t least_welcome = 1000;
-constexpr int last_attempt = 10; ///< seconds after `timeout` when nothing has helped
-constexpr int patience = 5;      ///< calls, a second apart, from one connection that is cut to the next
-
-/// The ports at which ADIOS2 listens for readers in this process, for all of its streams: it opens them with the first.
-std::set<int> &stream_ports() {
-  static std::set<int> ports;
-  return ports;
-}
-
-std::vector<TcpConnection> reader_connections() {
-  std::vector<TcpConnection> found = tcp_connections();
-  std::erase_if(found, [](const TcpConnection &one) { return stream_ports().count(one.local_port) == 0; });
-  return found;
-}
-
 class SstWriter final : public Engine {
 public:
   SstWriter(const Target &target, const SstOptions &options);
   ~SstWriter() override;
 
   std::vector<StepInfo> steps() const override { return {}; }
-  void begin_step(const StepInfo &step) override;
+  bool takes_step(const StepInfo &step) override;
+  void begin_step(const StepInfo &) override {} // takes_step knows all of it
   void write(const Block &block) override;
   void end_step(const StepTail &tail) override;
   void abandon_step() noexcept override;
   void set_attributes(const Attributes &attributes) override { attributes_ = attributes; }
   void close() override;
   std::optional<GridDescription> grid() const override { return target_.grid; }
+  std::vector<LeftOut> left_out() const override { return root() ? gate_->records().all() : std::vector<LeftOut>{}; }
+  Coupling coupling() const override { return root() ? gate_->coupling() : Coupling{}; }
 
   // Only a series that was opened to read asks for these.
   Attributes attributes() const override { return {}; }
@@ -71,18 +58,25 @@ private:
   void rescue(int call);
   void await_reader();
   bool admit_reader();
+  template <class Decide> Fate agreed(Decide decide) const;
+  void hold();
+  void forget_held(const char *why);
+  void hand_over();
   void begin();
+  void give(const StreamStep &step);
   template <class T> void put_block(const Block &block);
+  void put(const Block &block);
   template <class T> void put_value(const std::string &name, const T &value);
-  json describe_series() const;
+  json describe_series(const StreamStep &step) const;
 
   Target target_;
   SstOptions options_;
   StreamContact contact_;
   Attributes attributes_;
-  StepInfo step_;
-  json lists_;
-  bool waited_ = false, begun_ = false, broken_ = false, open_ = false;
+  StreamStep step_;
+  HeldSteps held_;
+  std::unique_ptr<StreamGate> gate_; ///< in rank 0
+  bool waited_ = false, begun_ = false, broken_ = false, open_ = false, holding_ = false;
   adios2::ADIOS adios_;
   adios2::IO io_;
   adios2::Engine engine_;
@@ -109,10 +103,11 @@ template <class Work> void SstWriter::within_time(Work work) {
 SstWriter::SstWriter(const Target &target, const SstOptions &options)
     : target_(target), options_(options), contact_(target.path), adios_(target.comm.get()) {
   target.comm.agree([&] {
-    if (root()) {
-      contact_.check_writable();
-      contact_.claim();
-    }
+    if (!root())
+      return;
+    contact_.check_writable();
+    gate_ = std::make_unique<StreamGate>(target, options);
+    contact_.claim(gate_->port(), gate_->token());
   });
   io_ = adios_.DeclareIO("series");
   io_.SetEngine("SST");
@@ -120,9 +115,9 @@ SstWriter::SstWriter(const Target &target, const SstOptions &options)
   const std::set<int> before = listening_ports();
   attempt("open", [&] { engine_ = io_.Open(target_.path, adios2::Mode::Write); });
   open_ = true;
-  for (const int port : listening_ports())
-    if (before.count(port) == 0)
-      stream_ports().insert(port);
+  std::set<int> ports = listening_ports();
+  std::erase_if(ports, [&](int port) { return before.count(port) > 0; });
+  StreamReaders::add_ports(ports);
 }
 
 SstWriter::~SstWriter() {
@@ -130,29 +125,14 @@ SstWriter::~SstWriter() {
     contact_.release();
 }
 
-/// A reader takes nothing: to ADIOS2 it shall have died, and be dropped. In rank 0 that is the one silent for longest,
-/// one after the other until the call goes on; in the others those that do not even take what was sent to them.
+/// A reader takes nothing: to ADIOS2 it shall have died, and be dropped.
 void SstWriter::rescue(int call) {
-  if (call % patience != 0) // ADIOS2 may still take leave of the one before, and the next in line may be healthy
-    return;
-  std::vector<TcpConnection> readers = reader_connections();
-  if (!root()) {
-    for (const auto &one : readers)
-      if (one.unsent > 0)
-        cut(one);
-    return;
-  }
-  if (call == 0)
-    fmt::print(stderr, "tailrace: stream {}, step {}: a reader has taken nothing for {:g} s and is dropped\n",
-               target_.path, step_.index, options_.timeout);
-  const auto silent = std::max_element(readers.begin(), readers.end(),
-                                       [](const auto &a, const auto &b) { return a.silent < b.silent; });
-  if (silent != readers.end())
-    return cut(*silent);
-  if (call < last_attempt)
+  if (!root())
+    return StreamReaders::rescue_elsewhere();
+  if (!gate_->rescue(call, step_.info.index))
     return;
   fmt::print(stderr, "tailrace: stream {}, step {}: ADIOS2 does not come back, though no reader is left; ending\n",
-             target_.path, step_.index);
+             target_.path, step_.info.index);
   std::fflush(nullptr);
   std::_Exit(1);
 }
@@ -160,19 +140,10 @@ void SstWriter::rescue(int call) {
 /// Before the first step: until a reader has been admitted, or wait_for_reader seconds long.
 void SstWriter::await_reader() {
   waited_ = true;
-  const Span span(*target_.trace, Phase::wait);
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(options_.wait_for_reader);
-  enum : std::int64_t { give_up, admit };
   while (options_.wait_for_reader > 0) {
-    std::int64_t what = give_up;
-    if (root())
-      while (std::chrono::steady_clock::now() < end && what == give_up) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        const auto readers = reader_connections();
-        if (std::any_of(readers.begin(), readers.end(), [](const auto &one) { return one.bytes_sent > 0; }))
-          what = admit;
-      }
-    if (target_.comm.max(what) == give_up || admit_reader())
+    const Fate what = agreed([&] { return gate_->somebody_until(end) ? Fate::admit : Fate::unread; });
+    if (what == Fate::unread || admit_reader())
       return;
   }
 }
@@ -180,27 +151,80 @@ void SstWriter::await_reader() {
 /// ADIOS2 admits readers at the end of a step, which they do not get: so we give an empty one, which nobody gets.
 /// Whether somebody was admitted shows by the answer that rank 0 sent.
 bool SstWriter::admit_reader() {
-  const auto sent = [] {
-    std::uint64_t sum = 0;
-    for (const auto &one : reader_connections())
-      sum += one.bytes_sent + static_cast<std::uint64_t>(one.unsent);
-    return sum;
-  };
-  const std::uint64_t before = sent();
+  const Span span(*target_.trace, Phase::wait);
+  const std::uint64_t before = StreamReaders::sent();
   begin();
   within_time([&] { attempt("write to", [&] { engine_.EndStep(); }); });
   begun_ = false;
-  return target_.comm.max(std::int64_t{root() && sent() > before + least_welcome}) > 0;
+  return target_.comm.max(std::int64_t{root() && StreamReaders::admitted(before)}) > 0;
 }
 
-void SstWriter::begin_step(const StepInfo &step) {
+/// What rank 0 decides, which may take its time.
+template <class Decide> Fate SstWriter::agreed(Decide decide) const {
+  const Span span(*target_.trace, Phase::wait);
+  return static_cast<Fate>(
+      target_.comm.broadcast_patiently(static_cast<std::int64_t>(root() ? decide() : Fate::left_out), 0));
+}
+
+bool SstWriter::takes_step(const StepInfo &step) {
   if (broken_)
     throw IoError(
         fmt::format("the stream {} is out of use since an error; ADIOS2 cannot drop the step it was in", target_.path));
-  step_ = step;
-  lists_ = json::object();
+  step_ = StreamStep{step, {}, json::object(), {}};
+  holding_ = false;
   if (!waited_)
     await_reader();
+  for (bool tried = false;;) {
+    switch (const Fate fate = agreed([&] { return gate_->decide(step_.info, tried, !held_.empty()); })) {
+    case Fate::admit:
+      tried = true;
+      admit_reader();
+      break;
+    case Fate::hand_over:
+      hand_over();
+      break;
+    case Fate::held:
+      hold();
+      return true;
+    case Fate::unread:
+      forget_held("unread");
+      return false;
+    default:
+      return fate == Fate::taken;
+    }
+  }
+}
+
+void SstWriter::hold() {
+  while (static_cast<std::int64_t>(held_.size()) >= options_.queue) {
+    if (root())
+      gate_->records().left_out(held_.front().info, "dropped");
+    held_.pop_front();
+  }
+  held_.emplace_back();
+  holding_ = true;
+}
+
+void SstWriter::forget_held(const char *why) {
+  for (const HeldStep &step : held_)
+    if (root())
+      gate_->records().left_out(step.info, why);
+  held_.clear();
+}
+
+/// The oldest of the steps that are held.
+void SstWriter::hand_over() {
+  const HeldStep step = std::move(held_.front());
+  held_.pop_front();
+  begin();
+  {
+    const Span span(*target_.trace, Phase::write);
+    attempt("write to", [&] {
+      for (const auto &piece : step.pieces)
+        put(piece.block);
+    });
+  }
+  give(step);
 }
 
 /// ADIOS2's step begins with the first thing in it, so that one without anything can be given up.
@@ -211,7 +235,12 @@ void SstWriter::begin() {
   attempt("write to", [&] { engine_.BeginStep(); });
 }
 
-void SstWriter::abandon_step() noexcept { broken_ = broken_ || begun_; }
+void SstWriter::abandon_step() noexcept {
+  broken_ = broken_ || begun_;
+  if (holding_)
+    held_.pop_back();
+  holding_ = false;
+}
 
 template <class T> void SstWriter::put_block(const Block &block) {
   const auto &[shape, part, memory] = block.place;
@@ -231,17 +260,24 @@ template <class T> void SstWriter::put_block(const Block &block) {
   engine_.Put(variable, static_cast<const T *>(block.data), adios2::Mode::Sync);
 }
 
+void SstWriter::put(const Block &block) {
+  with_type(block.type, [&]<class T>(T) { put_block<T>(block); });
+}
+
 void SstWriter::write(const Block &block) {
-  begin();
-  const Span span(*target_.trace, Phase::write,
+  if (!holding_)
+    begin();
+  const Span span(*target_.trace, holding_ ? Phase::copy : Phase::write,
                   block.place.block.size() * static_cast<std::int64_t>(size_of(block.type)));
   attempt("write to", [&] {
+    if (holding_)
+      return held_.back().add(block);
     if (block.checksum)
       add_block(*block.checksum, block.place, size_of(block.type), block.data);
-    with_type(block.type, [&]<class T>(T) { put_block<T>(block); });
+    put(block);
   });
   if (block.list) // ADIOS2 cannot say that a step has a variable without values
-    lists_[block.name] = {
+    step_.lists[block.name] = {
         {"type", name_of(block.type)}, {"columns", block.place.shape[0]}, {"rows", block.place.shape[1]}};
 }
 
@@ -252,41 +288,67 @@ template <class T> void SstWriter::put_value(const std::string &name, const T &v
   engine_.Put(variable, value, adios2::Mode::Sync);
 }
 
-json SstWriter::describe_series() const {
-  json about{{"version", sst_version}, {"attributes", attributes_to_json(attributes_)}};
+json SstWriter::describe_series(const StreamStep &step) const {
+  json about{{"version", sst_version},
+             {"attributes", attributes_to_json(step.attributes)},
+             {"steps", gate_->records().recent()}};
   if (target_.grid)
     about["grid"] = {
         {"points", target_.grid->points}, {"origin", target_.grid->origin}, {"spacing", target_.grid->spacing}};
+  about["writer"] = to_json(gate_->own_side());
   return about;
 }
 
-void SstWriter::end_step(const StepTail &tail) {
+/// Ends the step in ADIOS2.
+void SstWriter::give(const StreamStep &step) {
   begin();
   attempt("write to", [&] {
     if (!root())
       return;
-    put_value("step", step_.index);
-    put_value("time", step_.time);
-    for (const auto &[name, scalar] : tail.scalars)
+    gate_->records().give(step.info);
+    put_value("step", step.info.index);
+    put_value("time", step.info.time);
+    for (const auto &[name, scalar] : step.tail.scalars)
       std::visit([&, &name = name](const auto &value) { put_value(name, value); }, scalar);
-    put_value(sst_series_name, describe_series().dump());
-    if (!lists_.empty())
-      put_value(sst_lists_name, lists_.dump());
-    if (!tail.checksums.empty())
-      put_value(sst_checksums_name, tail.checksums);
+    put_value(sst_series_name, describe_series(step).dump());
+    if (!step.lists.empty())
+      put_value(sst_lists_name, step.lists.dump());
+    if (!step.tail.checksums.empty())
+      put_value(sst_checksums_name, step.tail.checksums);
   });
   const Span span(*target_.trace, Phase::wait);
   within_time([&] { attempt("write to", [&] { engine_.EndStep(); }); });
   begun_ = false;
+  if (root())
+    gate_->given();
+}
+
+void SstWriter::end_step(const StepTail &tail) {
+  step_.tail = tail;
+  step_.attributes = attributes_;
+  if (!holding_)
+    return give(step_);
+  static_cast<StreamStep &>(held_.back()) = std::move(step_);
+  step_.info = held_.back().info;
+  holding_ = false;
+  while (!held_.empty() && agreed([&] { return gate_->has_room() ? Fate::hand_over : Fate::held; }) == Fate::hand_over)
+    hand_over();
 }
 
 void SstWriter::close() {
   if (!open_ || broken_)
     return;
   open_ = false;
+  while (!held_.empty())
+    agreed([&] { return gate_->wait_for_room(step_.info.index) ? Fate::hand_over : Fate::unread; }) == Fate::hand_over
+        ? hand_over()
+        : forget_held("unread");
+  agreed([&] { return gate_->wait_for_all(step_.info.index), Fate::taken; });
   within_time([&] { attempt("close", [&] { engine_.Close(); }); });
-  if (root())
+  if (root()) {
+    gate_->end();
     contact_.release();
+  }
 }
 
 } // namespace

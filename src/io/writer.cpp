@@ -16,10 +16,18 @@ template <class Work> void Writer::in_step(Work work) {
   }
 }
 
-void Writer::begin_step(const StepInfo &step) {
+bool Writer::begin_step(const StepInfo &step) {
   Trace::set_step(step.index);
   checksums_ = json::object();
-  in_step([&] { engine_.begin_step(step); });
+  bool taken = true;
+  in_step([&] {
+    taken = engine_.takes_step(step);
+    if (taken)
+      engine_.begin_step(step);
+  });
+  if (!taken)
+    Trace::set_step(-1);
+  return taken;
 }
 
 void Writer::write(Block block, Type given) {

@@ -17,7 +17,8 @@ public:
   Writer(Engine &engine, const Communicator &comm, Trace &trace, bool checksums)
       : engine_(engine), comm_(comm), trace_(trace), with_checksums_(checksums) {}
 
-  void begin_step(const StepInfo &step);
+  /// Whether the engine takes the step; if not, it is over.
+  bool begin_step(const StepInfo &step);
   /// `block.type` is the type to store, `given` that of the data.
   void write(Block block, Type given);
   /// `attributes`: all of the series', when they have changed.

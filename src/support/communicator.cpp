@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <complex>
 #include <numeric>
+#include <thread>
 
 namespace tailrace {
 
@@ -116,6 +119,19 @@ std::string Communicator::broadcast(std::string text, int root) const {
   text.resize(static_cast<std::size_t>(length));
   check_mpi(MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, root, get()), "MPI_Bcast");
   return text;
+}
+
+std::int64_t Communicator::broadcast_patiently(std::int64_t value, int root) const {
+  constexpr std::chrono::microseconds shortest{20}, longest{2000};
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Ibcast(&value, 1, MPI_INT64_T, root, get(), &request), "MPI_Ibcast");
+  int there = 0;
+  for (auto pause = shortest;; pause = std::min(2 * pause, longest)) {
+    check_mpi(MPI_Test(&request, &there, MPI_STATUS_IGNORE), "MPI_Test");
+    if (there != 0)
+      return value;
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 std::vector<std::string> Communicator::gather(const std::string &text, int root) const {

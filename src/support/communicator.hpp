@@ -40,6 +40,8 @@ public:
   /// Sum of `value` over the ranks below this one.
   std::int64_t exclusive_scan(std::int64_t value) const;
   std::string broadcast(std::string text, int root) const;
+  /// For a value that may be long in coming: the other ranks sleep meanwhile, where MPI would keep their cores busy.
+  std::int64_t broadcast_patiently(std::int64_t value, int root) const;
   /// Every rank's text on `root`, empty elsewhere. Collective.
   std::vector<std::string> gather(const std::string &text, int root) const;
 

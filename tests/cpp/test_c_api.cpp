@@ -1,5 +1,6 @@
 #include "shared_folder.hpp"
 #include <tailrace/c_api/tailrace.h>
+#include <tailrace/io/engines.hpp>
 #include <tailrace/support/communicator.hpp>
 
 #include <gtest/gtest.h>
@@ -172,6 +173,38 @@ TEST_F(CApi, refusesToOpen) {
   ASSERT_EQ(open("w"), 0) << "parameters are those of one open: " << text();
   expect_error(open("w"), TAILRACE_INPUT_ERROR, "is open");
   expect_error(tailrace_set_parameter(series, "sync", "on"), TAILRACE_INPUT_ERROR, "is open");
+}
+
+TEST_F(CApi, saysWhetherAStepIsTaken) {
+  int taken = -1;
+  write_step();
+  ASSERT_EQ(tailrace_step_taken(series, &taken), 0) << text();
+  EXPECT_EQ(taken, 1);
+  expect_error(tailrace_step_taken(series, nullptr), TAILRACE_INPUT_ERROR, "taken");
+  ASSERT_EQ(tailrace_close(series), 0) << text();
+  const auto engines = io::engine_names();
+  if (std::find(engines.begin(), engines.end(), "sst") == engines.end())
+    return;
+  // A stream that nobody reads takes none, and what is written to it is checked all the same.
+  ASSERT_EQ(open("w", "sst", "run"), 0) << text();
+  ASSERT_EQ(tailrace_begin_step(series, 3, 0.5), 0) << text();
+  ASSERT_EQ(tailrace_step_taken(series, &taken), 0) << text();
+  EXPECT_EQ(taken, 0);
+  const auto data = values<double>(start, count);
+  const auto write = [&] {
+    return tailrace_write_double(series, "ux", 3, shape.data(), start.data(), count.data(), nullptr, data.data());
+  };
+  ASSERT_EQ(write(), 0) << text();
+  expect_error(write(), TAILRACE_INPUT_ERROR, "already written");
+  ASSERT_EQ(tailrace_end_step(series), 0) << text();
+  expect_error(tailrace_begin_step(series, 3, 0.5), TAILRACE_INPUT_ERROR, "cannot follow");
+  int64_t dropped = -1, skipped = -1, unread = -1;
+  ASSERT_EQ(tailrace_dropped(series, &dropped, &skipped, &unread), 0) << text();
+  EXPECT_EQ(dropped, 0);
+  EXPECT_EQ(skipped, 0);
+  EXPECT_EQ(unread, comm.rank() == 0 ? 1 : 0);
+  ASSERT_EQ(tailrace_dropped(series, nullptr, nullptr, nullptr), 0) << text();
+  ASSERT_EQ(tailrace_close(series), 0) << text();
 }
 
 TEST_F(CApi, refusesWhatCannotBeWritten) {

@@ -158,14 +158,14 @@ contains
     real(real64), target :: f(nx, ny, 2, 3)
     real(real32) :: few(2, 1, 1, 2)
     integer(int32) :: numbers(nx, ny, 2, 3), one_number(1, 1, 1, 3)
-    integer(int64) :: line(2), big, written, read, steps_written
+    integer(int64) :: line(2), big, written, read, steps_written, dropped, skipped, unread
     real(real64) :: plane(nx, 4, 1), seconds
     real(real64), allocatable :: particles(:, :), reals(:)
     integer(int64), allocatable :: integers(:)
     character(len=:), allocatable :: text
     character(len=tailrace_name_length), allocatable :: names(:)
     integer :: rows, columns, components, c, shape4(4)
-    logical :: is_list
+    logical :: is_list, taken
     do c = 1, 3
       f(:, :, 1, c) = whole(:, :, 1) + 1000*c + rank
       f(:, :, 2, c) = whole(:, :, 2) + 1000*c + rank
@@ -174,6 +174,9 @@ contains
     shape4 = [nx, ny, 2*ranks, 3]
     call series%open(trim(path)//'-'//engine, 'w', MPI_COMM_WORLD, engine=engine)
     call series%begin_step(1, 0.5d0)
+    call series%step_taken(taken)
+    call series%dropped(dropped, skipped, unread)
+    call expect('step taken', taken .and. dropped + skipped + unread == 0)
     call series%write('f', f, shape4, [1, 1, 2*rank + 1, 1])
     call series%write('numbers', numbers, shape4, [1, 1, 2*rank + 1, 1])
     call series%write_deferred('later', f(:, :, :, 2), [nx, ny, 2*ranks], [1, 1, 2*rank + 1])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers.engines import KINDS, Engine
+from helpers.streams import Stream
 from helpers.workers import Workers
 
 
@@ -59,3 +60,11 @@ def kind(request: pytest.FixtureRequest) -> Engine:
     """An engine of each kind."""
     found: Engine = request.param
     return found
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Iterator[Stream]:
+    """The ends of a stream, which are killed with the test."""
+    found = Stream(tmp_path)
+    yield found
+    found.end()

@@ -1,5 +1,6 @@
 """Programs that run beside the test: what they say can be waited for, and every wait has a time limit."""
 
+import json
 import os
 import queue
 import subprocess
@@ -85,6 +86,12 @@ class Program:
 
     def indices(self, start="read"):
         return [int(line.split()[1]) for line in self.seen if line.startswith(start + " ")]
+
+    def told(self, start):
+        """What it said as JSON behind a word, the last time."""
+        found = [line for line in self.seen if line.startswith(start + " ")]
+        assert found, f"no '{start}'\n{self.text()}"
+        return json.loads(found[-1].split(" ", 1)[1])
 
     def signal_all(self, number):
         """To all its ranks, not to the launcher, which would pass it on or take it for a failure."""

@@ -1,13 +1,17 @@
 """The two ends of a stream, as programs of their own: `python stream_ends.py write|read NAME [key=value ...]`.
 
-Both say what they do, a line each, for the test that started them to wait for. The values of a field follow from step
-and position, so that the reader can tell a wrong one.
+Both say what they do, a line each, for the test that started them to wait for, and at the end what the coupling has
+cost ("coupling", JSON). The writer says "left INDEX" of a step that the stream does not take, and at the end which
+those were ("dropped", JSON); the reader "missed", JSON, of those that it learns of. The values of a field follow from
+step and position, so that the reader can tell a wrong one.
 
 The test steers them by files in the working directory: the writer ends when there is a file `stop`; a reader told
 `hold=yes` says which step has come and looks at it only when there is a file `go`.
 """
 
+import dataclasses
 import itertools
+import json
 import sys
 import time
 from pathlib import Path
@@ -43,8 +47,9 @@ def part(n):
 def write(name, options):
     shape = tuple(int(n) for n in options.pop("shape", "6x5x12").split("x"))
     steps, pause = int(options.pop("steps", 5)), float(options.pop("pause", 0))  # 0 steps: until there is a file `stop`
+    blind = options.pop("blind", "")  # writes to steps that are not taken too
     begin, end = part(shape[2])
-    before = time.monotonic()
+    before, most = time.monotonic(), 0.0
     with tr.open(name, "w", comm=comm, parameters=options, grid=tr.UniformGrid(shape, spacing=(0.5, 0.5, 0.25))) as out:
         say("open")
         out.attribute("case", "tgv")
@@ -52,19 +57,28 @@ def write(name, options):
         for index in itertools.count():
             if there_is("stop") if steps == 0 else index == steps:
                 break
-            out.begin_step(10 * index, 0.5 * index)
             ux = field(shape, index, slice(begin, end))
-            out.write("ux", tr.Block(ux, shape, (0, 0, begin)))
-            out.write("id", tr.Block(ux.astype(np.int32), shape, (0, 0, begin)))
-            out.write_list("particles", np.full((index * (comm.rank + 1), 3), float(comm.rank)))
-            if index == 2:
-                out.write("once", tr.Block(ux.astype(np.float32), shape, (0, 0, begin)))
-            for scalar, value in {"energy": 0.25 * index, "count": index, "word": f"step {index}"}.items():
-                out.write_scalar(scalar, value)
+            entered = time.monotonic()
+            if not (taken := out.begin_step(10 * index, 0.5 * index)):
+                say("left", 10 * index)
+            if taken or blind:
+                out.write("ux", tr.Block(ux, shape, (0, 0, begin)))
+                out.write("id", tr.Block(ux.astype(np.int32), shape, (0, 0, begin)))
+                out.write_list("particles", np.full((index * (comm.rank + 1), 3), float(comm.rank)))
+                if index == 2:
+                    out.write("once", tr.Block(ux.astype(np.float32), shape, (0, 0, begin)))
+                for scalar, value in {"energy": 0.25 * index, "count": index, "word": f"step {index}"}.items():
+                    out.write_scalar(scalar, value)
             out.end_step()
+            most = max(most, time.monotonic() - entered)
             say("wrote", 10 * index)
             time.sleep(pause)
+        if "buffers" not in options:  # else it would wait for the background
+            own = out.coupling.own
+            say("cost", json.dumps({"elapsed": own.elapsed, "spent": own.wait + own.transfer, "most": most}))
         say("closing", round(time.monotonic() - before, 2))
+    say("dropped", json.dumps(out.dropped))
+    say("coupling", json.dumps(dataclasses.asdict(out.coupling)))
     say("closed", round(time.monotonic() - before, 2))
 
 
@@ -91,10 +105,13 @@ def check(step, shape):
 def read(name, options):
     foreign, most, pause = options.pop("foreign", ""), int(options.pop("most", 10**6)), float(options.pop("pause", 0))
     hold, verify_only = options.pop("hold", ""), options.pop("verify_only", "")
+    hang = options.pop("hang", "")
     say("opening")
     series = tr.open(name, comm=comm, parameters=options)
     say("open")
+    missed = []
     for number, step in enumerate(series):
+        missed += step.missed
         if hold:
             say("got", step.index)
             while not there_is("go"):
@@ -114,9 +131,12 @@ def read(name, options):
             say("read", step.index)
         if number + 1 == most:
             break
-        time.sleep(pause)
-    say("end", len(series))
+        time.sleep(1000 if hang and number == 2 else pause)
+    count = len(series)
     series.close()
+    say("missed", json.dumps(missed))
+    say("coupling", json.dumps(dataclasses.asdict(series.coupling)))
+    say("end", count)
 
 
 if __name__ == "__main__":
