@@ -1,4 +1,4 @@
-"""The command `tailrace`: run, case, new, plot, info, verify, doctor.
+"""The command `tailrace`: run, analyse, case, new, plot, info, verify, doctor.
 
 Heavy modules are imported by the commands that need them, so that help and errors come at once.
 Exit codes: 0 done, 1 the work failed, 2 the input is wrong.
@@ -6,19 +6,15 @@ Exit codes: 0 done, 1 the work failed, 2 the input is wrong.
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-import traceback
-from collections.abc import Callable
 from importlib import metadata, resources
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tailrace import launch
+from tailrace import cli_analyse, launch
+from tailrace.cli_common import fail, guarded, say
 
 if TYPE_CHECKING:
     from tailrace.config import Case
@@ -36,20 +32,6 @@ Overrides = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the case, as time.end=5; repeatable."),
 ]
-
-
-def say(text: str) -> None:
-    """Print to standard error, on the first rank alone."""
-    if launch.rank() == 0:
-        print(text, file=sys.stderr, flush=True)
-
-
-def fail(text: object, code: int = 2) -> NoReturn:
-    """End with a message instead of a traceback."""
-    say(f"tailrace: {text}")
-    if launch.rank() != 0:
-        time.sleep(5)  # mpiexec kills all ranks when one leaves; the first one has to have its say
-    raise typer.Exit(code)
 
 
 def _version(wanted: bool) -> None:
@@ -77,16 +59,16 @@ def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
     """
     from tailrace.config import ConfigError, load_case
 
+    if path.suffix not in (".toml", ".i3d", ".prm"):
+        fail(f"{path}: a case is a .toml file or an Xcompact3D .i3d file")
     try:
         if path.suffix == ".toml":
             return load_case(path, overrides), []
-        if path.suffix in (".i3d", ".prm"):
-            from tailrace.formats.xcompact3d_input import read_input
+        from tailrace.formats.xcompact3d_input import read_input
 
-            return read_input(path, overrides)
+        return read_input(path, overrides)
     except ConfigError as error:
-        fail(error)
-    fail(f"{path}: a case is a .toml file or an Xcompact3D .i3d file")
+        raise fail(error) from None
 
 
 @app.command()
@@ -114,26 +96,10 @@ def run(
         from tailrace.simulation import run as run_case
     except ImportError as error:
         fail(f"the solver does not load: {error}\n  tailrace doctor says what is missing", 1)
-    raise typer.Exit(_guarded(lambda: run_case(loaded, resume=resume)))
+    raise typer.Exit(guarded(lambda: run_case(loaded, resume=resume)))
 
 
-def _guarded(work: Callable[[], int]) -> int:
-    """The exit code of the work. Foreseen failures are one message; on several ranks, none is left waiting."""
-    try:
-        return work()
-    except (OSError, RuntimeError, ValueError, MemoryError) as error:
-        text = f"tailrace: {str(error) or type(error).__name__}"
-        if os.environ.get("TAILRACE_TRACEBACK"):
-            text = traceback.format_exc() + text
-        launch.end_together(text)
-        from tailrace.config import ConfigError
-
-        return 2 if isinstance(error, ConfigError) else 1
-    except Exception:  # a defect of ours: all that is known about it is worth showing
-        launch.end_together(
-            traceback.format_exc() + "tailrace: this is a defect; please report it with the lines above"
-        )
-        return 1
+app.command()(cli_analyse.analyse)
 
 
 @app.command()

@@ -81,7 +81,7 @@ class Runner:
         with s.timed("output"):
             for section in case.output:
                 output = Output(section, case.time.dt, grid, s.comm, resumed)
-                output.describe({"name": case.case.name, "reynolds": case.case.reynolds, "dt": case.time.dt})
+                output.describe(s.about)
                 self._outputs.append(output)
 
     def _warn_of_earlier_run(self) -> None:

@@ -136,6 +136,19 @@ class Simulation:
         """This rank's part of a field, (nz, ny, nx): ux, uy, uz as views, derived ones computed."""
         return FieldCache(self.flow, self.box, self.shape)(name).data
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """What an output says of the run, so that it can be analysed without the case."""
+        case = self.case
+        return {
+            "name": case.case.name,
+            "reynolds": case.case.reynolds,
+            "dt": case.time.dt,
+            "lengths": list(case.grid.lengths),
+            "boundaries": ",".join(case.grid.boundaries),
+            "interpolation": case.numerics.interpolation,
+        }
+
     def measure(self) -> dict[str, float]:
         """The volume averages of the present state, as in the time series."""
         numbers = self.flow.numbers(self.case.time.dt)

@@ -1,0 +1,105 @@
+"""The command `tailrace analyse`."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from tailrace import launch
+from tailrace.cli_common import fail, guarded
+
+
+def analyse(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCRIPT... SOURCE",
+            help="Python files or ready-made analyses, and last a series on disk or a stream (sst:NAME).",
+        ),
+    ],
+    ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks.")] = None,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Directory of the results.")] = Path("analysis"),
+    values: Annotated[
+        list[str],
+        typer.Option("--set", metavar="[SCRIPT:]NAME=VALUE", help="A parameter of the scripts; repeatable."),
+    ] = [],  # noqa: B006
+    every: Annotated[int, typer.Option("--every", min=1, help="Every N-th step of the source.")] = 1,
+    steps: Annotated[str, typer.Option("--steps", metavar="A:B", help="Stored steps A to B - 1, from 0.")] = ":",
+    at_once: Annotated[
+        int, typer.Option("--steps-at-once", min=1, help="So many groups of ranks take steps in turn.")
+    ] = 1,
+    grid: Annotated[
+        Path | None, typer.Option("--grid", help="TOML file with the grid that the source does not tell.")
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", help="Of the results; that of the source, or hdf5, by default.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on after the last results.")] = False,
+    precision: Annotated[
+        str | None, typer.Option("--precision", help="float64 or float32 of the fields; as stored by default.")
+    ] = None,
+    on_error: Annotated[
+        str, typer.Option("--on-error", help="stop, or off: an error switches off the script that made it.")
+    ] = "stop",
+) -> None:
+    """Run analyses over the steps of a series, or of a stream as they come."""
+    if len(words) < 2:
+        fail(f"analyse needs a script and a source, the source last: tailrace analyse enstrophy {words[0]}")
+    _check(engine, precision, on_error)
+    chosen = _steps(steps, every)
+    if ranks is not None:
+        try:
+            code = launch.start(ranks, _arguments(locals()))
+        except launch.LaunchError as error:
+            fail(error)
+        if code is not None:
+            raise typer.Exit(code)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a wait for a stream is not Python's to interrupt
+    try:
+        from tailrace.analysis.after import Request, analyse
+    except ImportError as error:
+        fail(f"the library does not load: {error}\n  tailrace doctor says what is missing", 1)
+    stop_or_off: Literal["stop", "off"] = "stop" if on_error == "stop" else "off"
+    request = Request(words[:-1], words[-1], out, values, chosen, at_once, grid, engine, resume, precision, stop_or_off)
+    raise typer.Exit(guarded(lambda: analyse(request)))
+
+
+def _arguments(options: dict[str, object]) -> list[str]:
+    """The command line again, for the ranks."""
+    found = ["analyse", *options["words"], f"--out={options['out']}", f"--every={options['every']}"]  # type: ignore[misc]
+    found += [f"--set={text}" for text in options["values"]]  # type: ignore[attr-defined]
+    found += [f"--steps={options['steps']}", f"--steps-at-once={options['at_once']}"]
+    found += [f"--on-error={options['on_error']}", *(["--resume"] if options["resume"] else [])]
+    for name in ("grid", "engine", "precision"):
+        if options[name] is not None:
+            found.append(f"--{name}={options[name]}")
+    return found
+
+
+def _check(engine: str | None, precision: str | None, on_error: str) -> None:
+    from typing import get_args
+
+    from tailrace.sections import FileEngine
+
+    for option, value, allowed in (
+        ("--engine", engine, get_args(FileEngine)),
+        ("--precision", precision, ("float32", "float64")),
+        ("--on-error", on_error, ("stop", "off")),
+    ):
+        if value is not None and value not in allowed:
+            fail(f"{option} must be one of {', '.join(allowed)} (found {value})")
+
+
+def _steps(text: str, every: int) -> slice:
+    """A:B, A: or :B; numbers of stored steps, from the end where negative."""
+    parts = text.split(":")
+    try:
+        if len(parts) != 2:
+            raise ValueError
+        first, last = (int(part) if part else None for part in parts)
+    except ValueError:
+        fail(f"--steps must be A:B, the stored steps A to B - 1 counted from 0 (found {text})")
+    return slice(first, last, every)
