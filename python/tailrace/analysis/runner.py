@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import state
 from .errors import AnalysisError, failure
 from .results import Results, sort
 
@@ -67,52 +68,52 @@ class Running:
         if not self._started or not self.script.has("save"):
             return None
 
-        def checked() -> dict[str, Any]:
-            state = self._object.save()
-            if not isinstance(state, dict) or not all(isinstance(key, str) for key in state):
-                raise TypeError(f"save must return a dict with text as keys; it returned {type(state).__name__}")
-            return state
+        found: dict[str, Any] = self._call(
+            lambda: state.check(self._object.save()), "when its state was saved", state.kinds
+        )
+        return found
 
-        return self._call(checked, "when its state was saved")
-
-    def load(self, state: dict[str, Any]) -> None:
+    def load(self, saved: dict[str, Any]) -> None:
         """Give a state back to the script."""
         if not self.script.has("load"):
             raise AnalysisError(f"analysis '{self.name}' has `save` but no `load`; it needs both to go on")
-        self._call(lambda: self._object.load(state), "when its state was loaded")
+        self._call(lambda: self._object.load(saved), "when its state was loaded")
 
-    def merge(self, state: dict[str, Any]) -> None:
+    def merge(self, saved: dict[str, Any]) -> None:
         """Add what another object of the same script, of which this is the state, has seen."""
 
         def together() -> None:
             other = self.script.make()
-            other.load(state)
+            other.load(saved)
             self._object.merge(other)
 
         self._call(together, "when parts were merged")
 
     # ---- together ----------------------------------------------------------------------------------------------------
     def _sorted(self, work: Callable[[], Any], where: str) -> Results:
-        results: Results = self._call(lambda: sort(work(), self.name), where, _signed)
+        results: Results = self._call(lambda: sort(work(), self.name), where, Results.signature)
         return results
 
-    def _call(self, work: Callable[[], Any], where: str, sign: Callable[[Any], int] = lambda _: 0) -> Any:
+    def _call(self, work: Callable[[], Any], where: str, sign: Callable[[Any], list[str]] = lambda _: []) -> Any:
         started = clock.perf_counter()
-        result, error, signature = None, None, 0
+        result, error = None, None
+        signature: list[str] = []
         try:
             result = work()
             signature = sign(result)
         except (Exception, SystemExit) as caught:  # the user's code: whatever it raises is their message
             error = failure(self.name, self.script.path, caught, where)
             error.__cause__ = caught
-        self._meet(error, signature, result, where)
+        self._meet(error, signature, where)
         self.seconds += clock.perf_counter() - started
         return result
 
-    def _meet(self, error: AnalysisError | None, signature: int, result: Any, where: str) -> None:
+    def _meet(self, error: AnalysisError | None, signature: list[str], where: str) -> None:
+        """Wait for the others; raise where one failed, or where they do not have the same in hand."""
         from mpi4py import MPI
 
-        found = np.array([error is not None, signature, -signature], np.int64)
+        number = zlib.crc32("\n".join(signature).encode())
+        found = np.array([error is not None, number, -number], np.int64)
         worst = np.empty_like(found)
         request = self._comm.Iallreduce(found, worst, op=MPI.MAX)
         if error is None:
@@ -123,7 +124,7 @@ class Running:
             errors = self._comm.allgather(None if error is None else str(error))
             raise error or AnalysisError(next(text for text in errors if text is not None))
         if worst[1] != -worst[2]:
-            told: list[list[str]] = self._comm.allgather(result.signature())
+            told: list[list[str]] = self._comm.allgather(signature)
             other = next(rank for rank, names in enumerate(told) if names != told[0])
             raise AnalysisError(
                 f"analysis '{self.name}' failed {where}: the ranks returned different things: rank 0 "
@@ -144,8 +145,3 @@ class Running:
                 )
                 self._comm.Abort(1)
             clock.sleep(0.002)
-
-
-def _signed(results: Results) -> int:
-    """A number that tells what was returned from something else."""
-    return zlib.crc32("\n".join(results.signature()).encode())
