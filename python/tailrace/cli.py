@@ -77,12 +77,23 @@ def run(
     ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest complete checkpoint.")] = False,
     overrides: Overrides = [],  # noqa: B006
+    beside: cli_analyse.Beside = [],  # noqa: B006
+    beside_ranks: cli_analyse.BesideRanks = 1,
+    beside_every: cli_analyse.BesideEvery = None,
+    beside_fields: cli_analyse.BesideFields = "ux,uy,uz",
+    beside_out: cli_analyse.BesideOut = Path("analysis"),
+    beside_set: cli_analyse.BesideSet = [],  # noqa: B006
+    beside_stream: cli_analyse.BesideStream = None,
 ) -> None:
     """Compute a case. Started under mpiexec, or with -n, it runs in parallel."""
     loaded, notes = load(case, overrides)
+    command = ["run", str(case), *(["--resume"] if resume else []), *(f"--set={text}" for text in overrides)]
+    fields = cli_analyse.fields_beside(beside_fields)
+    if beside:
+        options = cli_analyse.BesideOptions(beside, beside_ranks, beside_every, fields, beside_out, beside_set, resume)
+        raise typer.Exit(cli_analyse.run_beside(ranks or 1, command, options))
     if ranks is not None:
         try:
-            command = ["run", str(case), *(["--resume"] if resume else []), *(f"--set={text}" for text in overrides)]
             code = launch.start(ranks, command)
         except launch.LaunchError as error:
             fail(error)
@@ -96,6 +107,10 @@ def run(
         from tailrace.simulation import run as run_case
     except ImportError as error:
         fail(f"the solver does not load: {error}\n  tailrace doctor says what is missing", 1)
+    if beside_stream:
+        from tailrace.analysis.beside import with_stream
+
+        loaded = with_stream(loaded, beside_stream, fields, beside_every)
     raise typer.Exit(guarded(lambda: run_case(loaded, resume=resume)))
 
 

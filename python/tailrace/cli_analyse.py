@@ -1,15 +1,80 @@
-"""The command `tailrace analyse`."""
+"""The command `tailrace analyse`, and what `tailrace run --beside` says to it."""
 
 from __future__ import annotations
 
+import difflib
 import signal
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import typer
 
 from tailrace import launch
 from tailrace.cli_common import fail, guarded
+
+Beside = Annotated[
+    list[str],
+    typer.Option("--beside", metavar="SCRIPT", help="Analyse beside the run, on ranks of its own; repeatable."),
+]
+BesideRanks = Annotated[int, typer.Option("--beside-ranks", min=1, help="So many ranks analyse.")]
+BesideEvery = Annotated[
+    int | None, typer.Option("--beside-every", min=1, help="Every N steps; as the time series by default.")
+]
+BesideFields = Annotated[str, typer.Option("--beside-fields", help="What they get, as ux,uy,uz.")]
+BesideOut = Annotated[Path, typer.Option("--beside-out", help="Directory of their results.")]
+BesideSet = Annotated[
+    list[str], typer.Option("--beside-set", metavar="[SCRIPT:]NAME=VALUE", help="A parameter of theirs; repeatable.")
+]
+# From the program that started both to the simulation: where to send the fields.
+BesideStream = Annotated[str | None, typer.Option("--beside-stream", hidden=True)]
+
+
+class BesideOptions(NamedTuple):
+    """What goes on beside a run."""
+
+    scripts: list[str]
+    ranks: int
+    every: int | None
+    fields: list[str]
+    out: Path
+    values: list[str]
+    resume: bool
+
+
+def fields_beside(text: str) -> list[str]:
+    """The fields of a comma-separated list."""
+    from tailrace.sections import FIELDS
+
+    found = list(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in found:
+        if name not in FIELDS:
+            near = difflib.get_close_matches(name, FIELDS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(FIELDS)}"
+            fail(f"--beside-fields: there is no field '{name}'; {hint}")
+    return found
+
+
+def run_beside(ranks: int, simulation: list[str], options: BesideOptions) -> int:
+    """Start a simulation and its analysis. Returns the exit code."""
+    from tailrace.analysis.beside import start
+    from tailrace.analysis.script import check
+
+    if launch.size() is not None:
+        fail("--beside starts two programs by itself; leave out mpiexec, and say -n")
+    for word in options.scripts:
+        try:
+            check(word, Path())
+        except ValueError as error:
+            fail(f"--beside {word}: {error}")
+    every = [] if options.every is None else [f"--beside-every={options.every}"]
+    simulation = [*simulation, *every, f"--beside-fields={','.join(options.fields)}"]
+    analysis = ["analyse", *options.scripts, f"--out={options.out}", *(f"--set={text}" for text in options.values)]
+    if options.resume:
+        analysis.append("--resume")
+    try:
+        return start(simulation, ranks, analysis, options.ranks)
+    except launch.LaunchError as error:
+        fail(error)
 
 
 def analyse(
