@@ -48,7 +48,7 @@ def fields_beside(text: str) -> list[str]:
     found = list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in found:
         if name not in FIELDS:
-            near = difflib.get_close_matches(name, FIELDS, n=1)
+            near = difflib.get_close_matches(name.lower(), FIELDS, n=1, cutoff=0.5)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(FIELDS)}"
             fail(f"--beside-fields: there is no field '{name}'; {hint}")
     return found

@@ -70,8 +70,8 @@ class Runner:
                 code = self._loop()
                 if code == 0 and self._inside:
                     self._inside.finish()
-            except AnalysisError:
-                self._leave()
+            except (AnalysisError, FlowError) as error:  # raised on all ranks alike
+                self._leave(error)
                 raise
         self._close()
         return code
@@ -238,13 +238,16 @@ class Runner:
         if self._live:
             self._live.message(text)
 
-    def _leave(self) -> None:
-        """An analysis stops the run: what was computed is kept, and the run can go on once the script is mended."""
+    def _leave(self, error: AnalysisError | FlowError) -> None:
+        """Keep what was computed; where a script stops the run, it can go on once the script is mended."""
         s, wanted = self._s, self._case.checkpoint
-        if (wanted.every or wanted.minutes) and self._inside and self._inside.states_are_whole:
+        of_script = isinstance(error, AnalysisError) and self._inside and self._inside.states_are_whole
+        if of_script and (wanted.every or wanted.minutes):
             self._write_checkpoint()
             self._tell(f"stopped by an analysis at step {s.step}, t = {s.time:g}; go on with --resume")
-        self._close_outputs()
+        # Readers of a stream are to see it end. What else fails now is less than the error on its way.
+        with suppress(_core.Error, OSError):
+            self._close_outputs()
 
     def _close_outputs(self) -> None:
         with self._s.timed("output"):

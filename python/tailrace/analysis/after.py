@@ -132,7 +132,7 @@ class Analyse:
             if failing is None or issubclass(failing, AnalysisError):  # raised on all ranks alike
                 for task in self._tasks:
                     task.sink.close()
-        self._source.close()
+                self._source.close()
         self._sum_up(clock.monotonic() - started)
         return 1 if any(task.failed for task in self._tasks) else 0
 

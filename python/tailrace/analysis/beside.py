@@ -135,8 +135,8 @@ def _begin(job: _Job, *, piped: bool) -> subprocess.Popen[str]:
     try:
         # In process groups of their own: Ctrl-C reaches us alone, and we say who stops first.
         return subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, process_group=0,
-            preexec_fn=launch.die_with_parent,
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True,
+            errors="replace", process_group=0, preexec_fn=launch.die_with_parent,
         )  # fmt: skip
     except OSError as error:
         raise launch.LaunchError(f"{command[0]} does not start: {error.strerror}") from None
