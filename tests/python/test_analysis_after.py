@@ -3,13 +3,20 @@
 import numpy as np
 import pytest
 import tailrace as tr
-from helpers.analyses import analyse, assert_close, make_run, script
+from helpers import mpi_run
+from helpers.analyses import assert_close, make_run, script
 from tailrace.timeseries import read_time_series
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory):
-    return make_run(tmp_path_factory.mktemp("run"))
+def done(tailrace, tmp_path_factory):
+    return make_run(tailrace, tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture
+def analyse(tailrace):
+    """`tailrace analyse` in a directory."""
+    return lambda directory, *words, **options: tailrace(directory, "analyse", *words, **options)
 
 
 STATE = '''
@@ -60,9 +67,9 @@ def analyse(step, level=1.0):
 
 @pytest.mark.parametrize(
     ("source", "ranks", "more"),
-    [("run.h5", None, ()), ("run.bp", 2, ()), ("raw", 3, ()), ("run.bp", 3, ("--steps-at-once=3",))],
+    [("run.h5", 1, ()), ("run.bp", 2, ()), ("raw", 3, ()), ("run.bp", 3, ("--steps-at-once=3",))],
 )
-def test_numbers_are_those_of_the_run(done, tmp_path, source, ranks, more):
+def test_numbers_are_those_of_the_run(analyse, done, tmp_path, source, ranks, more):
     analyse(done, "budget", source, "-o", tmp_path, *more, ranks=ranks)
     assert_close(tmp_path / "budget.csv", done / "time_series.csv")
 
@@ -70,14 +77,16 @@ def test_numbers_are_those_of_the_run(done, tmp_path, source, ranks, more):
 def test_it_starts_mpi_itself_and_passes_everything_on(done, tmp_path):
     text = "def analyse(step, a=0): return {'ranks': step.comm.size, 'a': a}"
     path = script(tmp_path, text)
-    analyse(done, path, "run.h5", "-n", 2, "-o", tmp_path, "--set=a=7", "--steps=1:", "--every=2", "--engine=bp5")
+    words = (path, "run.h5", "-n", 2, "-o", tmp_path, "--set=a=7", "--steps=1:", "--every=2", "--engine=bp5")
+    result = mpi_run.tailrace("analyse", *words, cwd=done)
+    assert result.code == 0, result.text
     rows = read_time_series(tmp_path / "script.csv")
     assert list(rows["step"]) == [2, 6]
     assert set(rows["ranks"]) == {2} and set(rows["a"]) == {7}
     assert tr.open(tmp_path / "script.bp").steps[1].scalars == {"ranks": 2.0, "a": 7.0}
 
 
-def test_stored_precision_is_kept_unless_asked_otherwise(done, tmp_path):
+def test_stored_precision_is_kept_unless_asked_otherwise(analyse, done, tmp_path):
     path = script(tmp_path, "def analyse(step): return {'size': step['ux'].dtype.itemsize}")
     for more, size in (([], 4), (["--precision=float64"], 8)):
         analyse(done, path, "single.h5", "-o", tmp_path, *more)
@@ -86,17 +95,17 @@ def test_stored_precision_is_kept_unless_asked_otherwise(done, tmp_path):
     assert_close(tmp_path / "budget.csv", done / "time_series.csv", tolerance=1e-4)
 
 
-def test_a_coarsened_whole_is_analysed_and_a_part_is_refused(done, tmp_path):
+def test_a_coarsened_whole_is_analysed_and_a_part_is_refused(analyse, done, tmp_path):
     analyse(done, "enstrophy", "coarse.h5", "-o", tmp_path)
     assert_close(tmp_path / "enstrophy.csv", done / "time_series.csv", ("enstrophy",), 0.01)
     result = analyse(done, "enstrophy", "plane.h5", "-o", tmp_path, code=1)
     assert "holds a part of the field only: 1 points in z" in result.err
 
 
-@pytest.mark.parametrize("ranks", [None, 3])
-def test_everything_that_can_be_returned_is_stored(done, tmp_path, ranks):
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_everything_that_can_be_returned_is_stored(analyse, done, tmp_path, ranks):
     path = script(tmp_path, EVERYTHING)
-    more = ["--steps-at-once=3"] if ranks else []
+    more = ["--steps-at-once=3"] if ranks > 1 else []
     analyse(done, path, "run.h5", "-o", tmp_path, "--set=level=2", *more, ranks=ranks)
     with tr.open(done / "run.h5") as flow, tr.open(tmp_path / "script.h5") as found:
         assert found.verify() == []
@@ -121,14 +130,14 @@ def test_everything_that_can_be_returned_is_stored(done, tmp_path, ranks):
 SIGNS = ((1, 1, 1), (1, 1, 1), (1, 1, -1))
 
 
-def test_results_can_be_analysed_in_turn(done, tmp_path):
+def test_results_can_be_analysed_in_turn(analyse, done, tmp_path):
     analyse(done, script(tmp_path, EVERYTHING), "run.bp", "-o", tmp_path)
-    text = "import tailrace as tr\ndef analyse(step):\n    w = step.vector('w')\n    return {'enstrophy': tr.mean(w @ w) / 2}"
+    text = "def analyse(step):\n    w = step.vector('w')\n    return {'enstrophy': (w @ w).mean() / 2}"
     analyse(tmp_path, script(tmp_path, text, "again.py"), "script.bp", ranks=2)
     assert_close(tmp_path / "analysis/again.csv", done / "time_series.csv", ("enstrophy",))
 
 
-def test_a_second_run_replaces_and_resume_goes_on(done, tmp_path):
+def test_a_second_run_replaces_and_resume_goes_on(analyse, done, tmp_path):
     path = script(tmp_path, EVERYTHING)
     counted = script(tmp_path, "def analyse(step):\n    print('saw', step.index)\n    return step.time", "counted.py")
     analyse(done, path, counted, "run.h5", "-o", tmp_path)
@@ -149,7 +158,7 @@ def test_a_second_run_replaces_and_resume_goes_on(done, tmp_path):
 
 
 @pytest.mark.parametrize(("ranks", "more"), [(2, ()), (2, ("--steps-at-once=2",))])
-def test_a_class_sees_all_steps_and_has_the_last_word(done, tmp_path, ranks, more):
+def test_a_class_sees_all_steps_and_has_the_last_word(analyse, done, tmp_path, ranks, more):
     analyse(done, script(tmp_path, STATE + MERGE), "run.h5", "-o", tmp_path, *more, ranks=ranks)
     with tr.open(done / "run.h5") as flow, tr.open(tmp_path / "script-final.h5") as found:
         assert len(found) == 1
@@ -163,18 +172,18 @@ def test_a_class_sees_all_steps_and_has_the_last_word(done, tmp_path, ranks, mor
 @pytest.mark.parametrize(
     ("ranks", "arguments", "said"),
     [
-        (None, ["run.h5"], "needs a script and a source"),
-        (None, ["budget", "nowhere.h5"], "nowhere.h5"),
-        (None, ["budget", "run.h5", "--steps=3"], "--steps must be A:B"),
-        (None, ["budget", "run.h5", "--engine=sst"], "--engine must be one of"),
-        (None, ["budget", "run.h5", "--steps-at-once=2"], "1 ranks do not make 2 groups"),
+        (1, ["run.h5"], "needs a script and a source"),
+        (1, ["budget", "nowhere.h5"], "nowhere.h5"),
+        (1, ["budget", "run.h5", "--steps=3"], "--steps must be A:B"),
+        (1, ["budget", "run.h5", "--engine=sst"], "--engine must be one of"),
+        (1, ["budget", "run.h5", "--steps-at-once=2"], "1 ranks do not make 2 groups"),
         (2, ["{state}", "run.h5", "--steps-at-once=2"], "has no save, load, merge"),
         (2, ["{state}", "run.h5", "--set=x=1"], "'stateful' has no parameter 'x'"),
     ],
 )
-def test_wrong_requests_are_told(done, tmp_path, ranks, arguments, said):
+def test_wrong_requests_are_told(analyse, done, tmp_path, ranks, arguments, said):
     path = script(tmp_path, STATE, "stateful.py")
-    code = 1 if ranks or "nowhere" in arguments[-1] or "at-once" in arguments[-1] else 2
+    code = 1 if ranks > 1 or "nowhere" in arguments[-1] or "at-once" in arguments[-1] else 2
     words = [word.format(state=path) for word in arguments]
     result = analyse(done, *words, "-o", tmp_path, ranks=ranks, code=code)
     assert said in result.err
@@ -193,7 +202,7 @@ def analyse(step, ranks=(0,), wait=False):
 
 
 @pytest.mark.parametrize("more", [(), ("--steps-at-once=3",)])
-def test_an_error_on_one_rank_is_everybodys(done, tmp_path, more):
+def test_an_error_on_one_rank_is_everybodys(analyse, done, tmp_path, more):
     path = script(tmp_path, FAILS)
     ranks = "[0]" if more else "[1, 2]"  # in groups of one rank, that of the second step fails
     result = analyse(done, path, "run.h5", "-o", tmp_path, f"--set=ranks={ranks}", *more, ranks=3, code=1)
@@ -204,7 +213,7 @@ def test_an_error_on_one_rank_is_everybodys(done, tmp_path, more):
         assert list(read_time_series(tmp_path / "script.csv")["step"]) == [0]
 
 
-def test_an_error_switches_one_script_off(done, tmp_path):
+def test_an_error_switches_one_script_off(analyse, done, tmp_path):
     path = script(tmp_path, FAILS)
     result = analyse(
         done, path, "enstrophy", "run.h5", "-o", tmp_path, "--set=ranks=[1]", "--on-error=off", ranks=2, code=1
@@ -214,7 +223,7 @@ def test_an_error_switches_one_script_off(done, tmp_path):
     assert list(read_time_series(tmp_path / "enstrophy.csv")["step"]) == [0, 2, 4, 6]
 
 
-def test_ranks_that_return_different_things_are_told(done, tmp_path):
+def test_ranks_that_return_different_things_are_told(analyse, done, tmp_path):
     result = analyse(done, script(tmp_path, FAILS), "run.h5", "-o", tmp_path, "--set=ranks=[]", ranks=2, code=1)
     assert "rank 0 index (number); rank 1 other (number)" in result.err
 
@@ -222,9 +231,9 @@ def test_ranks_that_return_different_things_are_told(done, tmp_path):
 def test_a_rank_that_fails_while_others_wait_ends_the_program(done, tmp_path, monkeypatch):
     monkeypatch.setenv("TAILRACE_ANALYSIS_PATIENCE", "1")
     path = script(tmp_path, FAILS)
-    result = analyse(
-        done, path, "run.h5", "-o", tmp_path, "--set=ranks=[1]", "--set=wait=true", ranks=2, code=1, limit=30
-    )
+    words = ("analyse", path, "run.h5", "-o", tmp_path, "--set=ranks=[1]", "--set=wait=true")
+    result = mpi_run.tailrace(*words, cwd=done, ranks=2, limit=30)
+    assert result.code == 1
     assert "out of luck" in result.err
     assert "on rank 1 alone; the others did not come back" in result.err
 
@@ -255,7 +264,7 @@ def foreign(done):
     return done
 
 
-def test_a_grid_file_tells_what_the_source_does_not(foreign, tmp_path):
+def test_a_grid_file_tells_what_the_source_does_not(analyse, foreign, tmp_path):
     (tmp_path / "grid.toml").write_text(GRID)
     analyse(foreign, "budget", "foreign.bp", "-o", tmp_path, f"--grid={tmp_path / 'grid.toml'}", ranks=2)
     ours, theirs = read_time_series(tmp_path / "budget.csv"), read_time_series(foreign / "time_series.csv")
@@ -264,7 +273,7 @@ def test_a_grid_file_tells_what_the_source_does_not(foreign, tmp_path):
         np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-12)
 
 
-def test_without_it_the_message_says_what_to_write(foreign, tmp_path):
+def test_without_it_the_message_says_what_to_write(analyse, foreign, tmp_path):
     result = analyse(foreign, "budget", "foreign.bp", "-o", tmp_path, code=1)
     assert "has no attribute 'lengths'" in result.err and "--grid FILE" in result.err
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from helpers import mpi_run
-from helpers.analyses import analyse, assert_close, output, script, write_case
+from helpers.analyses import assert_close, output, script, write_case
 from helpers.program import Program
 from tailrace import _core
 from tailrace.timeseries import read_time_series
@@ -143,7 +143,7 @@ def test_a_stream_of_another_program(tmp_path, start, ranks):
     (tmp_path / "grid.toml").write_text(GRID)
     script(tmp_path, LOOKS)
     other = start(2, FOREIGN, "flow", 5)
-    analyse(tmp_path, "script.py", "sst:flow", "--grid=grid.toml", ranks=ranks)
+    start(ranks, *TAILRACE, "analyse", "script.py", "sst:flow", "--grid=grid.toml").finish()
     other.finish()
     rows = read_time_series(tmp_path / "analysis/script.csv")
     assert list(rows["time"]) == [0, 0.5, 1.0, 1.5, 2.0]

@@ -234,7 +234,7 @@ def test_what_a_step_has_not_is_named(ops):
         step["presure"]
     with pytest.raises(tr.InputError, match="vector 'u': step 4 has no field 'uz'"):
         step.vector("u")
-    with pytest.raises(tr.InputError, match="no attribute 'reynolds'.*--grid"):
+    with pytest.raises(tr.InputError, match=r"no attribute 'reynolds'.*--grid"):
         _ = step.viscosity
     assert step.dt is None
     assert "ux" in step and "uz" not in step

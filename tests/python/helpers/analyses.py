@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tailrace.timeseries import read_time_series
 
 from helpers import mpi_run
+from helpers.workers import Workers
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 BUDGET = ("kinetic_energy", "dissipation", "dissipation_laplacian", "enstrophy")
 
@@ -47,7 +55,7 @@ def write_case(directory: Path, *blocks: str) -> Path:
     return path
 
 
-def make_run(directory: Path) -> Path:
+def make_run(tailrace: Ranks, directory: Path) -> Path:
     """A run with a time series and snapshots of several engines; returns its directory."""
     case = write_case(
         directory,
@@ -58,8 +66,7 @@ def make_run(directory: Path) -> Path:
         output("plane", "hdf5", "plane.h5", "count = [0, 0, 1]"),
         output("coarse", "hdf5", "coarse.h5", "stride = [2, 2, 2]"),
     )
-    result = mpi_run.tailrace("run", case, cwd=directory)
-    assert result.code == 0, result.text
+    tailrace(directory, "run", case)
     return directory
 
 
@@ -70,11 +77,37 @@ def script(directory: Path, text: str, name: str = "script.py") -> Path:
     return path
 
 
-def analyse(directory: Path, *arguments: object, ranks: int | None = None, code: int = 0, limit: float = 60):
-    """`tailrace analyse ARGUMENTS` in a directory; it must end with `code`."""
-    result = mpi_run.tailrace("analyse", *arguments, cwd=directory, ranks=ranks, limit=limit)
-    assert result.code == code, result.text
-    return result
+class Ranks:
+    """The command `tailrace`, on ranks that stay: a start of MPI takes longer than most of these tests."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[int, Workers] = {}
+
+    def __enter__(self) -> Ranks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for workers in self._sizes.values():
+            workers.stop()
+
+    def __call__(self, directory: Path, *words: object, ranks: int = 1, code: int = 0) -> mpi_run.Result:
+        """`tailrace WORDS` in a directory; it must end with `code`. What is said is that of rank 0."""
+        workers = self._sizes.setdefault(ranks, Workers(ranks, __name__))
+        found = workers.results("command", 60, directory=str(directory), words=[str(word) for word in words])
+        result = mpi_run.Result(*found[0])
+        assert {one[0] for one in found} == {code}, result.text
+        return result
+
+
+def command(world: MPI.Comm, directory: str, words: list[str]) -> tuple[int, str, str]:
+    """On the ranks: the exit code, and what was said."""
+    from tailrace.cli import app
+
+    os.chdir(directory)
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = app(words, standalone_mode=False)
+    return code or 0, out.getvalue(), err.getvalue()
 
 
 def assert_close(found: Path, expected: Path, columns=BUDGET, tolerance: float = 1e-12) -> None:
