@@ -5,6 +5,8 @@ import pytest
 import tailrace as tr
 from helpers import mpi_run
 from helpers.analyses import assert_close, make_run, script
+from mpi4py import MPI
+from tailrace.analysis.after import Analyse, Request
 from tailrace.timeseries import read_time_series
 
 
@@ -238,6 +240,24 @@ def test_a_rank_that_fails_while_others_wait_ends_the_program(done, tmp_path, mo
     assert "on rank 1 alone; the others did not come back" in result.err
 
 
+def test_a_script_is_told_what_was_missed(analyse, tmp_path):
+    attributes = {"every": 2, "lengths": [1.0, 1.0, 1.0], "boundaries": "periodic,periodic,periodic"}
+    grid = tr.UniformGrid((8, 10, 9), spacing=(1 / 8, 1 / 10, 1 / 9))
+    with tr.open(tmp_path / "gaps.h5", "w", comm=MPI.COMM_SELF, grid=grid) as out:
+        for name, value in attributes.items():
+            out.attribute(name, value)
+        for index in (4, 6, 12, 14):
+            out.write_step(0.1 * index, index=index, ux=np.zeros((9, 10, 8)))
+    path = script(
+        tmp_path, "def analyse(step): return {'missed': len(step.missed), 'first': min(step.missed, default=-1)}"
+    )
+    result = analyse(tmp_path, path, "gaps.h5")
+    rows = read_time_series(tmp_path / "analysis/script.csv")
+    assert list(rows["missed"]) == [0, 0, 2, 0]
+    assert rows["first"][2] == 8
+    assert "missed 2 steps" in result.out
+
+
 # ---- sources that do not tell their grid -----------------------------------------------------------------------------
 GRID = """
 reynolds = 100.0
@@ -257,16 +277,18 @@ start = 1.0
 
 @pytest.fixture(scope="module")
 def foreign(done):
-    """A series with other names, and nothing but arrays in it."""
-    with tr.open(done / "run.h5") as flow, tr.open(done / "foreign.bp", "w") as out:
-        for number, step in enumerate(flow):
-            out.write_step(number, index=number, u=step["ux"], v=step["uy"], w=step["uz"])
+    """Series with other names, and nothing but arrays in them."""
+    for name in ("foreign.bp", "foreign.h5"):
+        with tr.open(done / "run.h5") as flow, tr.open(done / name, "w") as out:
+            for number, step in enumerate(flow):
+                out.write_step(number, index=number, u=step["ux"], v=step["uy"], w=step["uz"])
     return done
 
 
-def test_a_grid_file_tells_what_the_source_does_not(analyse, foreign, tmp_path):
+@pytest.mark.parametrize("source", ["foreign.bp", "foreign.h5"])
+def test_a_grid_file_tells_what_the_source_does_not(analyse, foreign, tmp_path, source):
     (tmp_path / "grid.toml").write_text(GRID)
-    analyse(foreign, "budget", "foreign.bp", "-o", tmp_path, f"--grid={tmp_path / 'grid.toml'}", ranks=2)
+    analyse(foreign, "budget", source, "-o", tmp_path, f"--grid={tmp_path / 'grid.toml'}", ranks=2)
     ours, theirs = read_time_series(tmp_path / "budget.csv"), read_time_series(foreign / "time_series.csv")
     np.testing.assert_allclose(ours["time"], 1.0 + theirs["time"], rtol=1e-14)
     for name in ("dissipation", "enstrophy"):
@@ -292,9 +314,6 @@ def test_without_it_the_message_says_what_to_write(analyse, foreign, tmp_path):
     ],
 )
 def test_a_wrong_grid_file_is_told(foreign, tmp_path, change, said):
-    from mpi4py import MPI
-    from tailrace.analysis.after import Analyse, Request
-
     assert change[0] in GRID
     path = tmp_path / "grid.toml"
     path.write_text(GRID.replace(*change))

@@ -74,6 +74,8 @@ class Analyse:
         self._comm = ours
         self._tasks = [self._task(script) for script in self._scripts]
         self._last: _Moment | None = None
+        self._missed = 0
+        self._waited = 0.0
 
     def _check(self) -> None:
         request, size = self._request, self._world.size
@@ -127,6 +129,7 @@ class Analyse:
             else:
                 self._read_all()
             self._finish()
+            self._waited = self._source.waited() if self._source.streaming else 0.0
         finally:
             failing = sys.exc_info()[0]
             if failing is None or issubclass(failing, AnalysisError):  # raised on all ranks alike
@@ -159,6 +162,7 @@ class Analyse:
                     mine = results if moment.group == self._group else None
                     task.sink.write(moment.step, moment.time, mine, leader=moment.group * self._ranks)
         self._last = there[-1]
+        self._missed += len(step.missed) if step else 0
 
     def _look(self, task: Task, step: AnalysisStep | None) -> Results | None:
         work: Callable[[], Results | None] = lambda: task.look(step) if step and task.wants(step.index) else None  # noqa: E731
@@ -216,7 +220,10 @@ class Analyse:
         for task in self._tasks:
             said = f"{task.name}: {task.sink.written} steps with results, {seconds[task.name][1]:.2f} s in the script"
             self._out(f"{said} -> {task.sink.table.parent / task.name}.*")
-        self._out(f"analysed {self._source.path} in {duration(total)}")
+        if self._missed:
+            self._out(f"missed {self._missed} steps that the source does not have")
+        waited = f", {self._waited:.2f} s of them waiting for steps" if self._source.streaming else ""
+        self._out(f"analysed {self._source.path} in {duration(total)}{waited}")
 
     def _say(self, text: str) -> None:
         if self._world.rank == 0:

@@ -96,7 +96,7 @@ class SeriesSource:
     def _check_whole(self, lengths: list[float], boundaries: list[str]) -> None:
         """A part of the field has no derivatives by the schemes of the whole; a coarsened whole has."""
         told = self._series.grid
-        if told is None or (self._given.grid and self._given.grid.points):
+        if told is None or self._given.grid:  # the user knows better: formats make up a spacing where none was told
             return
         for axis, points, start, spacing, length, kind in zip(
             "xyz", told.points, told.origin, told.spacing, lengths, boundaries, strict=True
@@ -175,6 +175,10 @@ class SeriesSource:
         """A stream without times counts its steps instead."""
         told = self._given.time
         return told.start + stored.index * told.dt if told and stored.time == stored.index else stored.time
+
+    def waited(self) -> float:
+        """Seconds that the ranks waited for steps of a stream, on average. Collective."""
+        return sum(phase.mean_seconds for phase in self._series.summary() if phase.phase == "wait")
 
     def close(self) -> None:
         """Close the series."""
