@@ -240,6 +240,15 @@ def test_a_rank_that_fails_while_others_wait_ends_the_program(done, tmp_path, mo
     assert "on rank 1 alone; the others did not come back" in result.err
 
 
+@pytest.mark.parametrize("name", ["run", "time_series"])
+def test_results_never_take_the_place_of_something_else(analyse, done, tmp_path, name):
+    before = (done / "run.h5").read_bytes(), (done / "time_series.csv").read_bytes()
+    path = script(tmp_path, "def analyse(step): return step.time", f"{name}.py")
+    result = analyse(done, path, "run.h5", "-o", ".", code=1)
+    assert f"is no result of an analysis '{name}'" in result.err
+    assert ((done / "run.h5").read_bytes(), (done / "time_series.csv").read_bytes()) == before
+
+
 def test_a_script_is_told_what_was_missed(analyse, tmp_path):
     attributes = {"every": 2, "lengths": [1.0, 1.0, 1.0], "boundaries": "periodic,periodic,periodic"}
     grid = tr.UniformGrid((8, 10, 9), spacing=(1 / 8, 1 / 10, 1 / 9))

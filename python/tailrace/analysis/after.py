@@ -223,7 +223,7 @@ class Analyse:
         if self._missed:
             self._out(f"missed {self._missed} steps that the source does not have")
         waited = f", {self._waited:.2f} s of them waiting for steps" if self._source.streaming else ""
-        self._out(f"analysed {self._source.path} in {duration(total)}{waited}")
+        self._out(f"analysed {self._source.path} in {duration(total) if total > 60 else f'{total:.2f} s'}{waited}")
 
     def _say(self, text: str) -> None:
         if self._world.rank == 0:

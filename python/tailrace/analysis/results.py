@@ -139,7 +139,7 @@ class Sink:
     ) -> None:
         self.name, self._directory, self._comm, self._operators = name, directory, comm, operators
         self._engine, self._resume = engine, resume_step
-        self._attributes = {
+        self._attributes = {"analysis": name} | {
             key: value
             for key, value in attributes.items()
             if key in ("lengths", "boundaries", "interpolation", "reynolds", "dt", "name")
@@ -150,9 +150,30 @@ class Sink:
         self._series: series.Series | None = None
         self._last: int | None = None
         self.written = 0  # steps
+        self._check_ours()
         on_root(comm, self._make_ready)
         if resume_step is not None and on_root(comm, lambda: _holds_something(self.path)):
             self._open_series()
+
+    def _check_ours(self) -> None:
+        """A script that is named like something else must not write over it."""
+        kind = on_root(self._comm, lambda: _kind_of(self.table, self._title))
+        foreign = self.table if kind == "foreign" else None
+        if kind == "nothing" and on_root(self._comm, lambda: _holds_something(self.path)):
+            try:
+                with series.open(self.path, "r", comm=self._comm) as stored:
+                    foreign = None if stored.attributes.get("analysis") == self.name else self.path
+            except _core.Error:
+                foreign = self.path
+        if foreign is not None:
+            raise _core.InputError(
+                f"{foreign} is there already, and is no result of an analysis '{self.name}'; results go elsewhere by "
+                "-o (of the command) or out (of the case), or move it away"
+            )
+
+    @property
+    def _title(self) -> str:
+        return f"analysis {self.name}"
 
     def _make_ready(self) -> None:
         """Drop what is after the step to go on from, or all."""
@@ -210,9 +231,10 @@ class Sink:
     def _append(self, row: dict[str, float]) -> None:
         try:
             if self._rows is None:
-                title = f"analysis {self.name}"
                 definitions = "step, time: of the state; the other columns are what the script returned"
-                self._rows = TimeSeries(self.table, title, self._resume, columns=list(row), definitions=definitions)
+                self._rows = TimeSeries(
+                    self.table, self._title, self._resume, columns=list(row), definitions=definitions
+                )
             self._rows.append(row)
         except OSError as error:
             raise _core.IoError(f"cannot write {self.table}: {error.strerror or error}") from error
@@ -309,6 +331,17 @@ def last_result(directory: Path, name: str, engine: str, comm: MPI.Comm) -> int 
             found.append(stored[-1].index if len(stored) else None)
     steps = [step for step in found if step is not None]
     return min(steps) if steps and len(steps) == len(found) else None
+
+
+def _kind_of(table: Path, title: str) -> str:
+    """Whether a table is "ours", of something else ("foreign"), or not there."""
+    try:
+        with table.open(encoding="utf-8", errors="replace") as file:
+            return "ours" if f"# {title}\n" in [file.readline(), file.readline()] else "foreign"
+    except FileNotFoundError:
+        return "nothing"
+    except OSError as error:
+        raise _core.IoError(f"{table} cannot be read: {error.strerror or error}") from error
 
 
 def _columns_of(path: Path) -> tuple[str, ...]:

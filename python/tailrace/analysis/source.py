@@ -37,6 +37,7 @@ class SeriesSource:
         self._given = grid_file or GridFile()
         self._series = series.open(path, "r", comm=comm)
         self.streaming, self.engine = self._series.streaming, self._series.engine
+        self._stored = [] if self.streaming else self._series.steps
         self._pending = self._first()
         self.first_index = self._pending.index
         self.attributes: dict[str, Any] = {**self._series.attributes, **self._given.attributes()}
@@ -51,9 +52,9 @@ class SeriesSource:
             if step is None:
                 raise _core.IoError(f"{self.path}: the stream ended without a step")
             return step
-        if not len(self._series):
+        if not self._stored:
             raise _core.InputError(f"{self.path}: has no steps to analyse")
-        return self._series[0]
+        return self._stored[0]
 
     # ---- the grid ----------------------------------------------------------------------------------------------------
     def _grid_points(self) -> series.Triple:
@@ -131,15 +132,15 @@ class SeriesSource:
 
     def positions(self, chosen: slice) -> range:
         """Which stored steps are chosen; of files only."""
-        return range(len(self._series))[chosen]
+        return range(len(self._stored))[chosen]
 
     def index(self, position: int) -> int:
         """Index of a stored step; of files only."""
-        return self._series[position].index
+        return self._stored[position].index
 
     def read(self, position: int) -> AnalysisStep:
         """A stored step; of files only."""
-        return self._make(self._series[position], self._series[position - 1].index if position else None)
+        return self._make(self._stored[position], self._stored[position - 1].index if position else None)
 
     def stream(self, chosen: slice) -> Iterator[AnalysisStep]:
         """The chosen ones of the steps as they come."""
