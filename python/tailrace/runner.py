@@ -14,7 +14,6 @@ import numpy as np
 
 from . import _core, series
 from .analysis.errors import AnalysisError
-from .analysis.inside import Inside
 from .flows import COMPONENTS
 from .outputs import FieldCache, Output
 from .parallel import agree, on_root, spread
@@ -23,6 +22,7 @@ from .schedule import SAME_TIME
 from .timeseries import TimeSeries
 
 if TYPE_CHECKING:
+    from .analysis.inside import Inside
     from .simulation import Simulation
 
 STOPPED = 128 + signal.SIGTERM  # exit code of a run that was asked to stop
@@ -93,6 +93,8 @@ class Runner:
                 output.describe(s.about)
                 self._outputs.append(output)
         if case.analysis:
+            from .analysis.inside import Inside
+
             self._inside = Inside(s, resumed, self._tell)
         s.resumed_from = None  # nobody reads it any more
 

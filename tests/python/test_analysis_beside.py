@@ -1,5 +1,9 @@
-"""Analyses beside a run: on ranks of their own, over a stream, started by one command or by two."""
+"""Analyses beside a run: on ranks of their own, over a stream, started by one command or by two.
 
+TAILRACE_TEST_STREAMS (0): 1 for all of the tests, before a release and after changes of the engine.
+"""
+
+import os
 import signal
 import sys
 from pathlib import Path
@@ -14,6 +18,9 @@ from tailrace.timeseries import read_time_series
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
 
 FOREIGN = Path(__file__).parents[2] / "build/python/tests/cpp/foreign_stream"
+slow = pytest.mark.skipif(
+    os.environ.get("TAILRACE_TEST_STREAMS", "0") == "0", reason="only with TAILRACE_TEST_STREAMS=1"
+)
 TAILRACE = (sys.executable, "-m", "tailrace.cli")
 
 
@@ -57,7 +64,7 @@ def test_one_command_starts_both(tmp_path):
     assert_tidy(tmp_path)
 
 
-@pytest.mark.parametrize(("ranks", "readers"), [(1, 2), (2, 1)])
+@pytest.mark.parametrize(("ranks", "readers"), [(1, 2), pytest.param(2, 1, marks=slow)])
 def test_numbers_are_those_of_the_run(tmp_path, ranks, readers):
     case = write_case(tmp_path)
     run(case, "-n", ranks, "--beside=budget", f"--beside-ranks={readers}")
@@ -84,7 +91,7 @@ def test_an_analysis_that_dies_leaves_the_run_alone(tmp_path):
     assert_tidy(tmp_path)
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("ranks", [pytest.param(1, marks=slow), 2])
 def test_being_asked_to_stop(tmp_path, start, ranks):
     """The run writes a checkpoint and leaves, and the analysis ends with the stream."""
     script(tmp_path, "def analyse(step):\n    print('saw', step.index, flush=True)\n    return {'x': step.time}")
@@ -137,7 +144,7 @@ def analyse(step):
 
 
 @pytest.mark.skipif(not FOREIGN.exists(), reason="the other program was not built")
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("ranks", [pytest.param(1, marks=slow), 2])
 def test_a_stream_of_another_program(tmp_path, start, ranks):
     """It knows nothing of us: the grid comes from a file, and so does the time."""
     (tmp_path / "grid.toml").write_text(GRID)

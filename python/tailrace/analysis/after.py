@@ -134,7 +134,7 @@ class Analyse:
             failing = sys.exc_info()[0]
             if failing is None or issubclass(failing, AnalysisError):  # raised on all ranks alike
                 for task in self._tasks:
-                    task.sink.close()
+                    task.close()
                 self._source.close()
         self._sum_up(clock.monotonic() - started)
         return 1 if any(task.failed for task in self._tasks) else 0

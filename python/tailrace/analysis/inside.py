@@ -145,7 +145,7 @@ class Inside:
     def close(self) -> None:
         """Close all results. Closing twice does no harm."""
         for task in self._tasks:
-            task.sink.close()
+            task.close()
 
     @property
     def phases(self) -> list[str]:

@@ -39,7 +39,7 @@ class Running:
         # Of our own: a rank that failed must not meet the others in a collective of the script.
         self._comm = comm.Dup()
         self._object: Any = self._call(script.make, "when it was made")
-        self._started = False
+        self._started = self._closed = False
 
     def start(self, step: AnalysisStep) -> None:
         """Call the script's `start`, where it has one, before its first step."""
@@ -88,6 +88,12 @@ class Running:
             self._object.merge(other)
 
         self._call(together, "when parts were merged")
+
+    def close(self) -> None:
+        """The last call: MPI has only so many communicators."""
+        if not self._closed:
+            self._comm.Free()
+        self._closed = True
 
     # ---- together ----------------------------------------------------------------------------------------------------
     def _sorted(self, work: Callable[[], Any], where: str) -> Results:

@@ -60,6 +60,11 @@ class Task:
             raise error
         self._say(f"{error}\n  it is switched off (on_error = off); everything else goes on")
 
+    def close(self) -> None:
+        """Close the results, and let go of the script. Closing twice does no harm."""
+        self.sink.close()
+        self.running.close()
+
     def _guarded(self, work: Callable[[], Results]) -> Results:
         try:
             return work()
