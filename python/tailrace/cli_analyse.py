@@ -57,15 +57,13 @@ def fields_beside(text: str) -> list[str]:
 def run_beside(ranks: int, simulation: list[str], options: BesideOptions) -> int:
     """Start a simulation and its analysis. Returns the exit code."""
     from tailrace.analysis.beside import start
-    from tailrace.analysis.script import check
+    from tailrace.analysis.check import problem
 
     if launch.size() is not None:
         fail("--beside starts two programs by itself; leave out mpiexec, and say -n")
-    for word in options.scripts:
-        try:
-            check(word, Path())
-        except ValueError as error:
-            fail(f"--beside {word}: {error}")
+    said = problem(options.scripts, options.values, resume=options.resume)
+    if said:
+        fail(f"--beside: {said}")
     every = [] if options.every is None else [f"--beside-every={options.every}"]
     simulation = [*simulation, *every, f"--beside-fields={','.join(options.fields)}"]
     analysis = ["analyse", *options.scripts, f"--out={options.out}", *(f"--set={text}" for text in options.values)]

@@ -118,11 +118,16 @@ def test_a_run_that_fails_takes_the_analysis_along(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--beside=missing.py"], "--beside missing.py: there is no file"),
+        (["--beside=missing.py"], "--beside: there is no file"),
+        (["--beside=bad.py"], "analysis 'bad' failed when it was loaded: bad.py, line 2: ZeroDivisionError"),
+        (["--beside=budget", "--beside-set=a=1"], "analysis 'budget' has no parameter 'a'"),
+        (["--beside=class.py", "--resume"], "analysis 'class' may keep a state"),
         (["--beside=budget", "--beside-fields=ux,uv"], "there is no field 'uv'; did you mean"),
     ],
 )
 def test_wrong_requests_are_told_before_anything_starts(tmp_path, arguments, said):
+    script(tmp_path, "def analyse(step): pass\n1 / 0", "bad.py")
+    script(tmp_path, "class Mean:\n    def step(self, step): pass", "class.py")
     assert said in run(write_case(tmp_path), *arguments, code=2).err
 
 

@@ -247,10 +247,14 @@ def test_what_a_step_has_not_is_named(ops):
         ("return step['uX']", "line 3, in analyse: InputError: step 4 has no field 'uX'; did you mean 'ux'"),
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("return {'a': 'text'}", "'a' is of type str"),
+        (
+            "return {'a': tr.Operators((9, 9, 9), (1, 1, 1), ['periodic'] * 3).field(1.0)}",
+            "'a' is a field on another grid",
+        ),
     ],
 )
 def test_errors_name_file_and_line(write, ops, body, said):
-    running = Running(load(write(f"import math\ndef analyse(step):\n    {body}\n")), MPI.COMM_SELF)
+    running = Running(load(write(f"import tailrace as tr\ndef analyse(step):\n    {body}\n")), MPI.COMM_SELF)
     with pytest.raises(AnalysisError, match=said) as caught:
         running.step(make_step(ops, ["ux"]))
     assert "analysis 'script' failed at step 4, t = 0.5" in str(caught.value)

@@ -90,11 +90,8 @@ class Analyse:
                     f"--steps-at-once: analysis '{script.name}' may keep a state (it is a class), and has no "
                     f"{', '.join(missing)}, by which the states of the groups would become one"
                 )
-            if request.resume and script.is_class:
-                raise _core.InputError(
-                    f"--resume: analysis '{script.name}' may keep a state (it is a class), which is stored in the "
-                    "checkpoints of a simulation only; analyse anew, without --resume"
-                )
+        if request.resume:
+            check_resume(self._scripts)
 
     def _check_stream(self) -> None:
         if self._request.groups > 1 and self._source.streaming:
@@ -269,6 +266,16 @@ def load_scripts(words: Sequence[str], values: Sequence[str]) -> list[Script]:
     for script in scripts:
         script.check_complete()
     return scripts
+
+
+def check_resume(scripts: Sequence[Script]) -> None:
+    """:raises InputError: a script may keep a state, without which it cannot go on."""
+    for script in scripts:
+        if script.is_class:
+            raise _core.InputError(
+                f"--resume: analysis '{script.name}' may keep a state (it is a class), which is stored in the "
+                "checkpoints of a simulation only; run it inside, or analyse anew, without --resume"
+            )
 
 
 def analyse(request: Request, comm: MPI.Comm | None = None) -> int:

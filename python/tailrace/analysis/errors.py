@@ -23,7 +23,8 @@ def failure(name: str, path: Path, error: BaseException, where: str) -> Analysis
     else:
         ours = [frame for frame in traceback.extract_tb(error.__traceback__) if _same_file(frame.filename, path)]
         if ours:
-            place = f"{path}, line {ours[-1].lineno}, in {ours[-1].name}"
+            inside = "" if ours[-1].name == "<module>" else f", in {ours[-1].name}"
+            place = f"{path}, line {ours[-1].lineno}{inside}"
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     said = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return AnalysisError(f"analysis '{name}' failed {where}: {place}: {said}")

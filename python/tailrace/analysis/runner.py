@@ -18,6 +18,8 @@ from .results import Results, sort
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from tailrace.operators import Operators
+
     from .script import Script
     from .step import AnalysisStep
 
@@ -40,6 +42,7 @@ class Running:
         self._comm = comm.Dup()
         self._object: Any = self._call(script.make, "when it was made")
         self._started = self._closed = False
+        self._operators: Operators | None = None
 
     def start(self, step: AnalysisStep) -> None:
         """Call the script's `start`, where it has one, before its first step."""
@@ -53,6 +56,7 @@ class Running:
         self.start(step)
         ours = step.for_script(self.script.values)
         where = f"at step {step.index}, t = {step.time:g}"
+        self._operators = step.operators
         results = self._sorted(lambda: self._object.step(ours), where)
         self.last_step = step.index
         return results
@@ -97,8 +101,15 @@ class Running:
 
     # ---- together ----------------------------------------------------------------------------------------------------
     def _sorted(self, work: Callable[[], Any], where: str) -> Results:
-        results: Results = self._call(lambda: sort(work(), self.name), where, Results.signature)
-        return results
+        def sorted_out() -> Results:
+            results = sort(work(), self.name)
+            for name, one in results.fields.items():
+                if self._operators is not None and not one.operators.same_points(self._operators):
+                    raise TypeError(f"'{name}' is a field on another grid, or shared otherwise, than those of the step")
+            return results
+
+        found: Results = self._call(sorted_out, where, Results.signature)
+        return found
 
     def _call(self, work: Callable[[], Any], where: str, sign: Callable[[Any], list[str]] = lambda _: []) -> Any:
         started = clock.perf_counter()
