@@ -120,7 +120,7 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> list[Proble
         try:
             if not separator or not key.strip():
                 raise ValueError("must be key=value, such as time.dt=0.001")
-            _assign(document, key.strip(), _override_value(value.strip()))
+            _assign(document, key.strip(), override_value(value.strip()))
         except ValueError as error:
             problems.append(Problem(f"--set {override}", str(error)))
     return problems
@@ -131,7 +131,11 @@ def override_key(override: str) -> str:
     return override.partition("=")[0].strip()
 
 
-def _override_value(text: str) -> Any:
+def override_value(text: str) -> Any:
+    """The value of a `key=value`: TOML, or a bare word as text.
+
+    :raises ValueError: it is neither.
+    """
     try:
         document = tomllib.loads(f"value = {text}")
         if set(document) == {"value"}:  # more: the text went on with further keys

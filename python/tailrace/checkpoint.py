@@ -58,9 +58,16 @@ class CheckpointStore:
         self._comm = comm
         self._own: set[Path] = set()  # known to rank 0 alone
 
-    def write(self, state: State, fields: dict[str, series.Block], about: dict[str, Any]) -> int:
+    def write(
+        self,
+        state: State,
+        fields: dict[str, series.Block],
+        about: dict[str, Any],
+        lists: dict[str, NDArray[Any]] | None = None,
+    ) -> int:
         """Store a state; it counts from the moment this returns. Returns the bytes written by this rank.
 
+        :param lists: arrays that are not fields, of which each rank has its own rows.
         :raises IoError: the disk is full or gone; earlier checkpoints are untouched.
         """
         final = self.path / f"step-{state.step:08d}"
@@ -73,7 +80,7 @@ class CheckpointStore:
                 for key, value in {**vars(state), **about}.items():
                     if key not in ("step", "time"):
                         out.attribute(key, value)
-                out.write_step(state.time, fields, index=state.step)
+                out.write_step(state.time, fields, index=state.step, lists=lists)
                 written = int(out.counters["bytes_written"])
         except (_core.Error, OSError, ValueError) as error:
             on_root(self._comm, lambda: shutil.rmtree(partial, ignore_errors=True))
@@ -212,6 +219,10 @@ class OpenCheckpoint:
     def read(self, name: str, box: tuple[Any, Any]) -> NDArray[Any]:
         """This rank's box (start, count in x, y, z) of a field, as (nz, ny, nx)."""
         return self._step.read(name, box)
+
+    def read_list(self, name: str) -> NDArray[Any]:
+        """All rows of a list, on every rank."""
+        return self._step.read(name)
 
 
 def _remove(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The command `tailrace`: run, case, new, plot, info, verify, doctor.
+"""The command `tailrace`: run, analyse, case, new, plot, info, verify, doctor.
 
 Heavy modules are imported by the commands that need them, so that help and errors come at once.
 Exit codes: 0 done, 1 the work failed, 2 the input is wrong.
@@ -6,19 +6,15 @@ Exit codes: 0 done, 1 the work failed, 2 the input is wrong.
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-import traceback
-from collections.abc import Callable
 from importlib import metadata, resources
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tailrace import launch
+from tailrace import cli_analyse, launch
+from tailrace.cli_common import fail, guarded, say
 
 if TYPE_CHECKING:
     from tailrace.config import Case
@@ -36,20 +32,6 @@ Overrides = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the case, as time.end=5; repeatable."),
 ]
-
-
-def say(text: str) -> None:
-    """Print to standard error, on the first rank alone."""
-    if launch.rank() == 0:
-        print(text, file=sys.stderr, flush=True)
-
-
-def fail(text: object, code: int = 2) -> NoReturn:
-    """End with a message instead of a traceback."""
-    say(f"tailrace: {text}")
-    if launch.rank() != 0:
-        time.sleep(5)  # mpiexec kills all ranks when one leaves; the first one has to have its say
-    raise typer.Exit(code)
 
 
 def _version(wanted: bool) -> None:
@@ -77,16 +59,16 @@ def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
     """
     from tailrace.config import ConfigError, load_case
 
+    if path.suffix not in (".toml", ".i3d", ".prm"):
+        fail(f"{path}: a case is a .toml file or an Xcompact3D .i3d file")
     try:
         if path.suffix == ".toml":
             return load_case(path, overrides), []
-        if path.suffix in (".i3d", ".prm"):
-            from tailrace.formats.xcompact3d_input import read_input
+        from tailrace.formats.xcompact3d_input import read_input
 
-            return read_input(path, overrides)
+        return read_input(path, overrides)
     except ConfigError as error:
-        fail(error)
-    fail(f"{path}: a case is a .toml file or an Xcompact3D .i3d file")
+        raise fail(error) from None
 
 
 @app.command()
@@ -95,12 +77,23 @@ def run(
     ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest complete checkpoint.")] = False,
     overrides: Overrides = [],  # noqa: B006
+    beside: cli_analyse.Beside = [],  # noqa: B006
+    beside_ranks: cli_analyse.BesideRanks = 1,
+    beside_every: cli_analyse.BesideEvery = None,
+    beside_fields: cli_analyse.BesideFields = "ux,uy,uz",
+    beside_out: cli_analyse.BesideOut = Path("analysis"),
+    beside_set: cli_analyse.BesideSet = [],  # noqa: B006
+    beside_stream: cli_analyse.BesideStream = None,
 ) -> None:
     """Compute a case. Started under mpiexec, or with -n, it runs in parallel."""
     loaded, notes = load(case, overrides)
+    command = ["run", str(case), *(["--resume"] if resume else []), *(f"--set={text}" for text in overrides)]
+    fields = cli_analyse.fields_beside(beside_fields)
+    if beside:
+        options = cli_analyse.BesideOptions(beside, beside_ranks, beside_every, fields, beside_out, beside_set, resume)
+        raise typer.Exit(cli_analyse.run_beside(ranks or 1, command, options))
     if ranks is not None:
         try:
-            command = ["run", str(case), *(["--resume"] if resume else []), *(f"--set={text}" for text in overrides)]
             code = launch.start(ranks, command)
         except launch.LaunchError as error:
             fail(error)
@@ -114,26 +107,14 @@ def run(
         from tailrace.simulation import run as run_case
     except ImportError as error:
         fail(f"the solver does not load: {error}\n  tailrace doctor says what is missing", 1)
-    raise typer.Exit(_guarded(lambda: run_case(loaded, resume=resume)))
+    if beside_stream:
+        from tailrace.analysis.beside import with_stream
+
+        loaded = with_stream(loaded, beside_stream, fields, beside_every)
+    raise typer.Exit(guarded(lambda: run_case(loaded, resume=resume)))
 
 
-def _guarded(work: Callable[[], int]) -> int:
-    """The exit code of the work. Foreseen failures are one message; on several ranks, none is left waiting."""
-    try:
-        return work()
-    except (OSError, RuntimeError, ValueError, MemoryError) as error:
-        text = f"tailrace: {str(error) or type(error).__name__}"
-        if os.environ.get("TAILRACE_TRACEBACK"):
-            text = traceback.format_exc() + text
-        launch.end_together(text)
-        from tailrace.config import ConfigError
-
-        return 2 if isinstance(error, ConfigError) else 1
-    except Exception:  # a defect of ours: all that is known about it is worth showing
-        launch.end_together(
-            traceback.format_exc() + "tailrace: this is a defect; please report it with the lines above"
-        )
-        return 1
+app.command()(cli_analyse.analyse)
 
 
 @app.command()

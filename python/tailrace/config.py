@@ -1,302 +1,55 @@
 """The case file: what it may say, how it is read, and what is wrong with it, all at once and by name.
 
 A case is TOML (`load_case`). It is validated as a whole before anything starts; `ConfigError` lists every problem with
-its key, the reason, the value found and, for names, the nearest valid one.
+its key, the reason, the value found and, for names, the nearest valid one. What each section may say is in `sections`.
 
-Paths of outputs, checkpoints and the time series are relative to the directory where the program runs. The Python file
-of an initial flow is relative to the case file.
+Paths of outputs, checkpoints, results and the time series are relative to the directory where the program runs. The
+Python files of an initial flow and of analyses are relative to the case file.
 """
 
 from __future__ import annotations
 
-import difflib
-import itertools
-import math
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+from typing import Any, Self
 
-from pydantic import (
-    AfterValidator,
-    AllowInfNan,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    Strict,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 
 from tailrace import flow_file
 from tailrace.case_file import ConfigError, Document, Problem, ProblemsError, apply_overrides, explain, read_toml
-from tailrace.schedule import Schedule
+from tailrace.sections import (
+    MIN_POINTS,
+    SUFFIX,
+    TAYLOR_GREEN,
+    AnalysisSection,
+    CaseSection,
+    CheckpointSection,
+    DiagnosticsSection,
+    GridSection,
+    NumericsSection,
+    OutputSection,
+    ParallelSection,
+    Section,
+    TimeSection,
+    parse_length,
+)
 
-if TYPE_CHECKING:
-    from tailrace.series import Region
+__all__ = [
+    "MIN_POINTS",
+    "Case",
+    "ConfigError",
+    "OutputSection",
+    "Problem",
+    "case_from_document",
+    "load_case",
+    "parse_length",
+]
 
-__all__ = ["Case", "ConfigError", "Problem", "case_from_document", "load_case"]
-
-FIELDS = ("ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q")
-TAYLOR_GREEN = "taylor-green"
-MIN_POINTS = 8  # the widest stencil of the sixth-order schemes, closures at both ends included
-_SUFFIX = {
-    "adios_hdf5": ".adios_hdf5",
-    "bp4": ".bp4",
-    "bp5": ".bp",
-    "hdf5": ".h5",
-    "mpiio": "",
-    "null": "",
-    "raw": "",
-    "sion": ".sion",
-}
 # Adams-Bashforth extrapolates from steps of one size, so it cannot shorten one to land on a time.
 _FIXED_STEP = ("ab2", "ab3")
 
-FieldName = Literal["ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q"]
-Boundary = Literal["periodic", "free-slip"]
-Parameter = str | int | float | bool
 
-
-def parse_length(value: Any) -> Any:
-    """A length given as a number or as text of numbers, `pi`, `*` and `/`: "2*pi". Anything else passes unchanged.
-
-    :raises ValueError: text of another form.
-    """
-    if not isinstance(value, str):
-        return value
-    tokens = re.split(r"\s*([*/])\s*", value.strip())
-    result, operator = 1.0, "*"
-    try:
-        for position, token in enumerate(tokens):
-            if position % 2:
-                operator = token
-                continue
-            factor = math.pi if token == "pi" else float(token)
-            result = result * factor if operator == "*" else result / factor
-    except (ValueError, ZeroDivisionError):
-        raise ValueError('must be a number or an expression of numbers, pi, * and /, such as "2*pi"') from None
-    return result
-
-
-def _three(value: Any) -> Any:
-    """Three entries, one per direction: the length is judged here, in our words, and the entries after."""
-    if not isinstance(value, list | tuple):
-        raise ValueError("must be a list of three values, for x, y and z")
-    if len(value) != 3:
-        raise ValueError(f"must have three values, for x, y and z; it has {len(value)}")
-    return tuple(value)
-
-
-def _boundary(value: Any) -> Any:
-    if isinstance(value, str) and value.lower() in ("dirichlet", "no-slip", "wall"):
-        raise ValueError(
-            "Dirichlet boundaries: the operators exist, but the flow solver does not support them yet; "
-            "use 'periodic' or 'free-slip'"
-        )
-    return value
-
-
-def _file_name(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][\w.+-]*", value):
-        raise ValueError("must be a name of letters, digits and _ . + - (files are named after it)")
-    return value
-
-
-def _rising(value: list[float]) -> list[float]:
-    for earlier, later in itertools.pairwise(value):
-        if later <= earlier:
-            raise ValueError(f"must rise: {later:g} comes after {earlier:g}")
-    return value
-
-
-def _parameter(value: Any) -> Any:
-    if not isinstance(value, str | int | float | bool):
-        raise ValueError("must be text, a number or true/false")
-    return value
-
-
-Whole = Annotated[int, Strict()]
-Real = Annotated[float, Strict(), AllowInfNan(False)]
-Text = Annotated[str, Strict(), Field(min_length=1)]
-Name = Annotated[Text, AfterValidator(_file_name)]
-Points = Annotated[Whole, Field(ge=MIN_POINTS)]
-Index = Annotated[Whole, Field(ge=0)]
-Step = Annotated[Whole, Field(ge=1)]
-Length = Annotated[Real, Field(gt=0), BeforeValidator(parse_length)]
-Side = Annotated[Boundary, BeforeValidator(_boundary)]
-_Entry = TypeVar("_Entry")
-Triple = Annotated[tuple[_Entry, _Entry, _Entry], BeforeValidator(_three)]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class CaseSection(_Section):
-    """[case]: what flows."""
-
-    name: Name = "run"
-    flow: Text = Field(TAYLOR_GREEN, description="the initial flow")
-    reynolds: Real = Field(gt=0, description="the Reynolds number; the viscosity is 1/reynolds")
-
-    @field_validator("flow")
-    @classmethod
-    def _flow_exists(cls, flow: str, info: ValidationInfo) -> str:
-        if flow == TAYLOR_GREEN:
-            return flow
-        if difflib.get_close_matches(flow, [TAYLOR_GREEN], cutoff=0.7):
-            raise ValueError(f"must be '{TAYLOR_GREEN}' or a Python function as 'file.py:function'")
-        flow_file.check(flow, Path((info.context or {}).get("directory", ".")))
-        return flow
-
-
-class GridSection(_Section):
-    """[grid]: nodes, lengths and boundaries, each for x, y and z."""
-
-    points: Triple[Points] = Field(description="nodes in x, y and z")
-    lengths: Triple[Length] = Field(description="the box in x, y and z")
-    boundaries: Triple[Side] = Field(description="'periodic' or 'free-slip' in x, y and z")
-
-
-class TimeSection(_Section):
-    """[time]: the scheme, its step, and how far."""
-
-    scheme: Literal["euler", "ab2", "ab3", "rk3"] = "rk3"
-    dt: Real = Field(gt=0, description="the time step")
-    steps: Annotated[Whole, Field(ge=0)] | None = None
-    end: Annotated[Real, Field(gt=0)] | None = None
-
-    @model_validator(mode="after")
-    def _one_end(self) -> Self:
-        if (self.steps is None) == (self.end is None):
-            found = "neither" if self.steps is None else "both"
-            raise ValueError(f"give exactly one of steps (a number) and end (a time); found {found}")
-        return self
-
-    @property
-    def total_steps(self) -> int:
-        """Steps of `dt` to the end of the run; landings on output times may add a few."""
-        if self.steps is not None:
-            return self.steps
-        assert self.end is not None
-        return math.ceil(self.end / self.dt * (1 - 1e-12) - 1e-6)
-
-    @property
-    def end_time(self) -> float:
-        """The time at which the run ends, as far as it is known beforehand."""
-        return self.end if self.end is not None else self.total_steps * self.dt
-
-
-class NumericsSection(_Section):
-    """[numerics]: precision of the arithmetic, and the interpolation between velocity and pressure grids."""
-
-    precision: Literal["double", "single"] = "double"
-    interpolation: Literal["classic", "optimised", "aggressive"] = "aggressive"
-
-
-class ParallelSection(_Section):
-    """[parallel]: the process grid (0: chosen) and the way of transposing."""
-
-    rows: Annotated[Whole, Field(ge=0)] = 0
-    cols: Annotated[Whole, Field(ge=0)] = 0
-    transpose: Literal["auto", "shared", "alltoall", "subarray"] = "auto"
-
-
-class DiagnosticsSection(_Section):
-    """[diagnostics]: the time series of volume averages."""
-
-    every: Annotated[Whole, Field(ge=1)] = 10
-    path: Text = "time_series.csv"
-
-
-class OutputSection(_Section):
-    """[[output]]: some fields, at some rhythm, to some place.
-
-    The default path is the name with the suffix of the engine; the default precision is that of the arithmetic. Points
-    start, start + stride, ... are stored, `count` of them in each direction: a plane, a line, every n-th point.
-    """
-
-    name: Name = Field(description="the name of this output")
-    fields: list[FieldName] = Field(min_length=1, description=f"a list out of {', '.join(FIELDS)}")
-    every: Annotated[Whole, Field(ge=1)] | None = None
-    interval: Annotated[Real, Field(gt=0)] | None = None
-    times: Annotated[list[Annotated[Real, Field(ge=0)]], Field(min_length=1), AfterValidator(_rising)] | None = None
-    engine: Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "null", "raw", "sion", "sst"] = Field(
-        description="'adios_hdf5', 'bp4', 'bp5', 'hdf5', 'mpiio', 'null', 'raw', 'sion' or 'sst'"
-    )
-    path: Text = ""
-    precision: Literal["float64", "float32"] = "float64"
-    start: Triple[Index] = (0, 0, 0)
-    count: Triple[Index] = Field((0, 0, 0), description="points in x, y, z; 0: as many as there are")
-    stride: Triple[Step] = (1, 1, 1)
-    parameters: dict[str, Annotated[Parameter, BeforeValidator(_parameter)]] = Field(default_factory=dict)
-
-    @field_validator("fields")
-    @classmethod
-    def _once(cls, fields: list[str]) -> list[str]:
-        for name in fields:
-            if fields.count(name) > 1:
-                raise ValueError(f"names '{name}' {fields.count(name)} times; once is enough")
-        return fields
-
-    @model_validator(mode="before")
-    @classmethod
-    def _default_path(cls, data: Any) -> Any:
-        if isinstance(data, dict) and "path" not in data and isinstance(data.get("name"), str):
-            return {**data, "path": data["name"] + _SUFFIX.get(str(data.get("engine")), "")}
-        return data
-
-    @model_validator(mode="after")
-    def _one_rhythm(self) -> Self:
-        found = [key for key in ("every", "interval", "times") if getattr(self, key) is not None]
-        if len(found) != 1:
-            raise ValueError(
-                "give exactly one of every (steps), interval (time) and times (a list); "
-                f"found {' and '.join(found) or 'none'}"
-            )
-        return self
-
-    def region(self, shape: Sequence[int]) -> Region | None:
-        """The points of a field of `shape` that are stored; None: all of them.
-
-        :raises ValueError: names the key that asks for points outside the field.
-        """
-        from tailrace.series import Region
-
-        axes = list(zip("xyz", self.start, self.count, self.stride, shape, strict=True))
-        for axis, start, count, stride, points in axes:
-            if start >= points:
-                raise ValueError(f"start: {start} in {axis} is outside the field, whose points are 0 to {points - 1}")
-            if count and start + (count - 1) * stride >= points:
-                raise ValueError(
-                    f"count: {count} points in {axis} from {start} with a stride of {stride} go beyond "
-                    f"the last, {points - 1}; {(points - 1 - start) // stride + 1} fit"
-                )
-        counts = tuple(n or (points - 1 - start) // stride + 1 for _, start, n, stride, points in axes)
-        if counts == tuple(shape):
-            return None
-        return Region(self.start, counts, self.stride)  # type: ignore[arg-type] # three of them
-
-    def schedule(self, dt: float) -> Schedule:
-        """The rhythm of this output in a run with the nominal step `dt`."""
-        return Schedule(every=self.every, interval=self.interval, times=self.times, dt=dt)
-
-
-class CheckpointSection(_Section):
-    """[checkpoint]: how often a state to resume from is stored (0: never), how many are kept, and where."""
-
-    every: Annotated[Whole, Field(ge=0)] = 0
-    minutes: Annotated[Real, Field(ge=0)] = 0.0
-    keep: Annotated[Whole, Field(ge=1)] = 2
-    path: Text = "checkpoints"
-
-
-class Case(_Section):
+class Case(Section):
     """A whole simulation as its case file describes it."""
 
     case: CaseSection
@@ -306,6 +59,7 @@ class Case(_Section):
     parallel: ParallelSection = ParallelSection()
     diagnostics: DiagnosticsSection = DiagnosticsSection()
     output: list[OutputSection] = Field(default_factory=list)
+    analysis: list[AnalysisSection] = Field(default_factory=list)
     checkpoint: CheckpointSection = CheckpointSection()
 
     _directory: Path = PrivateAttr(default=Path())
@@ -345,17 +99,23 @@ class Case(_Section):
         """
         return None if self.case.flow == TAYLOR_GREEN else flow_file.load(self.case.flow, self._directory)
 
+    def rhythms(self) -> Iterable[tuple[str, OutputSection | AnalysisSection]]:
+        """Outputs and analyses, each with the label that problems name it by."""
+        for at, output in enumerate(self.output):
+            yield f"output[{at}] ('{output.name}')", output
+        for at, analysis in enumerate(self.analysis):
+            yield f"analysis[{at}] ('{analysis.name}')", analysis
+
     def warnings(self) -> list[str]:
         """What is allowed but probably not meant: outputs and checkpoints that this run never reaches."""
         steps, end = self.time.total_steps, self.time.end_time
         found = []
-        for at, output in enumerate(self.output):
-            label = f"output[{at}] ('{output.name}')"
-            if output.every is not None and output.every > steps:
-                found.append(f"{label}: every = {output.every} is more than the {steps} steps of the run")
-            if output.interval is not None and output.interval > end * (1 + 1e-9):
-                found.append(f"{label}: interval = {output.interval:g} is more than the run's {end:g}")
-            late = [time for time in output.times or [] if time > end * (1 + 1e-9)]
+        for label, entry in self.rhythms():
+            if entry.every is not None and entry.every > steps:
+                found.append(f"{label}: every = {entry.every} is more than the {steps} steps of the run")
+            if entry.interval is not None and entry.interval > end * (1 + 1e-9):
+                found.append(f"{label}: interval = {entry.interval:g} is more than the run's {end:g}")
+            late = [time for time in entry.times or [] if time > end * (1 + 1e-9)]
             if late:
                 found.append(f"{label}: the run ends at {end:g}, before {', '.join(f'{time:g}' for time in late[:5])}")
         if self.checkpoint.every > steps:
@@ -367,11 +127,12 @@ class Case(_Section):
         import tomlkit
 
         document = self.model_dump(mode="json", exclude_none=True)
-        for output in document["output"]:
-            if not output["parameters"]:
-                del output["parameters"]
-        if not document["output"]:
-            del document["output"]
+        for part in ("output", "analysis"):
+            for entry in document[part]:
+                if not entry["parameters"]:
+                    del entry["parameters"]
+            if not document[part]:
+                del document[part]
         return tomlkit.dumps(document)
 
 
@@ -389,6 +150,16 @@ def _clashes(case: Case) -> Iterable[Problem]:
             yield Problem(f"{key}.path", f"'{output.path}' is taken by {places[output.path]}")
         names.setdefault(output.name, f"{key}.name")
         places.setdefault(output.path, f"{key}.path")
+    results: dict[Path, str] = {}
+    for at, analysis in enumerate(case.analysis):
+        key, place = f"analysis[{at}].name", Path(analysis.out) / analysis.name
+        if place in results:
+            reason = f"'{analysis.name}' is taken by {results[place]}; give this one another name, or another out"
+            yield Problem(key, reason)
+        for path in (f"{place}.csv", f"{place}{SUFFIX[analysis.engine]}"):
+            if path in places:
+                yield Problem(key, f"its results {path} are taken by {places[path]}")
+        results.setdefault(place, key)
 
 
 def _missed_points(case: Case) -> Iterable[Problem]:
@@ -405,14 +176,13 @@ def _missed_times(case: Case) -> Iterable[Problem]:
     """Times that the steps cannot meet: multiples of dt are needed where the scheme cannot shorten a step."""
     scheme, dt = case.time.scheme, case.time.dt
     wanted: list[tuple[str, float]] = [("time.end", case.time.end)] if case.time.end is not None else []
-    for at, output in enumerate(case.output):
-        key = f"output[{at}] ('{output.name}')"
-        if output.interval is not None:
-            wanted.append((f"{key}.interval", output.interval))
-            if output.interval < dt * (1 - 1e-6):
-                reason = f"{output.interval:g} is shorter than the time step {dt:g}; use every = 1"
+    for key, entry in case.rhythms():
+        if entry.interval is not None:
+            wanted.append((f"{key}.interval", entry.interval))
+            if entry.interval < dt * (1 - 1e-6):
+                reason = f"{entry.interval:g} is shorter than the time step {dt:g}; use every = 1"
                 yield Problem(f"{key}.interval", reason)
-        wanted += [(f"{key}.times[{entry}]", time) for entry, time in enumerate(output.times or [])]
+        wanted += [(f"{key}.times[{number}]", time) for number, time in enumerate(entry.times or [])]
     if scheme not in _FIXED_STEP:
         return
     for key, time in wanted:

@@ -55,12 +55,28 @@ def start(ranks: int, arguments: Sequence[str]) -> int | None:
         raise LaunchError(f"mpiexec started {present} ranks already, and -n asks for {ranks}; leave -n out")
     if present is not None or ranks == 1:
         return None
+    command, environment, ask = job(ranks, arguments)
+    return _supervise(command, environment, ask)
+
+
+def job(
+    ranks: int, arguments: Sequence[str], *, alone: bool = True
+) -> tuple[list[str], dict[str, str], signal.Signals]:
+    """What starts `tailrace arguments` on so many ranks: the command, its environment, the signal that asks it to end.
+
+    :param alone: whether nothing else computes on these processors; else the ranks are not bound to any.
+    :raises LaunchError: there is no mpiexec.
+    """
+    if ranks == 1:
+        return [sys.executable, "-m", "tailrace.cli", *arguments], dict(os.environ), signal.SIGTERM
     mpiexec = os.environ.get("TAILRACE_MPIEXEC") or shutil.which("mpiexec") or shutil.which("mpirun")
     if mpiexec is None:
         raise LaunchError("-n needs mpiexec, and there is none on the PATH; install MPI or set TAILRACE_MPIEXEC to it")
     open_mpi = is_open_mpi(mpiexec)
     command, environment = command_line(mpiexec, ranks, arguments, open_mpi=open_mpi)
-    return _supervise(command, environment, signal.SIGUSR1 if open_mpi else signal.SIGTERM)
+    if open_mpi and not alone:  # two mpiexec know nothing of each other, and would both take the first cores
+        command[3:3] = ["--bind-to", "none"]
+    return command, environment, signal.SIGUSR1 if open_mpi else signal.SIGTERM
 
 
 def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.Signals) -> int:
@@ -74,7 +90,7 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
     try:
         # In a process group of its own, Ctrl-C reaches us alone; and what reads the terminal there would be stopped.
         process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=_die_with_parent
+            command, env=environment, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=die_with_parent
         )
     except OSError as error:
         raise LaunchError(f"{command[0]} does not start: {error.strerror}") from None
@@ -87,7 +103,7 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
     return code if code >= 0 else 128 - code
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """In the child before it starts: end when the parent is killed, so that no ranks compute on unattended."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -53,7 +53,9 @@ class Output:
         return self._series[-1].index if len(self._series) else None
 
     def describe(self, attributes: dict[str, Any]) -> None:
-        """What the series says of itself."""
+        """What the series says of itself, and its rhythm, by which a reader of a stream knows what it missed."""
+        rhythm = {"every": self.section.every} if self.section.every is not None else {}
+        attributes = {**attributes, **rhythm}
         for name, value in attributes.items():
             self._series.attribute(name, value)
 

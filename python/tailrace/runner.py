@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import _core, series
+from .analysis.errors import AnalysisError
 from .flows import COMPONENTS
 from .outputs import FieldCache, Output
 from .parallel import agree, on_root, spread
@@ -21,6 +22,7 @@ from .schedule import SAME_TIME
 from .timeseries import TimeSeries
 
 if TYPE_CHECKING:
+    from .analysis.inside import Inside
     from .simulation import Simulation
 
 STOPPED = 128 + signal.SIGTERM  # exit code of a run that was asked to stop
@@ -46,6 +48,7 @@ class Runner:
         self._checkpoint_step = simulation.step  # where we start is where we could start again
         self._series: TimeSeries | None = None
         self._outputs: list[Output] = []
+        self._inside: Inside | None = None
         self._live: Live | None = None
 
     def go(self) -> int:
@@ -62,8 +65,14 @@ class Runner:
                 stack.callback(signal.signal, number, signal.signal(number, self._on_stop))
             if s.comm.rank == 0:
                 self._live = stack.enter_context(Live(self._case.time.total_steps, first_step=s.step))
-            self._after_step(s.case.time.dt)
-            code = self._loop()
+            try:
+                self._after_step(s.case.time.dt)
+                code = self._loop()
+                if code == 0 and self._inside:
+                    self._inside.finish()
+            except (AnalysisError, FlowError) as error:  # raised on all ranks alike
+                self._leave(error)
+                raise
         self._close()
         return code
 
@@ -81,8 +90,13 @@ class Runner:
         with s.timed("output"):
             for section in case.output:
                 output = Output(section, case.time.dt, grid, s.comm, resumed)
-                output.describe({"name": case.case.name, "reynolds": case.case.reynolds, "dt": case.time.dt})
+                output.describe(s.about)
                 self._outputs.append(output)
+        if case.analysis:
+            from .analysis.inside import Inside
+
+            self._inside = Inside(s, resumed, self._tell)
+        s.resumed_from = None  # nobody reads it any more
 
     def _warn_of_earlier_run(self) -> None:
         s, wanted = self._s, self._case.checkpoint
@@ -97,6 +111,8 @@ class Runner:
         s, time = self._s, self._case.time
         while not self._at_end():
             targets = [output.schedule.next_time(s.time) for output in self._outputs]
+            if self._inside:
+                targets += self._inside.next_times(s.time)
             dt = s.advance([*targets, time.end])
             self._after_step(dt)
             if self._stop_agreed():
@@ -117,15 +133,18 @@ class Runner:
         due = [output for output in self._outputs if output.schedule.due(s.step, s.time)]
         measure = s.step % case.diagnostics.every == 0 or self._at_end()
         checkpoint = self._checkpoint_due()
-        if measure or due:
+        looking = self._inside.due(s.step, s.time) if self._inside else []
+        if measure or due or looking:
             self._check_finite()
         if measure:
             self._measure(dt)
+        fields = FieldCache(s.flow, s.box, s.shape)
         if due:
             with s.timed("output"):
-                fields = FieldCache(s.flow, s.box, s.shape)
                 for output in due:
                     output.write(s.step, s.time, fields)
+        if looking and self._inside:
+            self._inside.look(looking, fields)
         if checkpoint:
             self._write_checkpoint()
         if self._live:
@@ -200,7 +219,9 @@ class Runner:
         with s.timed("output"):
             for output in self._outputs:
                 output.flush()
-        s.write_checkpoint()
+        if self._inside:
+            self._inside.flush()
+        s.write_checkpoint(self._inside.packed() if self._inside else None)
         self._checkpoint_step = s.step
         self._last_checkpoint = clock.monotonic()
 
@@ -219,13 +240,30 @@ class Runner:
         if self._live:
             self._live.message(text)
 
-    def _close(self) -> None:
-        s = self._s
-        with s.timed("output"):
+    def _leave(self, error: AnalysisError | FlowError) -> None:
+        """Keep what was computed; where a script stops the run, it can go on once the script is mended."""
+        s, wanted = self._s, self._case.checkpoint
+        of_script = isinstance(error, AnalysisError) and self._inside and self._inside.states_are_whole
+        if of_script and (wanted.every or wanted.minutes):
+            self._write_checkpoint()
+            self._tell(f"stopped by an analysis at step {s.step}, t = {s.time:g}; go on with --resume")
+        # Readers of a stream are to see it end. What else fails now is less than the error on its way.
+        with suppress(_core.Error, OSError):
+            self._close_outputs()
+
+    def _close_outputs(self) -> None:
+        with self._s.timed("output"):
             for output in self._outputs:
                 output.close()
+        if self._inside:
+            self._inside.close()
+
+    def _close(self) -> None:
+        s = self._s
+        self._close_outputs()
         total = clock.monotonic() - self._started
-        ours = {name: s.seconds[name] for name in ("diagnostics", "output", "checkpoint")}
+        analyses = self._inside.phases if self._inside else []
+        ours = {name: s.seconds[name] for name in ("diagnostics", "output", "checkpoint", *analyses)}
         solver = s.flow.times
         # Ranks that arrive early wait for the others there, so the time is not all movement of data.
         solver["transposes, waiting"] = solver.pop("transposes")

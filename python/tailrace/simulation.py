@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
+    from .analysis.state import Packed
     from .config import Case
 
 __all__ = ["FlowError", "Simulation", "run"]
@@ -52,12 +53,12 @@ class Simulation:
         self.seconds: dict[str, float] = defaultdict(float)
         self.bytes_checkpoints = 0
         self.store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
-        checkpoint = self.store.newest(self.say) if resume else None
+        checkpoint = self.resumed_from = self.store.newest(self.say) if resume else None
         self.grid = _core.Grid(case.grid.points, case.grid.lengths, case.grid.boundaries)
-        self._processes, self._transpose = self._share_work(checkpoint.state if checkpoint else None)
+        self.processes, self._transpose = self._share_work(checkpoint.state if checkpoint else None)
         make = _core.Flow64 if case.numerics.precision == "double" else _core.Flow32
         self.flow = make(
-            self.grid, self._processes, case.viscosity, case.time.scheme, case.numerics.interpolation, self._transpose
+            self.grid, self.processes, case.viscosity, case.time.scheme, case.numerics.interpolation, self._transpose
         )
         self.box = self.flow.box
         if checkpoint:
@@ -136,6 +137,19 @@ class Simulation:
         """This rank's part of a field, (nz, ny, nx): ux, uy, uz as views, derived ones computed."""
         return FieldCache(self.flow, self.box, self.shape)(name).data
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """What an output says of the run, so that it can be analysed without the case."""
+        case = self.case
+        return {
+            "name": case.case.name,
+            "reynolds": case.case.reynolds,
+            "dt": case.time.dt,
+            "lengths": list(case.grid.lengths),
+            "boundaries": ",".join(case.grid.boundaries),
+            "interpolation": case.numerics.interpolation,
+        }
+
     def measure(self) -> dict[str, float]:
         """The volume averages of the present state, as in the time series."""
         numbers = self.flow.numbers(self.case.time.dt)
@@ -146,7 +160,7 @@ class Simulation:
         nx, ny, nz = self.shape
         return (
             f"<Simulation {self.case.case.name}: {nx} x {ny} x {nz} nodes, Re {self.case.case.reynolds:g}, "
-            f"{self.comm.size} rank(s) as {self._processes.rows} x {self._processes.cols}, "
+            f"{self.comm.size} rank(s) as {self.processes.rows} x {self.processes.cols}, "
             f"step {self.step}, t = {self.time:g}>"
         )
 
@@ -162,14 +176,17 @@ class Simulation:
         """Step to the end of the case with everything it asks for. Returns the exit code of the program."""
         return Runner(self).go()
 
-    def write_checkpoint(self) -> None:
-        """Store the present state so that `resume` finds it."""
+    def write_checkpoint(self, more: Packed | None = None) -> None:
+        """Store the present state so that `resume` finds it.
+
+        :param more: what others than the flow have to go on from.
+        """
         with self.timed("checkpoint"):
             state = State(
-                self.step, self.time, self._processes.rows, self._processes.cols, self._transpose, self.comm.size
+                self.step, self.time, self.processes.rows, self.processes.cols, self._transpose, self.comm.size
             )
             case = self.case
-            about = {
+            about: dict[str, Any] = {
                 "lengths": list(case.grid.lengths),
                 "boundaries": ",".join(case.grid.boundaries),
                 "scheme": case.time.scheme,
@@ -178,7 +195,11 @@ class Simulation:
             }
             x, y, z = self.box[0]
             blocks = {name: series.Block(data, self.shape, (x, y, z)) for name, data in self._state_arrays().items()}
-            self.bytes_checkpoints += self.store.write(state, blocks, about)
+            if more is not None:
+                blocks.update(more.blocks)
+                about.update(more.about)
+            lists = more.lists if more is not None else {}
+            self.bytes_checkpoints += self.store.write(state, blocks, about, lists)
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:

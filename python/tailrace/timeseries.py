@@ -1,4 +1,6 @@
-"""The time series of volume averages: a CSV file that says what its columns mean and survives interruptions.
+"""Time series of numbers: a CSV file that says what its columns mean and survives interruptions.
+
+Columns are those of the volume averages of a run (`COLUMNS`), or whatever an analysis returns.
 
 A row is written whole and at once. A run that is cut may leave a torn last line; going back to a checkpoint (`rewind`)
 drops it together with every row after the checkpoint, so that nothing stands twice.
@@ -7,7 +9,7 @@ drops it together with every row after the checkpoint, so that nothing stands tw
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -47,31 +49,52 @@ class TimeSeries:
     :param path: the file; a former one of that name is replaced unless `resume_step` is given.
     :param title: lines that tell the run: its name, Reynolds number, grid.
     :param resume_step: continue the file after this step: rows after it are dropped.
-    :raises TimeSeriesError: the file to continue is not a time series.
+    :param columns: names, of which the first are step and time; the others are numbers.
+    :param definitions: lines that say what they mean.
+    :raises TimeSeriesError: the file to continue is not a time series, or one of other columns.
     :raises OSError: the file cannot be written.
     """
 
-    def __init__(self, path: str | Path, title: str = "", resume_step: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        title: str = "",
+        resume_step: int | None = None,
+        *,
+        columns: Sequence[str] = COLUMNS,
+        definitions: str = DEFINITIONS,
+    ) -> None:
         self.path = Path(path)
+        self.columns = tuple(columns)
         self._last_step: int | None = None
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if resume_step is not None and self.path.exists():
             self._last_step = rewind(self.path, resume_step)
+            self._check_columns()
         else:
-            _replace(self.path, _header(title))
+            head = ["Tailrace time series", *title.splitlines(), *definitions.splitlines()]
+            _replace(self.path, "".join(f"# {line}\n" for line in head) + ",".join(self.columns) + "\n")
         self._file: TextIO = self.path.open("a", encoding="utf-8")
+
+    def _check_columns(self) -> None:
+        found = read_columns(self.path)
+        if found != self.columns:
+            raise TimeSeriesError(
+                f"{self.path}: has the columns {','.join(found)}; the rows to come have {','.join(self.columns)}. "
+                "Move the file away, or start anew without --resume"
+            )
 
     def append(self, row: Mapping[str, float]) -> None:
         """Write one row; it is in the hands of the operating system when this returns.
 
         The row of the step that stands last is left as it is: a resumed run measures the state of its checkpoint again.
 
-        :param row: a value for each of `COLUMNS`.
+        :param row: a value for each of the columns.
         :raises TimeSeriesError: a column is missing or unknown, or the step is before the last.
         :raises OSError: the disk is full or gone.
         """
-        if set(row) != set(COLUMNS):
-            missing, unknown = sorted(set(COLUMNS) - set(row)), sorted(set(row) - set(COLUMNS))
+        if set(row) != set(self.columns):
+            missing, unknown = sorted(set(self.columns) - set(row)), sorted(set(row) - set(self.columns))
             raise TimeSeriesError(
                 f"{self.path}: a row needs the columns of the file; missing {missing}, unknown {unknown}"
             )
@@ -80,7 +103,7 @@ class TimeSeries:
             if step == self._last_step:
                 return
             raise TimeSeriesError(f"{self.path}: step {step} comes after step {self._last_step}; rewind to it first")
-        self._file.write(",".join([str(step), *(f"{float(row[name]):.17g}" for name in COLUMNS[1:])]) + "\n")
+        self._file.write(",".join([str(step), *(f"{float(row[name]):.17g}" for name in self.columns[1:])]) + "\n")
         self._file.flush()
         self._last_step = step
 
@@ -102,11 +125,6 @@ class TimeSeries:
         self.close()
 
 
-def _header(title: str) -> str:
-    lines = ["Tailrace time series", *title.splitlines(), *DEFINITIONS.splitlines()]
-    return "".join(f"# {line}\n" for line in lines) + ",".join(COLUMNS) + "\n"
-
-
 def rewind(path: str | Path, step: int) -> int | None:
     """Drop every row after `step`, and a torn last line; the file is replaced as a whole or not at all.
 
@@ -118,6 +136,24 @@ def rewind(path: str | Path, step: int) -> int | None:
     kept = [(number, line) for number, line in rows if _step(path, number, line) <= step]
     _replace(path, "".join(head) + "".join(line for _, line in kept))
     return _step(path, *kept[-1]) if kept else None
+
+
+def read_columns(path: str | Path) -> tuple[str, ...]:
+    """The names of the columns.
+
+    :raises TimeSeriesError: the file is not a time series.
+    """
+    head, _ = _split(Path(path))
+    return tuple(head[-1].strip().split(","))
+
+
+def last_step(path: str | Path) -> int | None:
+    """The step of the last whole row; None where there is none.
+
+    :raises TimeSeriesError: the file is not a time series.
+    """
+    _, rows = _split(Path(path))
+    return _step(Path(path), *rows[-1]) if rows else None
 
 
 def read_time_series(path: str | Path) -> dict[str, NDArray[Any]]:

@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr std::size_t nx = 6, ny = 5, nz = 4;
+constexpr std::size_t nx = 10, ny = 9, nz = 8;
 
 void stream(const std::string &name, int steps) {
   int rank = 0, size = 1;

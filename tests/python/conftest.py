@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from helpers.analyses import Ranks
 from helpers.engines import KINDS, Engine
 from helpers.streams import Stream
 from helpers.workers import Workers
@@ -32,6 +33,13 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
     yield mount
     if mounted:
         subprocess.run(["umount", "-l", place], check=True)
+
+
+@pytest.fixture(scope="module")
+def tailrace() -> Iterator[Ranks]:
+    """The command, on ranks that stay: tailrace(directory, *words, ranks=1, code=0)."""
+    with Ranks() as ranks:
+        yield ranks
 
 
 @pytest.fixture(scope="module")

@@ -82,7 +82,7 @@ def test_foreign_writer(stream, ranks):
     writer.finish()
     lines = reader.finish()
     assert [line for line in lines if line.startswith("read")] == [
-        f"read {step} {float(step)} (6, 5, 4)" for step in range(5)
+        f"read {step} {float(step)} (10, 9, 8)" for step in range(5)
     ]
 
 

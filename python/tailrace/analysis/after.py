@@ -1,0 +1,292 @@
+"""`tailrace analyse`: scripts over the steps of a series, on disk or as they come from a stream."""
+
+from __future__ import annotations
+
+import sys
+import time as clock
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tailrace import _core
+from tailrace.field import Field
+from tailrace.parallel import agree, spread
+from tailrace.progress import duration
+
+from .errors import AnalysisError
+from .grid_file import read_grid_file
+from .results import Results, Sink, last_result
+from .runner import Running
+from .script import Script, load
+from .source import SeriesSource
+from .task import OnError, Task
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from .step import AnalysisStep
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be done; the options of the command.
+
+    :param values: NAME=VALUE or SCRIPT:NAME=VALUE, parameters of scripts.
+    :param chosen: which of the stored steps.
+    :param groups: so many groups of ranks take steps in turn.
+    """
+
+    scripts: Sequence[str]
+    source: str
+    out: Path = Path("analysis")
+    values: Sequence[str] = ()
+    chosen: slice = field(default_factory=lambda: slice(None))
+    groups: int = 1
+    grid: Path | None = None
+    engine: str | None = None
+    resume: bool = False
+    precision: str | None = None
+    on_error: OnError = "stop"
+
+
+class _Moment(NamedTuple):
+    """Where a group of ranks is in a round."""
+
+    step: int
+    time: float
+    group: int
+
+
+class Analyse:
+    """One such request at work on the ranks of `comm`. Collective."""
+
+    def __init__(self, request: Request, comm: MPI.Comm) -> None:
+        self._request, self._world = request, comm
+        self._scripts = agree(comm, lambda: load_scripts(request.scripts, request.values))
+        given = agree(comm, lambda: read_grid_file(request.grid) if request.grid else None)
+        agree(comm, self._check)
+        self._ranks = comm.size // request.groups  # of a group
+        self._group = comm.rank // self._ranks
+        ours = comm.Split(self._group, comm.rank)
+        self._source = SeriesSource(request.source, ours, grid_file=given, precision=request.precision)
+        agree(comm, self._check_stream)
+        self._comm = ours
+        self._tasks = [self._task(script) for script in self._scripts]
+        self._last: _Moment | None = None
+        self._missed = 0
+        self._waited = 0.0
+
+    def _check(self) -> None:
+        request, size = self._request, self._world.size
+        if size % request.groups:
+            raise _core.InputError(
+                f"--steps-at-once {request.groups}: {size} ranks do not make {request.groups} groups of equal size"
+            )
+        for script in self._scripts:
+            missing = [name for name in ("save", "load", "merge") if not script.has(name)]
+            if request.groups > 1 and script.is_class and missing:
+                raise _core.InputError(
+                    f"--steps-at-once: analysis '{script.name}' may keep a state (it is a class), and has no "
+                    f"{', '.join(missing)}, by which the states of the groups would become one"
+                )
+        if request.resume:
+            check_resume(self._scripts)
+
+    def _check_stream(self) -> None:
+        if self._request.groups > 1 and self._source.streaming:
+            raise _core.InputError("--steps-at-once: the steps of a stream come one by one; leave it out")
+        parts = (self._request.chosen.start, self._request.chosen.stop, self._request.chosen.step)
+        if self._source.streaming and any(part is not None and part < 0 for part in parts):
+            raise _core.InputError("--steps: a stream has no end to count from; give numbers from 0 on")
+
+    def _task(self, script: Script) -> Task:
+        request, source = self._request, self._source
+        engine = request.engine or (source.engine if source.engine not in ("sst", "null") else "hdf5")
+        done = rewind_to = None
+        if request.resume and source.streaming:
+            rewind_to = source.first_index - 1
+        elif request.resume:
+            done = rewind_to = last_result(request.out, script.name, engine, self._world)
+        running = Running(script, self._comm)
+        sink = Sink(
+            request.out, script.name, self._world, source.operators,
+            engine=engine, attributes=source.attributes, resume_step=rewind_to,
+        )  # fmt: skip
+        return Task(running, sink, request.on_error, self._say, done)
+
+    # ---- the steps ---------------------------------------------------------------------------------------------------
+    def run(self) -> int:
+        """Go through the steps. Returns the exit code: 1 where a script was switched off."""
+        started = clock.monotonic()
+        try:
+            if self._source.streaming:
+                for step in self._source.stream(self._request.chosen):
+                    self._round(step, 1)
+            else:
+                self._read_all()
+            self._finish()
+            self._waited = self._source.waited() if self._source.streaming else 0.0
+        finally:
+            failing = sys.exc_info()[0]
+            if failing is None or issubclass(failing, AnalysisError):  # raised on all ranks alike
+                for task in self._tasks:
+                    task.close()
+                self._source.close()
+        self._sum_up(clock.monotonic() - started)
+        return 1 if any(task.failed for task in self._tasks) else 0
+
+    def _read_all(self) -> None:
+        source, groups = self._source, self._request.groups
+        chosen = source.positions(self._request.chosen)
+        wanted = [at for at in chosen if any(task.wants(source.index(at)) for task in self._tasks)]
+        for first in range(0, len(wanted), groups):
+            taken = wanted[first : first + groups]
+            self._round(source.read(taken[self._group]) if self._group < len(taken) else None, len(taken))
+
+    def _round(self, step: AnalysisStep | None, taken: int) -> None:
+        """Every group looks at its step; then the results are written in the order of the steps.
+
+        :param taken: how many groups have a step.
+        """
+        ours = None if step is None else _Moment(step.index, step.time, self._group)
+        moments = [ours] if self._request.groups == 1 else self._world.allgather(ours)[:: self._ranks]
+        there: list[_Moment] = [moment for moment in moments if moment is not None][:taken]
+        for task in self._tasks:
+            results = self._look(task, step)
+            for moment in there:
+                if task.wants(moment.step):
+                    mine = results if moment.group == self._group else None
+                    task.sink.write(moment.step, moment.time, mine, leader=moment.group * self._ranks)
+        self._last = there[-1]
+        self._missed += len(step.missed) if step else 0
+
+    def _look(self, task: Task, step: AnalysisStep | None) -> Results | None:
+        work: Callable[[], Results | None] = lambda: task.look(step) if step and task.wants(step.index) else None  # noqa: E731
+        return self._by_groups(task, work)
+
+    def _by_groups(self, task: Task, work: Callable[[], Results | None]) -> Results | None:
+        """The error of one group is that of all."""
+        if self._request.groups == 1:
+            return work()
+        error: AnalysisError | None = None
+        results = None
+        before = task.failed
+        try:
+            results = work()
+        except AnalysisError as caught:
+            error = caught
+        errors = self._world.allgather(error if before is None and error else task.failed)
+        found = next((one for one in errors if one is not None), None)
+        if error:
+            raise error
+        if found is not None and task.failed is None:
+            task.fail(found)
+        return results
+
+    # ---- the end -----------------------------------------------------------------------------------------------------
+    def _finish(self) -> None:
+        for task in self._tasks:
+            if not task.running.script.has("finish") or task.failed or self._last is None:
+                continue
+            self._merge(task)
+            results = self._by_groups(task, lambda task=task: task.finish() if self._group == 0 else None)  # type: ignore[misc]
+            final = task.sink.beside(f"{task.name}-final")
+            final.write(self._last.step, self._last.time, results)
+            final.close()
+
+    def _merge(self, task: Task) -> None:
+        """The states of the other groups come to the first, whose ranks have the same parts of the fields."""
+        if self._request.groups == 1:
+            return
+        state = task.running.save()
+        plain = None if state is None else {key: _packed(value) for key, value in state.items()}
+        column = self._world.Split(self._comm.rank, self._world.rank)
+        states = column.gather(plain)
+        for other in (states or [])[1:]:
+            if other is not None:
+                task.running.merge({key: self._unpacked(value) for key, value in other.items()})
+
+    def _unpacked(self, value: Any) -> Any:
+        if isinstance(value, _PackedField):
+            return Field(value.data, self._source.operators, parity=value.parity, name=value.name)
+        return value
+
+    def _sum_up(self, total: float) -> None:
+        seconds = spread(self._world, {task.name: task.running.seconds for task in self._tasks})
+        for task in self._tasks:
+            said = f"{task.name}: {task.sink.written} steps with results, {seconds[task.name][1]:.2f} s in the script"
+            self._out(f"{said} -> {task.sink.table.parent / task.name}.*")
+        if self._missed:
+            self._out(f"missed {self._missed} steps that the source does not have")
+        waited = f", {self._waited:.2f} s of them waiting for steps" if self._source.streaming else ""
+        self._out(f"analysed {self._source.path} in {duration(total) if total > 60 else f'{total:.2f} s'}{waited}")
+
+    def _say(self, text: str) -> None:
+        if self._world.rank == 0:
+            print(f"tailrace: {text}", file=sys.stderr, flush=True)
+
+    def _out(self, text: str) -> None:
+        if self._world.rank == 0:
+            print(text, flush=True)
+
+
+class _PackedField(NamedTuple):
+    data: Any
+    parity: Any
+    name: str
+
+
+def _packed(value: Any) -> Any:
+    return _PackedField(value.data, value.parity, value.name) if isinstance(value, Field) else value
+
+
+def load_scripts(words: Sequence[str], values: Sequence[str]) -> list[Script]:
+    """The scripts with their parameters. Local.
+
+    :param values: NAME=VALUE for every script that has such a parameter, SCRIPT:NAME=VALUE for one.
+    :raises InputError: a script cannot be found, two have one name, or a parameter is unknown or has another type.
+    :raises AnalysisError: a script fails when it is loaded.
+    """
+    scripts = [load(word) for word in words]
+    names = [script.name for script in scripts]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise _core.InputError(f"two scripts are named '{twice}', and their results would be; rename one, or run twice")
+    for text in values:
+        key, separator, value = text.partition("=")
+        if not separator or not key.strip():
+            raise _core.InputError(f"--set {text}: must be NAME=VALUE or SCRIPT:NAME=VALUE")
+        wanted, _, name = key.strip().rpartition(":")
+        if wanted and wanted not in names:
+            raise _core.InputError(f"--set {text}: there is no script '{wanted}'; there are {', '.join(names)}")
+        takers = [script for script in scripts if script.name == wanted or (not wanted and name in script.parameters())]
+        for script in takers or scripts[:1]:  # nobody takes it: the first says so
+            script.set(name, value.strip())
+    for script in scripts:
+        script.check_complete()
+    return scripts
+
+
+def check_resume(scripts: Sequence[Script]) -> None:
+    """:raises InputError: a script may keep a state, without which it cannot go on."""
+    for script in scripts:
+        if script.is_class:
+            raise _core.InputError(
+                f"--resume: analysis '{script.name}' may keep a state (it is a class), which is stored in the "
+                "checkpoints of a simulation only; run it inside, or analyse anew, without --resume"
+            )
+
+
+def analyse(request: Request, comm: MPI.Comm | None = None) -> int:
+    """Do what `tailrace analyse` does. Collective over `comm`, COMM_WORLD by default.
+
+    :returns: the exit code: 0 done, 1 a script was switched off after an error.
+    :raises AnalysisError: a script failed, and errors stop.
+    :raises InputError, IoError, ConfigError: the source, the grid file or an option is wrong.
+    """
+    if comm is None:
+        from mpi4py import MPI
+
+        comm = MPI.COMM_WORLD
+    return Analyse(request, comm).run()

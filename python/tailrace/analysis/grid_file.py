@@ -1,0 +1,74 @@
+"""The grid of a source that does not tell it: a small TOML file.
+
+reynolds = 1600.0
+
+[grid]
+points = [128, 128, 128]
+lengths = ["2*pi", "2*pi", "2*pi"]
+boundaries = ["periodic", "periodic", "periodic"]
+
+[variables]   # our name = the source's
+ux = "u"
+
+[time]        # where the source has no time: start + index * dt
+dt = 0.001
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from tailrace.case_file import ConfigError, explain, read_toml
+from tailrace.sections import Length, Points, Real, Section, Text, Triple
+
+Boundary = Literal["periodic", "free-slip", "dirichlet"]
+
+
+class GridPart(Section):
+    """[grid]."""
+
+    points: Triple[Points] | None = Field(None, description="nodes in x, y and z")
+    lengths: Triple[Length] = Field(description="the box in x, y and z")
+    boundaries: Triple[Boundary] = Field(description="'periodic', 'free-slip' or 'dirichlet' in x, y and z")
+
+
+class TimePart(Section):
+    """[time]."""
+
+    dt: Annotated[Real, Field(gt=0)]
+    start: Real = 0.0
+
+
+class GridFile(Section):
+    """The whole file. What it says wins over what the source says."""
+
+    grid: GridPart | None = None
+    variables: dict[str, Text] = Field(default_factory=dict)
+    time: TimePart | None = None
+    reynolds: Annotated[Real, Field(gt=0)] | None = None
+
+    def attributes(self) -> dict[str, Any]:
+        """What it says, under the names of a series' attributes."""
+        found: dict[str, Any] = {}
+        if self.grid:
+            found = {"lengths": list(self.grid.lengths), "boundaries": ",".join(self.grid.boundaries)}
+        if self.reynolds is not None:
+            found["reynolds"] = self.reynolds
+        if self.time:
+            found["dt"] = self.time.dt
+        return found
+
+
+def read_grid_file(path: Path) -> GridFile:
+    """Read and check such a file.
+
+    :raises ConfigError: everything that is wrong with it.
+    """
+    document = read_toml(path)
+    try:
+        return GridFile.model_validate(document)
+    except ValidationError as error:
+        raise ConfigError(str(path), explain(error, GridFile, document, ())) from None

@@ -1,0 +1,19 @@
+"""The budget of kinetic energy: volume averages, in units of the velocity and length scales; needs the viscosity nu.
+
+kinetic_energy = <u . u> / 2; dissipation = 2 nu <S_ij S_ij>, S the rate of strain; dissipation_laplacian =
+-nu <u . lap u>, which follows -d(kinetic_energy)/dt even where the flow is under-resolved; enstrophy = <w . w> / 2.
+"""
+
+import tailrace as tr
+
+
+def analyse(step):
+    """Four numbers per step."""
+    u, nu = step.vector("u"), step.viscosity
+    s, w = tr.strain(u), tr.curl(u)
+    return {
+        "kinetic_energy": 0.5 * tr.mean(u @ u),
+        "dissipation": 2 * nu * tr.mean(s.contract(s)),
+        "dissipation_laplacian": -nu * tr.mean(u @ tr.laplacian(u)),
+        "enstrophy": 0.5 * tr.mean(w @ w),
+    }

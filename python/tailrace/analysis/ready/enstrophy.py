@@ -1,0 +1,9 @@
+"""Enstrophy, <w . w> / 2 with the vorticity w: its volume average."""
+
+import tailrace as tr
+
+
+def analyse(step):
+    """A number per step."""
+    w = tr.curl(step.vector("u"))
+    return {"enstrophy": 0.5 * tr.mean(w @ w)}

@@ -1,0 +1,11 @@
+"""The Q criterion, (W_ij W_ij - S_ij S_ij) / 2: positive where rotation W outweighs strain S. Stored as a field."""
+
+import tailrace as tr
+
+
+def analyse(step):
+    """The field q, its smallest and its largest value."""
+    u = step.vector("u")
+    s, w = tr.strain(u), tr.rotation(u)
+    q = 0.5 * (w.contract(w) - s.contract(s))
+    return {"q": q, "q_min": tr.min(q), "q_max": tr.max(q)}

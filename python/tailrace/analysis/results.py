@@ -1,0 +1,357 @@
+"""What scripts return, and where it goes: rows of a CSV file, a Series, and pictures.
+
+NAME.csv has the numbers, NAME.h5 (or another engine's) fields, arrays and the numbers again, NAME-KEY-000123.png the
+figure of step 123. All of them can be rewound, so that a resumed run leaves nothing twice.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailrace import _core, series
+from tailrace.field import NODES, Field, Signs, Tensor, Vector
+from tailrace.parallel import on_root
+from tailrace.sections import SUFFIX
+from tailrace.timeseries import TimeSeries, TimeSeriesError, last_step
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+    from numpy.typing import NDArray
+
+    from tailrace.operators import Operators
+
+_KEY = re.compile(r"[A-Za-z_]\w*")
+_STORED = ("float32", "float64", "int32", "int64")
+
+
+@dataclass
+class Results:
+    """What one step of one script returned, sorted by what becomes of it."""
+
+    numbers: dict[str, float] = field(default_factory=dict)
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    fields: dict[str, Field] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
+
+    def signature(self) -> list[str]:
+        """What must be the same on all ranks; figures are rank 0's alone."""
+        kinds = (("number", list(self.numbers)), ("array", list(self.arrays)), ("field", list(self.fields)))
+        return [f"{name} ({kind})" for kind, names in kinds for name in names]
+
+
+def sort(returned: Any, name: str) -> Results:
+    """Sort what a script returned: None, a number, an array, a Field, a Vector, a Figure, or a dict of such. Local.
+
+    :param name: of what is returned without one.
+    :raises TypeError: there is something else in it, by its key.
+    """
+    results = Results()
+    plain = re.sub(r"\W", "_", name)
+    entries = returned if isinstance(returned, Mapping) else {getattr(returned, "name", None) or plain: returned}
+    if _is_figure(returned):
+        entries = {"figure": returned}
+    for key, value in entries.items():
+        if not isinstance(key, str) or not _KEY.fullmatch(key):
+            raise TypeError(f"the names of results are words of letters, digits and _, not {key!r}")
+        if key in ("step", "time"):
+            raise TypeError(f"'{key}' is what every row begins with; give this result another name")
+        _place(results, key, value)
+    return results
+
+
+def _place(results: Results, key: str, value: Any) -> None:
+    if value is None:
+        return
+    if isinstance(value, Vector):
+        for axis, component in zip("xyz", value, strict=True):
+            _place(results, f"{key}{axis}" if len(key) == 1 else f"{key}_{axis}", component)
+    elif isinstance(value, Field):
+        if value.centred != NODES:
+            raise TypeError(f"'{key}' is a field on cell centres; tr.interpolate(f, axis, 'node') brings it to nodes")
+        if value.dtype != np.bool_ and value.dtype.name not in _STORED:
+            raise TypeError(f"'{key}' is a field of {value.dtype}; expected one of {', '.join(_STORED)} or bool")
+        results.fields[key] = value
+    elif _is_figure(value):
+        results.figures[key] = value
+    elif _is_number(value):
+        results.numbers[key] = float(value)
+    elif isinstance(value, np.ndarray) and value.ndim in (1, 2) and value.dtype.kind in "biuf":
+        results.arrays[key] = value if value.dtype.name in _STORED else value.astype(np.float64)
+    else:
+        raise TypeError(f"'{key}' is {_described(value)}; expected a number, a Field, a Vector, a one- or "
+                        "two-dimensional array of real numbers, a matplotlib Figure, or None")  # fmt: skip
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.ndim == 0 and value.dtype.kind in "biuf"
+    return isinstance(value, bool | int | float)
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and type {value.dtype}"
+    if isinstance(value, Tensor):
+        return "a Tensor, of which components are stored, as t[0, 1]"
+    return f"of type {type(value).__name__}"
+
+
+def _is_figure(value: Any) -> bool:
+    module = sys.modules.get("matplotlib.figure")
+    return module is not None and isinstance(value, module.Figure)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Results as all ranks must know them before they write together: of the rank that leads."""
+
+    numbers: dict[str, float]
+    arrays: dict[str, NDArray[Any]]
+    fields: dict[str, tuple[str, Signs]]
+
+
+class Sink:
+    """The results of one script. Collective over `comm`.
+
+    :param comm: all ranks, of which some may have no part in a step (`write`).
+    :param operators: grid of the fields, and this rank's part of it.
+    :param attributes: of the source; with them the series of results can be analysed in turn.
+    :param resume_step: go on after this step: later results are dropped. None: former results are replaced.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        name: str,
+        comm: MPI.Comm,
+        operators: Operators,
+        *,
+        engine: str,
+        attributes: Mapping[str, Any],
+        resume_step: int | None,
+    ) -> None:
+        self.name, self._directory, self._comm, self._operators = name, directory, comm, operators
+        self._engine, self._resume = engine, resume_step
+        self._attributes = {"analysis": name} | {
+            key: value
+            for key, value in attributes.items()
+            if key in ("lengths", "boundaries", "interpolation", "reynolds", "dt", "name")
+        }
+        self.table = directory / f"{name}.csv"
+        self.path = directory / f"{name}{SUFFIX[engine]}"
+        self._rows: TimeSeries | None = None  # of rank 0
+        self._series: series.Series | None = None
+        self._last: int | None = None
+        self.written = 0  # steps
+        self._check_ours()
+        on_root(comm, self._make_ready)
+        if resume_step is not None and on_root(comm, lambda: _holds_something(self.path)):
+            self._open_series()
+
+    def _check_ours(self) -> None:
+        """A script that is named like something else must not write over it."""
+        kind = on_root(self._comm, lambda: _kind_of(self.table, self._title))
+        foreign = self.table if kind == "foreign" else None
+        if kind == "nothing" and on_root(self._comm, lambda: _holds_something(self.path)):
+            try:
+                with series.open(self.path, "r", comm=self._comm) as stored:
+                    foreign = None if stored.attributes.get("analysis") == self.name else self.path
+            except _core.Error:
+                foreign = self.path
+        if foreign is not None:
+            raise _core.InputError(
+                f"{foreign} is there already, and is no result of an analysis '{self.name}'; results go elsewhere by "
+                "-o (of the command) or out (of the case), or move it away"
+            )
+
+    @property
+    def _title(self) -> str:
+        return f"analysis {self.name}"
+
+    def _make_ready(self) -> None:
+        """Drop what is after the step to go on from, or all."""
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            for path, step in figures(self._directory, self.name):
+                if self._resume is None or step > self._resume:
+                    path.unlink()
+            if self._resume is None:
+                self.table.unlink(missing_ok=True)
+            elif self.table.exists():
+                TimeSeries(self.table, "", self._resume, columns=_columns_of(self.table)).close()
+        except OSError as error:
+            raise _core.IoError(f"results {self._directory / self.name}: {error.strerror or error}") from error
+
+    def _open_series(self) -> None:
+        nodes, lengths = self._operators.grid.nodes, self._operators.grid
+        spacing = tuple(lengths.spacing(d) for d in range(3))
+        going_on = self._resume is not None and on_root(self._comm, lambda: _holds_something(self.path))
+        self._series = series.open(
+            self.path,
+            "a" if going_on else "w",
+            comm=self._comm,
+            engine=self._engine,
+            grid=series.UniformGrid((nodes[0], nodes[1], nodes[2]), spacing=spacing),  # type: ignore[arg-type] # three
+            rewind_to=self._resume if going_on else None,
+        )
+        if going_on and len(self._series):
+            self._last = self._series[-1].index
+        for key, value in self._attributes.items():
+            self._series.attribute(key, value)
+
+    # ---- writing -----------------------------------------------------------------------------------------------------
+    def write(self, index: int, time: float, results: Results | None, leader: int = 0) -> None:
+        """Store the results of a step.
+
+        :param results: None on ranks that had no part in this step.
+        :param leader: the rank whose numbers, arrays and figures count.
+        :raises IoError: the disk is full or gone.
+        """
+        leads = self._comm.rank == leader and results is not None
+        outcome = self._lead(index, results) if leads and results is not None else None
+        if results is not None:
+            _let_go(results.figures)
+        plan = self._comm.bcast(outcome, root=leader)
+        if isinstance(plan, Exception):
+            raise plan
+        if plan is None or not (plan.numbers or plan.arrays or plan.fields):
+            return
+        if plan.numbers:
+            on_root(self._comm, lambda: self._append({"step": index, "time": time, **plan.numbers}))
+        self._write_step(index, time, plan, results)
+        self.written += 1
+
+    def _append(self, row: dict[str, float]) -> None:
+        try:
+            if self._rows is None:
+                definitions = "step, time: of the state; the other columns are what the script returned"
+                self._rows = TimeSeries(
+                    self.table, self._title, self._resume, columns=list(row), definitions=definitions
+                )
+            self._rows.append(row)
+        except OSError as error:
+            raise _core.IoError(f"cannot write {self.table}: {error.strerror or error}") from error
+
+    def _write_step(self, index: int, time: float, plan: _Plan, results: Results | None) -> None:
+        if self._series is None:
+            self._open_series()
+        out = self._series
+        assert out is not None
+        if self._last is not None and index <= self._last:
+            return
+        for name, (_, parity) in plan.fields.items():
+            out.attribute(f"{name}/parity", list(parity))
+        out.begin_step(index, time)
+        nodes = tuple(self._operators.grid.nodes)
+        for name, (dtype, _) in plan.fields.items():
+            if results is None:
+                block = series.Block(np.zeros((0, 0, 0), dtype), nodes)  # type: ignore[arg-type] # three of them
+            else:
+                values = results.fields[name].data.astype(dtype, copy=False)
+                block = series.Block(values, nodes, tuple(self._operators.box()[0]))  # type: ignore[arg-type]
+            out.write(name, block)
+        for name, array in plan.arrays.items():
+            out.write_list(name, array if self._comm.rank == 0 else array[:0])
+        for name, number in plan.numbers.items():
+            out.write_scalar(name, number)
+        out.end_step()
+        self._last = index
+
+    def _lead(self, index: int, results: Results) -> _Plan | Exception:
+        """Draw the figures; what the others must know, or the error that becomes everybody's. One rank's work."""
+        for key, figure in results.figures.items():
+            path = self._directory / f"{self.name}-{key}-{index:06d}.png"
+            try:
+                # Without the version of the program in it: the same figure is the same file.
+                figure.savefig(path, metadata={"Software": None})
+            except Exception as error:  # drawing is the user's doing as well: a text that is not valid TeX
+                return _core.IoError(f"cannot draw {path}: {type(error).__name__}: {error}")
+        return _plan_of(results)
+
+    def beside(self, name: str) -> Sink:
+        """An empty one of another name at the same place."""
+        return Sink(
+            self._directory, name, self._comm, self._operators,
+            engine=self._engine, attributes=self._attributes, resume_step=None,
+        )  # fmt: skip
+
+    def flush(self) -> None:
+        """Wait until all that was written is on the disk: for a checkpoint. Collective."""
+        if self._series is not None:
+            self._series.flush()
+        on_root(self._comm, lambda: self._rows.sync() if self._rows else None)
+
+    def close(self) -> None:
+        """Close everything. Collective; closing twice does no harm."""
+        if self._series is not None:
+            self._series.close()
+            self._series = None
+        if self._rows is not None:
+            self._rows.close()
+            self._rows = None
+
+
+def _let_go(figures: Mapping[str, Any]) -> None:
+    """Close what was drawn, on every rank: pyplot keeps each figure until then."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        for figure in figures.values():
+            pyplot.close(figure)
+
+
+def _plan_of(results: Results) -> _Plan:
+    kinds = {
+        name: ("int32" if one.dtype == np.bool_ else one.dtype.name, one.parity) for name, one in results.fields.items()
+    }
+    return _Plan(results.numbers, results.arrays, kinds)
+
+
+def figures(directory: Path, name: str) -> list[tuple[Path, int]]:
+    """The pictures of an analysis, with their steps. Local."""
+    form = re.compile(re.escape(name) + r"-[A-Za-z_]\w*-(\d{6,})\.png")
+    return [(path, int(match[1])) for path in directory.iterdir() if (match := form.fullmatch(path.name))]
+
+
+def last_result(directory: Path, name: str, engine: str, comm: MPI.Comm) -> int | None:
+    """The last step whose results are complete; None where there are none. Collective.
+
+    A program that was cut may have a row in one file and not yet in the other: the earlier one counts.
+    """
+    table, path = directory / f"{name}.csv", directory / f"{name}{SUFFIX[engine]}"
+    found = [on_root(comm, lambda: last_step(table))] if on_root(comm, table.exists) else []
+    if on_root(comm, lambda: _holds_something(path)):
+        with series.open(path, "r", comm=comm) as stored:
+            found.append(stored[-1].index if len(stored) else None)
+    steps = [step for step in found if step is not None]
+    return min(steps) if steps and len(steps) == len(found) else None
+
+
+def _kind_of(table: Path, title: str) -> str:
+    """Whether a table is "ours", of something else ("foreign"), or not there."""
+    try:
+        with table.open(encoding="utf-8", errors="replace") as file:
+            return "ours" if f"# {title}\n" in [file.readline(), file.readline()] else "foreign"
+    except FileNotFoundError:
+        return "nothing"
+    except OSError as error:
+        raise _core.IoError(f"{table} cannot be read: {error.strerror or error}") from error
+
+
+def _columns_of(path: Path) -> tuple[str, ...]:
+    from tailrace.timeseries import read_columns
+
+    try:
+        return read_columns(path)
+    except TimeSeriesError as error:
+        raise TimeSeriesError(f"{error}. Move the file away, or start anew without --resume") from None
+
+
+def _holds_something(path: Path) -> bool:
+    return path.is_file() or (path.is_dir() and any(path.iterdir()))
