@@ -12,7 +12,7 @@ import numpy as np
 from . import _core
 from .calculus import grad
 from .field import Field
-from .operators import polar
+from .parity import polar
 from .vector import Vector
 
 if TYPE_CHECKING:

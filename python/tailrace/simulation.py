@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from .analysis.state import Packed
     from .config import Case
+    from .operators import Operators
 
 __all__ = ["FlowError", "Simulation", "run"]
 
@@ -149,6 +150,12 @@ class Simulation:
             "boundaries": ",".join(case.grid.boundaries),
             "interpolation": case.numerics.interpolation,
         }
+
+    def lend_velocity(self, operators: Operators) -> None:
+        """Tell operators made on `processes` where the velocity is in reach of all ranks, so that it is not copied."""
+        if self._transpose == "shared" and self.processes.rows == 1:
+            for component in range(3):
+                operators.core.know(self.flow.velocity(component))
 
     def measure(self) -> dict[str, float]:
         """The volume averages of the present state, as in the time series."""

@@ -49,6 +49,7 @@ class Inside:
             processes=simulation.processes, interpolation=case.numerics.interpolation,
             dtype="float64" if case.numerics.precision == "double" else "float32",
         )  # fmt: skip
+        simulation.lend_velocity(self._operators)
         scripts = agree(simulation.comm, lambda: [_load(section, case.directory) for section in self._sections])
         for section, script in zip(self._sections, scripts, strict=True):
             self._tasks.append(self._task(section, script, resumed))

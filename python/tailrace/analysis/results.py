@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core, series
-from tailrace.field import NODES, Field, Signs, Tensor, Vector
+from tailrace.field import NODES, Field
 from tailrace.parallel import on_root
+from tailrace.parity import Signs
 from tailrace.sections import SUFFIX
 from tailrace.timeseries import TimeSeries, TimeSeriesError, last_step
+from tailrace.vector import Tensor, Vector
 
 if TYPE_CHECKING:
     from mpi4py import MPI

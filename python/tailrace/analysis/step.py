@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
-from tailrace.field import EVEN, Field, Signs, Vector
-from tailrace.operators import axial, polar
+from tailrace.field import Field
+from tailrace.parity import EVEN, Signs, axial, polar
+from tailrace.vector import Vector
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -5,7 +5,5 @@ import tailrace as tr
 
 def analyse(step):
     """The field q, its smallest and its largest value."""
-    u = step.vector("u")
-    s, w = tr.strain(u), tr.rotation(u)
-    q = 0.5 * (w.contract(w) - s.contract(s))
+    q = tr.q_criterion(step.vector("u"))
     return {"q": q, "q_min": tr.min(q), "q_max": tr.max(q)}

@@ -1,0 +1,40 @@
+"""Running statistics of the velocity: means and Reynolds stresses over the steps, and over the directions `axes`.
+
+Parameter axes: homogeneous directions, as "xz"; "" keeps the statistics of every point, as fields. Each step counts the
+same. Results come at the end; the state is kept in checkpoints.
+"""
+
+import tailrace as tr
+
+
+class Statistics:
+    """Means mean_ux ... and stresses <u_i' u_j'>, uu, uv ... ww."""
+
+    def __init__(self, axes=""):
+        self.flow = tr.Statistics(("ux", "uy", "uz"), axes=axes)
+
+    def step(self, step):
+        """Add a step."""
+        self.flow.update(step.vector("u"))
+        return {"samples": self.flow.updates}
+
+    def finish(self):
+        """What has come together."""
+        results = {f"mean_{name}": self.flow.mean[name] for name in self.flow.names}
+        for i, a in enumerate("uvw"):
+            for j, b in enumerate("uvw"):
+                if i <= j:
+                    results[a + b] = self.flow.reynolds_stress(i, j)
+        return results
+
+    def save(self):
+        """For checkpoints."""
+        return self.flow.save()
+
+    def load(self, state):
+        """From one."""
+        self.flow.load(state)
+
+    def merge(self, other):
+        """Statistics of other steps."""
+        self.flow.merge(other.flow)
