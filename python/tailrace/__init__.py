@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .filtering import filter
     from .invariants import lambda2, q_criterion, third_invariant
     from .operators import Operators
-    from .reductions import integral, max, mean, min, sum
+    from .reductions import integral, max, mean, mean_square, min, sum
     from .sampling import Probes, line, plane, spread
     from .series import Block, Box, Series, Step, UniformGrid, open
     from .simulation import Simulation, run
@@ -45,7 +45,7 @@ _PLACES = {
     ),
     "Field": "field",
     **dict.fromkeys(("Tensor", "Vector"), "vector"),
-    **dict.fromkeys(("integral", "max", "mean", "min", "sum"), "reductions"),
+    **dict.fromkeys(("integral", "max", "mean", "mean_square", "min", "sum"), "reductions"),
     **dict.fromkeys(("Case", "ConfigError", "load_case"), "config"),
     "Operators": "operators",
     **dict.fromkeys(("Block", "Box", "Series", "Step", "UniformGrid", "open"), "series"),
@@ -99,6 +99,7 @@ __all__ = [
     "load_case",
     "max",
     "mean",
+    "mean_square",
     "min",
     "open",
     "plane",

@@ -80,6 +80,7 @@ def run(
     beside: cli_analyse.Beside = [],  # noqa: B006
     beside_ranks: cli_analyse.BesideRanks = 1,
     beside_every: cli_analyse.BesideEvery = None,
+    beside_policy: cli_analyse.BesidePolicy = "block",
     beside_fields: cli_analyse.BesideFields = "ux,uy,uz",
     beside_out: cli_analyse.BesideOut = Path("analysis"),
     beside_set: cli_analyse.BesideSet = [],  # noqa: B006
@@ -90,7 +91,9 @@ def run(
     command = ["run", str(case), *(["--resume"] if resume else []), *(f"--set={text}" for text in overrides)]
     fields = cli_analyse.fields_beside(beside_fields)
     if beside:
-        options = cli_analyse.BesideOptions(beside, beside_ranks, beside_every, fields, beside_out, beside_set, resume)
+        options = cli_analyse.BesideOptions(
+            beside, beside_ranks, beside_every, beside_policy, fields, beside_out, beside_set, resume
+        )
         raise typer.Exit(cli_analyse.run_beside(ranks or 1, command, options))
     if ranks is not None:
         try:
@@ -110,7 +113,7 @@ def run(
     if beside_stream:
         from tailrace.analysis.beside import with_stream
 
-        loaded = with_stream(loaded, beside_stream, fields, beside_every)
+        loaded = with_stream(loaded, beside_stream, fields, beside_every, beside_policy)
     raise typer.Exit(guarded(lambda: run_case(loaded, resume=resume)))
 
 

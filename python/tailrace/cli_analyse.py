@@ -20,6 +20,10 @@ BesideRanks = Annotated[int, typer.Option("--beside-ranks", min=1, help="So many
 BesideEvery = Annotated[
     int | None, typer.Option("--beside-every", min=1, help="Every N steps; as the time series by default.")
 ]
+BesidePolicy = Annotated[
+    Literal["block", "drop_oldest", "drop_newest", "adapt"],
+    typer.Option("--beside-policy", help="When they are slower than the run: it waits, or steps are left out."),
+]
 BesideFields = Annotated[str, typer.Option("--beside-fields", help="What they get, as ux,uy,uz.")]
 BesideOut = Annotated[Path, typer.Option("--beside-out", help="Directory of their results.")]
 BesideSet = Annotated[
@@ -35,6 +39,7 @@ class BesideOptions(NamedTuple):
     scripts: list[str]
     ranks: int
     every: int | None
+    policy: str
     fields: list[str]
     out: Path
     values: list[str]
@@ -65,7 +70,12 @@ def run_beside(ranks: int, simulation: list[str], options: BesideOptions) -> int
     if said:
         fail(f"--beside: {said}")
     every = [] if options.every is None else [f"--beside-every={options.every}"]
-    simulation = [*simulation, *every, f"--beside-fields={','.join(options.fields)}"]
+    simulation = [
+        *simulation,
+        *every,
+        f"--beside-policy={options.policy}",
+        f"--beside-fields={','.join(options.fields)}",
+    ]
     analysis = ["analyse", *options.scripts, f"--out={options.out}", *(f"--set={text}" for text in options.values)]
     if options.resume:
         analysis.append("--resume")

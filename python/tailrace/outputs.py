@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core, series
+from .coupling import explain
 from .flows import COMPONENTS
 from .formats.xcompact3d import FIELD_FILES
 from .parallel import on_root
+from .timeseries import TimeSeries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .config import OutputSection
+
+_LEFT_OUT = "skipped = 1: to keep to the share of time that the stream may cost; 0: there was no room, it was dropped"
 
 
 class Output:
@@ -48,6 +52,8 @@ class Output:
         self._written = resume_step if going_on and self._last_index() == resume_step else None
         self.summary: list[series.PhaseSummary] = []
         self.notes: list[str] = []
+        self._comm, self._resumed = comm, resume_step
+        self._recorded = -1  # the last step that is known to be left out
 
     def _last_index(self) -> int | None:
         return self._series[-1].index if len(self._series) else None
@@ -87,13 +93,39 @@ class Output:
         :raises IoError: it could not be.
         """
         self._series.flush()
+        self._record_left_out()
+
+    def _record_left_out(self) -> None:
+        """Steps that a stream dropped or skipped stand in NAME-left-out.csv, where there are any."""
+        if self.section.engine != "sst":
+            return
+        found = [one for one in self._series.dropped if one.index > self._recorded and one.why != "unread"]
+        on_root(self._comm, lambda: self._append_left_out(found))
+
+    def _append_left_out(self, found: list[series.LeftOut]) -> None:
+        if not found:
+            return
+        resumed = self._resumed if self._recorded < 0 else self._recorded
+        path = f"{self.section.name}-left-out.csv"
+        try:
+            with TimeSeries(
+                path, f"Steps that the stream {self.section.path} left out", resumed,
+                columns=("step", "time", "skipped"), definitions=_LEFT_OUT,
+            ) as rows:  # fmt: skip
+                for one in found:
+                    rows.append({"step": one.index, "time": one.time, "skipped": float(one.why == "skipped")})
+        except OSError as error:
+            raise _core.IoError(f"cannot write {path}: {error.strerror or error}") from error
+        self._recorded = found[-1].index
 
     def close(self) -> None:
         """Make everything readable, and sum up what it took. Collective."""
         self._series.flush()
         self.summary = self._series.summary()
-        self.notes = self._series.notes
+        self.notes = list(self._series.notes)
         self._series.close()
+        self._record_left_out()
+        self.notes += explain(self._series.coupling)
 
 
 def _grid_of(grid: series.UniformGrid, region: series.Region) -> series.UniformGrid:

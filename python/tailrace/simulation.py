@@ -155,7 +155,8 @@ class Simulation:
         """Tell operators made on `processes` where the velocity is in reach of all ranks, so that it is not copied."""
         if self._transpose == "shared" and self.processes.rows == 1:
             for component in range(3):
-                operators.core.know(self.flow.velocity(component))
+                values: Any = self.flow.velocity(component)
+                operators.core.know(values)
 
     def measure(self) -> dict[str, float]:
         """The volume averages of the present state, as in the time series."""

@@ -178,6 +178,8 @@ def test_vectors(ops):
     assert np.allclose((p * u)["z"].data, p.data * u[2].data, rtol=0)
     assert [f.parity for f in (np.float64(2) * u)] == [f.parity for f in u]
     assert np.allclose((tr.grad(u) @ u)[0].data, sum(tr.grad(u[0])[d].data * u[d].data for d in range(3)), atol=1e-13)
+    assert tr.mean_square(u) == pytest.approx(tr.mean(u @ u), rel=1e-14)
+    assert tr.mean_square(p.astype(np.float32)) == pytest.approx(tr.mean(p * p), rel=1e-6)
     assert u.mean() == pytest.approx([f.mean() for f in u])
     with pytest.raises(TypeError):
         u * u

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailrace import _core
+from tailrace.coupling import explain
 from tailrace.field import Field
 from tailrace.parallel import agree, spread
 from tailrace.progress import duration
@@ -220,6 +221,8 @@ class Analyse:
         if self._missed:
             self._out(f"missed {self._missed} steps that the source does not have")
         waited = f", {self._waited:.2f} s of them waiting for steps" if self._source.streaming else ""
+        for line in explain(self._source.coupling) if self._source.streaming else []:
+            self._out(line)
         self._out(f"analysed {self._source.path} in {duration(total) if total > 60 else f'{total:.2f} s'}{waited}")
 
     def _say(self, text: str) -> None:

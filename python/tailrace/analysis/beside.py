@@ -24,7 +24,7 @@ _WAIT_FOR_READER = 60  # seconds that the first step waits for the analysis, so 
 _GRACE = 15.0  # seconds that the analysis gets to end after a simulation that failed
 
 
-def with_stream(case: Case, path: str, fields: Sequence[str], every: int | None) -> Case:
+def with_stream(case: Case, path: str, fields: Sequence[str], every: int | None, policy: str = "block") -> Case:
     """The case with one output more: the stream to the analysis.
 
     :param every: steps; None: as the time series.
@@ -36,7 +36,7 @@ def with_stream(case: Case, path: str, fields: Sequence[str], every: int | None)
     precision = "float64" if case.numerics.precision == "double" else "float32"
     section = OutputSection.model_validate({
         "name": name, "fields": list(fields), "every": every or case.diagnostics.every, "engine": "sst", "path": path,
-        "precision": precision, "parameters": {"wait_for_reader": _WAIT_FOR_READER},
+        "precision": precision, "parameters": {"wait_for_reader": _WAIT_FOR_READER, "policy": policy},
     })  # fmt: skip
     return case.model_copy(update={"output": [*case.output, section]})
 

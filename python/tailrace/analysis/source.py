@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
+    from tailrace.series import Coupling
+
 
 class SeriesSource:
     """A series, read in parallel: each rank its part of every field. Collective over `comm`.
@@ -176,6 +178,11 @@ class SeriesSource:
         """A stream without times counts its steps instead."""
         told = self._given.time
         return told.start + stored.index * told.dt if told and stored.time == stored.index else stored.time
+
+    @property
+    def coupling(self) -> Coupling:
+        """What a stream has cost both of its ends, in rank 0; also after `close`."""
+        return self._series.coupling
 
     def waited(self) -> float:
         """Seconds that the ranks waited for steps of a stream, on average. Collective."""

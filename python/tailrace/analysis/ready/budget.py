@@ -12,8 +12,8 @@ def analyse(step):
     u, nu = step.vector("u"), step.viscosity
     s, w = tr.strain(u), tr.curl(u)
     return {
-        "kinetic_energy": 0.5 * tr.mean(u @ u),
+        "kinetic_energy": 0.5 * tr.mean_square(u),
         "dissipation": 2 * nu * tr.mean(s.contract(s)),
         "dissipation_laplacian": -nu * tr.mean(u @ tr.laplacian(u)),
-        "enstrophy": 0.5 * tr.mean(w @ w),
+        "enstrophy": 0.5 * tr.mean_square(w),
     }
