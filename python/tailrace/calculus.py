@@ -6,16 +6,14 @@ W = (grad u - grad u^T) / 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, overload
+from collections.abc import Sequence
+from typing import Any, Literal, overload
 
 from . import _core
 from .field import Field, same_points
 from .operators import Term
 from .parity import Signs, product_parity, sum_parity
 from .vector import Tensor, Vector
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Axis = Literal["x", "y", "z"]
 
@@ -48,10 +46,19 @@ def derivative(f: Field, axis: Axis, order: Literal[1, 2] = 1) -> Field:
 def grad(f: Field) -> Vector: ...
 @overload
 def grad(f: Vector) -> Tensor: ...
-def grad(f: Field | Vector) -> Vector | Tensor:
-    """Gradient: (df/dx, df/dy, df/dz) of a field, t[i, j] = d v_i / d x_j of a vector."""
+@overload
+def grad(f: Sequence[Field]) -> list[Vector]: ...
+def grad(f: Field | Vector | Sequence[Field]) -> Vector | Tensor | list[Vector]:
+    """Gradient: (df/dx, df/dy, df/dz) of a field, t[i, j] = d v_i / d x_j of a vector.
+
+    Those of several fields at once, as a list, cost the ranks no more meetings than that of one.
+    """
     if isinstance(f, Field):
         return Vector(*_combine([Term(0, d, d) for d in range(3)], [f]))
+    if not isinstance(f, Vector):
+        fields = list(f)
+        found = _combine([Term(i, 3 * i + d, d) for i in range(len(fields)) for d in range(3)], fields)
+        return [Vector(*found[3 * i : 3 * i + 3]) for i in range(len(fields))]
     nine = _combine([Term(i, 3 * i + d, d) for i in range(3) for d in range(3)], list(f))
     return Tensor([nine[0:3], nine[3:6], nine[6:9]])
 

@@ -1,5 +1,8 @@
 """The demonstration of `make demo`: a Taylor-Green vortex breaks down into turbulence, and leaves files and pictures.
 
+One analysis, the budget of kinetic energy, runs in all three places: inside the simulation, beside it on a rank of its
+own, and afterwards from a file; its numbers are compared with the solver's own.
+
 python -m tailrace.demo [DIRECTORY]
 """
 
@@ -40,8 +43,13 @@ precision = "float32"
 [[output]]
 name = "velocity"           # an ADIOS2 file: `bpls -l velocity.bp` lists it
 fields = ["ux", "uy", "uz"]
-interval = 10.0
+interval = 1.0
 engine = "bp5"
+
+[[analysis]]
+script = "budget"           # ready-made; or a file of yours
+every = 10
+out = "inside"
 
 [checkpoint]
 every = 500
@@ -49,27 +57,51 @@ every = 500
 _SLICES = (1, 2)  # stored steps: t = 4, where sheets roll up, and t = 8, just before dissipation peaks
 
 
+_BESIDE = ("--beside", "budget", "--beside-every", "10", "--beside-out", "beside")
+_AGREE = 1e-12
+
+
 def main(directory: Path) -> int:
-    """Run the case on two ranks in `directory` and draw its pictures. Returns the exit code."""
+    """Run the case on two ranks in `directory`, with an analysis beside it, and draw its pictures.
+
+    :returns: the exit code; 1 where the analyses do not agree.
+    """
+    from tailrace.render.comparison import plot_comparison
     from tailrace.render.plot import plot_slice, plot_time_series
 
     directory.mkdir(parents=True, exist_ok=True)
     case = directory / "case.toml"
     case.write_text(CASE, encoding="utf-8")
-    command = [sys.executable, "-m", "tailrace.cli", "run", case.name, "-n", "2"]
-    code = subprocess.run(command, cwd=directory, check=False).returncode
-    if code != 0:
-        return code
+    for words in (
+        ("run", case.name, "-n", "2", *_BESIDE),
+        ("analyse", "budget", "velocity.bp", "-n", "2", "-o", "after"),
+    ):
+        print("\n$ tailrace", *words, flush=True)
+        code = subprocess.run([sys.executable, "-m", "tailrace.cli", *words], cwd=directory, check=False).returncode
+        if code != 0:
+            return code
     pictures = [plot_time_series([directory / "time_series.csv"], directory / "history.png", None, None)]
     for step in _SLICES:
         name = directory / f"vorticity-t{4 * step}.png"
         pictures.append(plot_slice(directory / "snapshots.h5", name, "vorticity", "z", 8, step))
+    pictures.append(directory / "three_places.png")
+    worst = plot_comparison(
+        {
+            "the solver's diagnostics": directory / "time_series.csv",
+            **{place: directory / place / "budget.csv" for place in ("inside", "beside", "after")},
+        },
+        pictures[-1],
+        _AGREE,
+    )
     print("\nThe flow, its output and its pictures are in", directory)
-    for path in (
-        *pictures,
-        *(directory / name for name in ("snapshots.h5", "velocity.bp", "time_series.csv", "checkpoints")),
-    ):
+    kept = ("snapshots.h5", "velocity.bp", "time_series.csv", "inside", "beside", "after", "checkpoints")
+    for path in (*pictures, *(directory / name for name in kept)):
         print(f"  {path}")
+    told = ", ".join(f"{place} {value:.1e}" for place, value in worst.items())
+    print(f"Budget of energy against the solver's own, largest relative difference: {told}")
+    if max(worst.values()) > _AGREE:
+        print(f"That is more than {_AGREE:g}: something is wrong")
+        return 1
     return 0
 
 

@@ -8,6 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers import mpi_run
 from helpers.analyses import assert_close, output, script, write_case
@@ -162,3 +163,24 @@ def test_a_stream_of_another_program(tmp_path, start, ranks):
     for factor, axis in enumerate("xyz", 1):
         assert abs(rows[axis] - factor * rows["step"]).max() < 1e-12
     assert abs(rows["strain"]).max() < 1e-12
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples/analysis"
+VORTEX = Path(__file__).parents[2] / "build/python/examples/decaying_vortex"
+
+
+@pytest.mark.skipif(not VORTEX.exists(), reason="the example was not built")
+def test_the_example_of_another_program(tmp_path, start):
+    """A vortex whose budget is known: enstrophy exp(-4 nu t) / 2, energy half of it, dissipation 2 nu times it."""
+    other = start(2, VORTEX, "vortex", 6)
+    grid = f"--grid={EXAMPLES / 'grid.toml'}"
+    start(None, *TAILRACE, "analyse", "budget", "spectrum", "sst:vortex", grid).finish()
+    other.finish()
+    rows = read_time_series(tmp_path / "analysis/budget.csv")
+    decay = np.exp(-4 * 0.01 * rows["time"])
+    assert list(rows["time"]) == [0.5 * step for step in range(6)]
+    assert abs(rows["kinetic_energy"] / decay * 4 - 1).max() < 1e-14
+    assert abs(rows["enstrophy"] / decay * 2 - 1).max() < 1e-4  # of sixth order on 32 x 24 x 8
+    assert abs(rows["dissipation_laplacian"] / decay * 100 - 1).max() < 1e-4
+    spectrum = read_time_series(tmp_path / "analysis/spectrum.csv")
+    assert abs(spectrum["kinetic_energy"] / rows["kinetic_energy"] - 1).max() < 1e-12

@@ -163,6 +163,7 @@ def test_identities_on_periodic_grids():
     p = u[0]
     assert all(np.max(abs(part)) < 1e-13 * scale for part in tr.curl(tr.grad(p)))
     g = tr.grad(u)
+    assert all((tr.grad([p, u[1]])[1][d].data == g[1, d].data).all() for d in range(3))
     assert np.max(abs(g.trace - tr.div(u))) < 1e-13 * scale
     s, w = tr.strain(u), tr.rotation(u)
     assert np.max(abs(s.contract(s) - w.contract(w) - g.contract(g.T))) < 1e-12 * scale**2

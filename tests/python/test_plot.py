@@ -185,7 +185,7 @@ def test_several_runs_are_told_apart(tmp_path, monkeypatch):
     (tmp_path / "coarse").mkdir()
     (tmp_path / "fine").mkdir()
     figures = []
-    monkeypatch.setattr(plot, "_save", lambda figure, out: figures.append(figure) or Path(out))
+    monkeypatch.setattr(plot, "save", lambda figure, out: figures.append(figure) or Path(out))
     paths = [series(tmp_path / name / "time_series.csv") for name in ("coarse", "fine")]
     plot_time_series(paths, tmp_path / "a.png", reference=series(tmp_path / "long.csv", 300))
     energy, dissipation, enstrophy = figures[0].axes

@@ -17,8 +17,8 @@ from tailrace.timeseries import read_time_series
 
 AXES = ("x", "y", "z")
 # Told apart in grey and with any colour vision (Okabe and Ito).
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_STYLE: dict[Any, Any] = {
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+STYLE: dict[Any, Any] = {
     "figure.dpi": 150,
     "font.size": 10,
     "axes.spines.top": False,
@@ -52,7 +52,7 @@ def plot_time_series(
     :raises PlotError, TimeSeriesError, ConfigError: a file without rows, or not of the kind expected.
     """
     runs = [(_run_name(Path(path), paths), _history(Path(path), dt)) for path in paths]
-    with rc_context(_STYLE):
+    with rc_context(STYLE):
         figure = Figure(figsize=(7.0, 8.2), layout="constrained")
         panels = figure.subplots(3, 1, sharex=True)
         for (name, columns), colour in zip(runs, _cycle(len(runs)), strict=True):
@@ -68,11 +68,11 @@ def plot_time_series(
         if len(runs) > 1 or reference is not None:
             panels[0].legend(loc="lower left")
         panels[-1].set_xlabel("time  t U / L")
-        return _save(figure, out)
+        return save(figure, out)
 
 
 def _cycle(count: int) -> list[str]:
-    return [_COLOURS[at % len(_COLOURS)] for at in range(count)]
+    return [COLOURS[at % len(COLOURS)] for at in range(count)]
 
 
 def _run_name(path: Path, paths: Sequence[str | Path]) -> str:
@@ -162,8 +162,8 @@ def plot_slice(
     plane = read_plane(path, field, axis, index, step)
     if out is None:
         out = f"{path.stem}-{plane.field}-{axis}{plane.index}-step{plane.step}.png"
-    with rc_context({**_STYLE, "axes.grid": False}):
-        return _save(_draw_plane(plane), out)
+    with rc_context({**STYLE, "axes.grid": False}):
+        return save(_draw_plane(plane), out)
 
 
 def _draw_plane(plane: Plane) -> Figure:
@@ -309,7 +309,8 @@ def _magnitude(values: NDArray[Any]) -> NDArray[Any]:
     return np.sqrt((values**2).sum(axis=-1)) if values.ndim == 3 else values
 
 
-def _save(figure: Figure, out: str | Path) -> Path:
+def save(figure: Figure, out: str | Path) -> Path:
+    """Write a picture, with the directories it needs."""
     out = Path(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -1,0 +1,234 @@
+"""Analysis from Python: speed of operators, and what analyses cost a simulation inside and beside it.
+
+    python benchmarks/analysis.py [--repetitions N] [--only operators,inside,beside,adapt] [--nodes N]
+
+Operators: gradients of four fields against the bare kernels and against Py4Incompact3D's 10.8 s of CPU for three
+derivatives of a 128^3 field, measured on a machine of this class. Simulation and analysis have one rank each; runs with
+and without analysis are made in turn. Each figure is min / median / max.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import tailrace as tr
+from measure import repeat, result_of, spread, start_ranks
+from tailrace import _core, flows
+
+REFERENCE = 10.8  # s of CPU, three derivatives of one field
+KERNELS = Path(__file__).parents[1] / "build/python/benchmarks/gradient"
+RUN = str(Path(__file__).with_name("analysis_run.py"))
+HERE = str(Path(__file__))
+CASE = """
+[case]
+reynolds = 1600
+[grid]
+points = [{n}, {n}, {n}]
+lengths = ["2*pi", "2*pi", "2*pi"]
+boundaries = ["periodic", "periodic", "periodic"]
+[time]
+dt = 0.005
+steps = {steps}
+[diagnostics]
+every = 1000000
+"""
+STREAM = """
+[[output]]
+name = "beside"
+fields = ["ux", "uy", "uz"]
+every = {every}
+engine = "sst"
+path = "stream"
+parameters = {{ wait_for_reader = 60, policy = "{policy}" }}
+"""
+INSIDE = """
+[[analysis]]
+script = "enstrophy"
+every = 1
+"""
+SLOW = """
+import time
+import tailrace as tr
+def analyse(step, *, seconds=0.0):
+    value = 0.5 * tr.mean_square(tr.curl(step.vector("u")))
+    time.sleep(seconds)
+    return {"enstrophy": value}
+"""
+
+
+def cpu(work: object) -> float:
+    start = time.process_time()
+    work()  # type: ignore[operator]
+    return time.process_time() - start
+
+
+# ---- operators -------------------------------------------------------------------------------------------------------
+def four_fields(n: int, comm: object = None) -> list[tr.Field]:
+    ops = tr.Operators((n, n, n), (2 * np.pi,) * 3, ("periodic",) * 3, comm=comm)  # type: ignore[arg-type]
+    return [ops.field(lambda x, y, z, s=s: np.sin(x + s) * np.cos(2 * y - s) * np.cos(z + 2 * s)) for s in range(4)]
+
+
+def gradients() -> None:
+    """In ranks of its own: wall seconds of the gradients of four fields."""
+    import json
+
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    fields = four_fields(int(sys.argv[2]), comm)
+    seconds = []
+    for _ in range(int(sys.argv[3]) + 1):
+        comm.Barrier()
+        start = time.perf_counter()
+        tr.grad(fields)
+        seconds.append(comm.allreduce(time.perf_counter() - start, op=MPI.MAX))
+    if comm.rank == 0:
+        print(json.dumps(seconds[1:]))
+
+
+def operators(n: int, repetitions: int) -> None:
+    fields = four_fields(n)
+    work = lambda: tr.grad(fields)  # noqa: E731
+    cpu(work)
+    kernels, ours, shares = [], [], []
+    for _ in range(repetitions):
+        done = subprocess.run([KERNELS, str(n), "5"], capture_output=True, text=True, check=True)
+        kernels.append(statistics.median(map(float, done.stdout.strip("[]\n").split(","))))
+        ours.append(statistics.median(repeat(5, lambda: cpu(work))))
+        shares.append(kernels[-1] / ours[-1])
+    print(f"gradients of four {n}^3 fields, s of CPU:       {spread(ours, '.4f')}")
+    print(f"  bare kernels, s of CPU:                   {spread(kernels, '.4f')}")
+    print(f"  share of the bare kernels' rate:          {spread(shares, '.2f')}")
+    if n == 128:
+        print(f"  times Py4Incompact3D's rate:              {spread([4 * REFERENCE / s for s in ours], '.0f')}")
+    alone, two, apart = [], [], []
+    for _ in range(repetitions):
+        argv = ("gradients", str(n), "15")
+        alone.append(statistics.median(result_of(start_ranks(1, HERE, *argv))))
+        two.append(statistics.median(result_of(start_ranks(2, HERE, *argv))))
+        pair = [start_ranks(1, HERE, *argv) for _ in range(2)]
+        apart.append(statistics.mean(statistics.median(result_of(one)) for one in pair))
+    speedups = [a / b for a, b in zip(alone, two, strict=True)]
+    limits = [2 * a / b for a, b in zip(alone, apart, strict=True)]
+    print(f"  two ranks over one:                       {spread(speedups, '.2f')}")
+    print(f"  two independent runs:                     {spread(limits, '.2f')}")
+    reached = [a / b for a, b in zip(speedups, limits, strict=True)]
+    print(f"  share of that reached:                    {spread(reached, '.2f')}")
+
+
+# ---- beside a simulation ---------------------------------------------------------------------------------------------
+def balance(n: int, repetitions: int) -> None:
+    """Enstrophy against a step of the solver, in turn on the same core."""
+    from mpi4py import MPI
+
+    comm = MPI.COMM_SELF
+    lengths, kinds = (2 * np.pi,) * 3, ("periodic",) * 3
+    grid = _core.Grid((n, n, n), lengths, kinds)
+    processes = _core.ProcessGrid(comm.py2f(), 0, 0)
+    flow = _core.Flow64(grid, processes, 1 / 1600, "rk3", "aggressive", "alltoall")
+    for i, values in enumerate(flows.evaluate(flows.taylor_green(grid), grid, flow.box, "taylor-green", comm)):
+        flow.velocity(i)[...] = values
+    ops = tr.Operators((n, n, n), lengths, kinds, comm=comm, processes=processes)
+    u = tr.Vector(*(tr.Field(flow.velocity(i), ops) for i in range(3)))
+    enstrophy = lambda: 0.5 * tr.mean_square(tr.curl(u))  # noqa: E731
+    enstrophy(), flow.step(0.005)
+    pairs = repeat(5 * repetitions, lambda: (cpu(lambda: flow.step(0.005)), cpu(enstrophy)))
+    print(f"enstrophy of {n}^3 on one core")
+    print(f"  a solver step, s of CPU:                  {spread([a for a, _ in pairs])}")
+    print(f"  enstrophy, s of CPU:                      {spread([b for _, b in pairs], '.4f')}")
+    print(f"  step / enstrophy:                         {spread([a / b for a, b in pairs], '.1f')}")
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as place:
+        yield Path(place)
+
+
+def run(case: str, skip: int, analysis: list[str] | None = None) -> tuple[float, list[str]]:
+    """Seconds per step of a case, and what the analysis beside it said."""
+    import os
+
+    before = Path.cwd()
+    with folder() as place:
+        os.chdir(place)
+        try:
+            Path("case.toml").write_text(case)
+            Path("slow.py").write_text(SLOW)
+            with Path("simulation.txt").open("w") as errors:
+                reader = None
+                if analysis is not None:
+                    command = [sys.executable, "-m", "tailrace.cli", "analyse", *analysis, "sst:stream"]
+                    reader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                result = result_of(start_ranks(1, RUN, "case.toml", str(skip), errors=errors))
+            said = reader.communicate(timeout=600)[0].splitlines() if reader else []
+        finally:
+            os.chdir(before)
+    return result["seconds"], said
+
+
+def slowdowns(n: int, repetitions: int, steps: int) -> None:
+    """Runs with an analysis against the bare run, in turn."""
+    kinds = {
+        "inside, every step": (INSIDE, None),
+        "beside, every step": (STREAM.format(every=1, policy="block"), ["enstrophy"]),
+        "beside, every fifth step": (STREAM.format(every=5, policy="block"), ["enstrophy"]),
+    }
+    bare_case = CASE.format(n=n, steps=steps)
+    bare, found, said = [], {name: [] for name in kinds}, {}
+    for _ in range(repetitions):
+        bare.append(run(bare_case, 5)[0])
+        for name, (more, analysis) in kinds.items():
+            seconds, said[name] = run(bare_case + more, 5, analysis)
+            found[name].append(seconds / bare[-1] - 1)
+    print(f"a run of {n}^3 on one rank, s per step:        {spread(bare)}")
+    for name, shares in found.items():
+        print(f"  {name + ':':42}{spread([100 * share for share in shares], '.1f')} % slower")
+        for line in said[name]:
+            if line.startswith(("simulation", "analysis (", "the ", "neither")):
+                print(f"      {line}")
+
+
+def adapt(n: int, repetitions: int, steps: int) -> None:
+    """An analysis that sleeps ten steps long, under the policy adapt."""
+    bare_case = CASE.format(n=n, steps=steps)
+    shares = []
+    for _ in range(repetitions):
+        bare = run(bare_case, 5)[0]
+        case = bare_case + STREAM.format(every=1, policy="adapt")
+        seconds, said = run(case, 5, ["slow.py", f"--set=seconds={10 * bare}"])
+        shares.append(seconds / bare - 1)
+    print("adapt, share 2 %, an analysis that takes ten steps")
+    print(f"  against the bare run:                     {spread([100 * share for share in shares], '.1f')} % slower")
+    print("      " + "\n      ".join(said))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--nodes", type=int, default=128)
+    parser.add_argument("--steps", type=int, default=45)
+    parser.add_argument("--only", default="operators,inside,beside,adapt")
+    options = parser.parse_args()
+    wanted = options.only.split(",")
+    if "operators" in wanted:
+        operators(options.nodes, options.repetitions)
+    if "inside" in wanted:
+        balance(options.nodes, options.repetitions)
+    if "beside" in wanted:
+        slowdowns(options.nodes, options.repetitions, options.steps)
+    if "adapt" in wanted:
+        adapt(options.nodes, min(options.repetitions, 3), options.steps)
+
+
+if __name__ == "__main__":
+    gradients() if sys.argv[1:2] == ["gradients"] else main()

@@ -1,0 +1,34 @@
+"""One measured run of a case: seconds between the first and the last of its later steps, everything included, as JSON.
+
+analysis_run.py CASE SKIP      the first SKIP steps are not counted
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+import tailrace as tr
+from mpi4py import MPI
+
+
+def main() -> None:
+    path, skip = sys.argv[1], int(sys.argv[2])
+    simulation = tr.Simulation(tr.load_case(path))
+    moments: list[float] = []
+    advance = simulation.advance
+
+    def timed(*arguments: object) -> float:
+        moments.append(time.perf_counter())  # whatever the step before brought with it is done
+        return advance(*arguments)  # type: ignore[arg-type]
+
+    simulation.advance = timed  # type: ignore[method-assign]
+    simulation.run()
+    counted = moments[skip:]
+    if MPI.COMM_WORLD.rank == 0:
+        steps = len(counted) - 1
+        print(json.dumps({"seconds": (counted[-1] - counted[0]) / steps, "steps": steps}))
+
+
+main()
