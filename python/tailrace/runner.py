@@ -53,6 +53,7 @@ class Runner:
 
     def go(self) -> int:
         """Step to the end, or to where somebody asks to stop. Returns the exit code of the program."""
+        _core.keep_freed_memory()  # every step takes the same again: copies of outputs, results of analyses
         s = self._s
         resumed = s.step if s.step > 0 else None
         with ExitStack() as stack:

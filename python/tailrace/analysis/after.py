@@ -119,6 +119,7 @@ class Analyse:
     # ---- the steps ---------------------------------------------------------------------------------------------------
     def run(self) -> int:
         """Go through the steps. Returns the exit code: 1 where a script was switched off."""
+        _core.keep_freed_memory()  # every step takes the same again
         started = clock.monotonic()
         try:
             if self._source.streaming:
