@@ -27,8 +27,8 @@ lint: setup ## ruff, mypy, clang-format
 format: setup ## let ruff and clang-format mend what they can
 	@tools/lint.sh --fix
 
-bench: setup ## speed of operators and solver
-	@for file in benchmarks/operators.py benchmarks/solver.py; do echo "== $$file"; .venv/bin/python "$$file" || exit 1; done
+bench: setup ## speed of the solver and of analyses
+	@for file in benchmarks/solver.py benchmarks/analysis.py; do echo "== $$file"; .venv/bin/python "$$file" || exit 1; done
 
 clean: ## remove what was built (.venv and the ADIOS2 cache stay)
 	rm -rf build demo-output .venv/tailrace-sources
