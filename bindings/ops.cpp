@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 using namespace tailrace;
 
 namespace {
@@ -48,8 +50,11 @@ std::vector<Array<T>> combine(Operators<T> &self,
     in.push_back(part<T>(array, count));
   std::vector<Buffer<T>> buffers;
   std::vector<T *> out;
-  for (int o = 0; o < outputs; ++o)
-    out.push_back(buffers.emplace_back(self.take()).data());
+  for (int o = 0; o < outputs; ++o) {
+    const bool reach = std::any_of(terms.begin(), terms.end(),
+                                   [&](const Term &term) { return term.output == o && term.direction == 2; });
+    out.push_back(buffers.emplace_back(self.take(reach)).data());
+  }
   {
     nb::gil_scoped_release release;
     self.combine(terms, in, out);

@@ -31,7 +31,7 @@ def explain(coupling: Coupling) -> list[str]:
     if told:
         lines.append(f"steps left out: {', '.join(told)}")
     if writer is not None and len(readers) == 1 and writer.steps and readers[0].steps:
-        lines.append(_balance(writer, readers[0]))
+        lines.append(_balance(writer, readers[0], coupling.dropped + coupling.skipped))
     return lines
 
 
@@ -47,24 +47,31 @@ def _share(part: float, side: CouplingSide) -> str:
     return f"{part:.1f} s ({part / side.elapsed:.0%})" if side.elapsed > 0 else f"{part:.1f} s"
 
 
-def _balance(writer: CouplingSide, reader: CouplingSide) -> str:
-    """Work is taken to be shared evenly over ranks, of which each side keeps at least one."""
+def _balance(writer: CouplingSide, reader: CouplingSide, left_out: int) -> str:
+    """Work is taken to be shared evenly over ranks, of which each side keeps at least one.
+
+    :param left_out: steps that the simulation came past and the analysis did not get.
+    """
     waits = {"the simulation": writer, "the analysis": reader}
     name, side = max(waits.items(), key=lambda one: one[1].wait / max(one[1].elapsed, 1e-9))
-    ours = (writer.compute + writer.transfer) * writer.ranks / writer.steps
+    ours = (writer.compute + writer.transfer) * writer.ranks / (writer.steps + left_out)
     theirs = (reader.compute + reader.transfer) * reader.ranks / reader.steps
     if ours <= 0 or theirs <= 0:
         return "neither side had work that could be measured"
-    if side.wait <= _LITTLE * side.elapsed:
+    if left_out and theirs / reader.ranks > ours / writer.ranks:
+        said = "the analysis could not keep up; "
+    elif side.wait <= _LITTLE * side.elapsed:
         return "neither side waited for the other: the split of the ranks is balanced"
+    else:
+        said = f"{name} waited for the other side; "
     total = writer.ranks + reader.ranks
     best = split(total, ours, theirs)
-    said = f"{name} waited for the other side; "
     if best == (writer.ranks, reader.ranks):
-        follow = f"one analysis rank could follow {ours / theirs:.1f} simulation ranks" if ours > theirs else ""
-        few = f"; {follow}" if follow else ""
-        return said + f"with {total} ranks no other split does better{few}"
-    return said + f"{total} ranks would be balanced as {best[0]} for the simulation and {best[1]} for the analysis"
+        more = f"; one analysis rank could follow {ours / theirs:.1f} simulation ranks" if ours > theirs else ""
+        if theirs > ours:
+            more = f"; {theirs / ours:.1f} analysis ranks could follow one simulation rank"
+        return f"{said}with {total} ranks no other split does better{more}"
+    return f"{said}{total} ranks would be balanced as {best[0]} for the simulation and {best[1]} for the analysis"
 
 
 def split(total: int, simulation: float, analysis: float) -> tuple[int, int]:

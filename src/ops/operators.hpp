@@ -42,8 +42,8 @@ public:
   /// sense. No output may overlap an input. Collective.
   void combine(const std::vector<Term> &terms, const std::vector<const T *> &in, const std::vector<T *> &out);
 
-  /// Memory for a field on the nodes, from the pool. Local.
-  Buffer<T> take() { return pool_.take(); }
+  /// Memory for a field on the nodes, from the pool; see FieldPool. Local.
+  Buffer<T> take(bool reach = true) { return pool_.take(reach); }
   /// Tells that these arrays are the solver's, which this object's ranks reach in place; see FieldPool. Local.
   void know(const T *array) { pool_.know(array); }
 
