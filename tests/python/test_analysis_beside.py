@@ -184,3 +184,20 @@ def test_the_example_of_another_program(tmp_path, start):
     assert abs(rows["dissipation_laplacian"] / decay * 100 - 1).max() < 1e-4
     spectrum = read_time_series(tmp_path / "analysis/spectrum.csv")
     assert abs(spectrum["kinetic_energy"] / rows["kinetic_energy"] - 1).max() < 1e-12
+
+
+def test_steps_left_out_are_on_record(tmp_path):
+    """A slow analysis under drop_newest: every step is in its table or in that of the steps left out, none in both."""
+    script(
+        tmp_path,
+        "import time\ndef analyse(step):\n    time.sleep(0.4)\n    return {'x': 1.0, 'missed': len(step.missed)}",
+    )
+    case = write_case(tmp_path)
+    result = run(case, "--beside=script.py", "--beside-every=1", "--beside-policy=drop_newest", "--set=time.steps=60")
+    seen = read_time_series(tmp_path / "analysis/script.csv")
+    lost = read_time_series(tmp_path / "beside-left-out.csv")
+    assert sorted([*seen["step"], *lost["step"]]) == list(range(61))
+    assert not lost["skipped"].any()
+    assert sum(seen["missed"]) == sum(lost["step"] < seen["step"][-1])
+    assert f"steps left out: {len(lost['step'])} dropped" in result.text
+    assert "the analysis could not keep up" in result.text

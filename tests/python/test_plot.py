@@ -216,3 +216,21 @@ def test_series_without_rows_and_other_files(tmp_path):
 
 def test_one_row_is_a_dot(tmp_path):
     assert inked(plot_time_series([series(tmp_path / "a.csv", 1)], tmp_path / "a.png")) > 0.003
+
+
+def test_comparison_tells_the_largest_difference(tmp_path):
+    from tailrace.render.comparison import QUANTITIES, plot_comparison
+
+    rows = np.linspace(1, 2, 5)
+    for name, steps, factor in (("first", range(5), 1.0), ("same", range(5), 1.0), ("other", (0, 2, 4), 1 + 1e-9)):
+        lines = ["step,time," + ",".join(QUANTITIES)]
+        lines += [f"{n},{n / 10}," + ",".join([f"{rows[n] * factor:.17g}"] * 4) for n in steps]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    histories = {name: tmp_path / f"{name}.csv" for name in ("first", "same", "other")}
+    found = plot_comparison(histories, tmp_path / "out.png", 1e-12)
+    assert found["same"] == 0
+    assert found["other"] == pytest.approx(1e-9, rel=1e-6)
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "empty.csv").write_text("step,time," + ",".join(QUANTITIES) + "\n9,0.9,1,1,1,1\n")
+    with pytest.raises(ValueError, match="no step in common"):
+        plot_comparison({**histories, "empty": tmp_path / "empty.csv"}, tmp_path / "out.png", 1e-12)
