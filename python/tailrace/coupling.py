@@ -3,12 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .series import Coupling, CouplingSide
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 _LITTLE = 0.05  # a share of its time that nobody minds to wait
+
+
+class LeftOut(NamedTuple):
+    """A step that a stream has left out.
+
+    `why`: "dropped" (there was no room), "skipped" (to keep to the `share`) or "unread" (there was no reader).
+    """
+
+    index: int  # type: ignore[assignment] # tuple has a method of this name, which nobody calls on a step
+    time: float
+    why: str
+
+
+@dataclass(frozen=True)
+class CouplingSide:
+    """One program of a coupling, as its rank 0 measured it; seconds of wall time.
+
+    `state` is "open" or "closed", of a reader also "lost" (gone without a word) or "dropped" (it held the writer up).
+    """
+
+    ranks: int
+    steps: int  # given to the readers, or read to their end
+    elapsed: float  # since the two met
+    compute: float  # own work
+    wait: float  # for the other side
+    transfer: float  # moving steps
+    state: str
+    host: str
+    process: int
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """What a stream has cost, of both of its ends.
+
+    `role` is "writer", "reader", or "none": not a stream, or not rank 0, which alone knows. `others` are, of a writer,
+    its readers in the order they came, and of a reader the writer as it was at the last step.
+    """
+
+    role: Literal["none", "writer", "reader"]
+    own: CouplingSide
+    others: tuple[CouplingSide, ...]
+    dropped: int  # steps for which there was no room; of a reader: all steps that it missed
+    skipped: int  # steps left out to keep to the `share`
+    unread: int  # steps when there was no reader
 
 
 def explain(coupling: Coupling) -> list[str]:

@@ -21,6 +21,8 @@ from . import _core, checkpoint, series
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from .placement import Triple
+
 PIECE_BYTES = 32 << 20  # read at once, or one row
 _CHECKPOINT = re.compile(r"step-\d+")
 _LONGEST_TEXT = 60  # of an attribute in a table; JSON has all of it
@@ -78,7 +80,7 @@ def size_on_disk(path: Path) -> int:
     return sum(entry.stat().st_size for entry in (path.rglob("*") if path.is_dir() else [path]) if entry.is_file())
 
 
-def boxes_of(shape: series.Triple, most: int) -> Iterator[series.Box]:
+def boxes_of(shape: Triple, most: int) -> Iterator[series.Box]:
     """Boxes that make up a variable of `shape` (x, y, z): as many whole planes, or rows, as hold `most` points."""
     nx, ny, nz = shape
     rows = max(1, most // nx)

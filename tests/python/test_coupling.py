@@ -1,8 +1,7 @@
 """The closing report of a stream, in words, from numbers of both sides."""
 
 import pytest
-from tailrace.coupling import explain, split
-from tailrace.series import Coupling, CouplingSide
+from tailrace.coupling import Coupling, CouplingSide, explain, split
 
 
 def side(ranks, steps, compute, wait, transfer, state="closed"):

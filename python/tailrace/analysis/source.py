@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
-    from tailrace.series import Coupling
+    from tailrace.coupling import Coupling
+    from tailrace.placement import Triple
 
 
 class SeriesSource:
@@ -59,7 +60,7 @@ class SeriesSource:
         return self._stored[0]
 
     # ---- the grid ----------------------------------------------------------------------------------------------------
-    def _grid_points(self) -> series.Triple:
+    def _grid_points(self) -> Triple:
         """Of the file of the user, else of the series, else those of its arrays."""
         shapes = {one.shape for one in self._pending.variables.values() if not one.is_list}
         given = self._given.grid.points if self._given.grid else None
@@ -193,5 +194,5 @@ class SeriesSource:
         self._series.close()
 
 
-def _shapes(shapes: set[series.Triple]) -> str:
+def _shapes(shapes: set[Triple]) -> str:
     return ", ".join(" x ".join(map(str, shape)) for shape in sorted(shapes)) or "no fields"
