@@ -4,7 +4,8 @@
 #include <tailrace/support/freed_memory.hpp>
 
 void bind_support(nb::module_ &m) {
-  m.def("keep_freed_memory", &tailrace::keep_freed_memory, "Memory that this process frees is given out again, not returned.");
+  m.def("keep_freed_memory", &tailrace::keep_freed_memory,
+        "Memory that this process frees is given out again, not returned.");
   // Translators are tried last registered first, so the base comes first.
   auto error = nb::exception<tailrace::Error>(m, "Error", PyExc_RuntimeError);
   nb::exception<tailrace::IoError>(m, "IoError", PyExc_OSError);

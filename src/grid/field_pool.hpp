@@ -39,8 +39,8 @@ public:
     return reach ? take_slot() : take_own();
   }
 
-  /// Memory made by Exchange::allocate elsewhere, the solver's own fields: it gets a number as slots have. To be told on
-  /// all ranks in the same order. Local.
+  /// Memory made by Exchange::allocate elsewhere, the solver's own fields: it gets a number as slots have. To be told
+  /// on all ranks in the same order. Local.
   void know(const T *array) {
     if (slot(array) < 0)
       known_.push_back(array);
