@@ -35,6 +35,13 @@ std::vector<std::pair<const T *, const T *>> parts(const InputPairs<T> &pairs, c
   return result;
 }
 
+Index3 count_of(const Weights &weights) {
+  Index3 count;
+  for (std::size_t d = 0; d < 3; ++d)
+    count[d] = static_cast<std::int64_t>(weights[d].size());
+  return count;
+}
+
 constexpr std::array<bool, 3> on_nodes{false, false, false};
 
 template <class T>
@@ -123,9 +130,7 @@ template <class T> void bind_operators(nb::module_ &m, const char *name) {
   m.def(
       "weighted_sum",
       [](const Weights &weights, const Input<T> &values) {
-        Index3 count;
-        for (std::size_t d = 0; d < 3; ++d)
-          count[d] = static_cast<std::int64_t>(weights[d].size());
+        const Index3 count = count_of(weights);
         const T *from = part<T>(values, count);
         nb::gil_scoped_release release;
         return weighted_sum(weights, count, from);
@@ -134,9 +139,7 @@ template <class T> void bind_operators(nb::module_ &m, const char *name) {
   m.def(
       "weighted_sum",
       [](const Weights &weights, const InputPairs<T> &pairs) {
-        Index3 count;
-        for (std::size_t d = 0; d < 3; ++d)
-          count[d] = static_cast<std::int64_t>(weights[d].size());
+        const Index3 count = count_of(weights);
         const auto from = parts<T>(pairs, count);
         nb::gil_scoped_release release;
         return weighted_sum(weights, count, from);
