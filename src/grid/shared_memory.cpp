@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #ifdef __linux__
@@ -18,6 +19,10 @@ namespace tailrace {
 #ifdef __linux__
 
 namespace {
+
+constexpr std::int64_t large_page = std::int64_t{1} << 21;
+
+std::int64_t round_up(std::int64_t bytes, std::int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 /// A file descriptor that closes itself.
 class Descriptor {
@@ -58,10 +63,34 @@ int open_memory(const Communicator &comm, std::int64_t total) {
   return fd;
 }
 
+/// Maps so many bytes of a file where large pages can be: at a multiple of their size. What lies around is given back.
+std::shared_ptr<std::byte> map_aligned(int descriptor, std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(bytes), room = size + static_cast<std::size_t>(large_page);
+  void *reserved = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED)
+    fail("mmap");
+  const auto begin = reinterpret_cast<std::uintptr_t>(reserved), unit = static_cast<std::uintptr_t>(large_page);
+  auto *const at = static_cast<std::byte *>(reserved) + (unit - begin % unit) % unit;
+  void *mapped = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, 0);
+  if (mapped == MAP_FAILED) {
+    const int why = errno;
+    munmap(reserved, room);
+    errno = why;
+    fail("mmap");
+  }
+  const std::size_t below = static_cast<std::size_t>(at - static_cast<std::byte *>(reserved));
+  if (below > 0)
+    munmap(reserved, below);
+  const std::size_t end = (size + 4095) / 4096 * 4096;
+  munmap(at + end, room - below - end);
+  return {at, [size](std::byte *p) { munmap(p, size); }};
+}
+
 } // namespace
 
 std::shared_ptr<std::byte> share_memory(const Communicator &comm, std::int64_t bytes) {
-  const std::int64_t before = comm.exclusive_scan(bytes), total = std::max<std::int64_t>(1, comm.sum(bytes));
+  const std::int64_t before = comm.exclusive_scan(bytes), sum = std::max<std::int64_t>(1, comm.sum(bytes));
+  const std::int64_t total = sum < large_page ? sum : round_up(sum, large_page); // then its last page may be large
   comm.agree([&] {
     if (comm.split_node().size() != comm.size())
       throw Error("memory cannot be shared between ranks of different nodes; choose parallel.transpose = \"alltoall\"");
@@ -71,18 +100,28 @@ std::shared_ptr<std::byte> share_memory(const Communicator &comm, std::int64_t b
   comm.agree([&] {
     if (descriptor.get() < 0)
       fail("open");
-    void *mapped =
-        mmap(nullptr, static_cast<std::size_t>(total), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.get(), 0);
-    if (mapped == MAP_FAILED)
-      fail("mmap");
-    madvise(mapped, static_cast<std::size_t>(total), MADV_HUGEPAGE); // advice only
-    const auto size = static_cast<std::size_t>(total);
-    whole.reset(static_cast<std::byte *>(mapped), [size](std::byte *p) { munmap(p, size); });
+    whole = map_aligned(descriptor.get(), total);
   });
   return {whole, whole.get() + before};
 }
 
+void use_large_pages(const std::byte *memory, std::int64_t bytes) {
+#ifndef MADV_COLLAPSE // Linux 6.1; the C library may be older than the system
+  constexpr int MADV_COLLAPSE = 25;
+#endif
+  if (bytes < large_page)
+    return;
+  for (std::int64_t at = 0; at < bytes; at += 4096) // pages that are there already say where the large one is to be
+    static_cast<void>(*static_cast<const volatile std::byte *>(memory + at));
+  const auto unit = static_cast<std::uintptr_t>(large_page), begin = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t from = begin / unit * unit,
+                       to = (begin + static_cast<std::uintptr_t>(bytes) + unit - 1) / unit * unit;
+  madvise(reinterpret_cast<void *>(from), to - from, MADV_COLLAPSE);
+}
+
 #else
+
+void use_large_pages(const std::byte *, std::int64_t) {}
 
 std::shared_ptr<std::byte> share_memory(const Communicator &, std::int64_t) {
   throw Error("sharing memory between ranks is for Linux; choose parallel.transpose = \"alltoall\"");

@@ -197,3 +197,27 @@ TEST(Exchange, ReachesLinesAlongZInSharedMemory) {
     exchange.move(Pencil::z, Pencil::y, moved, nullptr); // nobody lets go while others still read
   }
 }
+
+TEST(SharedMemory, KeepsItsValuesOnLargePages) {
+  if (!can_share_memory(world()))
+    GTEST_SKIP() << "these ranks cannot share memory";
+  constexpr std::int64_t large = std::int64_t{1} << 21;
+  const auto value = [](int rank, std::int64_t i) { return static_cast<double>(rank * 1'000'000 + i % 999'983); };
+  const auto size = [](int rank) { return large / std::int64_t{sizeof(double)} + 1001 * (rank + 1); };
+  const std::shared_ptr<std::byte> memory = share_memory(world(), size(world().rank()) * std::int64_t{sizeof(double)});
+  auto *const ours = reinterpret_cast<double *>(memory.get());
+  for (std::int64_t i = 0; i < size(world().rank()); ++i)
+    ours[i] = value(world().rank(), i);
+  use_large_pages(memory.get(), size(world().rank()) * std::int64_t{sizeof(double)});
+  world().barrier();
+  std::int64_t wrong = 0, before = 0;
+  for (int rank = 0; rank < world().rank(); ++rank)
+    before += size(rank);
+  const double *at = ours - before; // of rank 0's part
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(at) % large, 0U) << "no large page fits elsewhere";
+  for (int rank = 0; rank < world().size(); at += size(rank), ++rank)
+    for (std::int64_t i = 0; i < size(rank); ++i)
+      wrong += at[i] != value(rank, i);
+  EXPECT_EQ(wrong, 0);
+  world().barrier(); // nobody lets go while others still read
+}
