@@ -221,7 +221,8 @@ void BpEngine::open(const Adios2Options &options, std::size_t kept) {
   const auto mode = target_.mode == Mode::read ? adios2::Mode::ReadRandomAccess
                     : append                   ? adios2::Mode::Append
                                                : adios2::Mode::Write;
-  meet_inside(target_.comm, failure_timeout_, "open " + target_.path, [&] { engine_ = io_.Open(target_.path, mode); });
+  meet_in_adios2(target_.comm, failure_timeout_, "open " + target_.path,
+                 [&] { engine_ = io_.Open(target_.path, mode); });
   if (target_.mode == Mode::read)
     grid_ = bp::read_grid(io_);
   output_ = bp::Output(io_, options.operation);
@@ -263,7 +264,7 @@ void BpEngine::write(const Block &block) {
     own_ += bytes;
     return;
   }
-  meet_inside(target_.comm, failure_timeout_, "write " + target_.path, [&] { engine_.PerformDataWrite(); });
+  meet_in_adios2(target_.comm, failure_timeout_, "write " + target_.path, [&] { engine_.PerformDataWrite(); });
   buffered_ = own_ = 0;
 }
 
@@ -325,7 +326,7 @@ void BpEngine::end_step(const StepTail &tail) {
   });
   {
     const Span span(*target_.trace, Phase::write);
-    meet_inside(target_.comm, failure_timeout_, "write " + target_.path, [&] { engine_.EndStep(); });
+    meet_in_adios2(target_.comm, failure_timeout_, "write " + target_.path, [&] { engine_.EndStep(); });
   }
   in_step_ = false;
   steps_.push_back(step_);
@@ -346,7 +347,7 @@ void BpEngine::sync_files() const {
 void BpEngine::close() {
   if (!engine_ || broken_)
     return;
-  meet_inside(target_.comm, failure_timeout_, "close " + target_.path, [&] { engine_.Close(); });
+  meet_in_adios2(target_.comm, failure_timeout_, "close " + target_.path, [&] { engine_.Close(); });
   if (target_.mode != Mode::read)
     release();
   if (record_)

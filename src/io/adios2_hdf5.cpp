@@ -13,8 +13,10 @@
 #include <tailrace/io/bp_contents.hpp>
 #include <tailrace/io/bp_output.hpp>
 #include <tailrace/io/disk_room.hpp>
+#include <tailrace/io/file_watch.hpp>
 #include <tailrace/io/files.hpp>
 #include <tailrace/io/hdf5_file.hpp>
+#include <tailrace/io/mpi_file.hpp>
 #include <tailrace/io/sidecar_engine.hpp>
 
 #include <fcntl.h>
@@ -91,7 +93,7 @@ private:
   std::string open_file() const { return file(step_.at("file").get<std::string>()); }
   StepTail tail_of_root(const StepTail &tail) const;
   void reserve(std::int64_t more);
-  void meet(const std::string &what, const std::function<void()> &work) const;
+  void meet(const std::string &what, const std::function<void()> &work);
   void finish_file();
 
   std::optional<Adios2Io> adios_; ///< of a series open to write
@@ -99,6 +101,7 @@ private:
   adios2::Engine engine_;     ///< of the open step
   std::int64_t reserved_ = 0; ///< bytes of the open step's file
   double failure_timeout_ = 0;
+  std::string failure_; ///< what went wrong inside HDF5 in the open step, on any rank
   mutable std::optional<StepFile> read_;
 };
 
@@ -109,6 +112,7 @@ AdiosHdf5Engine::AdiosHdf5Engine(const Target &target, Parameters &parameters)
   Adios2Options options;
   target.comm.agree([&] { options = adios2_options("adios_hdf5", target.path, parameters); });
   failure_timeout_ = options.failure_timeout;
+  prepare_mpi_io(); // HDF5 opens its files by it
   open();
   if (target.mode != Mode::read)
     adios_.emplace(options, target.path, target.comm.get());
@@ -144,11 +148,24 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
     engine_.BeginStep();
   });
   reserved_ = 0;
+  failure_.clear();
   reserve(4 * around);
 }
 
-void AdiosHdf5Engine::meet(const std::string &what, const std::function<void()> &work) const {
-  meet_inside(target_.comm, failure_timeout_, what, work);
+/// Where a write fails HDF5 may keep that rank inside, waiting for the others: it goes on with what they have not come
+/// to yet. One second more than meet_inside gives, so that a rank that came out says what it knows.
+void AdiosHdf5Engine::meet(const std::string &what, const std::function<void()> &work) {
+  std::optional<FileWatch> watch;
+  if (root() && target_.comm.size() > 1)
+    watch.emplace(
+        open_file(), failure_timeout_ + 1,
+        fmt::format("cannot {}: HDF5 does not come back, which it does when a write fails on one rank", what));
+  try {
+    meet_in_adios2(target_.comm, failure_timeout_, what, work);
+  } catch (const Error &error) {
+    failure_ = error.what();
+    throw;
+  }
 }
 
 /// Sees to it that the step's file can grow by so many bytes more. Any rank may come to write any part of it. After the
@@ -230,6 +247,9 @@ void AdiosHdf5Engine::end_step(const StepTail &tail) {
 void AdiosHdf5Engine::abandon_step() noexcept {
   try {
     const h5::Quiet quiet;
+    std::optional<FileWatch> watch; // HDF5 writes when it closes, and what failed before may fail again
+    if (root() && target_.comm.size() > 1 && !failure_.empty())
+      watch.emplace(open_file(), failure_timeout_, fmt::format("{}. HDF5 cannot close the file either", failure_));
     if (engine_)
       engine_.Close();
   } catch (const std::exception &) { // the file goes

@@ -2,14 +2,11 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
-#include <tailrace/io/deadline.hpp>
+#include <tailrace/io/meet_inside.hpp>
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <optional>
 #include <vector>
 
 namespace tailrace::io {
@@ -145,7 +142,7 @@ Adios2Options adios2_options(const std::string &kind, const std::string &path, P
   options.kind = kind;
   options.engine = parameters.pass_through(kind_named(kind).parameters);
   options.config = parameters.text("config", "");
-  options.failure_timeout = static_cast<double>(parameters.number("failure_timeout", 60, 1));
+  options.failure_timeout = static_cast<double>(parameters.number("failure_timeout", failure_timeout_default, 1));
   if (kind != "adios_hdf5") // ADIOS2's HDF5 engine ignores operators
     options.operation = take_operator(parameters);
   parameters.finish(kind);
@@ -184,27 +181,6 @@ std::string Adios2Io::spelling(const std::string &parameter) const {
     if (lower(name) == lower(parameter))
       return name;
   return {};
-}
-
-void meet_inside(const Communicator &comm, double timeout, const std::string &what, const std::function<void()> &work) {
-  std::optional<Deadline> deadline;
-  comm.agree([&] {
-    try {
-      translate(what, work);
-    } catch (const Error &error) {
-      const auto end = [timeout, rank = comm.rank(), text = std::string(error.what())](int) {
-        fmt::print(stderr,
-                   "tailrace: {} (on rank {}). ADIOS2 has not told the other ranks, and they have not come out of it "
-                   "for {:g} s; ending\n",
-                   text, rank, timeout);
-        std::fflush(nullptr);
-        std::_Exit(1);
-      };
-      if (comm.size() > 1)
-        deadline.emplace(timeout, end);
-      throw;
-    }
-  });
 }
 
 } // namespace tailrace::io

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tailrace/io/adios2_operator.hpp>
+#include <tailrace/io/meet_inside.hpp>
 #include <tailrace/io/parameters.hpp>
 #include <tailrace/support/communicator.hpp>
 #include <tailrace/support/error.hpp>
@@ -10,7 +11,6 @@
 #include <adios2.h>
 #include <fmt/format.h>
 
-#include <functional>
 #include <map>
 #include <string>
 
@@ -62,10 +62,11 @@ template <class Work> auto translate(const std::string &what, Work work) {
   }
 }
 
-/// Runs a call of ADIOS2 in which the ranks wait for each other, and agrees on its outcome. When it fails on one rank
-/// alone ADIOS2 leaves the others waiting there: if they have not come out after `timeout` seconds, that rank ends the
-/// program with a message. Collective; the same error on all ranks.
-void meet_inside(const Communicator &comm, double timeout, const std::string &what, const std::function<void()> &work);
+/// meet_inside for a call of ADIOS2. Collective; the same error on all ranks.
+template <class Work>
+void meet_in_adios2(const Communicator &comm, double timeout, const std::string &what, Work work) {
+  meet_inside(comm, timeout, "ADIOS2", [&] { translate(what, work); });
+}
 
 } // namespace tailrace::io
 

@@ -1,6 +1,10 @@
 #include <tailrace/io/deadline.hpp>
 
+#include <fmt/format.h>
+
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 namespace tailrace::io {
@@ -25,6 +29,14 @@ Deadline::~Deadline() {
   }
   changed_.notify_all();
   thread_.join();
+}
+
+std::function<void(int)> end_program(std::string why) {
+  return [why = std::move(why)](int) {
+    fmt::print(stderr, "tailrace: {}; ending\n", why);
+    std::fflush(nullptr);
+    std::_Exit(1);
+  };
 }
 
 } // namespace tailrace::io

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 
 namespace tailrace::io {
@@ -20,5 +21,8 @@ private:
   bool over_ = false;
   std::thread thread_; // last: it uses the others
 };
+
+/// For a Deadline after which nothing helps: prints why and ends the program, and so the other ranks.
+std::function<void(int)> end_program(std::string why);
 
 } // namespace tailrace::io

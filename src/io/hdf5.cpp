@@ -21,6 +21,7 @@
 #include <tailrace/io/hdf5_drawing.hpp>
 #include <tailrace/io/hdf5_driver.hpp>
 #include <tailrace/io/journal.hpp>
+#include <tailrace/io/meet_inside.hpp>
 #include <tailrace/io/shared_file.hpp>
 #include <tailrace/io/vtkhdf.hpp>
 
@@ -87,6 +88,7 @@ private:
 
   Target target_;
   Transfer transfer_ = Transfer::independent;
+  double failure_timeout_ = 0;
   Filters filters_;
   std::int64_t chunk_bytes_ = 0, alignment_ = 4096;
   vtkhdf::Contents contents_; ///< on all ranks; but when writing, only rank 0 has the variables of new steps
@@ -129,6 +131,8 @@ Hdf5Engine::Hdf5Engine(const Target &target, Parameters &parameters) : target_(t
 void Hdf5Engine::take(Parameters &parameters) {
   const std::string transfer = parameters.text("transfer", "", {"", "independent", "collective"});
   transfer_ = transfer_named(transfer);
+  if (transfer_ == Transfer::collective) // nobody waits inside a library otherwise
+    failure_timeout_ = static_cast<double>(parameters.number("failure_timeout", failure_timeout_default, 1));
   filters_ = take_filters(parameters);
   chunk_bytes_ = parameters.number("chunk_bytes", std::int64_t{1} << (filters_.any() ? 20 : 30), 1);
   alignment_ = parameters.number("alignment", alignment_, 1);
@@ -275,7 +279,7 @@ void Hdf5Engine::write(const Block &block) {
 
 void Hdf5Engine::write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks) {
   if (!shared_)
-    shared_.emplace(target_.comm, target_.path, transfer_);
+    shared_.emplace(target_.comm, target_.path, transfer_, failure_timeout_);
   const Index3 &n = block.place.shape;
   const Span span(*target_.trace, Phase::write,
                   block.place.block.size() * static_cast<std::int64_t>(size_of(block.type)));

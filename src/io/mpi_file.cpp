@@ -2,14 +2,18 @@
 
 #include <tailrace/io/block.hpp>
 #include <tailrace/io/file_array.hpp>
+#include <tailrace/io/file_watch.hpp>
 #include <tailrace/io/files.hpp>
+#include <tailrace/io/meet_inside.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace tailrace::io {
@@ -95,7 +99,13 @@ MPI_Info info_of(const Hints &hints) {
 
 } // namespace
 
-MpiFile::MpiFile(const Communicator &comm, const std::string &path, const Hints &hints) : comm_(comm), path_(path) {
+void prepare_mpi_io() { // read when the library opens its first file; each rank's pointer is its own then
+  ::setenv("OMPI_MCA_sharedfp", "individual", 0);
+}
+
+MpiFile::MpiFile(const Communicator &comm, const std::string &path, const Hints &hints, double failure_timeout)
+    : comm_(comm), path_(path), failure_timeout_(failure_timeout) {
+  prepare_mpi_io();
   MPI_Info info = MPI_INFO_NULL;
   comm.agree([&] { info = info_of(hints); });
   const int code = MPI_File_open(comm.get(), path.c_str(), MPI_MODE_WRONLY, info, &file_);
@@ -111,32 +121,43 @@ MpiFile::~MpiFile() {
 }
 
 void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer) {
+  const std::int64_t most = transfer == Transfer::collective ? collective_bytes : independent_bytes;
+  const auto size = static_cast<std::int64_t>(size_of(block.type));
+  const auto ours = static_cast<std::int64_t>(pieces_of(block.place.block, most / size).size());
+  if (transfer == Transfer::independent)
+    return comm_.agree([&] { write_pieces(offset, block, transfer, ours); });
+  const std::int64_t calls = comm_.max(ours);
+  std::optional<FileWatch> watch; // a second later than the rank that knows more
+  if (comm_.rank() == 0 && comm_.size() > 1)
+    watch.emplace(
+        path_, failure_timeout_ + 1,
+        fmt::format("cannot write {}: MPI-IO does not come back, which it does when a write fails on one rank", path_));
+  meet_inside(comm_, failure_timeout_, "MPI-IO", [&] { write_pieces(offset, block, transfer, calls); });
+}
+
+void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer transfer, std::int64_t calls) {
   const auto &[shape, part, memory] = block.place;
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const Box whole{{0, 0, 0}, shape};
   const std::int64_t most = transfer == Transfer::collective ? collective_bytes : independent_bytes;
   const std::vector<Box> pieces = pieces_of(part, most / size);
-  const auto ours = static_cast<std::int64_t>(pieces.size());
-  const std::int64_t calls = transfer == Transfer::collective ? comm_.max(ours) : ours;
   // A rank with nothing to write still takes part, with a view of nothing.
   const MpiType view(part_type(whole, part.empty() ? one : part, size));
   int code = MPI_File_set_view(file_, part.empty() ? offset : offset + first_of(whole, part) * size, item_of(size),
                                view.get(), "native", MPI_INFO_NULL);
   std::int64_t done = 0;
-  for (std::int64_t call = 0; call < calls; ++call) {
-    const Box piece = call < ours ? pieces[static_cast<std::size_t>(call)] : Box{};
+  for (std::size_t call = 0; call < static_cast<std::size_t>(calls); ++call) {
+    const Box piece = call < pieces.size() ? pieces[call] : Box{};
     const int now = write_piece(done, block, piece, transfer);
     code = code == MPI_SUCCESS ? now : code; // the others go on, so this rank does
     done += piece.size();
   }
-  comm_.agree([&] {
-    if (code != MPI_SUCCESS && !part.empty()) { // MPI does not tell why: the system does, asked for all of it again
-      Block again = block;
-      again.checksum = nullptr;
-      write_block(Descriptor(path_, O_WRONLY).get(), path_, offset, whole, again);
-    }
-    check(code, "write");
-  });
+  if (code != MPI_SUCCESS && !part.empty()) { // MPI does not tell why: the system does, asked for all of it again
+    Block again = block;
+    again.checksum = nullptr;
+    write_block(Descriptor(path_, O_WRONLY).get(), path_, offset, whole, again);
+  }
+  check(code, "write");
 }
 
 /// Writes part of a block at value `place` of the view; an empty one only takes part. Returns MPI's code.

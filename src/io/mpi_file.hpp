@@ -15,12 +15,18 @@ enum class Transfer { independent, collective };
 
 using Hints = std::map<std::string, std::string>;
 
+/// To be called before a program opens its first file by MPI-IO, by us or by a library. Open MPI guards a pointer that
+/// nobody here uses with a semaphore of the file's name, without its directory, for all programs of the machine: one
+/// that is killed while it holds it would leave all later ones waiting for ever. Local.
+void prepare_mpi_io();
+
 /// A file that is there already, written by MPI-IO. Opening and closing are collective, also when an error is on its
 /// way: let no MpiFile outlive the call that opened it.
 class MpiFile {
 public:
-  /// Collective; the same error on all ranks.
-  MpiFile(const Communicator &comm, const std::string &path, const Hints &hints = {});
+  /// `failure_timeout`: seconds that a collective write may stand still before it ends the program. Collective; the
+  /// same error on all ranks.
+  MpiFile(const Communicator &comm, const std::string &path, const Hints &hints, double failure_timeout);
   ~MpiFile();
   MpiFile(const MpiFile &) = delete;
   MpiFile &operator=(const MpiFile &) = delete;
@@ -35,10 +41,12 @@ public:
 
 private:
   void check(int code, const char *verb) const;
+  void write_pieces(std::int64_t offset, const Block &block, Transfer transfer, std::int64_t calls);
   int write_piece(std::int64_t place, const Block &block, const Box &piece, Transfer transfer);
 
   Communicator comm_;
   std::string path_;
+  double failure_timeout_;
   MPI_File file_ = MPI_FILE_NULL;
 };
 

@@ -6,6 +6,7 @@
 #include <tailrace/io/disk_room.hpp>
 #include <tailrace/io/file_array.hpp>
 #include <tailrace/io/files.hpp>
+#include <tailrace/io/meet_inside.hpp>
 #include <tailrace/io/mpi_file.hpp>
 #include <tailrace/io/sidecar_engine.hpp>
 #include <tailrace/io/xdmf_files.hpp>
@@ -68,6 +69,7 @@ private:
   Transfer transfer_ = Transfer::independent;
   Hints hints_;
   std::int64_t collect_bytes_ = std::int64_t{1} << 20;
+  double failure_timeout_ = 0;
   XdmfFiles xdmf_; ///< rank 0's
 };
 
@@ -80,6 +82,7 @@ MpiioEngine::MpiioEngine(const Target &target, Parameters &parameters)
   target.comm.agree([&] {
     transfer = parameters.text("transfer", "auto", {"auto", "collective", "independent"});
     collect_bytes_ = parameters.number("collect_bytes", collect_bytes_, 0);
+    failure_timeout_ = static_cast<double>(parameters.number("failure_timeout", failure_timeout_default, 1));
     hints_ = parameters.prefixed("hints.");
     for (const auto &[name, value] : hints_)
       if (name.empty() || value.empty() || name.size() > MPI_MAX_INFO_KEY || value.size() > MPI_MAX_INFO_VAL)
@@ -123,7 +126,7 @@ void MpiioEngine::try_hints() {
   Hints taken;
   target_.comm.agree([&] { Descriptor(path, O_WRONLY); });
   {
-    const MpiFile probe(target_.comm, path, hints_);
+    const MpiFile probe(target_.comm, path, hints_, failure_timeout_);
     target_.comm.agree([&] { taken = probe.hints(); });
   }
   if (target_.comm.rank() == 0)
@@ -194,7 +197,7 @@ void MpiioEngine::write_together(const Block &block, const std::string &path) co
   prepare(path, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
   if (product(block.place.shape) == 0)
     return;
-  MpiFile shared(target_.comm, path, hints_);
+  MpiFile shared(target_.comm, path, hints_, failure_timeout_);
   shared.write(0, block, transfer_);
   if (target_.sync) {
     const Span waiting(*target_.trace, Phase::sync);

@@ -11,11 +11,11 @@ Transfer transfer_named(const std::string &name) {
   return name == "collective" ? Transfer::collective : Transfer::independent;
 }
 
-SharedFile::SharedFile(const Communicator &comm, const std::string &path, Transfer transfer)
+SharedFile::SharedFile(const Communicator &comm, const std::string &path, Transfer transfer, double failure_timeout)
     : comm_(comm), path_(path) {
   comm.agree([&] { file_ = Descriptor(path, O_WRONLY); });
   if (transfer == Transfer::collective)
-    mpi_file_ = std::make_shared<MpiFile>(comm, path);
+    mpi_file_ = std::make_shared<MpiFile>(comm, path, Hints{}, failure_timeout);
 }
 
 void SharedFile::write(std::int64_t offset, const Block &block) const {

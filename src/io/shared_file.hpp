@@ -20,8 +20,10 @@ Transfer transfer_named(const std::string &name);
 class SharedFile {
 public:
   SharedFile() = default;
-  /// Opens a file that is there for writing. Collective; the same error on all ranks.
-  SharedFile(const Communicator &comm, const std::string &path, Transfer transfer);
+  /// Opens a file that is there for writing. `failure_timeout`: of collective transfer, see MpiFile. Collective; the
+  /// same error on all ranks.
+  SharedFile(const Communicator &comm, const std::string &path, Transfer transfer = Transfer::independent,
+             double failure_timeout = 0);
 
   /// Writes a block of an array that begins at byte `offset`, and sums it where its checksum is wanted. Blocks of
   /// different ranks must not overlap. Collective; the same error on all ranks.

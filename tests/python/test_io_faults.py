@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -243,43 +242,6 @@ def test_one_rank_cannot_write(tmp_path, engine, three, which, how):
     assert "File too large" in found[0]["error"] and f"(on rank {which})" in found[0]["error"], found
     assert max(one["seconds"] for one in found) < 5
     assert three.results("check_series", path=given["path"])[0] == [1, 4]
-
-
-FAILS_INSIDE = """
-import os
-import sys
-from pathlib import Path
-from mpi4py import MPI
-import tailrace as tr
-from helpers.io_programs import write_arrays, write_step
-comm, path, engine, which = MPI.COMM_WORLD, sys.argv[1], sys.argv[2], int(sys.argv[3])
-out = tr.open(path, "w", comm=comm, engine=engine, parameters={"failure_timeout": 1})
-write_step(out, comm, 1)
-out.begin_step(2, 1.0)
-if comm.rank == which:  # the open file fails, and the one of that name shows nothing beforehand
-    full = os.open("/dev/full", os.O_RDWR)
-    for entry in list(Path("/proc/self/fd").iterdir()):
-        if entry.exists() and entry.resolve().name == f"data.{which}":
-            os.dup2(full, int(entry.name))
-write_arrays(out, comm, 2)
-out.end_step()
-"""
-
-
-@pytest.mark.parametrize("which", [0, 1])
-@pytest.mark.parametrize("name", ["bp4", "bp5"])
-def test_one_rank_fails_inside_adios2(tmp_path, one, name, which):
-    """ADIOS2 leaves the others waiting: the program ends with a message, if they did not all get the error."""
-    (tmp_path / "program.py").write_text(FAILS_INSIDE)
-    path = tmp_path / "run.bp"
-    helpers = {"PYTHONPATH": str(Path(__file__).parent)}
-    command = [*mpi_run.mpiexec(3), sys.executable, "-m", "mpi4py", tmp_path / "program.py", path, name, which]
-    result = mpi_run.finish(mpi_run.start(command, tmp_path, helpers), 30)
-    assert result.code != 0, result.text
-    assert f"data.{which}" in result.text and f"(on rank {which})" in result.text, result.text
-    everybody = (name, which) == ("bp4", 0)  # rank 0 writes last there
-    assert result.text.count("ADIOS2 has not told the other ranks") == (0 if everybody else 1), result.text
-    assert one.results("check_series", path=str(path))[0] == [1]
 
 
 # ---- damage ----------------------------------------------------------------------------------------------------------

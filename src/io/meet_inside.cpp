@@ -1,0 +1,28 @@
+#include <tailrace/io/meet_inside.hpp>
+
+#include <tailrace/io/deadline.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace tailrace::io {
+
+void meet_inside(const Communicator &comm, double timeout, const std::string &library,
+                 const std::function<void()> &work) {
+  std::optional<Deadline> deadline;
+  comm.agree([&] {
+    try {
+      work();
+    } catch (const Error &error) {
+      if (comm.size() > 1)
+        deadline.emplace(timeout, end_program(fmt::format("{} (on rank {}). {} has not told the other ranks, and they "
+                                                          "have not come out of it for {:g} s",
+                                                          error.what(), comm.rank(), library, timeout)));
+      throw;
+    }
+  });
+}
+
+} // namespace tailrace::io
