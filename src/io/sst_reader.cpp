@@ -21,6 +21,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
+#include <vector>
 
 namespace tailrace::io {
 
@@ -35,6 +37,7 @@ double seconds_until(Clock::time_point end) { return std::chrono::duration<doubl
 class SstReader final : public Engine {
 public:
   SstReader(const Target &target, const SstOptions &options);
+  ~SstReader() override;
 
   bool streaming() const override { return true; }
   std::vector<StepInfo> steps() const override { return steps_; }
@@ -81,7 +84,7 @@ private:
   StreamContact contact_;
   std::set<std::uint64_t> foreign_sockets_; ///< that were there before ADIOS2's
   std::vector<StepInfo> steps_;
-  bool in_step_ = false, ended_ = false;
+  bool in_step_ = false, ended_ = false, closed_ = false;
   mutable std::string failure_; ///< why there can be no more steps
   Attributes attributes_;
   std::optional<GridDescription> grid_;
@@ -107,6 +110,14 @@ SstReader::SstReader(const Target &target, const SstOptions &options)
   target.comm.barrier();
   for (const auto &one : tcp_connections())
     foreign_sockets_.insert(one.inode);
+}
+
+/// What was not closed, above all because the writer was lost, stays until the program ends: ADIOS2's own thread may be
+/// at work on its connections, and would find it gone.
+SstReader::~SstReader() {
+  static auto &left_open = *new std::vector<adios2::ADIOS>; // never destroyed
+  if (engine_ && !closed_)
+    left_open.push_back(std::move(adios_));
 }
 
 std::string SstReader::lost(const std::string &what) const {
@@ -403,6 +414,7 @@ void SstReader::leave() {
       leave_step();
       channel_.leave();
       engine_.Close();
+      closed_ = true;
     } catch (const std::exception &error) {
       throw IoError(fmt::format("cannot close the stream {}: {}", target_.path, error.what()));
     }
