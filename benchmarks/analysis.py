@@ -53,7 +53,7 @@ parameters = {{ wait_for_reader = 60, policy = "{policy}" }}
 INSIDE = """
 [[analysis]]
 script = "enstrophy"
-every = 1
+every = {every}
 """
 SLOW = """
 import time
@@ -154,8 +154,8 @@ def folder() -> Iterator[Path]:
         yield Path(place)
 
 
-def run(case: str, skip: int, analysis: list[str] | None = None) -> tuple[float, list[str]]:
-    """Seconds per step of a case, and what the analysis beside it said."""
+def run(case: str, skip: int, analysis: list[str] | None = None) -> tuple[list[float], list[str]]:
+    """Seconds of each step of a case, and what the analysis beside it said."""
     import os
 
     before = Path.cwd()
@@ -173,29 +173,52 @@ def run(case: str, skip: int, analysis: list[str] | None = None) -> tuple[float,
             said = reader.communicate(timeout=600)[0].splitlines() if reader else []
         finally:
             os.chdir(before)
-    return result["seconds"], said
+    return result, said
+
+
+SKIP = 5  # steps that do not count
+
+
+def within(taken: list[float], every: int) -> list[float]:
+    """What a step with an analysis takes more than one without, over the latter: found in each run, whose steps without
+    are a moment away. The analysis beside is over when the second step after its own begins, so later ones count.
+    """
+    shares = []
+    first = -(SKIP + 1) % every  # the steps of a run are numbered from 1
+    for start in range(first, len(taken) - every + 1, every):
+        cycle = taken[start : start + every]
+        without = statistics.mean(cycle[min(2, every - 1) :])
+        shares.append(sum(cycle) / without - every)
+    return shares
 
 
 def slowdowns(n: int, repetitions: int, steps: int) -> None:
-    """Runs with an analysis against the bare run, in turn."""
+    """Runs with an analysis against the bare run, in turn; and steps with one against steps without, in one run."""
     kinds = {
-        "inside, every step": (INSIDE, None),
+        "inside, every step": (INSIDE.format(every=1), None),
         "beside, every step": (STREAM.format(every=1, policy="block"), ["enstrophy"]),
         "beside, every fifth step": (STREAM.format(every=5, policy="block"), ["enstrophy"]),
     }
     bare_case = CASE.format(n=n, steps=steps)
     bare, found, said = [], {name: [] for name in kinds}, {}
+    inside, beside = [], []
     for _ in range(repetitions):
-        bare.append(run(bare_case, 5)[0])
+        bare.append(statistics.mean(run(bare_case, SKIP)[0]))
         for name, (more, analysis) in kinds.items():
-            seconds, said[name] = run(bare_case + more, 5, analysis)
-            found[name].append(seconds / bare[-1] - 1)
+            taken, said[name] = run(bare_case + more, SKIP, analysis)
+            found[name].append(statistics.mean(taken) / bare[-1] - 1)
+        beside += within(taken, 5)
+        inside += within(run(bare_case + INSIDE.format(every=2), SKIP)[0], 2)
     print(f"a run of {n}^3 on one rank, s per step:        {spread(bare)}")
     for name, shares in found.items():
         print(f"  {name + ':':42}{spread([100 * share for share in shares], '.1f')} % slower")
         for line in said[name]:
             if line.startswith(("simulation", "analysis (", "the ", "neither")):
                 print(f"      {line}")
+    print("a step with an analysis against those without of the same run, % of a step (quartiles)")
+    for name, shares in (("inside", inside), ("beside", beside)):
+        low, middle, high = (100 * part for part in statistics.quantiles(shares, n=4))
+        print(f"  {name + ':':42}{low:.1f} / {middle:.1f} / {high:.1f}")
 
 
 def adapt(n: int, repetitions: int, steps: int) -> None:
@@ -203,10 +226,10 @@ def adapt(n: int, repetitions: int, steps: int) -> None:
     bare_case = CASE.format(n=n, steps=steps)
     shares = []
     for _ in range(repetitions):
-        bare = run(bare_case, 5)[0]
+        bare = statistics.mean(run(bare_case, SKIP)[0])
         case = bare_case + STREAM.format(every=1, policy="adapt")
-        seconds, said = run(case, 5, ["slow.py", f"--set=seconds={10 * bare}"])
-        shares.append(seconds / bare - 1)
+        taken, said = run(case, SKIP, ["slow.py", f"--set=seconds={10 * bare}"])
+        shares.append(statistics.mean(taken) / bare - 1)
     print("adapt, share 2 %, an analysis that takes ten steps")
     print(f"  against the bare run:                     {spread([100 * share for share in shares], '.1f')} % slower")
     print("      " + "\n      ".join(said))

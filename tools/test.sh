@@ -20,7 +20,8 @@ cpp=$((SECONDS - start))
 
 start=$SECONDS
 echo "Python tests"
-.venv/bin/python -m pytest "$@" || failed+=("Python")
+# Many tests wait for something. A file's tests stay together: they share the ranks that they start.
+.venv/bin/python -m pytest --numprocesses "$(nproc)" --dist loadfile "$@" || failed+=("Python")
 python=$((SECONDS - start))
 
 echo "C++ tests $cpp s, Python tests $python s, together $SECONDS s"

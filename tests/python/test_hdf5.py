@@ -3,6 +3,7 @@ VTK."""
 
 from __future__ import annotations
 
+import os
 import pickle
 import random
 import sys
@@ -18,6 +19,7 @@ from tailrace._core import InputError
 
 h5py = pytest.importorskip("h5py")
 
+DAMAGES = max(10, int(os.environ.get("TAILRACE_TEST_DAMAGES", "4")))  # as test_io_faults.py tells
 SHAPE = (17, 12, 9)
 NX, NY, NZ = SHAPE
 GRID = tr.UniformGrid(SHAPE, (0.5, -1.0, 2.0), (0.1, 0.2, 0.3))
@@ -232,7 +234,7 @@ def test_damage_is_found(tmp_path):
     original, told = whole.read_bytes(), everything(whole)
     dice = random.Random(4)
     missed = []
-    for _ in range(50):
+    for _ in range(DAMAGES):
         at = dice.randrange(len(original))
         changed = bytearray(original)
         changed[at] ^= 1 << dice.randrange(8)
@@ -242,6 +244,6 @@ def test_damage_is_found(tmp_path):
         if code == 0 and read_apart(hurt) != told:
             missed.append(at)
     assert len(missed) <= 1, f"flips that change what is read and were not found: {missed}"
-    for _ in range(50):
+    for _ in range(DAMAGES):
         hurt.write_bytes(original[: dice.randrange(len(original))])
         assert verify(hurt) in (1, 2)
