@@ -43,6 +43,7 @@ constexpr std::int64_t around = 4096; ///< bytes that HDF5 needs around a variab
 class StepFile {
 public:
   explicit StepFile(const std::string &path) : path_(path) {
+    release_name(path);
     translate("open " + path, [&] {
       io_ = adios_.DeclareIO("step");
       io_.SetEngine("HDF5");
@@ -112,7 +113,6 @@ AdiosHdf5Engine::AdiosHdf5Engine(const Target &target, Parameters &parameters)
   Adios2Options options;
   target.comm.agree([&] { options = adios2_options("adios_hdf5", target.path, parameters); });
   failure_timeout_ = options.failure_timeout;
-  prepare_mpi_io(); // HDF5 opens its files by it
   open();
   if (target.mode != Mode::read)
     adios_.emplace(options, target.path, target.comm.get());
@@ -135,6 +135,7 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
   output_ = bp::Output(io, {}, true);
   const h5::Quiet quiet;   // what ADIOS2 makes of HDF5's errors is enough
   target_.comm.agree([&] { // before HDF5 has anything open, for what it cannot write it cannot close either
+    release_name(open_file()); // HDF5 opens it by MPI-IO
     check_file_limit(open_file(), 4 * around);
     if (!root())
       return;

@@ -9,9 +9,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <semaphore.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -99,15 +100,19 @@ MPI_Info info_of(const Hints &hints) {
 
 } // namespace
 
-void prepare_mpi_io() { // read when the library opens its first file; each rank's pointer is its own then
-  ::setenv("OMPI_MCA_sharedfp", "individual", 0);
+void release_name([[maybe_unused]] const std::string &path) {
+#ifdef OPEN_MPI // who has it open keeps it; it guards nothing between programs
+  ::sem_unlink(("/OMPIO_" + std::filesystem::path(path).filename().string()).c_str());
+#endif
 }
 
 MpiFile::MpiFile(const Communicator &comm, const std::string &path, const Hints &hints, double failure_timeout)
     : comm_(comm), path_(path), failure_timeout_(failure_timeout) {
-  prepare_mpi_io();
   MPI_Info info = MPI_INFO_NULL;
-  comm.agree([&] { info = info_of(hints); });
+  comm.agree([&] {
+    release_name(path);
+    info = info_of(hints);
+  });
   const int code = MPI_File_open(comm.get(), path.c_str(), MPI_MODE_WRONLY, info, &file_);
   MPI_Info_free(&info);
   comm.agree([&] { check(code, "open"); });

@@ -15,10 +15,10 @@ enum class Transfer { independent, collective };
 
 using Hints = std::map<std::string, std::string>;
 
-/// To be called before a program opens its first file by MPI-IO, by us or by a library. Open MPI guards a pointer that
-/// nobody here uses with a semaphore of the file's name, without its directory, for all programs of the machine: one
-/// that is killed while it holds it would leave all later ones waiting for ever. Local.
-void prepare_mpi_io();
+/// Makes sure that a file can be opened by MPI-IO, by us or by a library: to be called by every rank before any opens it.
+/// Open MPI guards the opening by a semaphore that has the file's name, without its directory, for all programs of the
+/// machine, and a program that is killed just then leaves it taken for ever. Local.
+void release_name(const std::string &path);
 
 /// A file that is there already, written by MPI-IO. Opening and closing are collective, also when an error is on its
 /// way: let no MpiFile outlive the call that opened it.
