@@ -133,8 +133,8 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
   io.RemoveAllVariables(); // they belong to the file of the step before
   io.RemoveAllAttributes();
   output_ = bp::Output(io, {}, true);
-  const h5::Quiet quiet;   // what ADIOS2 makes of HDF5's errors is enough
-  target_.comm.agree([&] { // before HDF5 has anything open, for what it cannot write it cannot close either
+  const h5::Quiet quiet;       // what ADIOS2 makes of HDF5's errors is enough
+  target_.comm.agree([&] {     // before HDF5 has anything open, for what it cannot write it cannot close either
     release_name(open_file()); // HDF5 opens it by MPI-IO
     check_file_limit(open_file(), 4 * around);
     if (!root())

@@ -15,9 +15,9 @@ enum class Transfer { independent, collective };
 
 using Hints = std::map<std::string, std::string>;
 
-/// Makes sure that a file can be opened by MPI-IO, by us or by a library: to be called by every rank before any opens it.
-/// Open MPI guards the opening by a semaphore that has the file's name, without its directory, for all programs of the
-/// machine, and a program that is killed just then leaves it taken for ever. Local.
+/// Makes sure that a file can be opened by MPI-IO, by us or by a library: to be called by every rank before any opens
+/// it. Open MPI guards the opening by a semaphore that has the file's name, without its directory, for all programs of
+/// the machine, and a program that is killed just then leaves it taken for ever. Local.
 void release_name(const std::string &path);
 
 /// A file that is there already, written by MPI-IO. Opening and closing are collective, also when an error is on its
