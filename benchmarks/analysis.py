@@ -50,6 +50,7 @@ engine = "sst"
 path = "stream"
 parameters = {{ wait_for_reader = 60, policy = "{policy}" }}
 """
+SKIP = 5  # steps of a run that do not count
 INSIDE = """
 [[analysis]]
 script = "enstrophy"
@@ -154,7 +155,7 @@ def folder() -> Iterator[Path]:
         yield Path(place)
 
 
-def run(case: str, skip: int, analysis: list[str] | None = None) -> tuple[list[float], list[str]]:
+def run(case: str, analysis: list[str] | None = None) -> tuple[list[float], list[str]]:
     """Seconds of each step of a case, and what the analysis beside it said."""
     import os
 
@@ -169,14 +170,11 @@ def run(case: str, skip: int, analysis: list[str] | None = None) -> tuple[list[f
                 if analysis is not None:
                     command = [sys.executable, "-m", "tailrace.cli", "analyse", *analysis, "sst:stream"]
                     reader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-                result = result_of(start_ranks(1, RUN, "case.toml", str(skip), errors=errors))
+                result = result_of(start_ranks(1, RUN, "case.toml", str(SKIP), errors=errors))
             said = reader.communicate(timeout=600)[0].splitlines() if reader else []
         finally:
             os.chdir(before)
     return result, said
-
-
-SKIP = 5  # steps that do not count
 
 
 def within(taken: list[float], every: int) -> list[float]:
@@ -200,15 +198,15 @@ def slowdowns(n: int, repetitions: int, steps: int) -> None:
         "beside, every fifth step": (STREAM.format(every=5, policy="block"), ["enstrophy"]),
     }
     bare_case = CASE.format(n=n, steps=steps)
-    bare, found, said = [], {name: [] for name in kinds}, {}
+    bare, found, taken, said = [], {name: [] for name in kinds}, {}, {}
     inside, beside = [], []
     for _ in range(repetitions):
-        bare.append(statistics.mean(run(bare_case, SKIP)[0]))
+        bare.append(statistics.mean(run(bare_case)[0]))
         for name, (more, analysis) in kinds.items():
-            taken, said[name] = run(bare_case + more, SKIP, analysis)
-            found[name].append(statistics.mean(taken) / bare[-1] - 1)
-        beside += within(taken, 5)
-        inside += within(run(bare_case + INSIDE.format(every=2), SKIP)[0], 2)
+            taken[name], said[name] = run(bare_case + more, analysis)
+            found[name].append(statistics.mean(taken[name]) / bare[-1] - 1)
+        beside += within(taken["beside, every fifth step"], 5)
+        inside += within(run(bare_case + INSIDE.format(every=2))[0], 2)
     print(f"a run of {n}^3 on one rank, s per step:        {spread(bare)}")
     for name, shares in found.items():
         print(f"  {name + ':':42}{spread([100 * share for share in shares], '.1f')} % slower")
@@ -226,9 +224,9 @@ def adapt(n: int, repetitions: int, steps: int) -> None:
     bare_case = CASE.format(n=n, steps=steps)
     shares = []
     for _ in range(repetitions):
-        bare = statistics.mean(run(bare_case, SKIP)[0])
+        bare = statistics.mean(run(bare_case)[0])
         case = bare_case + STREAM.format(every=1, policy="adapt")
-        taken, said = run(case, SKIP, ["slow.py", f"--set=seconds={10 * bare}"])
+        taken, said = run(case, ["slow.py", f"--set=seconds={10 * bare}"])
         shares.append(statistics.mean(taken) / bare - 1)
     print("adapt, share 2 %, an analysis that takes ten steps")
     print(f"  against the bare run:                     {spread([100 * share for share in shares], '.1f')} % slower")

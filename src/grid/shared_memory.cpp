@@ -83,6 +83,7 @@ std::shared_ptr<std::byte> map_aligned(int descriptor, std::int64_t bytes) {
     munmap(reserved, below);
   const std::size_t end = (size + 4095) / 4096 * 4096;
   munmap(at + end, room - below - end);
+  madvise(at, size, MADV_HUGEPAGE); // advice only, which systems before Linux 6.1 may take
   return {at, [size](std::byte *p) { munmap(p, size); }};
 }
 

@@ -128,31 +128,29 @@ MpiFile::~MpiFile() {
 void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer) {
   const std::int64_t most = transfer == Transfer::collective ? collective_bytes : independent_bytes;
   const auto size = static_cast<std::int64_t>(size_of(block.type));
-  const auto ours = static_cast<std::int64_t>(pieces_of(block.place.block, most / size).size());
+  std::vector<Box> pieces = pieces_of(block.place.block, most / size);
   if (transfer == Transfer::independent)
-    return comm_.agree([&] { write_pieces(offset, block, transfer, ours); });
-  const std::int64_t calls = comm_.max(ours);
-  std::optional<FileWatch> watch; // a second later than the rank that knows more
+    return comm_.agree([&] { write_pieces(offset, block, transfer, pieces); });
+  const std::int64_t calls = comm_.max(static_cast<std::int64_t>(pieces.size()));
+  pieces.resize(static_cast<std::size_t>(calls)); // a rank that is done still takes part, with empty ones
+  std::optional<FileWatch> watch;                 // a second later than the rank that knows more
   if (comm_.rank() == 0 && comm_.size() > 1)
     watch.emplace(
         path_, failure_timeout_ + 1,
         fmt::format("cannot write {}: MPI-IO does not come back, which it does when a write fails on one rank", path_));
-  meet_inside(comm_, failure_timeout_, "MPI-IO", [&] { write_pieces(offset, block, transfer, calls); });
+  meet_inside(comm_, failure_timeout_, "MPI-IO", [&] { write_pieces(offset, block, transfer, pieces); });
 }
 
-void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer transfer, std::int64_t calls) {
+void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer transfer, const std::vector<Box> &pieces) {
   const auto &[shape, part, memory] = block.place;
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const Box whole{{0, 0, 0}, shape};
-  const std::int64_t most = transfer == Transfer::collective ? collective_bytes : independent_bytes;
-  const std::vector<Box> pieces = pieces_of(part, most / size);
   // A rank with nothing to write still takes part, with a view of nothing.
   const MpiType view(part_type(whole, part.empty() ? one : part, size));
   int code = MPI_File_set_view(file_, part.empty() ? offset : offset + first_of(whole, part) * size, item_of(size),
                                view.get(), "native", MPI_INFO_NULL);
   std::int64_t done = 0;
-  for (std::size_t call = 0; call < static_cast<std::size_t>(calls); ++call) {
-    const Box piece = call < pieces.size() ? pieces[call] : Box{};
+  for (const Box &piece : pieces) {
     const int now = write_piece(done, block, piece, transfer);
     code = code == MPI_SUCCESS ? now : code; // the others go on, so this rank does
     done += piece.size();

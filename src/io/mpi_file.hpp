@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace tailrace::io {
 
@@ -41,7 +42,7 @@ public:
 
 private:
   void check(int code, const char *verb) const;
-  void write_pieces(std::int64_t offset, const Block &block, Transfer transfer, std::int64_t calls);
+  void write_pieces(std::int64_t offset, const Block &block, Transfer transfer, const std::vector<Box> &pieces);
   int write_piece(std::int64_t place, const Block &block, const Box &piece, Transfer transfer);
 
   Communicator comm_;
