@@ -94,7 +94,7 @@ private:
   std::string open_file() const { return file(step_.at("file").get<std::string>()); }
   StepTail tail_of_root(const StepTail &tail) const;
   void reserve(std::int64_t more);
-  void meet(const std::string &what, const std::function<void()> &work);
+  void meet(const std::string &verb, const std::function<void()> &work);
   void finish_file();
 
   std::optional<Adios2Io> adios_; ///< of a series open to write
@@ -144,7 +144,7 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
     const Descriptor probe(open_file(), O_WRONLY | O_CREAT); // HDF5 would not say why it cannot
     reserve_room(open_file(), 0, 4 * around);
   });
-  meet("write " + open_file(), [&] {
+  meet("write", [&] {
     engine_ = io.Open(open_file(), adios2::Mode::Write);
     engine_.BeginStep();
   });
@@ -153,16 +153,11 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
   reserve(4 * around);
 }
 
-/// Where a write fails HDF5 may keep that rank inside, waiting for the others: it goes on with what they have not come
-/// to yet. One second more than meet_inside gives, so that a rank that came out says what it knows.
-void AdiosHdf5Engine::meet(const std::string &what, const std::function<void()> &work) {
-  std::optional<FileWatch> watch;
-  if (root() && target_.comm.size() > 1)
-    watch.emplace(
-        open_file(), failure_timeout_ + 1,
-        fmt::format("cannot {}: HDF5 does not come back, which it does when a write fails on one rank", what));
+/// A call of ADIOS2 in which HDF5 writes the step's file. Collective; the same error on all ranks, which is kept.
+void AdiosHdf5Engine::meet(const std::string &verb, const std::function<void()> &work) {
+  const std::string path = open_file();
   try {
-    meet_in_adios2(target_.comm, failure_timeout_, what, work);
+    meet_writing(target_.comm, failure_timeout_, "HDF5", path, [&] { translate(verb + " " + path, work); });
   } catch (const Error &error) {
     failure_ = error.what();
     throw;
@@ -188,7 +183,7 @@ void AdiosHdf5Engine::write(const Block &block) {
   const Span span(*target_.trace, Phase::write, block.place.block.size() * size);
   reserve(product(block.place.shape) * size + around); // HDF5 takes the place at once
   const h5::Quiet quiet;
-  meet("write " + open_file(), [&] { output_.put(engine_, block); });
+  meet("write", [&] { output_.put(engine_, block); });
 }
 
 /// Rank 0's, on all ranks.
@@ -233,12 +228,12 @@ void AdiosHdf5Engine::end_step(const StepTail &tail) {
     const auto texts = static_cast<std::int64_t>(scalars_to_json(everyones.scalars).dump().size() +
                                                  attributes_to_json(attributes()).dump().size());
     reserve(2 * texts + around * static_cast<std::int64_t>(4 + everyones.scalars.size() + attributes().size()));
-    meet("write " + open_file(), [&] {
+    meet("write", [&] {
       output_.end_step(engine_, info, everyones, true);
       output_.define_attributes(attributes(), target_.grid, true);
       engine_.EndStep();
     });
-    meet("close " + open_file(), [&] { engine_.Close(); });
+    meet("close", [&] { engine_.Close(); });
     engine_ = {};
   }
   target_.comm.agree([&] { root() ? finish_file() : void(); });
@@ -249,8 +244,9 @@ void AdiosHdf5Engine::abandon_step() noexcept {
   try {
     const h5::Quiet quiet;
     std::optional<FileWatch> watch; // HDF5 writes when it closes, and what failed before may fail again
-    if (root() && target_.comm.size() > 1 && !failure_.empty())
-      watch.emplace(open_file(), failure_timeout_, fmt::format("{}. HDF5 cannot close the file either", failure_));
+    if (!failure_.empty())
+      watch.emplace(target_.comm, open_file(), failure_timeout_,
+                    fmt::format("{}. HDF5 cannot close the file either", failure_));
     if (engine_)
       engine_.Close();
   } catch (const std::exception &) { // the file goes

@@ -20,13 +20,16 @@ State state_of(const std::string &path) {
 
 } // namespace
 
-FileWatch::FileWatch(const std::string &path, double seconds, const std::string &why)
-    : ticks_(1, [path, seconds, why, last = state_of(path), idle = 0](int) mutable {
-        const State now = state_of(path);
-        idle = now == last ? idle + 1 : 0;
-        last = now;
-        if (idle >= seconds)
-          end_program(fmt::format("{}. Nothing was written for {} s", why, idle))(0);
-      }) {}
+FileWatch::FileWatch(const Communicator &comm, const std::string &path, double seconds, const std::string &why) {
+  if (comm.rank() != 0 || comm.size() == 1)
+    return;
+  ticks_.emplace(1, [path, seconds, why, last = state_of(path), idle = 0](int) mutable {
+    const State now = state_of(path);
+    idle = now == last ? idle + 1 : 0;
+    last = now;
+    if (idle >= seconds)
+      end_program(fmt::format("{}. Nothing was written for {} s", why, idle))(0);
+  });
+}
 
 } // namespace tailrace::io

@@ -1,6 +1,7 @@
 #include <tailrace/io/meet_inside.hpp>
 
 #include <tailrace/io/deadline.hpp>
+#include <tailrace/io/file_watch.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -23,6 +24,15 @@ void meet_inside(const Communicator &comm, double timeout, const std::string &li
       throw;
     }
   });
+}
+
+void meet_writing(const Communicator &comm, double timeout, const std::string &library, const std::string &path,
+                  const std::function<void()> &work) {
+  const FileWatch watch(comm, path, timeout + 1,
+                        fmt::format("cannot write {}: {} does not come back, which it does when a write fails on one "
+                                    "rank",
+                                    path, library));
+  meet_inside(comm, timeout, library, work);
 }
 
 } // namespace tailrace::io

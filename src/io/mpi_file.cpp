@@ -2,7 +2,6 @@
 
 #include <tailrace/io/block.hpp>
 #include <tailrace/io/file_array.hpp>
-#include <tailrace/io/file_watch.hpp>
 #include <tailrace/io/files.hpp>
 #include <tailrace/io/meet_inside.hpp>
 #include <tailrace/support/error.hpp>
@@ -14,7 +13,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <optional>
 #include <vector>
 
 namespace tailrace::io {
@@ -133,12 +131,7 @@ void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer) 
     return comm_.agree([&] { write_pieces(offset, block, transfer, pieces); });
   const std::int64_t calls = comm_.max(static_cast<std::int64_t>(pieces.size()));
   pieces.resize(static_cast<std::size_t>(calls)); // a rank that is done still takes part, with empty ones
-  std::optional<FileWatch> watch;                 // a second later than the rank that knows more
-  if (comm_.rank() == 0 && comm_.size() > 1)
-    watch.emplace(
-        path_, failure_timeout_ + 1,
-        fmt::format("cannot write {}: MPI-IO does not come back, which it does when a write fails on one rank", path_));
-  meet_inside(comm_, failure_timeout_, "MPI-IO", [&] { write_pieces(offset, block, transfer, pieces); });
+  meet_writing(comm_, failure_timeout_, "MPI-IO", path_, [&] { write_pieces(offset, block, transfer, pieces); });
 }
 
 void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer transfer, const std::vector<Box> &pieces) {

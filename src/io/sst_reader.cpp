@@ -7,20 +7,16 @@
 
 #include <tailrace/io/attributes_json.hpp>
 #include <tailrace/io/bp_contents.hpp>
-#include <tailrace/io/coupling_channel.hpp>
 #include <tailrace/io/deadline.hpp>
 #include <tailrace/io/reader_clock.hpp>
-#include <tailrace/io/sst_contact.hpp>
+#include <tailrace/io/sst_connection.hpp>
 #include <tailrace/io/sst_records.hpp>
-#include <tailrace/io/sst_sockets.hpp>
 
 #include <adios2.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -30,14 +26,12 @@ using nlohmann::json;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_until(Clock::time_point end) { return std::chrono::duration<double>(end - Clock::now()).count(); }
+using Clock = SstConnection::Clock;
 
 class SstReader final : public Engine {
 public:
-  SstReader(const Target &target, const SstOptions &options);
-  ~SstReader() override;
+  SstReader(const Target &target, const SstOptions &options)
+      : target_(target), options_(options), connection_(target, options) {}
 
   bool streaming() const override { return true; }
   std::vector<StepInfo> steps() const override { return steps_; }
@@ -62,29 +56,20 @@ public:
 private:
   bool root() const { return target_.comm.rank() == 0; }
   void current(std::size_t step) const;
-  void await_writer(Clock::time_point end, double timeout) const;
-  bool try_open(double timeout);
-  void open(double timeout);
-  void call_writer();
-  void meet_writer();
   void leave_step();
-  std::string lost(const std::string &what) const;
   void leave();
-  void cut_writer(bool alone) const;
   void take_step();
   void take_series(const std::string &text);
   void take_lists(const std::string &text);
-  std::string other_version(int version) const;
   template <class T> std::optional<T> value(const std::string &name) const;
   template <class T> void take_variable(const std::string &name);
   std::string text(const char *name) const { return value<std::string>(name).value_or(""); }
 
   Target target_;
   SstOptions options_;
-  StreamContact contact_;
-  std::set<std::uint64_t> foreign_sockets_; ///< that were there before ADIOS2's
+  mutable SstConnection connection_; // ADIOS2 sets selections on the variables themselves
   std::vector<StepInfo> steps_;
-  bool in_step_ = false, ended_ = false, closed_ = false;
+  bool in_step_ = false, ended_ = false;
   mutable std::string failure_; ///< why there can be no more steps
   Attributes attributes_;
   std::optional<GridDescription> grid_;
@@ -92,155 +77,19 @@ private:
   Scalars scalars_;
   std::string checksums_;
   MissedSteps missed_;
-  bool numbered_ = false;         ///< the current step is one of our writer's
-  mutable ReaderClock clock_;     ///< reading is time too
-  mutable WriterChannel channel_; ///< rank 0's
-  std::string token_;
+  bool numbered_ = false;     ///< the current step is one of our writer's
+  mutable ReaderClock clock_; ///< reading is time too
   std::optional<CouplingSide> writer_;
-  adios2::ADIOS adios_;
-  mutable adios2::IO io_; // ADIOS2 sets selections on the variables themselves
-  mutable adios2::Engine engine_;
 };
-
-SstReader::SstReader(const Target &target, const SstOptions &options)
-    : target_(target), options_(options), contact_(target.path), adios_(target.comm.get()) {
-  const auto end =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.open_timeout));
-  target.comm.agree([&] { await_writer(end, options.open_timeout); });
-  target.comm.barrier();
-  for (const auto &one : tcp_connections())
-    foreign_sockets_.insert(one.inode);
-}
-
-/// What was not closed, above all because the writer was lost, stays until the program ends: ADIOS2's own thread may be
-/// at work on its connections, and would find it gone.
-SstReader::~SstReader() {
-  static auto &left_open = *new std::vector<adios2::ADIOS>; // never destroyed
-  if (engine_ && !closed_)
-    left_open.push_back(std::move(adios_));
-}
-
-std::string SstReader::lost(const std::string &what) const {
-  if (channel_.dropped())
-    return fmt::format("cannot read {}: the connection is lost: the writer has dropped this reader, which had taken "
-                       "nothing for as long as its `timeout` says",
-                       what);
-  return fmt::format(
-      "cannot read {}: the connection is lost: the writer died, or dropped this reader because it was too "
-      "slow (the writer's `timeout`)",
-      what);
-}
-
-/// In rank 0: until there is a contact file of a writer that lives.
-void SstReader::await_writer(Clock::time_point end, double timeout) const {
-  if (!root())
-    return;
-  while (!contact_.alive()) {
-    if (seconds_until(end) <= 0)
-      throw IoError(
-          fmt::format("cannot read the stream {}: waited {:g} s, and {}. To fix this, start the writer, or wait "
-                      "longer (OpenTimeoutSecs)",
-                      target_.path, timeout, contact_.why_not()));
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  if (const auto record = contact_.record(); record && record->version != 0 && record->version != sst_version)
-    throw IoError(other_version(record->version));
-}
-
-std::string SstReader::other_version(int version) const {
-  return fmt::format("cannot read the stream {}: its steps are of version {}, and this Tailrace knows {}. To fix this, "
-                     "use the same Tailrace on both sides",
-                     target_.path, version, sst_version);
-}
-
-/// In rank 0: tries to reach the writer's control channel.
-void SstReader::call_writer() {
-  if (const auto record = contact_.record(); root() && record) {
-    channel_.connect(record->addresses, record->port);
-    token_ = record->token;
-  }
-}
-
-/// In rank 0, when ADIOS2 has been admitted: says who we are.
-void SstReader::meet_writer() {
-  std::set<int> ports;
-  for (const auto &one : tcp_connections())
-    if (foreign_sockets_.count(one.inode) == 0)
-      ports.insert(one.local_port);
-  channel_.hello(token_, target_.comm.size(), ports);
-}
-
-/// The writer does not answer: to ADIOS2 it shall have died. Where ranks other than the one that waits are inside
-/// ADIOS2 too (`alone` is false), it would leave them there for ever, and only the end of the program helps.
-void SstReader::cut_writer(bool alone) const {
-  if (!alone) {
-    fmt::print(stderr, "tailrace: cannot read the stream {}: the writer does not answer; ending\n", target_.path);
-    std::fflush(nullptr);
-    std::_Exit(1);
-  }
-  for (const auto &one : tcp_connections())
-    if (foreign_sockets_.count(one.inode) == 0)
-      cut(one);
-}
-
-/// Whether the writer has admitted us. It has not when nobody listens at the address of the contact file, and when time
-/// is up.
-bool SstReader::try_open(double timeout) {
-  io_ = adios_.DeclareIO("series");
-  io_.SetEngine("SST");
-  std::map<std::string, std::string> parameters = options_.engine;
-  parameters.insert_or_assign("OpenTimeoutSecs", std::to_string(1)); // the file is there
-  io_.SetParameters(parameters);
-  bool opened = false;
-  target_.comm.barrier();
-  {
-    const Deadline deadline(std::max(timeout, 0.0), [&](int) {
-      if (root())
-        cut_writer(target_.comm.size() == 1);
-    });
-    try {
-      engine_ = io_.Open(target_.path, adios2::Mode::Read);
-      opened = true;
-    } catch (const std::exception &) { // several lines of ADIOS2's insides, and never why
-    }
-  }
-  if (!opened)
-    adios_.RemoveIO("series");
-  return target_.comm.max(std::int64_t{!opened}) == 0;
-}
-
-void SstReader::open(double timeout) {
-  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
-  while (true) {
-    const double patience = std::min(seconds_until(end), options_.open_timeout); // the writer may have ended meanwhile
-    const auto found_by =
-        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience));
-    target_.comm.agree([&] { await_writer(found_by, std::max(patience, 0.0)); });
-    call_writer();
-    if (try_open(seconds_until(end))) {
-      if (root())
-        meet_writer();
-      clock_.begin();
-      return;
-    }
-    target_.comm.agree([&] {
-      if (root() && seconds_until(end) <= 0)
-        throw IoError(fmt::format("cannot read the stream {}: no step came in {:g} s, and {}", target_.path, timeout,
-                                  contact_.alive() ? "the writer has not ended one since we are waiting, or has died"
-                                                   : contact_.why_not()));
-    });
-    std::this_thread::sleep_for(std::chrono::milliseconds(200)); // a new writer may be about to replace the file
-  }
-}
 
 /// Releases the current step, and says so.
 void SstReader::leave_step() {
   clock_.ask();
   if (in_step_) {
-    engine_.EndStep();
+    connection_.engine().EndStep();
     const CouplingSide &took = clock_.step();
     if (root() && numbered_)
-      channel_.done(missed_.number(), missed_.before(), took.compute, took.wait, took.transfer);
+      connection_.channel().done(missed_.number(), missed_.before(), took.compute, took.wait, took.transfer);
   }
   in_step_ = false;
   variables_.clear();
@@ -259,13 +108,16 @@ bool SstReader::next_step(double timeout) {
     return false;
   auto status = adios2::StepStatus::OtherError;
   const auto begin = Clock::now();
-  if (!engine_)
-    open(timeout);
+  if (!connection_.is_open()) {
+    connection_.open(timeout);
+    clock_.begin();
+  }
   target_.comm.agree([&] {
     try {
       leave_step();
       const std::chrono::duration<double> spent = Clock::now() - begin;
-      status = engine_.BeginStep(adios2::StepMode::Read, static_cast<float>(std::max(timeout - spent.count(), 0.0)));
+      status = connection_.engine().BeginStep(adios2::StepMode::Read,
+                                              static_cast<float>(std::max(timeout - spent.count(), 0.0)));
     } catch (const std::exception &error) {
       throw IoError(fmt::format("cannot read the stream {}: {}", target_.path, error.what()));
     }
@@ -280,7 +132,7 @@ bool SstReader::next_step(double timeout) {
   if (status == adios2::StepStatus::NotReady)
     throw IoError(fmt::format("cannot read the stream {}: no step came in {:g} s", target_.path, timeout));
   if (status != adios2::StepStatus::OK) {
-    failure_ = lost("the stream " + target_.path);
+    failure_ = connection_.lost("the stream " + target_.path);
     throw IoError(failure_);
   }
   in_step_ = true;
@@ -290,16 +142,16 @@ bool SstReader::next_step(double timeout) {
 }
 
 template <class T> std::optional<T> SstReader::value(const std::string &name) const {
-  auto variable = io_.InquireVariable<T>(name);
+  auto variable = connection_.io().InquireVariable<T>(name);
   if (!variable || !variable.Shape().empty())
     return std::nullopt;
   T result{};
-  engine_.Get(variable, result, adios2::Mode::Sync);
+  connection_.engine().Get(variable, result, adios2::Mode::Sync);
   return result;
 }
 
 template <class T> void SstReader::take_variable(const std::string &name) {
-  const auto variable = io_.InquireVariable<T>(name);
+  const auto variable = connection_.io().InquireVariable<T>(name);
   const adios2::Dims shape = variable ? variable.Shape() : adios2::Dims{};
   const auto n = [&](std::size_t d) { return static_cast<std::int64_t>(shape[d]); };
   if (shape.size() == 3) {
@@ -318,7 +170,7 @@ void SstReader::take_series(const std::string &text) {
     return; // another program's
   const json about = json::parse(text);
   if (const int version = about.at("version"); version != sst_version)
-    throw IoError(other_version(version));
+    throw IoError(connection_.other_version(version));
   attributes_ = attributes_from_json(about.at("attributes"));
   grid_.reset();
   if (about.contains("grid"))
@@ -340,8 +192,8 @@ void SstReader::take_lists(const std::string &text) {
 /// Learns what the step holds; nothing of it waits for other ranks.
 void SstReader::take_step() {
   try {
-    for (const auto &[name, about] : io_.AvailableVariables(true)) {
-      const std::string type = io_.VariableType(name);
+    for (const auto &[name, about] : connection_.io().AvailableVariables(true)) {
+      const std::string type = connection_.io().VariableType(name);
       if (name.rfind("tailrace/", 0) == 0)
         continue;
       if (type == "string")
@@ -390,20 +242,20 @@ void SstReader::read(std::size_t step, const VariableInfo &variable, const Box &
   bool late = false;
   const auto expire = [&](int) {
     late = true;
-    cut_writer(true);
+    connection_.cut_writer(true);
   };
   try {
     const Deadline deadline(options_.timeout, expire);
     with_type(variable.type, [&]<class T>(T) {
-      auto stored = io_.InquireVariable<T>(variable.name);
+      auto stored = connection_.io().InquireVariable<T>(variable.name);
       stored.SetSelection({bp::dims(box.start), bp::dims(box.count)});
-      engine_.Get(stored, static_cast<T *>(data), adios2::Mode::Sync);
+      connection_.engine().Get(stored, static_cast<T *>(data), adios2::Mode::Sync);
     });
     clock_.moved(std::chrono::duration<double>(Clock::now() - begin).count());
   } catch (const std::exception &) { // ADIOS2 says that the writer failed, in several lines
     const std::string what = fmt::format("{} of the stream {}", variable.name, target_.path);
-    failure_ =
-        late ? fmt::format("cannot read {}: the writer did not answer for {:g} s", what, options_.timeout) : lost(what);
+    failure_ = late ? fmt::format("cannot read {}: the writer did not answer for {:g} s", what, options_.timeout)
+                    : connection_.lost(what);
     throw IoError(failure_);
   }
 }
@@ -412,9 +264,7 @@ void SstReader::leave() {
   target_.comm.agree([&] {
     try {
       leave_step();
-      channel_.leave();
-      engine_.Close();
-      closed_ = true;
+      connection_.close();
     } catch (const std::exception &error) {
       throw IoError(fmt::format("cannot close the stream {}: {}", target_.path, error.what()));
     }
@@ -422,7 +272,7 @@ void SstReader::leave() {
 }
 
 void SstReader::close() {
-  const bool nothing_to_leave = !engine_ || ended_ || !failure_.empty();
+  const bool nothing_to_leave = !connection_.is_open() || ended_ || !failure_.empty();
   if (target_.comm.max(std::int64_t{nothing_to_leave}) == 0)
     leave();
 }
