@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import sidecar
+from . import mpi_run, sidecar
 
 BOXES = {
     "periodic": ((16, 12, 10), ("periodic", "periodic", "periodic")),
@@ -107,6 +107,21 @@ keep = {keep}
 {blocks}"""
     )
     return path
+
+
+def run(case: Path, *arguments: object, ranks: int | None = None, limit: float = 60) -> mpi_run.Result:
+    """Run a case in its directory, and say what it printed and how it ended."""
+    return mpi_run.tailrace("run", case, *arguments, cwd=case.parent, ranks=ranks, limit=limit)
+
+
+def message(result: mpi_run.Result, code: int = 1) -> str:
+    """The one message of a run that failed; one of every rank, or tracebacks, would not be one."""
+    assert result.code == code, result.text
+    assert "Traceback" not in result.text
+    assert "this is a defect" not in result.text
+    assert "[rank " not in result.err, "one rank failed alone, and had to abort the others that waited for it"
+    assert result.err.count("tailrace: ") == 1, result.err
+    return result.err[result.err.index("tailrace: ") :]
 
 
 def checkpoints(directory: Path) -> list[int]:
