@@ -12,6 +12,10 @@ namespace tailrace {
 /// sweeps fetch whole lines and touch each page less often.
 inline constexpr int tile_bundles = 4;
 
+/// Bytes from row to row beyond which rows are visited by two tiles at a time: each visit costs a page, and where the
+/// distance is a power of two, all rows share a few sets of the caches.
+inline constexpr std::int64_t far_apart = 4096;
+
 /// A tile of lines in cache. `in[k][b]` is point 0 of bundle b of input k, with line_ghosts points of room on either
 /// side; `out[k][b]` likewise without ghosts.
 template <class T, int inputs, int outputs> struct Tile {
@@ -42,25 +46,27 @@ template <class Access> inline void announce(const Access &access, int k, std::i
 
 namespace detail {
 
-template <class T, int inputs, int outputs>
-Tile<T, inputs, outputs> make_tile(std::int64_t points_in, std::int64_t points_out) {
-  Tile<T, inputs, outputs> tile{};
+template <class T, int inputs, int outputs, int count>
+std::array<Tile<T, inputs, outputs>, count> make_tiles(std::int64_t points_in, std::int64_t points_out) {
+  std::array<Tile<T, inputs, outputs>, count> tiles{};
   // Bodies transform lines in place between the two lengths. Bundles lie an odd number of vectors apart, so that equal
   // points of different bundles do not fall on the same cache sets.
   const std::int64_t points = std::max(points_in, points_out);
   const std::int64_t room_in = (points + 2 * line_ghosts) | 1, room_out = points | 1;
-  Vec<T> *at = tile_memory<T>(tile_bundles * (inputs * room_in + outputs * room_out));
-  for (auto &input : tile.in)
-    for (auto &bundle : input) {
-      bundle = at + line_ghosts;
-      at += room_in;
-    }
-  for (auto &output : tile.out)
-    for (auto &bundle : output) {
-      bundle = at;
-      at += room_out;
-    }
-  return tile;
+  Vec<T> *at = tile_memory<T>(count * tile_bundles * (inputs * room_in + outputs * room_out));
+  for (auto &tile : tiles) {
+    for (auto &input : tile.in)
+      for (auto &bundle : input) {
+        bundle = at + line_ghosts;
+        at += room_in;
+      }
+    for (auto &output : tile.out)
+      for (auto &bundle : output) {
+        bundle = at;
+        at += room_out;
+      }
+  }
+  return tiles;
 }
 
 /// Rows r .. r + rows of a row-major matrix become the lanes of `bundle`; missing rows repeat the last.
@@ -114,7 +120,7 @@ template <class T, int inputs, int outputs, class Body, class Finish>
 void sweep_rows(std::int64_t rows, std::int64_t points_in, std::int64_t points_out,
                 const std::array<const T *, inputs> &in, Body &body, Finish &finish) {
   constexpr int W = lanes<T>;
-  auto tile = make_tile<T, inputs, outputs>(points_in, points_out);
+  auto [tile] = make_tiles<T, inputs, outputs, 1>(points_in, points_out);
   const auto rows_of = [&](std::int64_t r, int b) {
     return static_cast<int>(std::clamp<std::int64_t>(rows - r - b * W, 0, W));
   };
@@ -166,47 +172,53 @@ template <class T, int inputs> struct LoadFrom {
 
 /// As `sweep`, for lines with neighbours in memory, of arrays that may have different strides: reads through
 /// load(input, offset, count), where offset is into arrays laid out as `from`, and finishes into arrays laid out as
-/// `into`.
-template <class T, int inputs, int outputs, class Load, class Body, class Finish>
+/// `into`. `tiles_abreast` tiles are loaded together and handed on together.
+template <class T, int inputs, int outputs, int tiles_abreast = 1, class Load, class Body, class Finish>
 void sweep_columns(const Lines &from, const Lines &into, Load load_columns, Body &&body, Finish &&finish) {
-  constexpr int W = lanes<T>;
+  constexpr int W = lanes<T>, most = tiles_abreast * tile_bundles;
   constexpr std::int64_t ahead = 8; // rows; enough to hide the way to memory
-  auto tile = detail::make_tile<T, inputs, outputs>(from.points, into.points);
-  const auto visit = [&](auto whole, std::int64_t o, std::int64_t c) { // whole: the tile is full, no lane is left out
+  auto tiles = detail::make_tiles<T, inputs, outputs, tiles_abreast>(from.points, into.points);
+  const auto visit = [&](auto whole, std::int64_t o, std::int64_t c) { // whole: tiles are full, no lane is left out
     constexpr bool full = decltype(whole)::value;
-    const std::int64_t columns = full ? tile_bundles * W : from.inner - c;
-    const int bundles = full ? tile_bundles : static_cast<int>((columns + W - 1) / W);
+    const std::int64_t columns = full ? most * W : from.inner - c;
+    const int bundles = full ? most : static_cast<int>((columns + W - 1) / W);
     const auto lanes_of = [&](int b) {
       return full ? W : static_cast<int>(std::min<std::int64_t>(W, columns - b * W));
     };
-    tile.bundles = bundles;
+    // From here to the next columns, or to the first ones of the next lines.
+    const std::int64_t next = c + most * W < from.inner ? most * W : from.points * from.stride - c;
     for (int k = 0; k < inputs; ++k)
       for (std::int64_t j = 0; j < from.points; ++j) {
         const std::int64_t row = (o * from.points + j) * from.stride + c;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int b = 0; b < bundles; ++b) {
-          tile.in[k][b][j] = load_columns(k, row + b * W, lanes_of(b));
-          detail::announce(load_columns, k, row + (b + tile_bundles) * W); // the next tile
+          tiles[b / tile_bundles].in[k][b % tile_bundles][j] = load_columns(k, row + b * W, lanes_of(b));
+          detail::announce(load_columns, k, row + b * W + next);
         }
       }
-    tile.next_in = o * from.points * from.stride + c + tile_bundles * W;
-    tile.step_in = from.stride;
-    tile.this_out = o * into.points * into.stride + c;
-    tile.step_out = into.stride;
-    body(tile);
+    for (int t = 0; t * tile_bundles < bundles; ++t) {
+      auto &tile = tiles[t];
+      const std::int64_t first = c + t * tile_bundles * W;
+      tile.bundles = std::min(tile_bundles, bundles - t * tile_bundles);
+      tile.next_in = o * from.points * from.stride + first + next;
+      tile.step_in = from.stride;
+      tile.this_out = o * into.points * into.stride + first;
+      tile.step_out = into.stride;
+      body(tile);
+    }
     for (std::int64_t j = 0; j < into.points; ++j)
       for (int k = 0; k < outputs; ++k) {
         const std::int64_t row = (o * into.points + j) * into.stride + c;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int b = 0; b < bundles; ++b) {
           detail::announce(finish, k, row + b * W + ahead * into.stride);
-          finish(k, row + b * W, tile.out[k][b][j], lanes_of(b));
+          finish(k, row + b * W, tiles[b / tile_bundles].out[k][b % tile_bundles][j], lanes_of(b));
         }
       }
   };
   for (std::int64_t o = 0; o < from.outer; ++o) {
     std::int64_t c = 0;
-    for (; c + tile_bundles * W <= from.inner; c += tile_bundles * W)
+    for (; c + most * W <= from.inner; c += most * W)
       visit(std::true_type{}, o, c);
     if (c < from.inner)
       visit(std::false_type{}, o, c);
@@ -224,8 +236,10 @@ void sweep(const Lines &lines, std::int64_t points_out, const std::array<const T
     return;
   if (lines.stride == 1)
     detail::sweep_rows<T, inputs, outputs>(lines.outer, lines.points, points_out, in, body, finish);
-  else
+  else if (lines.stride * static_cast<std::int64_t>(sizeof(T)) < far_apart)
     sweep_columns<T, inputs, outputs>(lines, lines.with_points(points_out), LoadFrom<T, inputs>{in}, body, finish);
+  else
+    sweep_columns<T, inputs, outputs, 2>(lines, lines.with_points(points_out), LoadFrom<T, inputs>{in}, body, finish);
 }
 
 /// Ghosts for input k of every bundle in use.
