@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import sys
 import threading
@@ -131,7 +132,9 @@ def write_once(job: dict[str, Any]) -> Any:
         "cases": {name: {"all": [], "step": []} for name in job["cases"]},
     }
     order = [*plains, *job["cases"]]
+    shuffle = random.Random(0).shuffle  # the same on all ranks
     for turn in range(job["repetitions"] + 1):
+        shuffle(order)  # what one leaves behind is on the way to the disk while the next one writes
         for name in order:
             if name in plains:
                 whole = plain_seconds(plain, block, variables, sync, name == "shared")
@@ -145,7 +148,6 @@ def write_once(job: dict[str, Any]) -> Any:
             else:
                 result["cases"][name]["all"].append(whole)
                 result["cases"][name]["step"].append(inner)
-        order.append(order.pop(0))  # none always follows the same one, whose pages may still be on the way to the disk
     result["bytes"] = COMM.allreduce(block.data.nbytes) * variables
     return result
 

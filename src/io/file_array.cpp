@@ -23,8 +23,9 @@ std::int64_t position(const Box &box, std::int64_t i, std::int64_t j, std::int64
 /// Gathers pieces of memory that follow one another in the file, so that many rows cost one system call.
 class RowWriter {
 public:
-  /// `sum`, where it is not null, is fed with all that is written.
-  RowWriter(int fd, const std::string &path, RunningChecksum *sum) : fd_(fd), path_(path), sum_(sum) {
+  /// `sum` and `writeback`, where they are not null, hear of all that is written.
+  RowWriter(int fd, const std::string &path, RunningChecksum *sum, Writeback *writeback)
+      : fd_(fd), path_(path), sum_(sum), writeback_(writeback) {
     pieces_.reserve(IOV_MAX);
   }
 
@@ -69,6 +70,8 @@ public:
         continue;
       if (done <= 0)
         throw file_error("write", path_, done < 0 ? errno : EIO);
+      if (writeback_)
+        writeback_->wrote(fd_, begin_, done);
       begin_ += done;
       std::size_t left = static_cast<std::size_t>(done);
       for (; first < pieces_.size() && left >= pieces_[first].iov_len; ++first)
@@ -87,16 +90,18 @@ private:
   const std::string &path_;
   std::vector<iovec> pieces_;
   RunningChecksum *sum_;
+  Writeback *writeback_;
   std::int64_t begin_ = 0, end_ = 0, waiting_ = 0;
 };
 
 } // namespace
 
-void write_block(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Block &from) {
+void write_block(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Block &from,
+                 Writeback *writeback) {
   const auto &[shape, block, memory] = from.place;
   const auto bytes = static_cast<std::int64_t>(size_of(from.type));
   const char *data = static_cast<const char *>(from.data);
-  RowWriter rows(fd, path, from.checksum);
+  RowWriter rows(fd, path, from.checksum, writeback);
   if (block == whole && block == memory) { // one row, as it were
     rows.add(data, block.size() * bytes, offset);
     return rows.flush();

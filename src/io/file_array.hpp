@@ -2,6 +2,7 @@
 
 #include <tailrace/io/engine.hpp>
 #include <tailrace/io/types.hpp>
+#include <tailrace/io/writeback.hpp>
 
 #include <cstdint>
 #include <string>
@@ -10,8 +11,9 @@ namespace tailrace::io {
 
 /// Writes a block into an array that lies in a file, in logical order, x fastest, from byte `offset` of an open file
 /// on; sums it where its checksum is wanted. The array covers the indices `whole`: the variable's shape, or less.
-/// Local.
-void write_block(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Block &block);
+/// `writeback` is told, if there is one. Local.
+void write_block(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Block &block,
+                 Writeback *writeback = nullptr);
 
 /// Reads `box` of an array of `shape` that begins at byte `offset` of an open file into contiguous memory. Local.
 void read_box(int fd, const std::string &path, std::int64_t offset, const Index3 &shape, const Box &box,

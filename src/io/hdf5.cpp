@@ -279,7 +279,7 @@ void Hdf5Engine::write(const Block &block) {
 
 void Hdf5Engine::write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks) {
   if (!shared_)
-    shared_.emplace(target_.comm, target_.path, transfer_, failure_timeout_);
+    shared_.emplace(target_.comm, target_.path, target_.sync, transfer_, failure_timeout_);
   const Index3 &n = block.place.shape;
   const Span span(*target_.trace, Phase::write,
                   block.place.block.size() * static_cast<std::int64_t>(size_of(block.type)));

@@ -4,6 +4,7 @@
 #include <tailrace/io/file_array.hpp>
 #include <tailrace/io/files.hpp>
 #include <tailrace/io/meet_inside.hpp>
+#include <tailrace/io/writeback.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fcntl.h>
@@ -123,18 +124,19 @@ MpiFile::~MpiFile() {
     MPI_File_close(&file_);
 }
 
-void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer) {
+void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer, bool will_sync) {
   const std::int64_t most = transfer == Transfer::collective ? collective_bytes : independent_bytes;
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   std::vector<Box> pieces = pieces_of(block.place.block, most / size);
   if (transfer == Transfer::independent)
-    return comm_.agree([&] { write_pieces(offset, block, transfer, pieces); });
+    return comm_.agree([&] { write_pieces(offset, block, transfer, pieces, will_sync); });
   const std::int64_t calls = comm_.max(static_cast<std::int64_t>(pieces.size()));
   pieces.resize(static_cast<std::size_t>(calls)); // a rank that is done still takes part, with empty ones
-  meet_writing(comm_, failure_timeout_, "MPI-IO", path_, [&] { write_pieces(offset, block, transfer, pieces); });
+  meet_writing(comm_, failure_timeout_, "MPI-IO", path_, [&] { write_pieces(offset, block, transfer, pieces, false); });
 }
 
-void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer transfer, const std::vector<Box> &pieces) {
+void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer transfer, const std::vector<Box> &pieces,
+                           bool will_sync) {
   const auto &[shape, part, memory] = block.place;
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const Box whole{{0, 0, 0}, shape};
@@ -142,11 +144,15 @@ void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer tra
   const MpiType view(part_type(whole, part.empty() ? one : part, size));
   int code = MPI_File_set_view(file_, part.empty() ? offset : offset + first_of(whole, part) * size, item_of(size),
                                view.get(), "native", MPI_INFO_NULL);
+  const Descriptor file = will_sync ? Descriptor(path_, O_WRONLY) : Descriptor();
+  Writeback writeback(will_sync);
   std::int64_t done = 0;
   for (const Box &piece : pieces) {
     const int now = write_piece(done, block, piece, transfer);
     code = code == MPI_SUCCESS ? now : code; // the others go on, so this rank does
     done += piece.size();
+    if (!piece.empty())
+      writeback.wrote(file.get(), offset + first_of(whole, piece) * size, piece.size() * size);
   }
   if (code != MPI_SUCCESS && !part.empty()) { // MPI does not tell why: the system does, asked for all of it again
     Block again = block;

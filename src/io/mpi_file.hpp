@@ -34,7 +34,8 @@ public:
 
   /// Writes a block of an array that begins at byte `offset`, and sums it where its checksum is wanted. The block is
   /// taken out of its memory box by an MPI type, without a copy of ours. Collective; the same error on all ranks.
-  void write(std::int64_t offset, const Block &block, Transfer transfer);
+  /// `will_sync`: sync will be called; independent writing prepares for it.
+  void write(std::int64_t offset, const Block &block, Transfer transfer, bool will_sync = false);
   /// Waits until what all ranks wrote is on the disk. Collective; the same error on all ranks.
   void sync();
   /// The hints that the MPI library says are in effect. Local.
@@ -42,7 +43,8 @@ public:
 
 private:
   void check(int code, const char *verb) const;
-  void write_pieces(std::int64_t offset, const Block &block, Transfer transfer, const std::vector<Box> &pieces);
+  void write_pieces(std::int64_t offset, const Block &block, Transfer transfer, const std::vector<Box> &pieces,
+                    bool will_sync);
   int write_piece(std::int64_t place, const Block &block, const Box &piece, Transfer transfer);
 
   Communicator comm_;

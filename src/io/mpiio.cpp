@@ -198,7 +198,7 @@ void MpiioEngine::write_together(const Block &block, const std::string &path) co
   if (product(block.place.shape) == 0)
     return;
   MpiFile shared(target_.comm, path, hints_, failure_timeout_);
-  shared.write(0, block, transfer_);
+  shared.write(0, block, transfer_, target_.sync);
   if (target_.sync) {
     const Span waiting(*target_.trace, Phase::sync);
     shared.sync();

@@ -206,6 +206,7 @@ void RawEngine::fill(const Block &block, const Communicator *group, const std::f
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const bool shared = strategy_.layout == Layout::shared, writes = !group || group->rank() == 0;
   Part part;
+  Writeback writeback(target_.sync);
   std::int64_t begin = 0; // of the block that is being written, in a file of ours
   int last = 0;           // whose it is
   Box last_box = block.place.block;
@@ -215,7 +216,8 @@ void RawEngine::fill(const Block &block, const Communicator *group, const std::f
     if (member != last)
       begin += last_box.size() * size, last = member, last_box = whole;
     const Span span(*target_.trace, Phase::write, piece.place.block.size() * size);
-    write_block(part.file.get(), part.path, begin * !shared, shared ? Box{{0, 0, 0}, block.place.shape} : whole, piece);
+    write_block(part.file.get(), part.path, begin * !shared, shared ? Box{{0, 0, 0}, block.place.shape} : whole, piece,
+                &writeback);
   };
   std::exception_ptr failure; // kept until all messages are through: nobody waits for a rank that failed
   try {

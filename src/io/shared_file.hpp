@@ -20,14 +20,14 @@ Transfer transfer_named(const std::string &name);
 class SharedFile {
 public:
   SharedFile() = default;
-  /// Opens a file that is there for writing. `failure_timeout`: of collective transfer, see MpiFile. Collective; the
-  /// same error on all ranks.
-  SharedFile(const Communicator &comm, const std::string &path, Transfer transfer = Transfer::independent,
-             double failure_timeout = 0);
+  /// Opens a file that is there for writing. `will_sync`: sync will be called. `failure_timeout`: of collective
+  /// transfer, see MpiFile. Collective; the same error on all ranks.
+  SharedFile(const Communicator &comm, const std::string &path, bool will_sync, Transfer transfer,
+             double failure_timeout);
 
   /// Writes a block of an array that begins at byte `offset`, and sums it where its checksum is wanted. Blocks of
   /// different ranks must not overlap. Collective; the same error on all ranks.
-  void write(std::int64_t offset, const Block &block) const;
+  void write(std::int64_t offset, const Block &block);
   /// Waits until what this and the other ranks wrote is on the disk. Collective; the same error on all ranks.
   void sync() const;
   void close();
@@ -36,6 +36,7 @@ private:
   std::optional<Communicator> comm_; ///< none before the file is opened
   std::string path_;
   Descriptor file_;
+  Writeback writeback_;
   std::shared_ptr<MpiFile> mpi_file_; ///< only for collective transfer
 };
 

@@ -113,7 +113,8 @@ void SionEngine::create_container(std::int64_t first_bytes) {
     if (target_.comm.rank() == 0)
       layout_->create();
   });
-  target_.comm.agree([&] { stream_.emplace(*layout_, target_.comm.rank()); }); // after rank 0 has created it
+  target_.comm.agree(
+      [&] { stream_.emplace(*layout_, target_.comm.rank(), target_.sync); }); // after rank 0 has created it
 }
 
 void SionEngine::write(const Block &block) {

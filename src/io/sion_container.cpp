@@ -139,9 +139,9 @@ void SionLayout::finish(const std::vector<std::vector<std::int64_t>> &used) cons
 
 // ---- writing a stream ----
 
-SionStream::SionStream(const SionLayout &layout, int task)
+SionStream::SionStream(const SionLayout &layout, int task, bool will_sync)
     : path_(layout.file(layout.file_of(task))), chunk_(layout.chunk(task)), start_(layout.start(task)),
-      skip_(layout.skip(layout.file_of(task))), file_(path_, O_WRONLY) {}
+      skip_(layout.skip(layout.file_of(task))), file_(path_, O_WRONLY), writeback_(will_sync) {}
 
 void SionStream::write(const void *data, std::int64_t size) {
   const char *from = static_cast<const char *>(data);
@@ -183,8 +183,9 @@ void SionStream::put(const char *data, std::int64_t size) {
     if (used_.back() == chunk_)
       used_.push_back(0);
     const std::int64_t part = std::min(size, chunk_ - used_.back());
-    write_all(file_.get(), data, part, start_ + static_cast<std::int64_t>(used_.size() - 1) * skip_ + used_.back(),
-              path_);
+    const std::int64_t at = start_ + static_cast<std::int64_t>(used_.size() - 1) * skip_ + used_.back();
+    write_all(file_.get(), data, part, at, path_);
+    writeback_.wrote(file_.get(), at, part);
     used_.back() += part, data += part, size -= part;
   }
 }

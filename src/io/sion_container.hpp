@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tailrace/io/files.hpp>
+#include <tailrace/io/writeback.hpp>
 
 #include <cstdint>
 #include <string>
@@ -53,7 +54,8 @@ private:
 /// One task's stream into a container that has been created.
 class SionStream {
 public:
-  SionStream(const SionLayout &layout, int task);
+  /// `will_sync`: flush will be asked to sync.
+  SionStream(const SionLayout &layout, int task, bool will_sync = false);
 
   /// Appends bytes, as many as there are: what a block has no room for goes to the next.
   void write(const void *data, std::int64_t size);
@@ -72,6 +74,7 @@ private:
   std::string path_;
   std::int64_t chunk_, start_, skip_;
   Descriptor file_;
+  Writeback writeback_;
   std::vector<char> buffer_;
   std::vector<std::int64_t> used_{0};
 };
