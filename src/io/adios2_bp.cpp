@@ -54,6 +54,7 @@ public:
   void abandon_step() noexcept override;
   void set_attributes(const Attributes &attributes) override { attributes_ = attributes; }
   void close() override;
+  bool copies() const override { return is_bp4(); }
 
   std::optional<GridDescription> grid() const override;
   Attributes attributes() const override { return attributes_; }

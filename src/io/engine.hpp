@@ -77,6 +77,9 @@ public:
   virtual void set_attributes(const Attributes &attributes) = 0;
   virtual void close() = 0;
 
+  /// Whether the library below keeps a copy of what is written until the step has ended. Local.
+  virtual bool copies() const { return false; }
+
   /// Whether steps come one by one, by next_step. Local.
   virtual bool streaming() const { return false; }
   /// Streams: waits for the next step, adds it to steps() and makes it the only one that can be read; false: there is

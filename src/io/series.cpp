@@ -46,10 +46,14 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
     last_index_ = steps_.back().index;
   attributes_ = engine_->attributes();
   writer_.emplace(*engine_, target.comm, trace_, with_checksums_);
-  if (background && Background::allowed())
-    async_ =
-        std::make_unique<AsyncWriter>(*writer_, comm_, target.comm, trace_, path_, static_cast<std::size_t>(buffers));
-  else if (background)
+  if (background && Background::allowed()) {
+    const bool one_is_theirs = engine_->copies() && buffers > 1;
+    if (one_is_theirs)
+      notes_.push_back(
+          fmt::format("buffers = {}: one of them is the copy that {} makes itself", buffers, engine_name_));
+    async_ = std::make_unique<AsyncWriter>(*writer_, comm_, target.comm, trace_, path_,
+                                           static_cast<std::size_t>(buffers - one_is_theirs));
+  } else if (background)
     notes_.push_back("writes in the calling thread, though buffers were asked for: this MPI was started without "
                      "MPI_THREAD_MULTIPLE");
 }

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+import tailrace as tr
 from helpers import mpi_run
 from helpers.engines import ENGINES, KINDS, Engine
 from helpers.workers import Workers
@@ -40,6 +41,18 @@ def test_memory_is_bounded(tmp_path, kind, one, buffers):
         found = fresh.results("memory_of_buffers", path=path, engine=kind.name, buffers=buffers, steps=24, limit=60)[0]
     # The engine may hold a step of its own, and the allocator some.
     assert found["grown"] < (buffers + 3) * found["step"], found["grown"] / found["step"]
+
+
+def test_a_copy_of_adios2_counts_as_a_buffer(tmp_path):
+    with Workers(1) as fresh:
+        path = str(tmp_path / "run.bp")
+        found = fresh.results("memory_of_buffers", path=path, engine="bp4", buffers=2, steps=24, limit=60)[0]
+    assert found["grown"] < 2.75 * found["step"], found["grown"] / found["step"]
+    parameters = {"buffers": 2}
+    with tr.open(tmp_path / "told.bp", "w", engine="bp4", parameters=parameters) as out:
+        assert "buffers = 2: one of them is the copy that bp4 makes itself" in out.notes
+    with tr.open(tmp_path / "told5.bp", "w", engine="bp5", parameters=parameters) as out:
+        assert not any("copy" in note for note in out.notes)
 
 
 def test_order_and_close(tmp_path, engine, some):
