@@ -166,7 +166,7 @@ void BpEngine::probe(std::size_t &kept) {
     if (is_bp4() && kept < found)
       if (const std::string before = bp::text(io, engine, kept, sizes_name); !before.empty())
         sizes = json::parse(before).get<std::map<std::string, std::uintmax_t>>();
-    engine.Close();
+    // Not closed: BP5's reader would leave a profile in /tmp. It closes its files when `alone` goes.
   });
   for (const auto &[name, value] : recorded.attributes)
     attributes_[name] = value;
@@ -348,9 +348,13 @@ void BpEngine::sync_files() const {
 void BpEngine::close() {
   if (!engine_ || broken_)
     return;
+  if (target_.mode == Mode::read) { // as in probe
+    engine_ = {};
+    io_ = {};
+    return adios_.reset();
+  }
   meet_in_adios2(target_.comm, failure_timeout_, "close " + target_.path, [&] { engine_.Close(); });
-  if (target_.mode != Mode::read)
-    release();
+  release();
   if (record_)
     record_->write(attributes_);
 }

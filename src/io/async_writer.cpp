@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -13,8 +14,8 @@ namespace tailrace::io {
 AsyncWriter::AsyncWriter(Writer &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace,
                          std::string path, std::size_t buffers)
     : writer_(writer), comm_(comm), engine_comm_(engine_comm), trace_(trace), path_(std::move(path)),
-      background_(Background::get()) {
-  for (std::size_t buffer = 0; buffer < buffers; ++buffer)
+      direct_(buffers == 0), background_(Background::get()) {
+  for (std::size_t buffer = 0; buffer < std::max<std::size_t>(buffers, 1); ++buffer)
     free_.push_back(std::make_unique<Step>());
 }
 
@@ -23,16 +24,31 @@ AsyncWriter::~AsyncWriter() {
   changed_.wait(lock, [&] { return on_their_way_ == 0; });
 }
 
-void AsyncWriter::begin_step(const StepInfo &step) {
-  check(false);
+void AsyncWriter::wait_all(std::unique_lock<std::mutex> &lock) {
   const Span span(trace_, Phase::wait);
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !free_.empty(); });
-  open_ = std::move(free_.back());
-  free_.pop_back();
+  changed_.wait(lock, [&] { return on_their_way_ == 0; });
+}
+
+void AsyncWriter::begin_step(const StepInfo &step) {
+  if (direct_) { // the engine, too, must be done with the step before
+    std::unique_lock lock(mutex_);
+    wait_all(lock);
+  }
+  check(false);
+  {
+    const Span span(trace_, Phase::wait);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !free_.empty(); });
+    open_ = std::move(free_.back());
+    free_.pop_back();
+  }
   open_->info = step;
   open_->used = 0;
   open_->spoilt = nullptr;
+  if (direct_) {
+    Background::settle();
+    writer_.begin_step(step);
+  }
 }
 
 AsyncWriter::Piece &AsyncWriter::next_piece(std::size_t bytes) {
@@ -50,6 +66,10 @@ AsyncWriter::Piece &AsyncWriter::next_piece(std::size_t bytes) {
 }
 
 void AsyncWriter::write(const Block &block, Type given) {
+  if (direct_) {
+    Background::settle();
+    return writer_.write(block, given);
+  }
   const std::int64_t bytes = block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));
   const Span span(trace_, Phase::copy, bytes);
   try {
@@ -75,6 +95,8 @@ void AsyncWriter::spoil_step(std::exception_ptr reason) {
 void AsyncWriter::end_step(const Scalars &scalars, const std::optional<Attributes> &attributes) {
   open_->scalars = scalars;
   open_->attributes = attributes;
+  if (direct_)
+    Trace::set_step(-1); // from here on it is the background's
   {
     const std::lock_guard lock(mutex_);
     ++on_their_way_;
@@ -102,12 +124,16 @@ void AsyncWriter::run(Step &step) {
       if (step.spoilt)
         std::rethrow_exception(step.spoilt);
     });
-    if (!writer_.begin_step(step.info))
+    if (direct_)
+      Trace::set_step(step.info.index);
+    else if (!writer_.begin_step(step.info))
       return;
     for (std::size_t piece = 0; piece < step.used; ++piece)
       writer_.write(step.pieces[piece].block, step.pieces[piece].block.type);
     writer_.end_step(step.scalars, step.attributes);
   } catch (const std::exception &error) {
+    if (direct_)
+      writer_.abandon_step(); // a spoilt one is open in the engine
     const std::lock_guard lock(mutex_);
     ++dropped_;
     const bool input = dynamic_cast<const InputError *>(&error) != nullptr;
@@ -116,6 +142,8 @@ void AsyncWriter::run(Step &step) {
 }
 
 void AsyncWriter::abandon_step() noexcept {
+  if (direct_ && open_)
+    writer_.abandon_step();
   const std::lock_guard lock(mutex_);
   if (open_)
     free_.push_back(std::move(open_));
@@ -131,10 +159,7 @@ void AsyncWriter::check(bool all) {
   }
   if (!all && !failed)
     return;
-  {
-    const Span span(trace_, Phase::wait);
-    changed_.wait(lock, [&] { return on_their_way_ == 0; });
-  }
+  wait_all(lock);
   const std::optional<Failure> error = std::exchange(error_, std::nullopt);
   lost_ = std::exchange(dropped_, 0);
   const std::size_t behind = lost_ + (open_ ? 1 : 0); // the open one goes too: there would be a hole before it

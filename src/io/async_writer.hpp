@@ -20,6 +20,10 @@ namespace tailrace::io {
 /// behind it are dropped, and the caller's next begin_step, or check, throws on all ranks. write and end_step are
 /// local: they wait for no other rank, and what fails in them on one rank alone is an error of the background, where
 /// the ranks agree on it before the engine sees the step.
+///
+/// With no buffer at all, for an engine that copies what it is given, the engine's copy is the only one: begin_step
+/// waits for the step before, write gives the block to the engine, both together with all ranks, and only end_step runs
+/// in the background.
 class AsyncWriter {
 public:
   /// `comm` is the caller's, `engine_comm` the engine's: of the same ranks, for the two threads.
@@ -59,12 +63,14 @@ private:
     bool input = false; ///< an InputError, else an IoError
   };
   Piece &next_piece(std::size_t bytes);
+  void wait_all(std::unique_lock<std::mutex> &lock);
   void run(Step &step);
 
   Writer &writer_;
   Communicator comm_, engine_comm_;
   Trace &trace_;
   std::string path_;
+  const bool direct_;                       ///< no buffers: blocks go to the engine at once
   std::vector<std::unique_ptr<Step>> free_; ///< guarded by mutex_, as the three below
   std::size_t on_their_way_ = 0, dropped_ = 0;
   std::optional<Failure> error_;

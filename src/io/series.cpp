@@ -47,7 +47,7 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   attributes_ = engine_->attributes();
   writer_.emplace(*engine_, target.comm, trace_, with_checksums_);
   if (background && Background::allowed()) {
-    const bool one_is_theirs = engine_->copies() && buffers > 1;
+    const bool one_is_theirs = engine_->copies();
     if (one_is_theirs)
       notes_.push_back(
           fmt::format("buffers = {}: one of them is the copy that {} makes itself", buffers, engine_name_));

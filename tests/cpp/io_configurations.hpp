@@ -32,6 +32,7 @@ inline const std::map<std::string, IoConfiguration> &io_configurations() {
       {"sion_files", {"sion", {{"files", "3"}, {"chunk_bytes", "1000"}, {"block_bytes", "512"}}}},
       {"adios_hdf5", {"adios_hdf5", {}}},
       {"bp4", {"bp4", {}}},
+      {"bp4_one_buffer", {"bp4", {{"buffers", "1"}}}}, // ADIOS2's own
       {"bp5", {"bp5", {}}},
       {"sion", {"sion", {}}},
   };

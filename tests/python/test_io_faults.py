@@ -20,7 +20,19 @@ from helpers.workers import CrashError, Workers
 DAMAGES = int(os.environ.get("TAILRACE_TEST_DAMAGES", "4"))
 PAGES = [*range(12), 16, 24, 4096] if DAMAGES >= 50 else [0, 2, 5, 9, 16, 4096]  # ADIOS2 wants room for a buffer
 FULL = "No space left on device"
-HOWS: dict[str, dict[str, Any]] = {"plain": {}, "sync": {"sync": True}, "background": {"buffers": 2}}
+HOWS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "sync": {"sync": True},
+    "background": {"buffers": 2},
+    "one buffer": {"buffers": 1},
+}
+
+
+def ways(*hows: str) -> list[Any]:
+    """Every engine in every way, and bp4 with one buffer, which is ADIOS2's own."""
+    all_ways = [(engine, how) for engine in ENGINES for how in hows]
+    all_ways += [(engine, "one buffer") for engine in ENGINES if engine.name == "bp4"]
+    return [pytest.param(engine, how, id=f"{engine}-{how}") for engine, how in all_ways]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +60,7 @@ def texts_of(outcomes, error: str) -> str:
 # ---- full disks ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", list(HOWS))
+@pytest.mark.parametrize(("engine", "how"), ways("plain", "sync", "background"))
 def test_disk_full_in_between(small_disk, engine, some, how):
     """The disk fills in the data, in the metadata, nowhere: more free pages each time."""
     disk = small_disk("64m")
@@ -215,7 +227,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("how", ["plain", "background"])
+@pytest.mark.parametrize(("engine", "how"), ways("plain", "background"))
 def test_wrong_calls(tmp_path, engine, three, how):
     given = target(engine, tmp_path, **HOWS[how])
     found = three.results("wrong_calls", **given)
@@ -226,12 +238,12 @@ def test_wrong_calls(tmp_path, engine, three, how):
     assert three.results("check_series", path=given["path"])[0] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("how", ["plain", "background"])
+@pytest.mark.parametrize(("engine", "how"), ways("plain", "background"))
 def test_fewer_points_than_ranks(tmp_path, engine, six, how):
     six.results("write_little", **target(engine, tmp_path, **HOWS[how]))
 
 
-@pytest.mark.parametrize("how", ["plain", "background"])
+@pytest.mark.parametrize(("engine", "how"), ways("plain", "background"))
 @pytest.mark.parametrize("which", [0, 2])
 def test_one_rank_cannot_write(tmp_path, engine, three, which, how):
     if which and not engine.every_rank_writes:

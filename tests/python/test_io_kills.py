@@ -30,7 +30,7 @@ def one():
 
 def killed(folder, engine, ranks, chance, buffers, start):
     """Run the program until a random moment after `start`, kill it, and return the last step it called complete."""
-    parameters = {**engine.parameters, **({"buffers": buffers} if buffers else {})}
+    parameters = {**engine.parameters, **({"buffers": buffers} if buffers else {}), "sync": chance.random() < 0.5}
     launcher = mpi_run.mpiexec(ranks) if ranks > 1 else []
     command = [*launcher, sys.executable, PROGRAM, engine.path(folder), engine.name, json.dumps(parameters), "report"]
     process = mpi_run.start(command, folder, {"PYTHONPATH": str(PROGRAM.parents[1])})
@@ -57,7 +57,7 @@ def test_killed_while_writing(tmp_path, engine, ranks, one):
     chance = random.Random(f"{engine.label} {ranks}")
     path, last, kept = engine.path(tmp_path), 0, [0]
     for number in range(KILLS if ranks == 1 else (KILLS + 1) // 2):
-        buffers = 2 * (number % 2)
+        buffers = (0, 2, 1)[number % 3]
         # From the opening, or from the first step: both want their share of the moments.
         start = "opening" if number and chance.random() < 0.3 else "complete"
         last = max(last, killed(tmp_path, engine, ranks, chance, buffers, start))

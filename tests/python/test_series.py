@@ -314,6 +314,17 @@ def test_bpls_reads_bp(tmp_path, engine):
     assert f'WholeExtent="0 {NZ - 1} 0 {NY - 1} 0 {NX - 1}"' in xml and 'Name="uy"' in xml and 'Name="pc"' not in xml
 
 
+def test_bp5_leaves_no_profile_in_tmp(tmp_path):
+    """ADIOS2's reader puts one there when it is closed."""
+    path = tmp_path / f"profile-of-{os.getpid()}.bp"
+    write(path)
+    with tr.open(path, "a") as out:
+        out.write_step(9.0, ux=field(9))
+    with tr.open(path) as series:
+        assert series[-1].verify() == []
+    assert list(Path("/tmp").glob(f"{path.name}*")) == []
+
+
 def test_h5py_reads_adios_hdf5(tmp_path):
     h5py = pytest.importorskip("h5py")
     path = write(tmp_path / "run.adios_hdf5")
