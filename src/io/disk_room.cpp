@@ -31,14 +31,22 @@ void check_file_limit(const std::string &path, std::int64_t size) {
     throw file_error("write", path, EFBIG);
 }
 
-void reserve_room(const std::string &path, std::int64_t from, std::int64_t bytes) {
-  check_file_limit(path, from + bytes);
-  const Descriptor file(path, O_WRONLY);
+void reserve_room(int fd, const std::string &path, std::int64_t from, std::int64_t bytes) {
   int code = EINTR;
   while (code == EINTR)
-    code = ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, from, bytes) == 0 ? 0 : errno;
-  if (code != 0 && code != EOPNOTSUPP && code != ENOSYS)
+    code = ::fallocate(fd, FALLOC_FL_KEEP_SIZE, from, bytes) == 0 ? 0 : errno;
+  if (code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO) // else it cannot reserve, and may yet write
     throw file_error("write", path, code);
+}
+
+void reserve_room(const std::string &path, std::int64_t from, std::int64_t bytes) {
+  check_file_limit(path, from + bytes);
+  reserve_room(Descriptor(path, O_WRONLY).get(), path, from, bytes);
+}
+
+void reserve_large(int fd, const std::string &path, std::int64_t from, std::int64_t bytes) {
+  if (bytes >= std::int64_t{1} << 20)
+    reserve_room(fd, path, from, bytes);
 }
 
 void reserve_room_behind(const std::string &path, std::int64_t bytes) {

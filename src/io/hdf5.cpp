@@ -15,6 +15,7 @@
 // Chunks that go through filters have no place before their size is known. Then the ranks compress, and rank 0 stores
 // what comes out; see hdf5_chunks.hpp.
 
+#include <tailrace/io/disk_room.hpp>
 #include <tailrace/io/engine.hpp>
 #include <tailrace/io/files.hpp>
 #include <tailrace/io/hdf5_chunks.hpp>
@@ -25,6 +26,7 @@
 #include <tailrace/io/shared_file.hpp>
 #include <tailrace/io/vtkhdf.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -266,6 +268,9 @@ std::string Hdf5Engine::make_room(const Block &block) {
     if (chunks.empty())
       return packed + encode_creation(h5::dataset(file_, variable.path));
   }
+  const Descriptor file(target_.path, O_WRONLY);
+  for (const auto &chunk : chunks)
+    reserve_large(file.get(), target_.path, chunk.offset, chunk.bytes);
   return placed + std::string(reinterpret_cast<const char *>(chunks.data()), chunks.size() * sizeof(vtkhdf::Chunk));
 }
 

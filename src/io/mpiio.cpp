@@ -165,13 +165,8 @@ void MpiioEngine::prepare(const std::string &path, std::int64_t bytes) const {
     if (comm.rank() != 0)
       return;
     const Descriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
-    if (transfer_ == Transfer::collective && bytes > 0) {
-      int code = EINTR;
-      while (code == EINTR)
-        code = ::fallocate(made.get(), 0, 0, bytes) == 0 ? 0 : errno;
-      if (code != 0 && code != EOPNOTSUPP && code != ENOSYS)
-        throw file_error("write", path, code);
-    }
+    if (bytes > 0)
+      reserve_room(made.get(), path, 0, bytes);
   });
   comm.agree([&] { // after rank 0 has created it
     const Descriptor mine(path, O_WRONLY);

@@ -4,6 +4,7 @@
 
 #include <tailrace/io/aggregation.hpp>
 #include <tailrace/io/block.hpp>
+#include <tailrace/io/disk_room.hpp>
 #include <tailrace/io/file_array.hpp>
 #include <tailrace/io/files.hpp>
 #include <tailrace/io/sidecar_engine.hpp>
@@ -168,16 +169,21 @@ void RawEngine::write_shared(const Block &block, const Communicator *group) {
   const std::string path = file(step_["variables"].back().at("file").get<std::string>());
   const Communicator &comm = target_.comm;
   const bool alone = aggregation_->only_one();
+  const auto create = [&] {
+    Descriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
+    reserve_large(made.get(), path, 0, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
+    return made;
+  };
   Descriptor created;
   if (!alone) // before the others open it
     comm.agree([&] {
       if (comm.rank() == 0)
-        created = Descriptor(path, O_WRONLY | O_CREAT | O_TRUNC);
+        created = create();
     });
   fill(block, group, [&] {
     if (created)
       return Part{path, std::move(created)};
-    return Part{path, Descriptor(path, alone ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY)};
+    return Part{path, alone ? create() : Descriptor(path, O_WRONLY)};
   });
 }
 
@@ -207,14 +213,18 @@ void RawEngine::fill(const Block &block, const Communicator *group, const std::f
   const bool shared = strategy_.layout == Layout::shared, writes = !group || group->rank() == 0;
   Part part;
   Writeback writeback(target_.sync);
-  std::int64_t begin = 0; // of the block that is being written, in a file of ours
-  int last = 0;           // whose it is
+  std::int64_t begin = 0, reserved = 0; // of the block that is being written, in a file of ours; what is ready there
+  int last = 0;                         // whose it is
   Box last_box = block.place.block;
   const auto put = [&](int member, const Box &whole, const Block &piece) {
     if (!part.file)
       part = open();
     if (member != last)
       begin += last_box.size() * size, last = member, last_box = whole;
+    if (const std::int64_t end = begin + whole.size() * size; !shared && end > reserved) {
+      reserve_large(part.file.get(), part.path, begin, end - begin);
+      reserved = end;
+    }
     const Span span(*target_.trace, Phase::write, piece.place.block.size() * size);
     write_block(part.file.get(), part.path, begin * !shared, shared ? Box{{0, 0, 0}, block.place.shape} : whole, piece,
                 &writeback);

@@ -128,6 +128,7 @@ void SionEngine::write(const Block &block) {
                                         part.count[2], part.count[1], part.count[0]});
   target_.comm.agree([&] {
     const Span span(*target_.trace, Phase::write, part.size() * bytes);
+    stream_->reserve(part.size() * bytes);
     for_each_row(block.place, size_of(block.type), block.data, [&](const char *row, std::int64_t count) {
       for (std::int64_t done = 0; done < count * bytes; done += piece_bytes) {
         const std::int64_t size = std::min(piece_bytes, count * bytes - done);

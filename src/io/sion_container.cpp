@@ -1,5 +1,6 @@
 #include <tailrace/io/sion_container.hpp>
 
+#include <tailrace/io/disk_room.hpp>
 #include <tailrace/io/sion_format.hpp>
 
 #include <fcntl.h>
@@ -142,6 +143,16 @@ void SionLayout::finish(const std::vector<std::vector<std::int64_t>> &used) cons
 SionStream::SionStream(const SionLayout &layout, int task, bool will_sync)
     : path_(layout.file(layout.file_of(task))), chunk_(layout.chunk(task)), start_(layout.start(task)),
       skip_(layout.skip(layout.file_of(task))), file_(path_, O_WRONLY), writeback_(will_sync) {}
+
+void SionStream::reserve(std::int64_t size) const {
+  auto block = static_cast<std::int64_t>(used_.size()) - 1;
+  std::int64_t from = used_.back() + static_cast<std::int64_t>(buffer_.size());
+  for (; size > 0; ++block, from -= chunk_)
+    if (const std::int64_t part = std::min(size, chunk_ - from); part > 0) {
+      reserve_large(file_.get(), path_, start_ + block * skip_ + from, part);
+      from += part, size -= part;
+    }
+}
 
 void SionStream::write(const void *data, std::int64_t size) {
   const char *from = static_cast<const char *>(data);

@@ -57,6 +57,8 @@ public:
   /// `will_sync`: flush will be asked to sync.
   SionStream(const SionLayout &layout, int task, bool will_sync = false);
 
+  /// Takes the disk's blocks for the next `size` bytes. Throws IoError when there is no room.
+  void reserve(std::int64_t size) const;
   /// Appends bytes, as many as there are: what a block has no room for goes to the next.
   void write(const void *data, std::int64_t size);
   /// Appends a pair to the stream of a key-value container.

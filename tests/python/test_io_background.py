@@ -136,7 +136,7 @@ import sys
 from mpi4py import MPI
 import tailrace as tr
 from helpers.engines import ENGINES
-from helpers.io_programs import write_step
+from helpers.steps import write_step
 comm = MPI.COMM_WORLD
 outs = []
 for engine in ENGINES:
@@ -164,7 +164,7 @@ RAISES = """
 import sys
 from mpi4py import MPI
 import tailrace as tr
-from helpers.io_programs import part, write_step
+from helpers.steps import part, write_step
 comm, path, engine, buffers = MPI.COMM_WORLD, sys.argv[1], sys.argv[2], int(sys.argv[3])
 with tr.open(path, "w", comm=comm, engine=engine, parameters={"buffers": buffers}) as out:
     write_step(out, comm, 1)

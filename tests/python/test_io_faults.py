@@ -100,6 +100,17 @@ def test_disk_full_loses_the_steps_behind(small_disk, engine, three):
     assert kept == [1]
 
 
+@pytest.mark.parametrize(("engine", "how"), ways("plain", "background"))
+def test_a_step_too_large_for_the_disk(small_disk, engine, three, how):
+    disk = small_disk("64m")
+    given = target(engine, disk, **HOWS[how])
+    found = three.results("write_too_much", disk=str(disk), megabytes=30, goes_on=engine.goes_on, **given)
+    assert len({one["error"] for one in found}) == 1, found
+    assert FULL in found[0]["error"] and str(disk) in found[0]["error"], found
+    assert found[0]["lost"] < 1 << 20, "its room is free again"
+    assert three.results("check_series", path=given["path"])[0] == [1, 3]
+
+
 # ---- targets ---------------------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import tailrace as tr
 from mpi4py import MPI
 
-from helpers.io_programs import write_arrays
+from helpers.steps import write_arrays
 
 
 def main() -> None:

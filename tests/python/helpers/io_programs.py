@@ -1,7 +1,4 @@
-"""What the fault tests let the ranks do with a series. Every function is called on all ranks (see `workers`).
-
-The values of a step follow from its index alone, so that any program can say what should be there.
-"""
+"""What the fault tests let the ranks do with a series. Every function is called on all ranks (see `workers`)."""
 
 from __future__ import annotations
 
@@ -18,51 +15,11 @@ from typing import Any
 
 import numpy as np
 import tailrace as tr
-from numpy.typing import NDArray
 
-SHAPE = (16, 16, 8)  # 16 KiB of float64
-
-
-def whole(index: int, shape: tuple[int, int, int] = SHAPE, salt: float = 0.0) -> NDArray[np.float64]:
-    """The values of a variable in step `index`: no two points and no two steps alike."""
-    nx, ny, nz = shape
-    return np.arange(nx * ny * nz, dtype=float).reshape(nz, ny, nx) + 1e6 * index + salt
-
-
-def part(comm: Any, index: int, shape: tuple[int, int, int] = SHAPE, salt: float = 0.0) -> tr.Block:
-    """This rank's slab of `whole`; ranks beyond the planes have none."""
-    begin, end = shape[2] * comm.rank // comm.size, shape[2] * (comm.rank + 1) // comm.size
-    return tr.Block(whole(index, shape, salt)[begin:end].copy(), shape, (0, 0, begin))
-
-
-def write_step(out: tr.Series, comm: Any, index: int) -> None:
-    """A step with two variables, a list and a scalar."""
-    out.begin_step(index, 0.5 * index)
-    write_arrays(out, comm, index)
-    write_rows(out, comm)
-    out.end_step()
-
-
-def write_arrays(out: tr.Series, comm: Any, index: int) -> None:
-    """What a step holds without its list: two variables and a scalar."""
-    out.write("ux", part(comm, index))
-    out.write("uy", part(comm, index, (6, 5, 4), 0.25))
-    out.write_scalar("energy", 0.125 * index)
-
-
-def write_rows(out: tr.Series, comm: Any) -> None:
-    """A list: 0, 2, 4, ... rows of the ranks."""
-    out.write_list("rows", np.arange(2 * comm.rank, dtype=float))
-
-
-def check_step(step: tr.Step) -> None:
-    """Raise AssertionError when a step of `write_step` is not what was written."""
-    np.testing.assert_array_equal(step["ux"], whole(step.index))
-    np.testing.assert_array_equal(step["uy"], whole(step.index, (6, 5, 4), 0.25))
-    assert step.time == 0.5 * step.index
-    assert step.scalars == {"energy": 0.125 * step.index}
-    if "rows" in step:
-        assert (np.diff(step["rows"]) <= 1).all()  # how many there are is the ranks' affair
+from helpers.full_disks import fill_disk as fill_disk
+from helpers.full_disks import lose_steps as lose_steps
+from helpers.full_disks import write_too_much as write_too_much
+from helpers.steps import SHAPE, check_step, part, whole, write_arrays, write_rows, write_step
 
 
 def write_series(comm: Any, path: str, engine: str, parameters: dict[str, Any], steps: int) -> None:
@@ -88,69 +45,6 @@ def open_series(comm: Any, path: str, mode: str, engine: str | None = None, **op
     """Open and close."""
     with tr.open(path, mode, comm=comm, engine=engine, **options):  # type: ignore[arg-type]
         pass
-
-
-# ---- full disks ------------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def almost_full(comm: Any, disk: str, pages: int) -> Iterator[None]:
-    """Leaves a number of free pages on the disk."""
-    ballast = Path(disk) / "ballast"
-    if comm.rank == 0:
-        free = os.statvfs(disk).f_bavail - pages
-        with ballast.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(1, free) * os.statvfs(disk).f_bsize)
-    comm.barrier()
-    try:
-        yield
-    finally:
-        comm.barrier()
-        if comm.rank == 0:
-            ballast.unlink()
-        comm.barrier()
-
-
-def fill_disk(
-    comm: Any, disk: str, path: str, engine: str, parameters: dict[str, Any], pages: int, goes_on: bool
-) -> dict[str, Any]:
-    """Write steps 1 and 2, steps 3 and 4 with so many free pages, and step 5 with space again."""
-    error, at = "", ""
-    out = tr.open(path, "w", comm=comm, engine=engine, parameters=parameters)
-    for index in (1, 2):
-        write_step(out, comm, index)
-    if "buffers" in parameters:  # both must be on the disk before it fills
-        out.close()
-        out = tr.open(path, "a", comm=comm, engine=engine, parameters=parameters)
-    before = [step.index for step in out]
-    assert before == [1, 2], before
-    with almost_full(comm, disk, pages):
-        for index in (3, 4):
-            try:
-                at = f"step {index}"
-                write_step(out, comm, index)
-            except tr.IoError as caught:
-                error = str(caught)
-                break
-        if not error and "buffers" in parameters:
-            try:
-                at = "close"
-                out.close()
-            except tr.IoError as caught:
-                error = str(caught)
-    kept = None
-    if goes_on and at != "close":
-        kept = [step.index for step in out]
-        write_step(out, comm, 5)
-        out.close()
-    else:
-        with contextlib.suppress(tr.IoError):
-            out.close()
-        del out
-        with tr.open(path, "a", comm=comm, engine=engine) as out:
-            kept = [step.index for step in out]
-            write_step(out, comm, 5)
-    return {"error": error, "at": at, "kept": kept}
 
 
 # ---- one rank alone --------------------------------------------------------------------------------------------------
@@ -351,28 +245,6 @@ def two_in_the_background(comm: Any, paths: list[str], engines: list[str], betwe
                 write_step(plain, comm, index)
         if comm.rank == 0:
             assert len(tr.open(between)) == 8
-
-
-def lose_steps(comm: Any, disk: str, path: str, engine: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Steps on their way when the disk is full: 2, 3, 4 are given before anybody can have looked."""
-    with tr.open(path, "w", comm=comm, engine=engine, parameters=parameters) as out:
-        write_step(out, comm, 1)
-    out = tr.open(path, "a", comm=comm, engine=engine, parameters=parameters)
-    result: dict[str, Any] = {}
-    with almost_full(comm, disk, 0):
-        given = 0  # begun, from step 2 on
-        try:
-            for index in (2, 3, 4):
-                out.begin_step(index, 0.5 * index)
-                given += 1
-                write_arrays(out, comm, index)
-                out.end_step()
-            out.close()
-        except tr.IoError as error:
-            result = {"lost": given - 1, "error": str(error), "kept": [step.index for step in out]}
-    with contextlib.suppress(tr.IoError):
-        out.close()
-    return result
 
 
 # ---- killed ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-// Files that will be synced are on their way to the disk while they are written, others are left to the system.
+// What the system is told of large blocks: their room is reserved before they are written, and files that will be
+// synced are on their way to the disk while they are written.
 #include "io_configurations.hpp"
 #include "shared_folder.hpp"
 #include <tailrace/io/series.hpp>
@@ -7,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -15,11 +18,17 @@ namespace {
 struct Range {
   std::int64_t begin, bytes;
 };
-std::vector<Range> sent;
+std::vector<Range> sent, reserved;
+int reserve_code = 0;
 
 } // namespace
 
-/// In the place of the system's: the library finds this one first.
+// In the place of the system's: the library finds these first.
+extern "C" int fallocate(int, int, __off_t begin, __off_t bytes) {
+  reserved.push_back({begin, bytes});
+  errno = reserve_code;
+  return reserve_code == 0 ? 0 : -1;
+}
 extern "C" int sync_file_range(int, __off64_t begin, __off64_t bytes, unsigned) {
   sent.push_back({begin, bytes});
   return 0;
@@ -54,9 +63,14 @@ TEST(Writeback, OffSendsNothing) {
   EXPECT_TRUE(sent.empty());
 }
 
-class SyncedSeries : public testing::TestWithParam<std::string> {
+class LargeBlocks : public testing::TestWithParam<std::string> {
 protected:
-  /// What this rank sends while it writes a slab of 32 MiB.
+  static std::int64_t total(const std::vector<Range> &ranges) {
+    return std::accumulate(ranges.begin(), ranges.end(), std::int64_t{0},
+                           [](std::int64_t sum, const Range &range) { return sum + range.bytes; });
+  }
+
+  /// Writes a slab of 32 MiB on every rank, and reads it.
   void write(bool sync) {
     const test::SharedFolder folder;
     const IoConfiguration &configuration = io_configuration(GetParam());
@@ -68,31 +82,46 @@ protected:
     const Index3 shape{256, 128, 128 * comm.size()};
     const Box block{{0, 0, 128 * comm.rank()}, {256, 128, 128}};
     const std::vector<double> data(static_cast<std::size_t>(block.size()), 1.5);
-    Series out(static_cast<const std::string &>(folder) + "/run" + io_suffix(options.engine), Mode::write, comm,
-               options);
+    const std::string path = static_cast<const std::string &>(folder) + "/run" + io_suffix(options.engine);
+    Series out(path, Mode::write, comm, options);
     sent.clear();
+    reserved.clear();
     out.begin_step(0, 0);
     out.write("u", data.data(), {shape, block, block});
     out.end_step();
     out.close();
+    const Series in(path, Mode::read, comm);
+    std::vector<double> found(data.size());
+    in.read(0, "u", block, found.data());
+    EXPECT_EQ(found, data);
   }
 };
 
-TEST_P(SyncedSeries, IsOnItsWayBeforeTheSync) {
+TEST_P(LargeBlocks, AreOnTheirWayBeforeTheSync) {
   write(true);
-  std::int64_t bytes = 0;
-  for (const Range &range : sent)
-    bytes += range.bytes;
-  EXPECT_GT(bytes, 24 * mib); // all but the last
-  EXPECT_LE(bytes, 32 * mib);
+  EXPECT_GT(total(sent), 24 * mib); // all but the last
+  EXPECT_LE(total(sent), 32 * mib);
 }
 
-TEST_P(SyncedSeries, IsLeftToTheSystemOtherwise) {
+TEST_P(LargeBlocks, AreLeftToTheSystemWithoutSync) {
   write(false);
   EXPECT_TRUE(sent.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, SyncedSeries, testing::Values("raw", "raw_dist", "mpiio", "hdf5", "sion"),
+TEST_P(LargeBlocks, FindTheirRoomReserved) {
+  write(false);
+  const Communicator comm(MPI_COMM_WORLD);
+  EXPECT_EQ(comm.sum(total(reserved)), comm.size() * 32 * mib);
+}
+
+TEST_P(LargeBlocks, AreWrittenWhereNothingCanBeReserved) {
+  reserve_code = EOPNOTSUPP;
+  write(false);
+  reserve_code = 0;
+  EXPECT_GT(Communicator(MPI_COMM_WORLD).sum(total(reserved)), 0) << "it was asked";
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, LargeBlocks, testing::Values("raw", "raw_dist", "mpiio", "hdf5", "sion"),
                          [](const auto &parameter) { return parameter.param; });
 
 } // namespace
