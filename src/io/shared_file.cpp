@@ -22,22 +22,17 @@ SharedFile::SharedFile(const Communicator &comm, const std::string &path, bool w
 void SharedFile::write(std::int64_t offset, const Block &block) {
   if (mpi_file_)
     return mpi_file_->write(offset, block, Transfer::collective);
-  comm_->agree([&] {
+  comm_.agree([&] {
     if (!block.place.block.empty())
       write_block(file_.get(), path_, offset, {{0, 0, 0}, block.place.shape}, block, &writeback_);
   });
 }
 
 void SharedFile::sync() const {
-  comm_->agree([&] {
+  comm_.agree([&] {
     if (file_ && ::fsync(file_.get()) != 0)
       throw file_error("sync", path_, errno);
   });
-}
-
-void SharedFile::close() {
-  mpi_file_.reset();
-  file_ = Descriptor();
 }
 
 } // namespace tailrace::io

@@ -8,7 +8,6 @@
 #include <tailrace/support/communicator.hpp>
 
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace tailrace::io {
@@ -19,7 +18,6 @@ Transfer transfer_named(const std::string &name);
 /// order, x fastest.
 class SharedFile {
 public:
-  SharedFile() = default;
   /// Opens a file that is there for writing. `will_sync`: sync will be called. `failure_timeout`: of collective
   /// transfer, see MpiFile. Collective; the same error on all ranks.
   SharedFile(const Communicator &comm, const std::string &path, bool will_sync, Transfer transfer,
@@ -30,10 +28,9 @@ public:
   void write(std::int64_t offset, const Block &block);
   /// Waits until what this and the other ranks wrote is on the disk. Collective; the same error on all ranks.
   void sync() const;
-  void close();
 
 private:
-  std::optional<Communicator> comm_; ///< none before the file is opened
+  Communicator comm_;
   std::string path_;
   Descriptor file_;
   Writeback writeback_;
