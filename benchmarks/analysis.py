@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import tailrace as tr
-from measure import repeat, result_of, spread, start_ranks
+from measure import names_of, repeat, result_of, spread, start_ranks
 from tailrace import _core, flows
 
 REFERENCE = 10.8  # s of CPU, three derivatives of one field
@@ -238,9 +238,10 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--nodes", type=int, default=128)
     parser.add_argument("--steps", type=int, default=45)
-    parser.add_argument("--only", default="operators,inside,beside,adapt")
+    sections = ["operators", "inside", "beside", "adapt"]
+    parser.add_argument("--only", type=names_of(sections), default=sections)
     options = parser.parse_args()
-    wanted = options.only.split(",")
+    wanted = options.only
     if "operators" in wanted:
         operators(options.nodes, options.repetitions)
     if "inside" in wanted:

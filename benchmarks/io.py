@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from measure import ProgramError, outcome_of, spread, start_ranks
+from measure import ProgramError, names_of, outcome_of, spread, start_ranks
 
 RUN = str(Path(__file__).with_name("io_run.py"))
 
@@ -312,17 +312,6 @@ SECTIONS: dict[str, Callable[[Bench], None]] = {
 
 
 # ---- command line ---------------------------------------------------------------------------------------
-def names_of(known: list[str]) -> Callable[[str], list[str]]:
-    def parse(text: str) -> list[str]:
-        chosen = [name for name in text.split(",") if name]
-        for name in chosen:
-            if name not in known:
-                raise argparse.ArgumentTypeError(f"unknown '{name}'; known are {', '.join(known)}")
-        return chosen
-
-    return parse
-
-
 def numbers(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import statistics
@@ -66,3 +67,16 @@ def repeat(times: int, work: Callable[[], Any]) -> list[Any]:
 def spread(values: Sequence[float], form: str = ".3f") -> str:
     """min / median / max."""
     return f"{min(values):{form}} / {statistics.median(values):{form}} / {max(values):{form}}"
+
+
+def names_of(known: list[str]) -> Callable[[str], list[str]]:
+    """For argparse: some of these names, with commas between."""
+
+    def parse(text: str) -> list[str]:
+        chosen = [name for name in text.split(",") if name]
+        for name in chosen:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"unknown '{name}'; known are {', '.join(known)}")
+        return chosen
+
+    return parse
