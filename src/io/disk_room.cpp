@@ -44,9 +44,18 @@ void reserve_room(const std::string &path, std::int64_t from, std::int64_t bytes
   reserve_room(Descriptor(path, O_WRONLY).get(), path, from, bytes);
 }
 
+namespace {
+constexpr std::int64_t large = std::int64_t{1} << 20;
+} // namespace
+
 void reserve_large(int fd, const std::string &path, std::int64_t from, std::int64_t bytes) {
-  if (bytes >= std::int64_t{1} << 20)
+  if (bytes >= large)
     reserve_room(fd, path, from, bytes);
+}
+
+void reserve_large(const std::string &path, std::int64_t from, std::int64_t bytes) {
+  if (bytes >= large)
+    reserve_room(Descriptor(path, O_WRONLY).get(), path, from, bytes);
 }
 
 void reserve_room_behind(const std::string &path, std::int64_t bytes) {

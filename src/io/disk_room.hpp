@@ -23,6 +23,8 @@ void reserve_room(int fd, const std::string &path, std::int64_t from, std::int64
 /// The same where it pays for what is written next, from 1 MiB on: Linux then copies into the page cache in three
 /// quarters of the time, for it need not book a block for every page.
 void reserve_large(int fd, const std::string &path, std::int64_t from, std::int64_t bytes);
+/// The same of a file that is there, which is opened for nothing less.
+void reserve_large(const std::string &path, std::int64_t from, std::int64_t bytes);
 /// Gives back what is reserved behind the end of a file that nobody else is writing. Local.
 void release_room(const std::string &path) noexcept;
 

@@ -26,7 +26,6 @@
 #include <tailrace/io/shared_file.hpp>
 #include <tailrace/io/vtkhdf.hpp>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -268,9 +267,8 @@ std::string Hdf5Engine::make_room(const Block &block) {
     if (chunks.empty())
       return packed + encode_creation(h5::dataset(file_, variable.path));
   }
-  const Descriptor file(target_.path, O_WRONLY);
   for (const auto &chunk : chunks)
-    reserve_large(file.get(), target_.path, chunk.offset, chunk.bytes);
+    reserve_large(target_.path, chunk.offset, chunk.bytes);
   return placed + std::string(reinterpret_cast<const char *>(chunks.data()), chunks.size() * sizeof(vtkhdf::Chunk));
 }
 

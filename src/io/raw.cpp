@@ -213,17 +213,16 @@ void RawEngine::fill(const Block &block, const Communicator *group, const std::f
   const bool shared = strategy_.layout == Layout::shared, writes = !group || group->rank() == 0;
   Part part;
   Writeback writeback(target_.sync);
-  std::int64_t begin = 0, reserved = 0; // of the block that is being written, in a file of ours; what is ready there
-  int last = 0;                         // whose it is
-  Box last_box = block.place.block;
+  std::int64_t begin = 0; // of the block that is being written, in a file of ours
+  int last = -1;          // whose it is
+  Box last_box;
   const auto put = [&](int member, const Box &whole, const Block &piece) {
     if (!part.file)
       part = open();
-    if (member != last)
+    if (member != last) {
       begin += last_box.size() * size, last = member, last_box = whole;
-    if (const std::int64_t end = begin + whole.size() * size; !shared && end > reserved) {
-      reserve_large(part.file.get(), part.path, begin, end - begin);
-      reserved = end;
+      if (!shared)
+        reserve_large(part.file.get(), part.path, begin, whole.size() * size);
     }
     const Span span(*target_.trace, Phase::write, piece.place.block.size() * size);
     write_block(part.file.get(), part.path, begin * !shared, shared ? Box{{0, 0, 0}, block.place.shape} : whole, piece,

@@ -5,7 +5,9 @@
 #include <tailrace/io/series.hpp>
 #include <tailrace/io/writeback.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -24,8 +26,12 @@ int reserve_code = 0;
 } // namespace
 
 // In the place of the system's: the library finds these first.
-extern "C" int fallocate(int, int, __off_t begin, __off_t bytes) {
+extern "C" int fallocate(int fd, int mode, __off_t begin, __off_t bytes) {
   reserved.push_back({begin, bytes});
+  struct stat info{};
+  EXPECT_EQ(mode, FALLOC_FL_KEEP_SIZE);
+  EXPECT_EQ(fstat(fd, &info), 0);
+  EXPECT_LE(info.st_size, begin) << "before anything is written there";
   errno = reserve_code;
   return reserve_code == 0 ? 0 : -1;
 }
@@ -81,7 +87,8 @@ protected:
     const Communicator comm(MPI_COMM_WORLD);
     const Index3 shape{256, 128, 128 * comm.size()};
     const Box block{{0, 0, 128 * comm.rank()}, {256, 128, 128}};
-    const std::vector<double> data(static_cast<std::size_t>(block.size()), 1.5);
+    std::vector<double> data(static_cast<std::size_t>(block.size()));
+    std::iota(data.begin(), data.end(), 1e8 * comm.rank()); // no two points alike
     const std::string path = static_cast<const std::string &>(folder) + "/run" + io_suffix(options.engine);
     Series out(path, Mode::write, comm, options);
     sent.clear();
@@ -114,6 +121,15 @@ TEST_P(LargeBlocks, FindTheirRoomReserved) {
   EXPECT_EQ(comm.sum(total(reserved)), comm.size() * 32 * mib);
 }
 
+/// Rank 0 sees to all of them.
+class CollectedBlocks : public LargeBlocks {};
+
+TEST_P(CollectedBlocks, FindTheirRoomReserved) {
+  write(false);
+  const Communicator comm(MPI_COMM_WORLD);
+  EXPECT_EQ(total(reserved), comm.rank() == 0 ? comm.size() * 32 * mib : 0);
+}
+
 TEST_P(LargeBlocks, AreWrittenWhereNothingCanBeReserved) {
   reserve_code = EOPNOTSUPP;
   write(false);
@@ -122,6 +138,8 @@ TEST_P(LargeBlocks, AreWrittenWhereNothingCanBeReserved) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, LargeBlocks, testing::Values("raw", "raw_dist", "mpiio", "hdf5", "sion"),
+                         [](const auto &parameter) { return parameter.param; });
+INSTANTIATE_TEST_SUITE_P(Engines, CollectedBlocks, testing::Values("raw_node", "raw_collect", "mpiio_collective"),
                          [](const auto &parameter) { return parameter.param; });
 
 } // namespace
