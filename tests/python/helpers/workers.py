@@ -8,21 +8,21 @@ A case that ends a rank by a signal, or does not end in time, is reported as wha
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
+import socket
 import subprocess
 import sys
-import threading
+import tempfile
 import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from helpers import mpi_run
 
-_MARK = "@@outcome "
+_START = 60  # seconds that no start takes
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,14 @@ class CrashError(Exception):
 class Workers:
     """`size` ranks that call functions of a module of helpers."""
 
+    # Calls and outcomes go over a socket: in what ranks print, libraries write too, in the middle of a line.
+
     def __init__(self, size: int, module: str = "helpers.io_programs") -> None:
         self.size = size
         self.starts = 0
         self._module = module
         self._process: subprocess.Popen[str] | None = None
+        self._line: socket.socket | None = None
 
     def __enter__(self) -> Workers:
         return self
@@ -59,28 +62,21 @@ class Workers:
 
         :raises CrashError: the ranks ended, or did not answer within `limit` seconds.
         """
-        process = self._process or self._start()
-        assert process.stdin is not None and process.stdout is not None
-        late = threading.Event()
-        timer = threading.Timer(limit, lambda: (late.set(), mpi_run.kill_session(process)))
-        timer.start()
-        other = []
+        if self._process is None:
+            self._start()
+        assert self._process is not None and self._line is not None
         try:
-            process.stdin.write(json.dumps([function, arguments]) + "\n")
-            process.stdin.flush()
-            for line in process.stdout:
-                if line.startswith(_MARK):
-                    return [Outcome(**one) for one in json.loads(line.removeprefix(_MARK))]
-                other.append(line)
-        except BrokenPipeError:
-            pass
-        finally:
-            timer.cancel()
-        self._process = None
-        self._end(process)
-        if late.is_set():
-            raise CrashError(f"{function}: no answer in {limit} s")
-        raise CrashError(f"{function}: the ranks ended with code {process.returncode}\n{''.join(other)}")
+            self._line.settimeout(limit)
+            self._line.sendall(f"{json.dumps([function, arguments])}\n".encode())
+            answer = self._answers.readline()
+        except TimeoutError:
+            mpi_run.kill_session(self._process)
+            raise CrashError(f"{function}: no answer in {limit} s, {self.stop()}") from None
+        except (BrokenPipeError, ConnectionResetError):
+            answer = ""
+        if not answer:
+            raise CrashError(f"{function}: the ranks ended, {self.stop()}")
+        return [Outcome(**one) for one in json.loads(answer)]
 
     def results(self, function: str, limit: float = 30, **arguments: Any) -> list[Any]:
         """As `run`, of a function that must not raise."""
@@ -89,63 +85,85 @@ class Workers:
             assert not outcome.error, f"rank {rank}: {outcome.trace}"
         return [outcome.result for outcome in outcomes]
 
-    def stop(self) -> None:
-        """End the ranks."""
+    def stop(self) -> str:
+        """End the ranks; returns the exit code of their launcher and what they have printed."""
         process, self._process = self._process, None
         if process is None:
-            return
-        self._end(process)
-
-    def _end(self, process: subprocess.Popen[str]) -> None:
-        for pipe in (process.stdin, process.stdout):
-            assert pipe is not None
-            with contextlib.suppress(BrokenPipeError):
-                pipe.close()
+            return ""
+        if self._line is not None:
+            self._answers.close()
+            self._line.close()
         try:
             process.wait(timeout=10)
         except subprocess.TimeoutExpired:
             mpi_run.kill_session(process)
             process.wait()
         mpi_run.kill_session(process)  # ranks that outlive their launcher
+        with self._printed as printed:
+            printed.seek(0)
+            return f"code {process.returncode}\n{printed.read()}"
 
-    def _start(self) -> subprocess.Popen[str]:
+    def _start(self) -> None:
         self.starts += 1
         launcher = mpi_run.mpiexec(self.size) if self.size > 1 else []
         here = Path(__file__)
-        self._process = subprocess.Popen(
-            [*launcher, sys.executable, "-m", f"helpers.{here.stem}", self._module],
-            cwd=here.parents[1],
-            env=mpi_run.environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        return self._process
+        self._printed: TextIO = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
+        with tempfile.TemporaryDirectory() as place, socket.socket(socket.AF_UNIX) as server:
+            address = f"{place}/calls"
+            server.bind(address)
+            server.listen()
+            self._process = subprocess.Popen(
+                [*launcher, sys.executable, "-m", f"helpers.{here.stem}", self._module, address],
+                cwd=here.parents[1],
+                env=mpi_run.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=self._printed,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+            self._line = self._accept(server, self._process)
+        self._answers = self._line.makefile()
+
+    def _accept(self, server: socket.socket, process: subprocess.Popen[str]) -> socket.socket:
+        server.settimeout(0.2)
+        end = time.monotonic() + _START
+        while process.poll() is None and time.monotonic() < end:
+            try:
+                return server.accept()[0]
+            except TimeoutError:
+                continue
+        mpi_run.kill_session(process)
+        raise CrashError(f"the ranks did not start, {self.stop()}")
 
 
 # ---- on the ranks ----------------------------------------------------------------------------------------------------
 
 
-def _serve(module: str) -> None:
+def _serve(module: str, address: str) -> None:
     from mpi4py import MPI
 
     functions = importlib.import_module(module)
     world = MPI.COMM_WORLD
-    while True:
-        line = sys.stdin.readline() if world.rank == 0 else None
-        waiting = world.Ibarrier()
-        while not waiting.Test():  # asleep, for the processors belong to the other ranks and tests
-            time.sleep(0.001)
-        line = world.bcast(line)
-        if not line:
-            return
-        function, arguments = json.loads(line)
-        outcome = _outcome(getattr(functions, function), world, arguments)
-        outcomes = world.gather(outcome)
+    with socket.socket(socket.AF_UNIX) as line:
         if world.rank == 0:
-            print(f"\n{_MARK}{json.dumps(outcomes)}", flush=True)
+            line.connect(address)
+        calls = line.makefile("rw")
+        while call := _next(world, calls):
+            function, arguments = json.loads(call)
+            outcomes = world.gather(_outcome(getattr(functions, function), world, arguments))
+            if world.rank == 0:
+                calls.write(json.dumps(outcomes) + "\n")
+                calls.flush()
+
+
+def _next(world: Any, calls: TextIO) -> str:
+    """The next call, for all ranks; nothing at the end."""
+    call = calls.readline() if world.rank == 0 else ""
+    waiting = world.Ibarrier()
+    while not waiting.Test():  # asleep, for the processors belong to the other ranks and tests
+        time.sleep(0.001)
+    return world.bcast(call)
 
 
 def _outcome(function: Any, world: Any, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -156,4 +174,4 @@ def _outcome(function: Any, world: Any, arguments: dict[str, Any]) -> dict[str, 
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve(*sys.argv[1:])
