@@ -73,14 +73,6 @@ class Bench:
         self.engines = {name: engine for name, engine in ENGINES.items() if wanted(name, engine, options.engines)}
         self.buffered: dict[str, Engine] = {}
 
-    def touch_memory(self) -> None:
-        """Fill the page cache once: a virtual machine may get its memory only when it touches it, and slowly."""
-        check_room(self.options.directory, self.room)
-        piece = bytes(16 << 20)
-        with tempfile.TemporaryFile(dir=self.directory) as file:
-            for _ in range(self.room * 3 // 4 // len(piece)):
-                file.write(piece)
-
     def probe(self) -> None:
         """Drop what this build refuses, so that it is said once."""
         trial: dict[str, Any] = {"task": "many_steps", "steps": 10, "repetitions": 1}
@@ -365,7 +357,6 @@ def main() -> None:
     ) as place:
         bench = Bench(options, place)
         try:
-            bench.touch_memory()
             bench.probe()
             for name in options.only:
                 SECTIONS[name](bench)

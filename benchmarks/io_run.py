@@ -61,6 +61,15 @@ def slowest(seconds: list[float]) -> list[float]:
     return result.tolist()
 
 
+# ---- memory ---------------------------------------------------------------------------------------------
+def touch_memory(size: int) -> None:
+    """Take as many bytes and give them back, before a measurement: the next to ask gets the same pages.
+
+    A virtual machine may lose what has lain free for some seconds, and gets it back slowly, page by page.
+    """
+    np.ones(size // 8)
+
+
 # ---- writers --------------------------------------------------------------------------------------------
 def place(directory: str, case: Case) -> str:
     return str(Path(directory) / f"series{SUFFIX.get(case['engine'], '')}")
@@ -136,6 +145,7 @@ def write_once(job: dict[str, Any]) -> Any:
     for turn in range(job["repetitions"] + 1):
         shuffle(order)  # what one leaves behind is on the way to the disk while the next one writes
         for name in order:
+            touch_memory(2 * variables * block.data.nbytes)  # the file, and what an engine holds
             if name in plains:
                 whole = plain_seconds(plain, block, variables, sync, name == "shared")
             else:
@@ -188,10 +198,11 @@ def compute(rounds: int) -> None:
         np.square(CACHED, out=CACHED)
 
 
-def step_costs(job: dict[str, Any], block: tr.Block, rounds: int, **more: object) -> dict[str, Any]:
+def step_costs(job: dict[str, Any], block: tr.Block, rounds: int, **more: int) -> dict[str, Any]:
     """What the caller sees of its output: seconds of write and of end_step for each step, and of the whole run."""
     path, unseen = place(job["directory"], job["case"]), 2
     writes, ends = [], []
+    touch_memory((unseen + job["steps"] + more.get("buffers", 0)) * block.data.nbytes)
     series = open_series(path, job["case"], **({"sync": True} if job["sync"] else {}), **more)
     for i in range(unseen + job["steps"]):
         compute(rounds)
@@ -234,7 +245,7 @@ def overlap(job: dict[str, Any]) -> Any:
     return result
 
 
-# ---- memory ---------------------------------------------------------------------------------------------
+# ---- peaks of memory ------------------------------------------------------------------------------------
 def status(*names: str) -> list[int]:
     """Bytes of some lines of /proc/self/status."""
     found = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
