@@ -20,6 +20,16 @@ std::int64_t position(const Box &box, std::int64_t i, std::int64_t j, std::int64
   return i - box.start[0] + box.count[0] * (j - box.start[1] + box.count[1] * (k - box.start[2]));
 }
 
+/// Visits what follows one another both in an array over `whole` and in one over `memory`: rows of `part`, or as many
+/// rows or planes as there is nothing between. `visit` gets the place of the first value in both, and how many follow.
+template <class Visit> void for_each_run(const Box &part, const Box &whole, const Box &memory, Visit visit) {
+  const auto full = [&](int d) { return part.count[d] == whole.count[d] && part.count[d] == memory.count[d]; };
+  const std::int64_t rows = full(0) ? part.count[1] : 1, planes = full(0) && full(1) ? part.count[2] : 1;
+  for (std::int64_t k = part.start[2]; k < part.end(2); k += planes)
+    for (std::int64_t j = part.start[1]; j < part.end(1); j += rows)
+      visit(position(whole, part.start[0], j, k), position(memory, part.start[0], j, k), part.count[0] * rows * planes);
+}
+
 /// Gathers pieces of memory that follow one another in the file, so that many rows cost one system call.
 class RowWriter {
 public:
@@ -30,11 +40,17 @@ public:
   }
 
   void add(const char *data, std::int64_t size, std::int64_t offset) {
-    for (std::int64_t done = 0; sum_ && done < size;
-         done += piece_bytes) // so that what is summed is still in the cache
-      add_piece(data + done, std::min(piece_bytes, size - done), offset + done);
     if (!sum_)
-      add_piece(data, size, offset);
+      return add_piece(data, size, offset);
+    // In pieces, so that what is summed is still in the cache. They end where the file has a multiple of their size,
+    // which the system's page cache takes up whole.
+    for (std::int64_t done = 0, piece = 0; done < size; done += piece) {
+      const std::int64_t begin = offset + done;
+      piece = size - done;
+      if (piece > piece_bytes)
+        piece = std::min(piece, (begin + piece_bytes * 3 / 2) / piece_bytes * piece_bytes - begin);
+      add_piece(data + done, piece, begin);
+    }
   }
 
   void add_piece(const char *data, std::int64_t size, std::int64_t offset) {
@@ -101,28 +117,21 @@ void write_block(int fd, const std::string &path, std::int64_t offset, const Box
   const auto &[shape, block, memory] = from.place;
   const auto bytes = static_cast<std::int64_t>(size_of(from.type));
   const char *data = static_cast<const char *>(from.data);
+  if (block.empty())
+    return;
   RowWriter rows(fd, path, from.checksum, writeback);
-  if (block == whole && block == memory) { // one row, as it were
-    rows.add(data, block.size() * bytes, offset);
-    return rows.flush();
-  }
-  for (std::int64_t k = block.start[2]; k < block.end(2); ++k)
-    for (std::int64_t j = block.start[1]; j < block.end(1); ++j)
-      rows.add(data + position(memory, block.start[0], j, k) * bytes, block.count[0] * bytes,
-               offset + position(whole, block.start[0], j, k) * bytes);
+  for_each_run(block, whole, memory, [&](std::int64_t to, std::int64_t source, std::int64_t count) {
+    rows.add(data + source * bytes, count * bytes, offset + to * bytes);
+  });
   rows.flush();
 }
 
 void read_part(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Box &part, const Box &box,
                std::size_t size, void *data) {
   const auto bytes = static_cast<std::int64_t>(size);
-  // Rows that follow one another in the file and in memory are read in one go: whole planes, or all of them.
-  const auto full = [&](int d) { return part.count[d] == whole.count[d] && part.count[d] == box.count[d]; };
-  const std::int64_t rows = full(0) ? part.count[1] : 1, planes = full(0) && full(1) ? part.count[2] : 1;
-  for (std::int64_t k = part.start[2]; k < part.end(2); k += planes)
-    for (std::int64_t j = part.start[1]; j < part.end(1); j += rows)
-      read_all(fd, static_cast<char *>(data) + position(box, part.start[0], j, k) * bytes,
-               part.count[0] * rows * planes * bytes, offset + position(whole, part.start[0], j, k) * bytes, path);
+  for_each_run(part, whole, box, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+    read_all(fd, static_cast<char *>(data) + to * bytes, count * bytes, offset + from * bytes, path);
+  });
 }
 
 void read_box(int fd, const std::string &path, std::int64_t offset, const Index3 &shape, const Box &box,

@@ -91,7 +91,7 @@ private:
   Transfer transfer_ = Transfer::independent;
   double failure_timeout_ = 0;
   Filters filters_;
-  std::int64_t chunk_bytes_ = 0, alignment_ = 4096;
+  std::int64_t chunk_bytes_ = 0, alignment_ = 0;
   vtkhdf::Contents contents_; ///< on all ranks; but when writing, only rank 0 has the variables of new steps
   bool attributes_unsaved_ = false;
   std::optional<Journal> journal_;     ///< on rank 0 from the first step on
@@ -136,7 +136,7 @@ void Hdf5Engine::take(Parameters &parameters) {
     failure_timeout_ = static_cast<double>(parameters.number("failure_timeout", failure_timeout_default, 1));
   filters_ = take_filters(parameters);
   chunk_bytes_ = parameters.number("chunk_bytes", std::int64_t{1} << (filters_.any() ? 20 : 30), 1);
-  alignment_ = parameters.number("alignment", alignment_, 1);
+  alignment_ = parameters.number("alignment", alignment_, 0);
   parameters.finish("hdf5");
   if (filters_.any() && !transfer.empty())
     throw InputError("transfer: it has no meaning with a compression, where rank 0 stores what the ranks compress");

@@ -12,8 +12,8 @@
 /// Everything is local and serial.
 namespace tailrace::io::h5 {
 
-/// Opens a file to change it, and cuts off what a step that was not finished left behind its end. Objects of 1 MiB and
-/// more begin at multiples of `alignment` bytes.
+/// Opens a file to change it, and cuts off what a step that was not finished left behind its end. `alignment`: as of
+/// access_list.
 Handle change_file(const std::string &path, std::int64_t alignment);
 /// Makes a new file, or empties the one that is there.
 Handle create_file(const std::string &path);

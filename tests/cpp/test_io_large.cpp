@@ -1,13 +1,20 @@
-// What the system is told of large blocks: their room is reserved before they are written, and files that will be
-// synced are on their way to the disk while they are written.
+// What the system is told of large blocks: their room is reserved before they are written, what is summed is written
+// in pieces that the page cache takes up whole, and files that will be synced are on their way to the disk meanwhile.
 #include "io_configurations.hpp"
 #include "shared_folder.hpp"
+#include <tailrace/io/block.hpp>
+#include <tailrace/io/checksum.hpp>
+#include <tailrace/io/file_array.hpp>
+#include <tailrace/io/files.hpp>
 #include <tailrace/io/series.hpp>
 #include <tailrace/io/writeback.hpp>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,7 +27,7 @@ namespace {
 struct Range {
   std::int64_t begin, bytes;
 };
-std::vector<Range> sent, reserved;
+std::vector<Range> sent, reserved, written;
 int reserve_code = 0;
 
 } // namespace
@@ -39,6 +46,11 @@ extern "C" int sync_file_range(int, __off64_t begin, __off64_t bytes, unsigned) 
   sent.push_back({begin, bytes});
   return 0;
 }
+extern "C" ssize_t pwritev(int fd, const iovec *parts, int count, __off_t begin) {
+  const ssize_t done = syscall(SYS_pwritev, fd, parts, count, begin, 0);
+  written.push_back({begin, done});
+  return done;
+}
 
 using namespace tailrace;
 using namespace tailrace::io;
@@ -46,6 +58,11 @@ using namespace tailrace::io;
 namespace {
 
 constexpr std::int64_t mib = std::int64_t{1} << 20;
+
+std::int64_t total(const std::vector<Range> &ranges) {
+  return std::accumulate(ranges.begin(), ranges.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Range &range) { return sum + range.bytes; });
+}
 
 TEST(Writeback, SendsWhatHasComeInAnyOrder) {
   sent.clear();
@@ -69,13 +86,48 @@ TEST(Writeback, OffSendsNothing) {
   EXPECT_TRUE(sent.empty());
 }
 
+/// Writes a block of an array that begins anywhere in a file, and reads it.
+void write_summed(const Box &whole, const Box &part, const Box &memory) {
+  const test::SharedFolder folder;
+  const std::string path = static_cast<const std::string &>(folder) + "/array";
+  const std::int64_t offset = 12344;
+  const Placement place{whole.count, part, memory};
+  std::vector<double> data(static_cast<std::size_t>(memory.size())), wanted(static_cast<std::size_t>(part.size()));
+  std::iota(data.begin(), data.end(), 0.5);
+  convert_block(place, Type::float64, Type::float64, data.data(), wanted.data());
+  RunningChecksum sum, expected;
+  expected.add(wanted.data(), wanted.size() * sizeof(double));
+  const Descriptor file(path, O_RDWR | O_CREAT);
+  written.clear();
+  write_block(file.get(), path, offset, whole, {"u", Type::float64, place, data.data(), false, &sum});
+  EXPECT_EQ(sum.text(), expected.text());
+  EXPECT_EQ(total(written), part.size() * 8);
+  std::vector<double> found(wanted.size());
+  read_box(file.get(), path, offset, whole.count, part, sizeof(double), found.data());
+  EXPECT_EQ(found, wanted);
+}
+
+TEST(FileArray, IsWrittenInWholePiecesOfTheFile) {
+  const Box whole{{0, 0, 0}, {301, 70, 60}}, planes{{0, 0, 7}, {301, 70, 41}};
+  write_summed(whole, planes, planes);
+  ASSERT_GE(written.size(), 6u);
+  for (std::size_t i = 1; i < written.size(); ++i) {
+    EXPECT_EQ(written[i].begin, written[i - 1].begin + written[i - 1].bytes);
+    EXPECT_EQ(written[i].begin % mib, 0);
+    EXPECT_LE(written[i].bytes, mib);
+  }
+}
+
+TEST(FileArray, IsWrittenFromWithinAHalo) {
+  const Box whole{{0, 0, 0}, {301, 70, 60}}, part{{0, 3, 7}, {301, 60, 41}};
+  write_summed(whole, part, {{-2, 1, 6}, {305, 64, 43}});
+  EXPECT_EQ(written.size(), 41u) << "a plane at once";
+  write_summed(whole, part, part);
+  EXPECT_EQ(written.size(), 41u);
+}
+
 class LargeBlocks : public testing::TestWithParam<std::string> {
 protected:
-  static std::int64_t total(const std::vector<Range> &ranges) {
-    return std::accumulate(ranges.begin(), ranges.end(), std::int64_t{0},
-                           [](std::int64_t sum, const Range &range) { return sum + range.bytes; });
-  }
-
   /// Writes a slab of 32 MiB on every rank, and reads it.
   void write(bool sync) {
     const test::SharedFolder folder;

@@ -121,6 +121,25 @@ def test_gzip_makes_files_smaller(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("parameters", "shape", "multiple"),
+    [({}, (35, 256, 256), 1 << 20), ({"alignment": 1 << 18}, (3, 256, 256), 1 << 18)],
+)
+def test_large_chunks_begin_at_multiples(tmp_path, parameters, shape, multiple):
+    path = tmp_path / "run.h5"
+    with tr.open(path, "w", parameters=parameters) as out:
+        for step in range(3):
+            out.write_step(float(step), index=step, p=np.full(shape, 0.5 + step), ux=np.full(shape, 10.0 + step))
+    with h5py.File(path) as file:
+        for name, base in (("p", 0.5), ("ux", 10.0)):
+            data = file[f"VTKHDF/PointData/{name}"]
+            places = [data.id.get_chunk_info(chunk).byte_offset for chunk in range(data.id.get_num_chunks())]
+            assert len(places) == 3 and not any(place % multiple for place in places)
+            for step in range(3):
+                np.testing.assert_array_equal(data[step], base + step)
+    assert path.stat().st_size < 6.4 * shape[0] * shape[1] * shape[2] * 8 + 6 * multiple * bool(parameters)
+
+
+@pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"compression": "gzip", "transfer": "collective"}, "transfer"),
