@@ -35,26 +35,23 @@ class RowWriter {
 public:
   /// `sum` and `writeback`, where they are not null, hear of all that is written.
   RowWriter(int fd, const std::string &path, RunningChecksum *sum, Writeback *writeback)
-      : fd_(fd), path_(path), sum_(sum), writeback_(writeback) {
+      : fd_(fd), path_(path), sum_(sum), writeback_(writeback), most_(sum ? piece_bytes : 8 * piece_bytes) {
     pieces_.reserve(IOV_MAX);
   }
 
   void add(const char *data, std::int64_t size, std::int64_t offset) {
-    if (!sum_)
-      return add_piece(data, size, offset);
-    // In pieces, so that what is summed is still in the cache. They end where the file has a multiple of their size,
-    // which the system's page cache takes up whole.
+    // Pieces end where the file has a multiple of their size, which the system's page cache takes up whole.
     for (std::int64_t done = 0, piece = 0; done < size; done += piece) {
       const std::int64_t begin = offset + done;
       piece = size - done;
-      if (piece > piece_bytes)
-        piece = std::min(piece, (begin + piece_bytes * 3 / 2) / piece_bytes * piece_bytes - begin);
+      if (piece > most_)
+        piece = std::min(piece, (begin + most_ * 3 / 2) / most_ * most_ - begin);
       add_piece(data + done, piece, begin);
     }
   }
 
   void add_piece(const char *data, std::int64_t size, std::int64_t offset) {
-    if (sum_ && waiting_ + size > piece_bytes)
+    if (waiting_ + size > most_)
       flush();
     if (sum_)
       sum_->add(data, static_cast<std::size_t>(size));
@@ -107,6 +104,7 @@ private:
   std::vector<iovec> pieces_;
   RunningChecksum *sum_;
   Writeback *writeback_;
+  std::int64_t most_; ///< written at once, so that what is summed is still in the cache, and the disk begins early
   std::int64_t begin_ = 0, end_ = 0, waiting_ = 0;
 };
 

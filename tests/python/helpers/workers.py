@@ -74,7 +74,7 @@ class Workers:
             raise CrashError(f"{function}: no answer in {limit} s, {self.stop()}") from None
         except (BrokenPipeError, ConnectionResetError):
             answer = ""
-        if not answer:
+        if not answer.endswith("\n"):
             raise CrashError(f"{function}: the ranks ended, {self.stop()}")
         return [Outcome(**one) for one in json.loads(answer)]
 
