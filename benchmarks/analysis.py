@@ -79,19 +79,20 @@ def four_fields(n: int, comm: object = None) -> list[tr.Field]:
 
 
 def gradients() -> None:
-    """In ranks of its own: wall seconds of the gradients of four fields."""
+    """In ranks of its own: wall seconds of the gradients of four fields, or of four on every rank for itself."""
     import json
 
     from mpi4py import MPI
 
-    comm = MPI.COMM_WORLD
-    fields = four_fields(int(sys.argv[2]), comm)
+    comm, apart = MPI.COMM_WORLD, sys.argv[4] == "apart"
+    fields = four_fields(int(sys.argv[2]), MPI.COMM_SELF if apart else comm)
     seconds = []
     for _ in range(int(sys.argv[3]) + 1):
-        comm.Barrier()
+        comm.Barrier()  # those apart too: otherwise they may not run at the same time
         start = time.perf_counter()
         tr.grad(fields)
-        seconds.append(comm.allreduce(time.perf_counter() - start, op=MPI.MAX))
+        taken = time.perf_counter() - start
+        seconds.append(comm.allreduce(taken, op=MPI.SUM) / comm.size if apart else comm.allreduce(taken, op=MPI.MAX))
     if comm.rank == 0:
         print(json.dumps(seconds[1:]))
 
@@ -113,11 +114,9 @@ def operators(n: int, repetitions: int) -> None:
         print(f"  times Py4Incompact3D's rate:              {spread([4 * REFERENCE / s for s in ours], '.0f')}")
     alone, two, apart = [], [], []
     for _ in range(repetitions):
-        argv = ("gradients", str(n), "15")
-        alone.append(statistics.median(result_of(start_ranks(1, HERE, *argv))))
-        two.append(statistics.median(result_of(start_ranks(2, HERE, *argv))))
-        pair = [start_ranks(1, HERE, *argv) for _ in range(2)]
-        apart.append(statistics.mean(statistics.median(result_of(one)) for one in pair))
+        for ranks, how, medians in ((1, "together", alone), (2, "together", two), (2, "apart", apart)):
+            seconds = result_of(start_ranks(ranks, HERE, "gradients", str(n), "15", how))
+            medians.append(statistics.median(seconds))
     speedups = [a / b for a, b in zip(alone, two, strict=True)]
     limits = [2 * a / b for a, b in zip(alone, apart, strict=True)]
     print(f"  two ranks over one:                       {spread(speedups, '.2f')}")
