@@ -1,5 +1,6 @@
 #include <tailrace/io/hdf5_file.hpp>
 
+#include <tailrace/io/block.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -52,7 +53,7 @@ Handle access_list(std::int64_t alignment) {
   // Where nobody said otherwise: what ranks write in a multiple of 1 MiB, planes of many a grid, the page cache takes
   // up whole, and a file does not grow by more than a sixteenth.
   if (alignment == 0)
-    H5Pset_alignment(list, 16 << 20, 1 << 20);
+    H5Pset_alignment(list, 16 * piece_bytes, piece_bytes);
   else
     H5Pset_alignment(list, 1 << 20, static_cast<hsize_t>(alignment));
   // Objects of version 1.8 carry checksums, those of before do not. Those of 1.10 would refuse other programs the file
