@@ -35,7 +35,7 @@ class RowWriter {
 public:
   /// `sum` and `writeback`, where they are not null, hear of all that is written.
   RowWriter(int fd, const std::string &path, RunningChecksum *sum, Writeback *writeback)
-      : fd_(fd), path_(path), sum_(sum), writeback_(writeback), most_(sum ? piece_bytes : 8 * piece_bytes) {
+      : fd_(fd), path_(path), sum_(sum), writeback_(writeback), most_(sum ? piece_bytes : 4 * piece_bytes) {
     pieces_.reserve(IOV_MAX);
   }
 
@@ -51,27 +51,17 @@ public:
   }
 
   void add_piece(const char *data, std::int64_t size, std::int64_t offset) {
-    if (waiting_ + size > most_)
-      flush();
+    if (!pieces_.empty() && (offset != end_ || waiting_ + size > most_ || pieces_.size() == IOV_MAX))
+      flush(); // before the sum, which would take what waits from the cache
     if (sum_)
       sum_->add(data, static_cast<std::size_t>(size));
-    waiting_ += size;
-    if (!pieces_.empty() && offset == end_) {
-      auto &last = pieces_.back();
-      if (static_cast<char *>(last.iov_base) + last.iov_len == data) {
-        last.iov_len += static_cast<std::size_t>(size);
-        end_ += size;
-        return;
-      }
-    } else if (!pieces_.empty()) {
-      flush();
-      waiting_ = size;
-    }
-    if (pieces_.size() == IOV_MAX)
-      flush();
     if (pieces_.empty())
       begin_ = offset;
-    pieces_.push_back({const_cast<char *>(data), static_cast<std::size_t>(size)});
+    if (!pieces_.empty() && static_cast<char *>(pieces_.back().iov_base) + pieces_.back().iov_len == data)
+      pieces_.back().iov_len += static_cast<std::size_t>(size);
+    else
+      pieces_.push_back({const_cast<char *>(data), static_cast<std::size_t>(size)});
+    waiting_ += size;
     end_ = offset + size;
   }
 

@@ -50,8 +50,8 @@ Handle access_list(std::int64_t alignment) {
   Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
   H5Pset_file_locking(list, false, true);
-  // Where nobody said otherwise: what ranks write in a multiple of 1 MiB, planes of many a grid, the page cache takes
-  // up whole, and a file does not grow by more than a sixteenth.
+  // Where nobody said otherwise: pieces that begin where the file has a multiple of their size the page cache takes up
+  // whole, and a file does not grow by more than a sixteenth.
   if (alignment == 0)
     H5Pset_alignment(list, 16 * piece_bytes, piece_bytes);
   else

@@ -50,8 +50,8 @@ hid_t check(hid_t result, const std::string &what);
 
 /// Opens a file to read. Locks are left to our journal: a reader must never make a running simulation fail.
 Handle open_file(const std::string &path);
-/// How our files are opened. Objects of 1 MiB and more begin at multiples of `alignment` bytes; 0: those of 16 MiB and
-/// more at multiples of 1 MiB.
+/// How our files are opened. Objects of 1 MiB and more begin at multiples of `alignment` bytes; 0: those of 32 MiB and
+/// more at multiples of 2 MiB.
 Handle access_list(std::int64_t alignment);
 
 std::string name_of(hid_t file); ///< its path

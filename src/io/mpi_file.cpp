@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace tailrace::io {
@@ -22,8 +23,6 @@ namespace {
 
 /// At most so much goes into one call of the library: the counts inside it are 32 bits wide here and there.
 constexpr std::int64_t collective_bytes = std::int64_t{64} << 20;
-/// Independent calls are smaller, so that a piece that was summed is still in a cache when it is written.
-constexpr std::int64_t independent_bytes = std::int64_t{1} << 20;
 
 const Box one{{0, 0, 0}, {1, 1, 1}};
 
@@ -67,14 +66,29 @@ MPI_Datatype repeated(std::int64_t count, std::int64_t stride, MPI_Datatype item
   return result;
 }
 
-/// The type of `part` of an array over `whole`, from the part's first value on. Directions in which the part is whole
-/// become one with the next.
-MPI_Datatype part_type(const Box &whole, const Box &part, std::int64_t size) {
-  std::int64_t stride[3] = {size, size * whole.count[0], size * whole.count[0] * whole.count[1]};
+/// How many values of `part` follow one another in an array over `whole`, and in how many directions: those in which
+/// the part is whole become one with the next.
+std::pair<std::int64_t, int> run_of(const Box &whole, const Box &part) {
   std::int64_t run = part.count[0];
   int d = 1;
-  while (d < 3 && run * size == stride[d])
-    run *= part.count[d++];
+  for (; d < 3 && part.count[d - 1] == whole.count[d - 1]; ++d)
+    run *= part.count[d];
+  return {run, d};
+}
+
+/// At most so many bytes go into one call. Of an independent one so many that what was summed is still in a cache when
+/// it is written; of runs that the page cache cannot take up whole, half as many.
+std::int64_t most_of(const Placement &place, std::int64_t size, Transfer transfer) {
+  if (transfer == Transfer::collective)
+    return collective_bytes;
+  const std::int64_t run = run_of({{0, 0, 0}, place.shape}, place.block).first;
+  return run * size < piece_bytes ? piece_bytes / 2 : piece_bytes;
+}
+
+/// The type of `part` of an array over `whole`, from the part's first value on.
+MPI_Datatype part_type(const Box &whole, const Box &part, std::int64_t size) {
+  const std::int64_t stride[3] = {size, size * whole.count[0], size * whole.count[0] * whole.count[1]};
+  auto [run, d] = run_of(whole, part);
   MPI_Datatype type = MPI_DATATYPE_NULL;
   check_mpi(MPI_Type_dup(item_of(size), &type), "MPI_Type_dup");
   type = repeated(run, size, type);
@@ -125,9 +139,8 @@ MpiFile::~MpiFile() {
 }
 
 void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer, bool will_sync) {
-  const std::int64_t most = transfer == Transfer::collective ? collective_bytes : independent_bytes;
   const auto size = static_cast<std::int64_t>(size_of(block.type));
-  std::vector<Box> pieces = pieces_of(block.place.block, most / size);
+  std::vector<Box> pieces = pieces_of(block.place.block, most_of(block.place, size, transfer) / size);
   if (transfer == Transfer::independent)
     return comm_.agree([&] { write_pieces(offset, block, transfer, pieces, will_sync); });
   const std::int64_t calls = comm_.max(static_cast<std::int64_t>(pieces.size()));

@@ -122,7 +122,7 @@ def test_gzip_makes_files_smaller(tmp_path):
 
 @pytest.mark.parametrize(
     ("parameters", "shape", "multiple"),
-    [({}, (35, 256, 256), 1 << 20), ({"alignment": 1 << 18}, (3, 256, 256), 1 << 18)],
+    [({}, (67, 256, 256), 2 << 20), ({"alignment": 1 << 18}, (3, 256, 256), 1 << 18)],
 )
 def test_large_chunks_begin_at_multiples(tmp_path, parameters, shape, multiple):
     path = tmp_path / "run.h5"
