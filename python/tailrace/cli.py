@@ -201,18 +201,20 @@ def info(
 
     Exit code 1: one cannot be read; 2: one is no series, or has no such step.
     """
+    from tailrace import listing
+
     inspection = _inspection()
     found, code = [], 0
     for path in (each for given in paths for each in inspection.series_at(given)):
         try:
             found.append(inspection.contents(path, step, minmax))
             if not as_json:
-                inspection.show(found[-1], steps)
+                listing.show(found[-1], steps)
         except (ValueError, OSError) as error:
             say(f"tailrace: {error}")
             code = max(code, 2 if isinstance(error, ValueError) else 1)
     if as_json:
-        print(inspection.to_json(found))
+        print(listing.to_json(found))
     raise typer.Exit(code)
 
 

@@ -6,7 +6,6 @@ read in pieces of bounded size.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -19,13 +18,10 @@ import numpy as np
 from . import _core, checkpoint, series
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from .placement import Triple
 
 PIECE_BYTES = 32 << 20  # read at once, or one row
 _CHECKPOINT = re.compile(r"step-\d+")
-_LONGEST_TEXT = 60  # of an attribute in a table; JSON has all of it
 
 
 class NotASeriesError(ValueError):
@@ -226,178 +222,3 @@ def verify(path: Path) -> Soundness:
     if len(without) == count > 1:  # written without them: one line says it
         without = [f"none of the {count} steps has checksums of all its variables"]
     return Soundness(path, count, damage, unchecked + without)
-
-
-# ---- output ------------------------------------------------------------------------------------
-
-
-def to_json(found: list[Contents]) -> str:
-    """A JSON array, an object for each series; what is no finite number is null."""
-    return json.dumps([_finite(_as_dict(one)) for one in found], indent=1, allow_nan=False)
-
-
-def _as_dict(found: Contents) -> dict[str, Any]:
-    grid = found.grid
-    variables = []
-    for variable in found.variables:
-        entry: dict[str, Any] = {"name": variable.name, "type": variable.dtype, "shape": variable.shape}
-        if variable.is_list:
-            entry["list"] = True
-        if variable.range is not None:
-            entry |= {"min": variable.range.min, "max": variable.range.max, "not_numbers": variable.range.not_numbers}
-        variables.append(entry)
-    return {
-        "path": str(found.path),
-        "engine": found.engine,
-        "bytes": found.bytes,
-        "attributes": found.attributes,
-        "grid": grid and {"points": grid.points, "origin": grid.origin, "spacing": grid.spacing, "axes": "x, y, z"},
-        "steps": [{"index": index, "time": time} for index, time in found.steps],
-        "step": found.looked_at,
-        "variables": variables,
-        "scalars": found.scalars,
-    }
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(entry) for entry in value]
-    return value
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text under a heading; numbers stand at the right."""
-
-    columns: list[str]
-    rows: list[list[str]]
-    right: frozenset[int] = frozenset()
-
-    def plain(self) -> list[str]:
-        """Lines with aligned columns."""
-        lines = [self.columns, *self.rows] if any(self.columns) else self.rows
-        widths = [max((len(line[at]) for line in lines), default=0) for at in range(len(self.columns))]
-        return [
-            "  ".join(
-                text.rjust(width) if at in self.right else text.ljust(width)
-                for at, (text, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        ]
-
-    def rich(self) -> RenderableType:
-        """The same for a terminal."""
-        from rich import box
-        from rich.table import Table as RichTable
-        from rich.text import Text
-
-        table = RichTable(box=box.SIMPLE_HEAD if any(self.columns) else None, show_header=any(self.columns))
-        for at, column in enumerate(self.columns):
-            table.add_column(column, justify="right" if at in self.right else "left", overflow="fold")
-        for row in self.rows:
-            table.add_row(*(Text(text, style="" if at else "bold") for at, text in enumerate(row)))
-        return table
-
-
-def tables_of(found: Contents, all_steps: bool = False) -> list[Table]:
-    """What `tailrace info` shows of a series."""
-    facts = [["engine", found.engine], ["size", human_size(found.bytes)]]
-    if found.grid is not None:
-        grid = found.grid
-        facts += [
-            ["grid", f"{_by(grid.points)} points (x, y, z)"],
-            ["", f"origin {_list(grid.origin)}, spacing {_list(grid.spacing)}"],
-        ]
-    facts.append(["steps", _steps_line(found.steps)])
-    tables = [Table(["", ""], facts)]
-    if found.attributes:
-        rows = [[name, _short(value)] for name, value in sorted(found.attributes.items())]
-        tables.append(Table(["attribute", "value"], rows))
-    if all_steps and found.steps:
-        rows = [[str(at), str(index), f"{time:.10g}"] for at, (index, time) in enumerate(found.steps)]
-        tables.append(Table(["number", "index", "time"], rows, frozenset({0, 1, 2})))
-    if found.variables:
-        tables.append(_variables_table(found))
-    if found.scalars:
-        rows = [[name, _scalar(value)] for name, value in sorted(found.scalars.items())]
-        tables.append(Table(["scalar", "value"], rows))
-    return tables
-
-
-def _variables_table(found: Contents) -> Table:
-    columns = ["variable", "type", "shape (z, y, x)"]
-    rows = [
-        [variable.name, variable.dtype, _by(variable.shape) + (" (list)" if variable.is_list else "")]
-        for variable in found.variables
-    ]
-    ranges = [variable.range for variable in found.variables]
-    if any(entry is not None for entry in ranges):
-        columns += ["min", "max"]
-        with_nan = any(entry.not_numbers for entry in ranges if entry is not None)
-        if with_nan:
-            columns.append("not numbers")
-        for row, entry in zip(rows, ranges, strict=True):
-            assert entry is not None
-            row += [f"{entry.min:.6g}", f"{entry.max:.6g}"] + ([str(entry.not_numbers)] if with_nan else [])
-    return Table(columns, rows, frozenset(range(3, len(columns))))
-
-
-def show(found: Contents, all_steps: bool = False) -> None:
-    """Print what a series holds: tables on a terminal, plain lines elsewhere."""
-    import sys
-
-    heading = str(found.path)
-    if found.looked_at is not None and found.looked_at != len(found.steps) - 1:
-        heading += f": variables of step number {found.looked_at}, index {found.steps[found.looked_at][0]}"
-    tables = tables_of(found, all_steps)
-    if sys.stdout.isatty():
-        from rich.console import Console
-        from rich.text import Text
-
-        console = Console(highlight=False)
-        console.print(Text(heading, style="bold cyan"), soft_wrap=True)
-        for table in tables:
-            console.print(table.rich())
-        return
-    print(heading)
-    for table in tables:
-        print(*(f"  {line}" for line in table.plain()), sep="\n")
-
-
-def human_size(size: float) -> str:
-    """ "12.5 MiB"."""
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} TiB"
-
-
-def _steps_line(steps: list[tuple[int, float]]) -> str:
-    if not steps:
-        return "none"
-    (first, begin), (last, end) = steps[0], steps[-1]
-    if len(steps) == 1:
-        return f"1: index {first}, time {begin:.10g}"
-    return f"{len(steps)}: index {first} to {last}, time {begin:.10g} to {end:.10g}"
-
-
-def _scalar(value: float | int | str) -> str:
-    return f"{value:.10g}" if isinstance(value, float) else _short(value)
-
-
-def _by(numbers: tuple[int, ...]) -> str:
-    return " x ".join(str(number) for number in numbers)
-
-
-def _list(numbers: tuple[float, ...]) -> str:
-    return "(" + ", ".join(f"{number:.6g}" for number in numbers) + ")"
-
-
-def _short(value: Any) -> str:
-    text = " ".join((value if isinstance(value, str) else json.dumps(value)).split())
-    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."

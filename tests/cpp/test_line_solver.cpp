@@ -1,12 +1,11 @@
 // One line at a time, against a dense solution of systems written out here: coefficients are derived from the
 // conditions they must fulfil (exactness on polynomials) or copied from the papers, never taken from the tables under
 // test.
+#include "line_cases.hpp"
 #include "support.hpp"
 #include <tailrace/ops/apply.hpp>
 
 #include <gtest/gtest.h>
-
-#include <numbers>
 
 using namespace tailrace;
 using namespace tailrace::test;
@@ -123,27 +122,6 @@ std::vector<WallRow> wall_rows(Operation op) {
   }
 }
 
-/// A case: one operation on a line of `nodes` nodes.
-struct Case {
-  Operation op;
-  Boundary boundary;
-  Parity parity;
-  Interpolation interpolation;
-  std::int64_t nodes;
-
-  std::int64_t cells() const { return boundary == Boundary::periodic ? nodes : nodes - 1; }
-  std::int64_t points_in() const { return to_node(op) ? cells() : nodes; }
-  std::int64_t points_out() const { return to_centre(op) ? cells() : nodes; }
-  /// -1 where the operation turns left and right around.
-  double symmetry() const { return is_derivative(op) && op != Operation::second_derivative ? -1 : 1; }
-};
-
-std::ostream &operator<<(std::ostream &out, const Case &c) {
-  return out << "operation " << static_cast<int>(c.op) << ", " << boundary_name(c.boundary) << ", parity "
-             << static_cast<int>(c.parity) << ", interpolation " << static_cast<int>(c.interpolation) << ", " << c.nodes
-             << " nodes";
-}
-
 /// Adds `weight` for point q of a line of n points, continued beyond its ends.
 void add_continued(std::vector<double> &row, const Case &c, bool centres, std::int64_t q, double parity,
                    double weight) {
@@ -213,31 +191,6 @@ Matrix dense_operator(const Case &c, double h) {
     for (double &value : row)
       value *= scale;
   return result;
-}
-
-template <class T> LineSystem<T> system_of(const Case &c, double h, double factor = 1) {
-  return LineSystem<T>(compact_scheme(c.op, h, c.interpolation), c.nodes, c.boundary, c.parity, factor);
-}
-
-constexpr Operation operations[] = {Operation::first_derivative,     Operation::second_derivative,
-                                    Operation::derivative_to_centre, Operation::interpolate_to_centre,
-                                    Operation::derivative_to_node,   Operation::interpolate_to_node};
-constexpr Interpolation interpolations[] = {Interpolation::classic, Interpolation::optimised,
-                                            Interpolation::aggressive};
-
-/// Every operation with every boundary, parity and interpolation that makes a difference.
-std::vector<Case> every_case(std::int64_t nodes) {
-  std::vector<Case> cases;
-  for (const Operation op : operations)
-    for (const Interpolation interpolation : interpolations) {
-      if (is_derivative(op) && interpolation != Interpolation::classic)
-        continue;
-      cases.push_back({op, Boundary::periodic, Parity::even, interpolation, nodes});
-      cases.push_back({op, Boundary::free_slip, Parity::even, interpolation, nodes});
-      cases.push_back({op, Boundary::free_slip, Parity::odd, interpolation, nodes});
-      cases.push_back({op, Boundary::dirichlet, Parity::even, interpolation, nodes});
-    }
-  return cases;
 }
 
 /// Values of a line, noise that respects the parity: odd fields vanish on boundary nodes.
@@ -363,64 +316,4 @@ TEST(LineSolver, ScalesWithSpacingAndFactor) {
       EXPECT_NEAR(out[r], expected, 1e-11) << c << ", row " << r; // values are of order 100
     }
   }
-}
-
-TEST(CompactScheme, ResponseToPeriodicWaves) {
-  const std::int64_t n = 24;
-  const double h = 0.7;
-  for (const Operation op : operations)
-    for (const Interpolation interpolation : interpolations)
-      for (std::int64_t k = 0; k < n / 2; ++k) { // the shortest wave has no phase and no derivative
-        const Case c{op, Boundary::periodic, Parity::even, interpolation, n};
-        const double w = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
-        const auto scheme = compact_scheme(op, h, interpolation);
-        const double response = scheme.response(w);
-        const double shift = to_centre(op) ? 0.5 : to_node(op) ? -0.5 : 0;
-        std::vector<double> re(n), im(n), out_re(n), out_im(n);
-        for (std::int64_t j = 0; j < n; ++j)
-          re[j] = std::cos(w * static_cast<double>(j)), im[j] = std::sin(w * static_cast<double>(j));
-        const auto system = system_of<double>(c, h);
-        apply(system, 0, {n, 1, 1}, re.data(), out_re.data());
-        apply(system, 0, {n, 1, 1}, im.data(), out_im.data());
-        for (std::int64_t j = 0; j < n; ++j) {
-          const double phase = w * (static_cast<double>(j) + shift);
-          const bool turns = c.symmetry() < 0; // i exp(i phase)
-          EXPECT_NEAR(out_re[j], response * (turns ? -std::sin(phase) : std::cos(phase)), 1e-12) << c << ", wave " << k;
-          EXPECT_NEAR(out_im[j], response * (turns ? std::cos(phase) : std::sin(phase)), 1e-12) << c << ", wave " << k;
-        }
-      }
-}
-
-TEST(CompactScheme, ResponseToStandingWaves) {
-  const std::int64_t n = 20, cells = n - 1;
-  const double h = 0.7;
-  for (const Case &c : every_case(n)) {
-    if (c.boundary != Boundary::free_slip)
-      continue;
-    for (std::int64_t k = 1; k < cells; ++k) {
-      const double w = std::numbers::pi * static_cast<double>(k) / static_cast<double>(cells);
-      const double response = compact_scheme(c.op, h, c.interpolation).response(w);
-      const double from = to_node(c.op) ? 0.5 : 0, to = to_centre(c.op) ? 0.5 : 0;
-      const bool even = c.parity == Parity::even;
-      std::vector<double> in, out(static_cast<std::size_t>(c.points_out()));
-      for (std::int64_t j = 0; j < c.points_in(); ++j)
-        in.push_back(even ? std::cos(w * (static_cast<double>(j) + from))
-                          : std::sin(w * (static_cast<double>(j) + from)));
-      apply(system_of<double>(c, h), 0, {c.points_in(), 1, 1}, in.data(), out.data());
-      for (std::int64_t j = 0; j < c.points_out(); ++j) {
-        const double phase = w * (static_cast<double>(j) + to);
-        const double turned = even ? -std::sin(phase) : std::cos(phase),
-                     same = even ? std::cos(phase) : std::sin(phase);
-        EXPECT_NEAR(out[j], response * (c.symmetry() < 0 ? turned : same), 1e-12)
-            << c << ", wave " << k << ", point " << j;
-      }
-    }
-  }
-}
-
-TEST(CompactScheme, NamesOfInterpolations) {
-  EXPECT_EQ(interpolation_from_name("classic"), Interpolation::classic);
-  EXPECT_EQ(interpolation_from_name("optimised"), Interpolation::optimised);
-  EXPECT_EQ(interpolation_from_name("aggressive"), Interpolation::aggressive);
-  EXPECT_ANY_THROW(interpolation_from_name("lagrange"));
 }

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from helpers import sidecar
 from mpi4py import MPI
-from tailrace import cli, inspection
+from tailrace import cli, inspection, listing
 from tailrace import series as tr
 from tailrace.checkpoint import CheckpointStore, State
 from typer.testing import CliRunner
@@ -186,7 +186,7 @@ def test_info_of_what_is_no_series(tmp_path, engine):
 def test_tables_on_a_terminal(tmp_path, engine, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "100")
-    inspection.show(inspection.contents(write(tmp_path / PATHS[engine])), all_steps=True)
+    listing.show(inspection.contents(write(tmp_path / PATHS[engine])), all_steps=True)
     text = capsys.readouterr().out
     assert "shape (z, y, x)" in text and "─" in text and "40611" not in text
 
