@@ -50,10 +50,8 @@ Handle access_list(std::int64_t alignment) {
   Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
   H5Pset_file_locking(list, false, true);
-  // Where nobody said otherwise: pieces that begin where the file has a multiple of their size the page cache takes up
-  // whole, and a file does not grow by more than a sixteenth.
   if (alignment == 0)
-    H5Pset_alignment(list, 16 * piece_bytes, piece_bytes);
+    H5Pset_alignment(list, large_chunk_bytes, piece_bytes);
   else
     H5Pset_alignment(list, 1 << 20, static_cast<hsize_t>(alignment));
   // Objects of version 1.8 carry checksums, those of before do not. Those of 1.10 would refuse other programs the file

@@ -95,7 +95,7 @@ std::int64_t SionEngine::block_bytes_for(const std::vector<std::int64_t> &chunks
   if (block_bytes_ > 0)
     return block_bytes_;
   const std::int64_t smallest = *std::min_element(chunks.begin(), chunks.end());
-  return smallest >= 16 * piece_bytes ? piece_bytes : 4096;
+  return smallest >= large_chunk_bytes ? piece_bytes : 4096;
 }
 
 void SionEngine::create_container(std::int64_t first_bytes) {

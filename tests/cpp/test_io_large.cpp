@@ -137,6 +137,14 @@ TEST(FileArray, IsWrittenFromWithinAHalo) {
   EXPECT_EQ(written.size(), 41u);
 }
 
+TEST(FileArray, IsWrittenInAsManyRowsAsTheSystemTakesAtOnce) {
+  const Box whole{{0, 0, 0}, {40, 70, 60}}, part{{0, 0, 7}, {40, 70, 41}}; // 2870 rows, which follow one another
+  for (const bool summed : {true, false}) {
+    write_array(whole, part, {{-2, -1, 6}, {44, 72, 43}}, summed);
+    EXPECT_EQ(written.size(), 3u); // 1024 each
+  }
+}
+
 class LargeBlocks : public testing::TestWithParam<std::string> {
 protected:
   /// Writes a slab of 32 MiB on every rank, and reads it.

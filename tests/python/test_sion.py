@@ -84,6 +84,18 @@ def test_a_series_read_by_the_reader(tmp_path, parameters):
         np.testing.assert_array_equal(found.reshape(values.shape), values)
 
 
+@pytest.mark.parametrize(("planes", "multiple"), [(67, 2 << 20), (7, 4096)])
+def test_large_chunks_begin_at_multiples(tmp_path, planes, multiple):
+    values = np.random.default_rng(1).random((planes, 256, 256))
+    with tr.open(tmp_path / "run.sion", "w") as out:
+        out.write_step(0.0, ux=values)
+    (step,) = sidecar.read(tmp_path / "run.sion")["steps"]
+    container = (tmp_path / "run.sion" / step["file"]).read_bytes()
+    place = container.find(values[0, 0, :8].tobytes())
+    assert place > 0 and place % multiple == 0
+    assert len(container) < values.nbytes + 2 * multiple + 4096
+
+
 def test_files_of_several_ranks(tmp_path):
     mpirun = shutil.which("mpirun")
     if mpirun is None:
