@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import shutil
@@ -21,6 +22,7 @@ from mpi4py import MPI
 COMM = MPI.COMM_WORLD
 SUFFIX = {"hdf5": ".h5", "adios_hdf5": ".h5", "bp4": ".bp", "bp5": ".bp", "sion": ".sion"}
 Case = dict[str, Any]  # engine, parameters
+PIECE = bytes(2**20)
 
 
 # ---- what is written ------------------------------------------------------------------------------------
@@ -62,12 +64,30 @@ def slowest(seconds: list[float]) -> list[float]:
 
 
 # ---- memory ---------------------------------------------------------------------------------------------
-def touch_memory(size: int) -> None:
-    """Take as many bytes and give them back, before a measurement: the next to ask gets the same pages.
+class Warmer:
+    """Memory that the machine has at hand, before a measurement: by writing a file and removing it.
 
-    A virtual machine may lose what has lain free for some seconds, and gets it back slowly, page by page.
+    A virtual machine may lose what has lain free for some seconds, and gets it back slowly, page by page. A file in
+    pieces of 1 MiB, for pages freed as huge ones are kept for who asks for huge ones next, and not every writer does.
     """
-    np.ones(size // 8)
+
+    def __init__(self, directory: str) -> None:
+        self._file = Path(directory) / f"warm.{COMM.rank}"
+        self._fastest = math.inf  # seconds a byte
+
+    def warm(self, size: int) -> None:
+        """Write and remove `size` bytes on every rank: again, but not for ever, where that was slow. Collective."""
+        for _ in range(4):
+            begin = start_together()
+            with self._file.open("wb", buffering=0) as file:
+                for _ in range(max(1, size // len(PIECE))):
+                    file.write(PIECE)
+            COMM.barrier()  # or a rank that comes later, as those do that share a core, takes what another gives back
+            self._file.unlink()
+            taken = wall_seconds(begin, time.perf_counter()) / size
+            self._fastest = min(self._fastest, taken)
+            if taken < 1.5 * self._fastest:
+                break
 
 
 # ---- writers --------------------------------------------------------------------------------------------
@@ -141,11 +161,12 @@ def write_once(job: dict[str, Any]) -> Any:
         "cases": {name: {"all": [], "step": []} for name in job["cases"]},
     }
     order = [*plains, *job["cases"]]
+    warmer = Warmer(job["directory"])
     shuffle = random.Random(0).shuffle  # the same on all ranks
     for turn in range(job["repetitions"] + 1):
         shuffle(order)  # what one leaves behind is on the way to the disk while the next one writes
         for name in order:
-            touch_memory(2 * variables * block.data.nbytes)  # the file, and what an engine holds
+            warmer.warm(variables * block.data.nbytes * 5 // 4)  # the file, and what an engine holds
             if name in plains:
                 whole = plain_seconds(plain, block, variables, sync, name == "shared")
             else:
@@ -198,11 +219,11 @@ def compute(rounds: int) -> None:
         np.square(CACHED, out=CACHED)
 
 
-def step_costs(job: dict[str, Any], block: tr.Block, rounds: int, **more: int) -> dict[str, Any]:
+def step_costs(job: dict[str, Any], block: tr.Block, rounds: int, warmer: Warmer, **more: int) -> dict[str, Any]:
     """What the caller sees of its output: seconds of write and of end_step for each step, and of the whole run."""
     path, unseen = place(job["directory"], job["case"]), 2
     writes, ends = [], []
-    touch_memory((unseen + job["steps"] + more.get("buffers", 0)) * block.data.nbytes)
+    warmer.warm((unseen + job["steps"] + more.get("buffers", 0)) * block.data.nbytes)
     series = open_series(path, job["case"], **({"sync": True} if job["sync"] else {}), **more)
     for i in range(unseen + job["steps"]):
         compute(rounds)
@@ -228,7 +249,8 @@ def overlap(job: dict[str, Any]) -> Any:
     block = x_pencil(tuple(job["shape"]))
     open_series(place(job["directory"], job["case"]), job["case"], buffers=job["buffers"]).close()  # refused here
     remove(place(job["directory"], job["case"]))
-    alone = step_costs(job, block, 0)["both"]
+    warmer = Warmer(job["directory"])
+    alone = step_costs(job, block, 0, warmer)["both"]
     rounds = 1000
     while True:
         start = start_together()
@@ -240,8 +262,8 @@ def overlap(job: dict[str, Any]) -> Any:
         rounds = int(rounds * min(10.0, 1.1 * wanted / took)) + 1
     result: dict[str, Any] = {"compute": took, "alone": alone, "synchronous": [], "asynchronous": []}
     for _ in range(job["repetitions"]):
-        result["synchronous"].append(step_costs(job, block, rounds))
-        result["asynchronous"].append(step_costs(job, block, rounds, buffers=job["buffers"]))
+        result["synchronous"].append(step_costs(job, block, rounds, warmer))
+        result["asynchronous"].append(step_costs(job, block, rounds, warmer, buffers=job["buffers"]))
     return result
 
 
