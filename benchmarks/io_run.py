@@ -65,10 +65,11 @@ def slowest(seconds: list[float]) -> list[float]:
 
 # ---- memory ---------------------------------------------------------------------------------------------
 class Warmer:
-    """Memory that the machine has at hand, before a measurement: by writing a file and removing it.
+    """Memory that the machine has at hand, before a measurement: by taking some and giving it back.
 
-    A virtual machine may lose what has lain free for some seconds, and gets it back slowly, page by page. A file in
-    pieces of 1 MiB, for pages freed as huge ones are kept for who asks for huge ones next, and not every writer does.
+    A virtual machine may lose what has lain free for some seconds, and gets it back slowly, page by page. Half of it is
+    taken as huge pages and half by a file in pieces of 1 MiB: freed huge pages are kept for who asks for huge ones
+    next, which one writer does and another does not.
     """
 
     def __init__(self, directory: str) -> None:
@@ -76,13 +77,15 @@ class Warmer:
         self._fastest = math.inf  # seconds a byte
 
     def warm(self, size: int) -> None:
-        """Write and remove `size` bytes on every rank: again, but not for ever, where that was slow. Collective."""
+        """Take `size` bytes of each half on every rank: again, but not for ever, where that was slow. Collective."""
         for _ in range(4):
             begin = start_together()
+            huge = np.ones(size // 8)
             with self._file.open("wb", buffering=0) as file:
                 for _ in range(max(1, size // len(PIECE))):
                     file.write(PIECE)
             COMM.barrier()  # or a rank that comes later, as those do that share a core, takes what another gives back
+            del huge
             self._file.unlink()
             taken = wall_seconds(begin, time.perf_counter()) / size
             self._fastest = min(self._fastest, taken)
