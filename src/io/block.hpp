@@ -25,9 +25,8 @@ template <class Visit> void for_each_row(const Placement &place, std::size_t siz
     }
 }
 
-/// How much of a block is summed and then written at once, in bytes: so much stays in the cache between the two. Where
-/// a file has a multiple of it, Linux keeps it in one huge page, which a virtual machine that has to get it back from
-/// its host gets in one go.
+/// How much of a block is summed and then written at once, in bytes: so much stays in the cache between the two, and
+/// where a file has a multiple of it, Linux keeps it in one huge page.
 constexpr std::int64_t piece_bytes = std::int64_t{2} << 20;
 /// Chunks of files begin at multiples of a piece from this size on: they then take a sixteenth more room at most.
 constexpr std::int64_t large_chunk_bytes = 16 * piece_bytes;
