@@ -10,8 +10,9 @@ import json
 import sys
 import time
 
-import tailrace as tr
 from mpi4py import MPI
+
+import tailrace as tr
 
 
 def main() -> None:

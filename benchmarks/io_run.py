@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tailrace as tr
 from mpi4py import MPI
+
+import tailrace as tr
 
 COMM = MPI.COMM_WORLD
 SUFFIX = {"hdf5": ".h5", "adios_hdf5": ".h5", "bp4": ".bp", "bp5": ".bp", "sion": ".sion"}

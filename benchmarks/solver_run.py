@@ -9,7 +9,9 @@ import time
 
 import numpy as np
 from mpi4py import MPI
-from tailrace import _core, flows
+
+from tailrace import _core
+from tailrace.flow import initial as flows
 
 
 def bandwidth(points: int) -> float:

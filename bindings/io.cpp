@@ -1,7 +1,7 @@
 #include <tailrace/io/components.hpp>
 #include <tailrace/io/engines.hpp>
-#include <tailrace/io/report.hpp>
 #include <tailrace/io/series.hpp>
+#include <tailrace/io/trace_report.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>

@@ -2,4 +2,4 @@
 # The demonstration of `make demo`, after tools/setup.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-exec .venv/bin/python -m tailrace.demo "$@"
+exec .venv/bin/python -m tailrace.cli.demo "$@"

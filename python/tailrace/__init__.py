@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._core import Error, InputError, IoError
-    from .calculus import (
+    from .case.case import Case, ConfigError, load_case
+    from .fields.calculus import (
         curl,
         ddx,
         ddy,
@@ -23,39 +24,38 @@ if TYPE_CHECKING:
         rotation,
         strain,
     )
-    from .config import Case, ConfigError, load_case
-    from .distributions import Histogram, JointHistogram, histogram, joint_histogram
-    from .field import Field
-    from .filtering import filter
-    from .invariants import lambda2, q_criterion, third_invariant
-    from .operators import Operators
-    from .reductions import integral, max, mean, mean_square, min, sum
-    from .sampling import Probes, line, plane, spread
-    from .series import Block, Box, Series, Step, UniformGrid, open
-    from .simulation import Simulation, run
-    from .spectra import Correlation, Spectrum, correlation, spectrum, spectrum_1d
-    from .statistics import Statistics
-    from .vector import Tensor, Vector
+    from .fields.distributions import Histogram, JointHistogram, histogram, joint_histogram
+    from .fields.field import Field
+    from .fields.filtering import filter
+    from .fields.invariants import lambda2, q_criterion, third_invariant
+    from .fields.operators import Operators
+    from .fields.reductions import integral, max, mean, mean_square, min, sum
+    from .fields.sampling import Probes, line, plane, spread
+    from .fields.spectra import Correlation, Spectrum, correlation, spectrum, spectrum_1d
+    from .fields.statistics import Statistics
+    from .fields.vector import Tensor, Vector
+    from .io.series import Block, Box, Series, Step, UniformGrid, open
+    from .run.simulation import Simulation, run
 
 _PLACES = {
     **dict.fromkeys(("Error", "InputError", "IoError"), "_core"),
     **dict.fromkeys(
         ("curl", "ddx", "ddy", "ddz", "derivative", "div", "grad", "interpolate", "laplacian", "rotation", "strain"),
-        "calculus",
+        "fields.calculus",
     ),
-    "Field": "field",
-    **dict.fromkeys(("Tensor", "Vector"), "vector"),
-    **dict.fromkeys(("integral", "max", "mean", "mean_square", "min", "sum"), "reductions"),
-    **dict.fromkeys(("Case", "ConfigError", "load_case"), "config"),
-    "Operators": "operators",
-    **dict.fromkeys(("Block", "Box", "Series", "Step", "UniformGrid", "open"), "series"),
-    **dict.fromkeys(("Simulation", "run"), "simulation"),
-    **dict.fromkeys(("Histogram", "JointHistogram", "histogram", "joint_histogram"), "distributions"),
-    "filter": "filtering",
-    **dict.fromkeys(("lambda2", "q_criterion", "third_invariant"), "invariants"),
-    **dict.fromkeys(("Probes", "line", "plane", "spread"), "sampling"),
-    **dict.fromkeys(("Correlation", "Spectrum", "correlation", "spectrum", "spectrum_1d"), "spectra"),
-    "Statistics": "statistics",
+    "Field": "fields.field",
+    **dict.fromkeys(("Tensor", "Vector"), "fields.vector"),
+    **dict.fromkeys(("integral", "max", "mean", "mean_square", "min", "sum"), "fields.reductions"),
+    **dict.fromkeys(("Case", "ConfigError", "load_case"), "case.case"),
+    "Operators": "fields.operators",
+    **dict.fromkeys(("Block", "Box", "Series", "Step", "UniformGrid", "open"), "io.series"),
+    **dict.fromkeys(("Simulation", "run"), "run.simulation"),
+    **dict.fromkeys(("Histogram", "JointHistogram", "histogram", "joint_histogram"), "fields.distributions"),
+    "filter": "fields.filtering",
+    **dict.fromkeys(("lambda2", "q_criterion", "third_invariant"), "fields.invariants"),
+    **dict.fromkeys(("Probes", "line", "plane", "spread"), "fields.sampling"),
+    **dict.fromkeys(("Correlation", "Spectrum", "correlation", "spectrum", "spectrum_1d"), "fields.spectra"),
+    "Statistics": "fields.statistics",
 }
 
 __all__ = [

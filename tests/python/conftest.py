@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from helpers.analyses import Ranks
 from helpers.engines import KINDS, Engine
 from helpers.streams import Stream

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from helpers import cases, mpi_run
 
 RANKS = (1, 2, 3, 4, 6)
@@ -99,7 +100,7 @@ def test_fields_are_the_same_on_every_process_grid(tmp_path, box, methods):
 HELPERS = """
 from mpi4py import MPI
 from tailrace import _core
-from tailrace.case_file import ConfigError
+from tailrace.case.document import ConfigError
 from tailrace.parallel import agree, on_root, spread
 comm = MPI.COMM_WORLD
 rank = comm.rank

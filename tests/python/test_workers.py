@@ -5,6 +5,7 @@ import signal
 import time
 
 import pytest
+
 from helpers.workers import CrashError, Workers
 
 MODULE = "test_workers"

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailrace import _core
-from tailrace.coupling import explain
-from tailrace.field import Field
+from tailrace.fields.field import Field
+from tailrace.io.coupling import explain
 from tailrace.parallel import agree, spread
-from tailrace.progress import duration
+from tailrace.run.progress import duration
 
 from .errors import AnalysisError
 from .grid_file import read_grid_file

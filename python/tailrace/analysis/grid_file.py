@@ -21,8 +21,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from tailrace.case_file import ConfigError, explain, read_toml
-from tailrace.sections import Length, Points, Real, Section, Text, Triple
+from tailrace.case.document import ConfigError, explain, read_toml
+from tailrace.case.sections import Length, Points, Real, Section, Text, Triple
 
 Boundary = Literal["periodic", "free-slip", "dirichlet"]
 

@@ -15,19 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core, series
-from tailrace.field import NODES, Field
+from tailrace import _core
+from tailrace.case.sections import SUFFIX
+from tailrace.fields.field import NODES, Field
+from tailrace.fields.parity import Signs
+from tailrace.fields.vector import Tensor, Vector
+from tailrace.io import series
+from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step
 from tailrace.parallel import on_root
-from tailrace.parity import Signs
-from tailrace.sections import SUFFIX
-from tailrace.timeseries import TimeSeries, TimeSeriesError, last_step
-from tailrace.vector import Tensor, Vector
 
 if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
-    from tailrace.operators import Operators
+    from tailrace.fields.operators import Operators
 
 _KEY = re.compile(r"[A-Za-z_]\w*")
 _STORED = ("float32", "float64", "int32", "int64")
@@ -347,7 +348,7 @@ def _kind_of(table: Path, title: str) -> str:
 
 
 def _columns_of(path: Path) -> tuple[str, ...]:
-    from tailrace.timeseries import read_columns
+    from tailrace.io.time_series import read_columns
 
     try:
         return read_columns(path)

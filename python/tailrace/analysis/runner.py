@@ -18,7 +18,7 @@ from .results import Results, sort
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from tailrace.operators import Operators
+    from tailrace.fields.operators import Operators
 
     from .script import Script
     from .step import AnalysisStep

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from tailrace import _core
-from tailrace.case_file import override_value
+from tailrace.case.document import override_value
 
 from .errors import failure
 

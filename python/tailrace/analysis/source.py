@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core, series
+from tailrace import _core
+from tailrace.fields.operators import Operators
 from tailrace.formats.xcompact3d import FIELD_FILES
-from tailrace.operators import Operators
+from tailrace.io import series
 
 from .grid_file import GridFile
 from .step import AnalysisStep
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
-    from tailrace.coupling import Coupling
-    from tailrace.placement import Triple
+    from tailrace.io.coupling import Coupling
+    from tailrace.io.placement import Triple
 
 
 class SeriesSource:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tailrace import series
-from tailrace.field import NODES, Field
+from tailrace.fields.field import NODES, Field
+from tailrace.io import series
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tailrace.checkpoint import OpenCheckpoint
-    from tailrace.operators import Operators
+    from tailrace.fields.operators import Operators
+    from tailrace.flow.checkpoint import OpenCheckpoint
 
 _STORED = ("float32", "float64", "int32", "int64")
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
-from tailrace.field import Field
-from tailrace.parity import EVEN, Signs, axial, polar
-from tailrace.vector import Vector
+from tailrace.fields.field import Field
+from tailrace.fields.parity import EVEN, Signs, axial, polar
+from tailrace.fields.vector import Vector
 
 if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
-    from tailrace.operators import Operators
+    from tailrace.fields.operators import Operators
 
 # How the fields that we know by name continue beyond free-slip boundaries.
 PARITIES: dict[str, Signs] = {

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace.case_file import ConfigError, Problem, read_text
-from tailrace.formats.xcompact3d_input import Namelist, read_input
+from tailrace.case.document import ConfigError, Problem, read_text
+
+from .xcompact3d_input import Namelist, read_input
 
 __all__ = ["FIELD_FILES", "HISTORY_COLUMNS", "read_history", "read_input", "read_snapshot", "read_time_evol"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tailrace.case_file import ConfigError, Document, Problem, override_key, read_text
-from tailrace.config import MIN_POINTS, Case, case_from_document
+from tailrace.case.case import MIN_POINTS, Case, case_from_document
+from tailrace.case.document import ConfigError, Document, Problem, override_key, read_text
 
 _FLOWS = {
     0: "generic", 1: "gravity current", 2: "Taylor-Green vortex", 3: "channel", 4: "periodic hill", 5: "cylinder",

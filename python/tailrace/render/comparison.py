@@ -11,7 +11,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from tailrace.timeseries import read_time_series
+from tailrace.io.time_series import read_time_series
 
 from .plot import COLOURS, STYLE, PlotError, save
 

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure  # figures without pyplot: no window, no state shared with the user's own plots
 from numpy.typing import NDArray
 
-from tailrace.timeseries import read_time_series
+from tailrace.io.time_series import read_time_series
 
 AXES = ("x", "y", "z")
 # Told apart in grey and with any colour vision (Okabe and Ito).

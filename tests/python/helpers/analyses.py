@@ -8,10 +8,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace.timeseries import read_time_series
-
 from helpers import mpi_run
 from helpers.workers import Workers
+from tailrace.io.time_series import read_time_series
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -101,7 +100,7 @@ class Ranks:
 
 def command(world: MPI.Comm, directory: str, words: list[str]) -> tuple[int, str, str]:
     """On the ranks: the exit code, and what was said."""
-    from tailrace.cli import app
+    from tailrace.cli.main import app
 
     os.chdir(directory)
     out, err = io.StringIO(), io.StringIO()

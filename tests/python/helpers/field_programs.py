@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import tailrace as tr
 
+import tailrace as tr
 from helpers.fields import LENGTHS, MIXED, PERIODIC, noisy_field, noisy_vector
 
 Results = dict[str, Any]

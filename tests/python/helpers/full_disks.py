@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tailrace as tr
 
+import tailrace as tr
 from helpers.steps import write_arrays, write_step
 
 

@@ -9,9 +9,9 @@ import json
 import sys
 from pathlib import Path
 
-import tailrace as tr
 from mpi4py import MPI
 
+import tailrace as tr
 from helpers.steps import write_arrays
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tailrace as tr
 
+import tailrace as tr
 from helpers.full_disks import fill_disk as fill_disk
 from helpers.full_disks import lose_steps as lose_steps
 from helpers.full_disks import write_too_much as write_too_much
@@ -178,7 +178,7 @@ def look_at(comm: Any, path: str) -> dict[str, Any]:
 
     `right` and `wrong`: steps that were read, and were or were not what was written; `refused`: an error said why.
     """
-    from tailrace.cli import app
+    from tailrace.cli.main import app
 
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):

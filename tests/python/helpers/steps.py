@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import tailrace as tr
 from numpy.typing import NDArray
+
+import tailrace as tr
 
 SHAPE = (16, 16, 8)  # 16 KiB of float64
 

@@ -17,8 +17,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-import tailrace as tr
 from mpi4py import MPI
+
+import tailrace as tr
 
 comm = MPI.COMM_WORLD
 

@@ -1,0 +1,223 @@
+"""The case file: what it may say, how it is read, and what is wrong with it, all at once and by name.
+
+A case is TOML (`load_case`). It is validated as a whole before anything starts; `ConfigError` lists every problem with
+its key, the reason, the value found and, for names, the nearest valid one. What each section may say is in `sections`.
+
+Paths of outputs, checkpoints, results and the time series are relative to the directory where the program runs. The
+Python files of an initial flow and of analyses are relative to the case file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
+
+from . import scripts
+from .document import ConfigError, Document, Problem, ProblemsError, apply_overrides, explain, read_toml
+from .sections import (
+    MIN_POINTS,
+    SUFFIX,
+    TAYLOR_GREEN,
+    AnalysisSection,
+    CaseSection,
+    CheckpointSection,
+    DiagnosticsSection,
+    GridSection,
+    NumericsSection,
+    OutputSection,
+    ParallelSection,
+    Section,
+    TimeSection,
+    parse_length,
+)
+
+__all__ = [
+    "MIN_POINTS",
+    "Case",
+    "ConfigError",
+    "OutputSection",
+    "Problem",
+    "case_from_document",
+    "load_case",
+    "parse_length",
+]
+
+# Adams-Bashforth extrapolates from steps of one size, so it cannot shorten one to land on a time.
+_FIXED_STEP = ("ab2", "ab3")
+
+
+class Case(Section):
+    """A whole simulation as its case file describes it."""
+
+    case: CaseSection
+    grid: GridSection
+    time: TimeSection
+    numerics: NumericsSection = NumericsSection()
+    parallel: ParallelSection = ParallelSection()
+    diagnostics: DiagnosticsSection = DiagnosticsSection()
+    output: list[OutputSection] = Field(default_factory=list)
+    analysis: list[AnalysisSection] = Field(default_factory=list)
+    checkpoint: CheckpointSection = CheckpointSection()
+
+    _directory: Path = PrivateAttr(default=Path())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _storage_precision(cls, data: Any) -> Any:
+        """Outputs follow the arithmetic: a run in single precision stores float32 unless an output says otherwise."""
+        numerics, outputs = (data.get("numerics"), data.get("output")) if isinstance(data, dict) else (None, None)
+        if not isinstance(numerics, dict) or numerics.get("precision") != "single" or not isinstance(outputs, list):
+            return data
+        outputs = [{"precision": "float32", **entry} if isinstance(entry, dict) else entry for entry in outputs]
+        return {**data, "output": outputs}
+
+    @model_validator(mode="after")
+    def _fits_together(self, info: ValidationInfo) -> Self:
+        self._directory = Path((info.context or {}).get("directory", "."))
+        problems = [*_clashes(self), *_missed_times(self), *_missed_points(self)]
+        if problems:
+            raise ProblemsError(problems)
+        return self
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the case file."""
+        return self._directory
+
+    @property
+    def viscosity(self) -> float:
+        """Kinematic viscosity, with the velocity and length scales at one."""
+        return 1.0 / self.case.reynolds
+
+    def initial_velocity(self) -> scripts.Velocity | None:
+        """The user's function of (x, y, z) returning (ux, uy, uz); None for a flow that the solver knows by name.
+
+        :raises ConfigError: the file fails when it is loaded, or the name is not a function.
+        """
+        return None if self.case.flow == TAYLOR_GREEN else scripts.load(self.case.flow, self._directory)
+
+    def rhythms(self) -> Iterable[tuple[str, OutputSection | AnalysisSection]]:
+        """Outputs and analyses, each with the label that problems name it by."""
+        for at, output in enumerate(self.output):
+            yield f"output[{at}] ('{output.name}')", output
+        for at, analysis in enumerate(self.analysis):
+            yield f"analysis[{at}] ('{analysis.name}')", analysis
+
+    def warnings(self) -> list[str]:
+        """What is allowed but probably not meant: outputs and checkpoints that this run never reaches."""
+        steps, end = self.time.total_steps, self.time.end_time
+        found = []
+        for label, entry in self.rhythms():
+            if entry.every is not None and entry.every > steps:
+                found.append(f"{label}: every = {entry.every} is more than the {steps} steps of the run")
+            if entry.interval is not None and entry.interval > end * (1 + 1e-9):
+                found.append(f"{label}: interval = {entry.interval:g} is more than the run's {end:g}")
+            late = [time for time in entry.times or [] if time > end * (1 + 1e-9)]
+            if late:
+                found.append(f"{label}: the run ends at {end:g}, before {', '.join(f'{time:g}' for time in late[:5])}")
+        if self.checkpoint.every > steps:
+            found.append(f"checkpoint.every = {self.checkpoint.every} is more than the {steps} steps of the run")
+        return found
+
+    def to_toml(self) -> str:
+        """The case as a TOML document that `load_case` reads back to an equal case; every key is written out."""
+        import tomlkit
+
+        document = self.model_dump(mode="json", exclude_none=True)
+        for part in ("output", "analysis"):
+            for entry in document[part]:
+                if not entry["parameters"]:
+                    del entry["parameters"]
+            if not document[part]:
+                del document[part]
+        return tomlkit.dumps(document)
+
+
+def _clashes(case: Case) -> Iterable[Problem]:
+    """Names and places used twice: the second would write over the first."""
+    places = {case.diagnostics.path: "diagnostics.path", case.checkpoint.path: "checkpoint.path"}
+    if case.diagnostics.path == case.checkpoint.path:
+        yield Problem("checkpoint.path", f"'{case.checkpoint.path}' is taken by diagnostics.path")
+    names: dict[str, str] = {}
+    for at, output in enumerate(case.output):
+        key = f"output[{at}]"
+        if output.name in names:
+            yield Problem(f"{key}.name", f"'{output.name}' is taken by {names[output.name]}")
+        elif output.path in places:
+            yield Problem(f"{key}.path", f"'{output.path}' is taken by {places[output.path]}")
+        names.setdefault(output.name, f"{key}.name")
+        places.setdefault(output.path, f"{key}.path")
+    results: dict[Path, str] = {}
+    for at, analysis in enumerate(case.analysis):
+        key, place = f"analysis[{at}].name", Path(analysis.out) / analysis.name
+        if place in results:
+            reason = f"'{analysis.name}' is taken by {results[place]}; give this one another name, or another out"
+            yield Problem(key, reason)
+        for path in (f"{place}.csv", f"{place}{SUFFIX[analysis.engine]}"):
+            if path in places:
+                yield Problem(key, f"its results {path} are taken by {places[path]}")
+        results.setdefault(place, key)
+
+
+def _missed_points(case: Case) -> Iterable[Problem]:
+    """Regions of outputs that the grid does not have."""
+    for at, output in enumerate(case.output):
+        try:
+            output.region(case.grid.points)
+        except ValueError as error:
+            key, reason = str(error).split(": ", 1)
+            yield Problem(f"output[{at}] ('{output.name}').{key}", reason)
+
+
+def _missed_times(case: Case) -> Iterable[Problem]:
+    """Times that the steps cannot meet: multiples of dt are needed where the scheme cannot shorten a step."""
+    scheme, dt = case.time.scheme, case.time.dt
+    wanted: list[tuple[str, float]] = [("time.end", case.time.end)] if case.time.end is not None else []
+    for key, entry in case.rhythms():
+        if entry.interval is not None:
+            wanted.append((f"{key}.interval", entry.interval))
+            if entry.interval < dt * (1 - 1e-6):
+                reason = f"{entry.interval:g} is shorter than the time step {dt:g}; use every = 1"
+                yield Problem(f"{key}.interval", reason)
+        wanted += [(f"{key}.times[{number}]", time) for number, time in enumerate(entry.times or [])]
+    if scheme not in _FIXED_STEP:
+        return
+    for key, time in wanted:
+        count = round(time / dt)
+        if abs(time - count * dt) > 1e-6 * dt:
+            nearest = f"{max(count, 1) * dt:.12g}"
+            yield Problem(
+                key,
+                f"must be a multiple of time.dt = {dt:g}, because {scheme} cannot shorten a step to land on a time "
+                f"(found {time:g}); the nearest multiple is {nearest}, or use scheme = 'rk3'",
+            )
+
+
+def load_case(path: str | Path, overrides: Sequence[str] = ()) -> Case:
+    """Read and validate a TOML case file.
+
+    :param overrides: `key=value` pairs that take the place of what the file says; see `case_file.apply_overrides`.
+    :raises ConfigError: everything that is wrong with the file and the overrides.
+    """
+    path = Path(path)
+    return case_from_document(read_toml(path), source=str(path), directory=path.parent, overrides=overrides)
+
+
+def case_from_document(document: Document, *, source: str, directory: Path, overrides: Sequence[str] = ()) -> Case:
+    """Validate a case given as nested dictionaries, as TOML reads them; `overrides` are applied to it first.
+
+    :param source: names the document in errors.
+    :param directory: where the Python file of an initial flow is looked for.
+    :raises ConfigError: everything that is wrong with it.
+    """
+    problems = apply_overrides(document, overrides)
+    try:
+        case = Case.model_validate(document, context={"directory": directory})
+    except ValidationError as error:
+        raise ConfigError(source, problems + explain(error, Case, document, overrides)) from None
+    if problems:
+        raise ConfigError(source, problems)
+    return case

@@ -1,0 +1,319 @@
+"""The sections of a case file: their keys, types, limits and defaults. `config` makes the whole case of them."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    AllowInfNan,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from . import scripts
+from .schedule import Schedule
+
+if TYPE_CHECKING:
+    from tailrace.io.series import Region
+
+FIELDS = ("ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q")
+TAYLOR_GREEN = "taylor-green"
+MIN_POINTS = 8  # the widest stencil of the sixth-order schemes, closures at both ends included
+SUFFIX = {
+    "adios_hdf5": ".adios_hdf5",
+    "bp4": ".bp4",
+    "bp5": ".bp",
+    "hdf5": ".h5",
+    "mpiio": "",
+    "null": "",
+    "raw": "",
+    "sion": ".sion",
+}
+
+FieldName = Literal["ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q"]
+Boundary = Literal["periodic", "free-slip"]
+FileEngine = Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "raw", "sion"]
+Parameter = str | int | float | bool
+
+
+def parse_length(value: Any) -> Any:
+    """A length given as a number or as text of numbers, `pi`, `*` and `/`: "2*pi". Anything else passes unchanged.
+
+    :raises ValueError: text of another form.
+    """
+    if not isinstance(value, str):
+        return value
+    tokens = re.split(r"\s*([*/])\s*", value.strip())
+    result, operator = 1.0, "*"
+    try:
+        for position, token in enumerate(tokens):
+            if position % 2:
+                operator = token
+                continue
+            factor = math.pi if token == "pi" else float(token)
+            result = result * factor if operator == "*" else result / factor
+    except (ValueError, ZeroDivisionError):
+        raise ValueError('must be a number or an expression of numbers, pi, * and /, such as "2*pi"') from None
+    return result
+
+
+def _three(value: Any) -> Any:
+    """Three entries, one per direction: the length is judged here, in our words, and the entries after."""
+    if not isinstance(value, list | tuple):
+        raise ValueError("must be a list of three values, for x, y and z")
+    if len(value) != 3:
+        raise ValueError(f"must have three values, for x, y and z; it has {len(value)}")
+    return tuple(value)
+
+
+def _boundary(value: Any) -> Any:
+    if isinstance(value, str) and value.lower() in ("dirichlet", "no-slip", "wall"):
+        raise ValueError(
+            "Dirichlet boundaries: the operators exist, but the flow solver does not support them yet; "
+            "use 'periodic' or 'free-slip'"
+        )
+    return value
+
+
+def _file_name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][\w.+-]*", value):
+        raise ValueError("must be a name of letters, digits and _ . + - (files are named after it)")
+    return value
+
+
+def _rising(value: list[float]) -> list[float]:
+    for earlier, later in itertools.pairwise(value):
+        if later <= earlier:
+            raise ValueError(f"must rise: {later:g} comes after {earlier:g}")
+    return value
+
+
+def _parameter(value: Any) -> Any:
+    if not isinstance(value, str | int | float | bool):
+        raise ValueError("must be text, a number or true/false")
+    return value
+
+
+Whole = Annotated[int, Strict()]
+Real = Annotated[float, Strict(), AllowInfNan(False)]
+Text = Annotated[str, Strict(), Field(min_length=1)]
+Name = Annotated[Text, AfterValidator(_file_name)]
+Points = Annotated[Whole, Field(ge=MIN_POINTS)]
+Index = Annotated[Whole, Field(ge=0)]
+Step = Annotated[Whole, Field(ge=1)]
+Length = Annotated[Real, Field(gt=0), BeforeValidator(parse_length)]
+Side = Annotated[Boundary, BeforeValidator(_boundary)]
+_Entry = TypeVar("_Entry")
+Triple = Annotated[tuple[_Entry, _Entry, _Entry], BeforeValidator(_three)]
+
+
+class Section(BaseModel):
+    """A table of the case file: an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CaseSection(Section):
+    """[case]: what flows."""
+
+    name: Name = "run"
+    flow: Text = Field(TAYLOR_GREEN, description="the initial flow")
+    reynolds: Real = Field(gt=0, description="the Reynolds number; the viscosity is 1/reynolds")
+
+    @field_validator("flow")
+    @classmethod
+    def _flow_exists(cls, flow: str, info: ValidationInfo) -> str:
+        if flow == TAYLOR_GREEN:
+            return flow
+        if difflib.get_close_matches(flow, [TAYLOR_GREEN], cutoff=0.7):
+            raise ValueError(f"must be '{TAYLOR_GREEN}' or a Python function as 'file.py:function'")
+        scripts.check(flow, Path((info.context or {}).get("directory", ".")))
+        return flow
+
+
+class GridSection(Section):
+    """[grid]: nodes, lengths and boundaries, each for x, y and z."""
+
+    points: Triple[Points] = Field(description="nodes in x, y and z")
+    lengths: Triple[Length] = Field(description="the box in x, y and z")
+    boundaries: Triple[Side] = Field(description="'periodic' or 'free-slip' in x, y and z")
+
+
+class TimeSection(Section):
+    """[time]: the scheme, its step, and how far."""
+
+    scheme: Literal["euler", "ab2", "ab3", "rk3"] = "rk3"
+    dt: Real = Field(gt=0, description="the time step")
+    steps: Annotated[Whole, Field(ge=0)] | None = None
+    end: Annotated[Real, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _one_end(self) -> Self:
+        if (self.steps is None) == (self.end is None):
+            found = "neither" if self.steps is None else "both"
+            raise ValueError(f"give exactly one of steps (a number) and end (a time); found {found}")
+        return self
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of `dt` to the end of the run; landings on output times may add a few."""
+        if self.steps is not None:
+            return self.steps
+        assert self.end is not None
+        return math.ceil(self.end / self.dt * (1 - 1e-12) - 1e-6)
+
+    @property
+    def end_time(self) -> float:
+        """The time at which the run ends, as far as it is known beforehand."""
+        return self.end if self.end is not None else self.total_steps * self.dt
+
+
+class NumericsSection(Section):
+    """[numerics]: precision of the arithmetic, and the interpolation between velocity and pressure grids."""
+
+    precision: Literal["double", "single"] = "double"
+    interpolation: Literal["classic", "optimised", "aggressive"] = "aggressive"
+
+
+class ParallelSection(Section):
+    """[parallel]: the process grid (0: chosen) and the way of transposing."""
+
+    rows: Annotated[Whole, Field(ge=0)] = 0
+    cols: Annotated[Whole, Field(ge=0)] = 0
+    transpose: Literal["auto", "shared", "alltoall", "subarray"] = "auto"
+
+
+class DiagnosticsSection(Section):
+    """[diagnostics]: the time series of volume averages."""
+
+    every: Annotated[Whole, Field(ge=1)] = 10
+    path: Text = "time_series.csv"
+
+
+class Rhythm(Section):
+    """How often: one of `every` (steps), `interval` (time) and `times` (a list)."""
+
+    every: Annotated[Whole, Field(ge=1)] | None = None
+    interval: Annotated[Real, Field(gt=0)] | None = None
+    times: Annotated[list[Annotated[Real, Field(ge=0)]], Field(min_length=1), AfterValidator(_rising)] | None = None
+
+    @model_validator(mode="after")
+    def _one_rhythm(self) -> Self:
+        found = [key for key in ("every", "interval", "times") if getattr(self, key) is not None]
+        if len(found) != 1:
+            raise ValueError(
+                "give exactly one of every (steps), interval (time) and times (a list); "
+                f"found {' and '.join(found) or 'none'}"
+            )
+        return self
+
+    def schedule(self, dt: float) -> Schedule:
+        """The rhythm in a run with the nominal step `dt`."""
+        return Schedule(every=self.every, interval=self.interval, times=self.times, dt=dt)
+
+
+class OutputSection(Rhythm):
+    """[[output]]: some fields, at some rhythm, to some place.
+
+    The default path is the name with the suffix of the engine; the default precision is that of the arithmetic. Points
+    start, start + stride, ... are stored, `count` of them in each direction: a plane, a line, every n-th point.
+    """
+
+    name: Name = Field(description="the name of this output")
+    fields: list[FieldName] = Field(min_length=1, description=f"a list out of {', '.join(FIELDS)}")
+    engine: Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "null", "raw", "sion", "sst"] = Field(
+        description="'adios_hdf5', 'bp4', 'bp5', 'hdf5', 'mpiio', 'null', 'raw', 'sion' or 'sst'"
+    )
+    path: Text = ""
+    precision: Literal["float64", "float32"] = "float64"
+    start: Triple[Index] = (0, 0, 0)
+    count: Triple[Index] = Field((0, 0, 0), description="points in x, y, z; 0: as many as there are")
+    stride: Triple[Step] = (1, 1, 1)
+    parameters: dict[str, Annotated[Parameter, BeforeValidator(_parameter)]] = Field(default_factory=dict)
+
+    @field_validator("fields")
+    @classmethod
+    def _once(cls, fields: list[str]) -> list[str]:
+        for name in fields:
+            if fields.count(name) > 1:
+                raise ValueError(f"names '{name}' {fields.count(name)} times; once is enough")
+        return fields
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_path(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "path" not in data and isinstance(data.get("name"), str):
+            return {**data, "path": data["name"] + SUFFIX.get(str(data.get("engine")), "")}
+        return data
+
+    def region(self, shape: Sequence[int]) -> Region | None:
+        """The points of a field of `shape` that are stored; None: all of them.
+
+        :raises ValueError: names the key that asks for points outside the field.
+        """
+        from tailrace.io.series import Region
+
+        axes = list(zip("xyz", self.start, self.count, self.stride, shape, strict=True))
+        for axis, start, count, stride, points in axes:
+            if start >= points:
+                raise ValueError(f"start: {start} in {axis} is outside the field, whose points are 0 to {points - 1}")
+            if count and start + (count - 1) * stride >= points:
+                raise ValueError(
+                    f"count: {count} points in {axis} from {start} with a stride of {stride} go beyond "
+                    f"the last, {points - 1}; {(points - 1 - start) // stride + 1} fit"
+                )
+        counts = tuple(n or (points - 1 - start) // stride + 1 for _, start, n, stride, points in axes)
+        if counts == tuple(shape):
+            return None
+        return Region(self.start, counts, self.stride)  # type: ignore[arg-type] # three of them
+
+
+class AnalysisSection(Rhythm):
+    """[[analysis]]: a script that looks at the flow while it is computed, at some rhythm.
+
+    The default name is that of the file without .py; results are `out`/NAME.csv and so on.
+    """
+
+    script: Text = Field(description="a Python file, relative to the case file, or the name of a ready-made analysis")
+    name: Name = Field(description="names the results")
+    out: Text = "analysis"
+    engine: FileEngine = "hdf5"
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    on_error: Literal["stop", "off"] = "stop"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_name(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "name" not in data and isinstance(data.get("script"), str):
+            return {**data, "name": Path(re.sub(r"\.py:\w+$", ".py", data["script"])).stem}
+        return data
+
+    @field_validator("script")
+    @classmethod
+    def _script_exists(cls, script: str, info: ValidationInfo) -> str:
+        from tailrace.analysis.script import check
+
+        check(script, Path((info.context or {}).get("directory", ".")))
+        return script
+
+
+class CheckpointSection(Section):
+    """[checkpoint]: how often a state to resume from is stored (0: never), how many are kept, and where."""
+
+    every: Annotated[Whole, Field(ge=0)] = 0
+    minutes: Annotated[Real, Field(ge=0)] = 0.0
+    keep: Annotated[Whole, Field(ge=1)] = 2
+    path: Text = "checkpoints"

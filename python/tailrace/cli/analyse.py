@@ -1,0 +1,178 @@
+"""The command `tailrace analyse`, and what `tailrace run --beside` says to it."""
+
+from __future__ import annotations
+
+import difflib
+import signal
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import typer
+
+from . import launch
+from .common import fail, guarded
+
+Beside = Annotated[
+    list[str],
+    typer.Option("--beside", metavar="SCRIPT", help="Analyse beside the run, on ranks of its own; repeatable."),
+]
+BesideRanks = Annotated[int, typer.Option("--beside-ranks", min=1, help="So many ranks analyse.")]
+BesideEvery = Annotated[
+    int | None, typer.Option("--beside-every", min=1, help="Every N steps; as the time series by default.")
+]
+BesidePolicy = Annotated[
+    Literal["block", "drop_oldest", "drop_newest", "adapt"],
+    typer.Option("--beside-policy", help="When they are slower than the run: it waits, or steps are left out."),
+]
+BesideFields = Annotated[str, typer.Option("--beside-fields", help="What they get, as ux,uy,uz.")]
+BesideOut = Annotated[Path, typer.Option("--beside-out", help="Directory of their results.")]
+BesideSet = Annotated[
+    list[str], typer.Option("--beside-set", metavar="[SCRIPT:]NAME=VALUE", help="A parameter of theirs; repeatable.")
+]
+# From the program that started both to the simulation: where to send the fields.
+BesideStream = Annotated[str | None, typer.Option("--beside-stream", hidden=True)]
+
+
+class BesideOptions(NamedTuple):
+    """What goes on beside a run."""
+
+    scripts: list[str]
+    ranks: int
+    every: int | None
+    policy: str
+    fields: list[str]
+    out: Path
+    values: list[str]
+    resume: bool
+
+
+def fields_beside(text: str) -> list[str]:
+    """The fields of a comma-separated list."""
+    from tailrace.case.sections import FIELDS
+
+    found = list(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in found:
+        if name not in FIELDS:
+            near = difflib.get_close_matches(name.lower(), FIELDS, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(FIELDS)}"
+            fail(f"--beside-fields: there is no field '{name}'; {hint}")
+    return found
+
+
+def run_beside(ranks: int, simulation: list[str], options: BesideOptions) -> int:
+    """Start a simulation and its analysis. Returns the exit code."""
+    from .beside import start
+    from .check_scripts import problem
+
+    if launch.size() is not None:
+        fail("--beside starts two programs by itself; leave out mpiexec, and say -n")
+    said = problem(options.scripts, options.values, resume=options.resume)
+    if said:
+        fail(f"--beside: {said}")
+    every = [] if options.every is None else [f"--beside-every={options.every}"]
+    simulation = [
+        *simulation,
+        *every,
+        f"--beside-policy={options.policy}",
+        f"--beside-fields={','.join(options.fields)}",
+    ]
+    analysis = ["analyse", *options.scripts, f"--out={options.out}", *(f"--set={text}" for text in options.values)]
+    if options.resume:
+        analysis.append("--resume")
+    try:
+        return start(simulation, ranks, analysis, options.ranks)
+    except launch.LaunchError as error:
+        fail(error)
+
+
+def analyse(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCRIPT... SOURCE",
+            help="Python files or ready-made analyses, and last a series on disk or a stream (sst:NAME).",
+        ),
+    ],
+    ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks.")] = None,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Directory of the results.")] = Path("analysis"),
+    values: Annotated[
+        list[str],
+        typer.Option("--set", metavar="[SCRIPT:]NAME=VALUE", help="A parameter of the scripts; repeatable."),
+    ] = [],  # noqa: B006
+    every: Annotated[int, typer.Option("--every", min=1, help="Every N-th step of the source.")] = 1,
+    steps: Annotated[str, typer.Option("--steps", metavar="A:B", help="Stored steps A to B - 1, from 0.")] = ":",
+    at_once: Annotated[
+        int, typer.Option("--steps-at-once", min=1, help="So many groups of ranks take steps in turn.")
+    ] = 1,
+    grid: Annotated[
+        Path | None, typer.Option("--grid", help="TOML file with the grid that the source does not tell.")
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", help="Of the results; that of the source, or hdf5, by default.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on after the last results.")] = False,
+    precision: Annotated[
+        str | None, typer.Option("--precision", help="float64 or float32 of the fields; as stored by default.")
+    ] = None,
+    on_error: Annotated[
+        str, typer.Option("--on-error", help="stop, or off: an error switches off the script that made it.")
+    ] = "stop",
+) -> None:
+    """Run analyses over the steps of a series, or of a stream as they come."""
+    if len(words) < 2:
+        fail(f"analyse needs a script and a source, the source last: tailrace analyse enstrophy {words[0]}")
+    _check(engine, precision, on_error)
+    chosen = _steps(steps, every)
+    if ranks is not None:
+        try:
+            code = launch.start(ranks, _arguments(locals()))
+        except launch.LaunchError as error:
+            fail(error)
+        if code is not None:
+            raise typer.Exit(code)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a wait for a stream is not Python's to interrupt
+    try:
+        from tailrace.analysis.after import Request, analyse
+    except ImportError as error:
+        fail(f"the library does not load: {error}\n  tailrace doctor says what is missing", 1)
+    stop_or_off: Literal["stop", "off"] = "stop" if on_error == "stop" else "off"
+    request = Request(words[:-1], words[-1], out, values, chosen, at_once, grid, engine, resume, precision, stop_or_off)
+    raise typer.Exit(guarded(lambda: analyse(request)))
+
+
+def _arguments(options: dict[str, object]) -> list[str]:
+    """The command line again, for the ranks."""
+    found = ["analyse", *options["words"], f"--out={options['out']}", f"--every={options['every']}"]  # type: ignore[misc]
+    found += [f"--set={text}" for text in options["values"]]  # type: ignore[attr-defined]
+    found += [f"--steps={options['steps']}", f"--steps-at-once={options['at_once']}"]
+    found += [f"--on-error={options['on_error']}", *(["--resume"] if options["resume"] else [])]
+    for name in ("grid", "engine", "precision"):
+        if options[name] is not None:
+            found.append(f"--{name}={options[name]}")
+    return found
+
+
+def _check(engine: str | None, precision: str | None, on_error: str) -> None:
+    from typing import get_args
+
+    from tailrace.case.sections import FileEngine
+
+    for option, value, allowed in (
+        ("--engine", engine, get_args(FileEngine)),
+        ("--precision", precision, ("float32", "float64")),
+        ("--on-error", on_error, ("stop", "off")),
+    ):
+        if value is not None and value not in allowed:
+            fail(f"{option} must be one of {', '.join(allowed)} (found {value})")
+
+
+def _steps(text: str, every: int) -> slice:
+    """A:B, A: or :B; numbers of stored steps, from the end where negative."""
+    parts = text.split(":")
+    try:
+        if len(parts) != 2:
+            raise ValueError
+        first, last = (int(part) if part else None for part in parts)
+    except ValueError:
+        fail(f"--steps must be A:B, the stored steps A to B - 1 counted from 0 (found {text})")
+    return slice(first, last, every)

@@ -1,0 +1,47 @@
+"""How commands talk and end: messages on the first rank, exit codes, nobody left waiting."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import NoReturn
+
+import typer
+
+from . import launch
+
+
+def say(text: str) -> None:
+    """Print to standard error, on the first rank alone."""
+    if launch.rank() == 0:
+        print(text, file=sys.stderr, flush=True)
+
+
+def fail(text: object, code: int = 2) -> NoReturn:
+    """End with a message instead of a traceback."""
+    say(f"tailrace: {text}")
+    if launch.rank() != 0:
+        time.sleep(5)  # mpiexec kills all ranks when one leaves; the first one has to have its say
+    raise typer.Exit(code)
+
+
+def guarded(work: Callable[[], int]) -> int:
+    """The exit code of the work. Foreseen failures are one message; on several ranks, none is left waiting."""
+    try:
+        return work()
+    except (OSError, RuntimeError, ValueError, MemoryError) as error:
+        text = f"tailrace: {str(error) or type(error).__name__}"
+        if os.environ.get("TAILRACE_TRACEBACK"):
+            text = traceback.format_exc() + text
+        launch.end_together(text)
+        from tailrace.case.case import ConfigError
+
+        return 2 if isinstance(error, ConfigError) else 1
+    except Exception:  # a defect of ours: all that is known about it is worth showing
+        launch.end_together(
+            traceback.format_exc() + "tailrace: this is a defect; please report it with the lines above"
+        )
+        return 1

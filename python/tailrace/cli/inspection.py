@@ -1,0 +1,226 @@
+"""What lies in a series on disk: its contents and its soundness, whatever the engine.
+
+Behind `tailrace info` and `tailrace verify`. The engine is recognised by what is there, not by the name. Data are
+read in pieces of bounded size.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailrace import _core
+from tailrace.flow import checkpoint
+from tailrace.io import series
+
+if TYPE_CHECKING:
+    from tailrace.io.placement import Triple
+
+PIECE_BYTES = 32 << 20  # read at once, or one row
+_CHECKPOINT = re.compile(r"step-\d+")
+
+
+class NotASeriesError(ValueError):
+    """There is nothing at a path that any engine wrote."""
+
+
+def engine_of(path: Path) -> str:
+    """The engine that wrote what lies at `path`.
+
+    :raises NotASeriesError: nothing is there, or nothing that an engine wrote.
+    """
+    if str(path).startswith("sst:") or path.suffix == ".sst":
+        raise NotASeriesError(
+            f"{path}: a stream is not stored: its steps can be read once, while its writer runs. "
+            "Read them with tailrace.open in Python, or have the writer store a series too"
+        )
+    if not path.exists():
+        raise NotASeriesError(f"{path}: there is no such file or directory")
+    engine = _core.engine_at(str(path)) or _engine_by_names(path)
+    if engine:
+        return engine
+    if path.is_dir():
+        raise NotASeriesError(
+            f"{path}: this directory holds no series: neither series.jsonl (raw, mpiio, sion, adios_hdf5) nor md.idx "
+            "(bp4, bp5)"
+        )
+    raise NotASeriesError(f"{path}: is no series: neither a directory nor an HDF5 file")
+
+
+def _engine_by_names(path: Path) -> str | None:
+    """Whose a damaged series in a directory was, whose sidecar or index is lost; None when no file tells."""
+    names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    if any(name.endswith(".sion") for name in names):
+        return "sion"
+    if names & {"series.jsonl", "series.xdmf"}:
+        return "raw"
+    if names & {"md.idx", "md.0", "data.0", "tailrace.json"}:
+        return "bp4" if path.suffix == ".bp4" else "bp5"
+    return None
+
+
+def series_at(path: Path) -> list[Path]:
+    """The series that a path means: itself, or all checkpoints of a directory of checkpoints, oldest first."""
+    if not path.is_dir():
+        return [path]
+    checkpoints = sorted(entry for entry in path.iterdir() if entry.is_dir() and _CHECKPOINT.fullmatch(entry.name))
+    return checkpoints or [path]
+
+
+def size_on_disk(path: Path) -> int:
+    """Bytes of a file, or of all files in a directory."""
+    return sum(entry.stat().st_size for entry in (path.rglob("*") if path.is_dir() else [path]) if entry.is_file())
+
+
+def boxes_of(shape: Triple, most: int) -> Iterator[series.Box]:
+    """Boxes that make up a variable of `shape` (x, y, z): as many whole planes, or rows, as hold `most` points."""
+    nx, ny, nz = shape
+    rows = max(1, most // nx)
+    planes = max(1, rows // ny)
+    for k in range(0, nz, planes):
+        for j in range(0, ny, rows):
+            yield series.Box((0, j, k), (nx, min(rows, ny - j), min(planes, nz - k)))
+
+
+@dataclass(frozen=True)
+class Range:
+    """Smallest and largest value of a variable, and how many values are not numbers and left out."""
+
+    min: float
+    max: float
+    not_numbers: int = 0
+
+
+def range_of(step: series.Step, name: str) -> Range:
+    """The range of a whole variable; at most `PIECE_BYTES` of it are in memory at once."""
+    dtype, shape, _ = step.variables[name]
+    if 0 in shape:
+        return Range(math.nan, math.nan)
+    low, high, bad = math.inf, -math.inf, 0
+    for box in boxes_of(shape, PIECE_BYTES // np.dtype(dtype).itemsize):
+        values = step.read(name, box).ravel()
+        smallest, largest = float(values.min()), float(values.max())
+        if math.isnan(smallest) or math.isnan(largest):
+            known = values[~np.isnan(values)]
+            bad += values.size - known.size
+            if not known.size:
+                continue
+            smallest, largest = float(known.min()), float(known.max())
+        low, high = min(low, smallest), max(high, largest)
+    return Range(low, high, bad) if low <= high else Range(math.nan, math.nan, bad)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of the step that is looked at; `shape` is (z, y, x), or (rows, columns) of a list."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    is_list: bool
+    range: Range | None = None
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a series holds. The variables and scalars are those of the step at position `looked_at`, if it has steps."""
+
+    path: Path
+    engine: str
+    bytes: int
+    attributes: dict[str, Any]
+    grid: series.UniformGrid | None
+    steps: list[tuple[int, float]]
+    looked_at: int | None
+    variables: list[Variable]
+    scalars: dict[str, float | int | str]
+
+
+def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
+    """Look into the series at `path`; `step` is a position, from 0, or from the end when negative.
+
+    :raises NotASeriesError: see `engine_of`.
+    :raises IoError: the series is damaged.
+    :raises InputError: there is no such step.
+    """
+    engine = engine_of(path)
+    with series.open(path, engine=engine) as stored:
+        steps = stored.steps
+        looked_at, variables, scalars = None, [], {}
+        if steps:
+            if not -len(steps) <= step < len(steps):
+                raise _core.InputError(
+                    f"{path}: there is no step number {step}: it has {len(steps)}, counted from 0; -1 is the last"
+                )
+            looked_at = step % len(steps)
+            one = steps[looked_at]
+            scalars = one.scalars
+            for name, (dtype, shape, is_list) in sorted(one.variables.items()):
+                nx, ny, nz = shape
+                extent: tuple[int, ...] = (ny, nx) if is_list else (nz, ny, nx)
+                variables.append(Variable(name, dtype, extent, is_list, range_of(one, name) if minmax else None))
+        return Contents(
+            path=path,
+            engine=engine,
+            bytes=size_on_disk(path),
+            attributes=stored.attributes,
+            grid=stored.grid,
+            steps=[(found.index, found.time) for found in steps],
+            looked_at=looked_at,
+            variables=variables,
+            scalars=scalars,
+        )
+
+
+@dataclass(frozen=True)
+class Soundness:
+    """Whether a series is what was written."""
+
+    path: Path
+    steps: int
+    damage: list[str]  # one line each, with step, variable and box where they are known
+    unchecked: list[str]  # what has no checksums, one line each
+
+    def lines(self) -> list[str]:
+        """What `tailrace verify` prints."""
+        steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
+        lines = [f"{self.path}: damaged: {line}" for line in self.damage]
+        lines += [f"{self.path}: not checked: {line}" for line in self.unchecked]
+        if not self.damage:
+            lines.append(f"{self.path}: {steps}, {'no damage found' if self.unchecked else 'all well'}")
+        return lines
+
+
+def verify(path: Path) -> Soundness:
+    """Compare every step with its checksums, in pieces of bounded size.
+
+    :raises NotASeriesError: see `engine_of`.
+    """
+    engine = engine_of(path)
+    damage, unchecked, without, count = [], [], [], 0
+    if engine == "raw" and _CHECKPOINT.fullmatch(path.name):
+        try:
+            checkpoint.check_sidecar(path)
+        except (_core.Error, OSError) as error:
+            damage.append(str(error))
+    try:
+        with series.open(path, engine=engine) as stored:
+            steps = stored.steps
+            count = len(steps)
+            damage += stored.verify()
+            unchecked += stored.notes
+            for step in steps:
+                missing = step.unchecked
+                if missing:
+                    without.append(f"step {step.index} has no checksums of {', '.join(sorted(missing))}")
+    except (_core.Error, OSError) as error:
+        damage.append(str(error))
+    if len(without) == count > 1:  # written without them: one line says it
+        without = [f"none of the {count} steps has checksums of all its variables"]
+    return Soundness(path, count, damage, unchecked + without)

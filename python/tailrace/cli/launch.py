@@ -1,0 +1,156 @@
+"""Starting under MPI, and ending there together. Nothing here starts MPI by being imported."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from types import FrameType
+
+# What launchers tell their processes, in the order of Open MPI, MPICH and its kin, Slurm's and other PMIx starters.
+_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
+_RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
+_SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
+_PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent dies
+
+
+class LaunchError(RuntimeError):
+    """MPI cannot be started as asked."""
+
+
+def _number(names: Sequence[str]) -> int | None:
+    for name in names:
+        if os.environ.get(name, "").isdigit():
+            return int(os.environ[name])
+    return None
+
+
+def size() -> int | None:
+    """Ranks that a launcher started us with; None outside MPI. MPI itself is not asked, and not started."""
+    return _number(_SIZES)
+
+
+def rank() -> int:
+    """The rank of this process; 0 outside MPI."""
+    return _number(_RANKS) or 0
+
+
+def start(ranks: int, arguments: Sequence[str]) -> int | None:
+    """Run `mpiexec -n ranks tailrace arguments` and return its exit code.
+
+    Returns None where nothing is to be started: we run under MPI with that many ranks already, or one is asked for.
+
+    The first SIGTERM or Ctrl-C asks the ranks to write a checkpoint and leave. Open MPI would pass SIGTERM on and kill
+    them a second later, so they get SIGUSR1, which it passes on and nothing more. The second one stops them at once.
+
+    :raises LaunchError: we run under MPI with another number of ranks, or there is no mpiexec.
+    """
+    present = size()
+    if present is not None and present != ranks:
+        raise LaunchError(f"mpiexec started {present} ranks already, and -n asks for {ranks}; leave -n out")
+    if present is not None or ranks == 1:
+        return None
+    command, environment, ask = job(ranks, arguments)
+    return _supervise(command, environment, ask)
+
+
+def job(
+    ranks: int, arguments: Sequence[str], *, alone: bool = True
+) -> tuple[list[str], dict[str, str], signal.Signals]:
+    """What starts `tailrace arguments` on so many ranks: the command, its environment, the signal that asks it to end.
+
+    :param alone: whether nothing else computes on these processors; else the ranks are not bound to any.
+    :raises LaunchError: there is no mpiexec.
+    """
+    if ranks == 1:
+        return [sys.executable, "-m", "tailrace.cli", *arguments], dict(os.environ), signal.SIGTERM
+    mpiexec = os.environ.get("TAILRACE_MPIEXEC") or shutil.which("mpiexec") or shutil.which("mpirun")
+    if mpiexec is None:
+        raise LaunchError("-n needs mpiexec, and there is none on the PATH; install MPI or set TAILRACE_MPIEXEC to it")
+    open_mpi = is_open_mpi(mpiexec)
+    command, environment = command_line(mpiexec, ranks, arguments, open_mpi=open_mpi)
+    if open_mpi and not alone:  # two mpiexec know nothing of each other, and would both take the first cores
+        command[3:3] = ["--bind-to", "none"]
+    return command, environment, signal.SIGUSR1 if open_mpi else signal.SIGTERM
+
+
+def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.Signals) -> int:
+    """Run a command to its end; `ask` is the signal that asks it to end by itself."""
+    asked: list[int] = []
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        process.send_signal(signal.SIGTERM if asked else ask)
+        asked.append(number)
+
+    try:
+        # In a process group of its own, Ctrl-C reaches us alone; and what reads the terminal there would be stopped.
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=die_with_parent
+        )
+    except OSError as error:
+        raise LaunchError(f"{command[0]} does not start: {error.strerror}") from None
+    former = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        code = process.wait()
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code
+
+
+def die_with_parent() -> None:
+    """In the child before it starts: end when the parent is killed, so that no ranks compute on unattended."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def is_open_mpi(mpiexec: str) -> bool:
+    """Whether an mpiexec is that of Open MPI, which needs to be told more."""
+    try:
+        answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return "Open MPI" in answer or "OpenRTE" in answer
+
+
+def command_line(
+    mpiexec: str, ranks: int, arguments: Sequence[str], *, open_mpi: bool
+) -> tuple[list[str], dict[str, str]]:
+    """The command that starts the ranks, and its environment."""
+    from .doctor import physical_cores
+
+    environment = dict(os.environ)
+    options: list[str] = []
+    if open_mpi:
+        if os.geteuid() == 0:  # a container: there is nobody else there
+            environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        # Under a scheduler the slots are those of its nodes, and too many ranks are its business to refuse.
+        if ranks > physical_cores() and not any(name in os.environ for name in _SCHEDULERS):
+            options.append("--oversubscribe")
+    return [mpiexec, "-n", str(ranks), *options, sys.executable, "-m", "tailrace.cli", *arguments], environment
+
+
+def end_together(text: str, patience: float = 10.0) -> None:
+    """Tell a failure. Where all ranks fail it is told once and this returns; where others wait for us, MPI is aborted.
+
+    :param patience: seconds to wait for the other ranks to fail as well.
+    """
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is None or not mpi.Is_initialized() or mpi.Is_finalized() or mpi.COMM_WORLD.Get_size() == 1:
+        print(text, file=sys.stderr, flush=True)
+        return
+    world = mpi.COMM_WORLD
+    barrier = world.Ibarrier()
+    deadline = time.monotonic() + patience
+    while not barrier.Test():
+        if time.monotonic() > deadline:
+            print(f"[rank {world.Get_rank()}] {text}", file=sys.stderr, flush=True)
+            world.Abort(1)
+        time.sleep(0.01)
+    if world.Get_rank() == 0:
+        print(text, file=sys.stderr, flush=True)

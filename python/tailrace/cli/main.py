@@ -1,0 +1,268 @@
+"""The command `tailrace`: run, analyse, case, new, plot, info, verify, doctor.
+
+Heavy modules are imported by the commands that need them, so that help and errors come at once.
+Exit codes: 0 done, 1 the work failed, 2 the input is wrong.
+"""
+
+from __future__ import annotations
+
+from importlib import metadata, resources
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import analyse as cli_analyse
+from . import launch
+from .common import fail, guarded, say
+
+if TYPE_CHECKING:
+    from tailrace.case.case import Case
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Compute incompressible flow, write it, look at it.",
+)
+
+Overrides = Annotated[
+    list[str],
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the case, as time.end=5; repeatable."),
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        try:
+            print(f"tailrace {metadata.version('tailrace')}")
+        except metadata.PackageNotFoundError:
+            print("tailrace (not installed: used from its source tree)")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
+    """The case of a TOML file or of an Xcompact3D input, and notes on what the latter does not carry over.
+
+    Every problem ends the program with the list of them.
+    """
+    from tailrace.case.case import ConfigError, load_case
+
+    if path.suffix not in (".toml", ".i3d", ".prm"):
+        fail(f"{path}: a case is a .toml file or an Xcompact3D .i3d file")
+    try:
+        if path.suffix == ".toml":
+            return load_case(path, overrides), []
+        from tailrace.formats.xcompact3d_input import read_input
+
+        return read_input(path, overrides)
+    except ConfigError as error:
+        raise fail(error) from None
+
+
+@app.command()
+def run(
+    case: Annotated[Path, typer.Argument(metavar="CASE", help="A case (.toml) or an Xcompact3D input (.i3d).")],
+    ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest complete checkpoint.")] = False,
+    overrides: Overrides = [],  # noqa: B006
+    beside: cli_analyse.Beside = [],  # noqa: B006
+    beside_ranks: cli_analyse.BesideRanks = 1,
+    beside_every: cli_analyse.BesideEvery = None,
+    beside_policy: cli_analyse.BesidePolicy = "block",
+    beside_fields: cli_analyse.BesideFields = "ux,uy,uz",
+    beside_out: cli_analyse.BesideOut = Path("analysis"),
+    beside_set: cli_analyse.BesideSet = [],  # noqa: B006
+    beside_stream: cli_analyse.BesideStream = None,
+) -> None:
+    """Compute a case. Started under mpiexec, or with -n, it runs in parallel."""
+    loaded, notes = load(case, overrides)
+    command = ["run", str(case), *(["--resume"] if resume else []), *(f"--set={text}" for text in overrides)]
+    fields = cli_analyse.fields_beside(beside_fields)
+    if beside:
+        options = cli_analyse.BesideOptions(
+            beside, beside_ranks, beside_every, beside_policy, fields, beside_out, beside_set, resume
+        )
+        raise typer.Exit(cli_analyse.run_beside(ranks or 1, command, options))
+    if ranks is not None:
+        try:
+            code = launch.start(ranks, command)
+        except launch.LaunchError as error:
+            fail(error)
+        if code is not None:
+            raise typer.Exit(code)
+    for note in notes:
+        say(f"note: {note}")
+    for warning in loaded.warnings():
+        say(f"warning: {warning}")
+    try:
+        from tailrace.run.simulation import run as run_case
+    except ImportError as error:
+        fail(f"the solver does not load: {error}\n  tailrace doctor says what is missing", 1)
+    if beside_stream:
+        from .beside import with_stream
+
+        loaded = with_stream(loaded, beside_stream, fields, beside_every, beside_policy)
+    raise typer.Exit(guarded(lambda: run_case(loaded, resume=resume)))
+
+
+app.command()(cli_analyse.analyse)
+
+
+@app.command()
+def case(
+    path: Annotated[Path, typer.Argument(metavar="INPUT", help="An Xcompact3D input (.i3d), or a case (.toml).")],
+    overrides: Overrides = [],  # noqa: B006
+) -> None:
+    """Print a case as TOML, every value written out: tailrace case input.i3d > case.toml."""
+    loaded, notes = load(path, overrides)
+    for note in notes:
+        say(f"note: {note}")
+    print(loaded.to_toml(), end="")
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What to start from: tgv.")],
+    path: Annotated[Path | None, typer.Option("--path", help="Where to write it; NAME.toml by default.")] = None,
+) -> None:
+    """Write a commented case to start from."""
+    templates = resources.files("tailrace.case.templates")
+    known = sorted(entry.name.removesuffix(".toml") for entry in templates.iterdir() if entry.name.endswith(".toml"))
+    if name not in known:
+        fail(f"there is no template '{name}'; there are: {', '.join(known)}")
+    path = path or Path(f"{name}.toml")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write((templates / f"{name}.toml").read_text(encoding="utf-8"))
+    except FileExistsError:
+        fail(f"{path} exists and is left as it is; choose another place with --path")
+    except OSError as error:
+        fail(f"{path}: {error.strerror}")
+    print(f"wrote {path}; next: tailrace run {path} -n 2")
+
+
+@app.command()
+def plot(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Time series (.csv) or snapshots (.h5, .bp, raw).")
+    ],
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="The picture (.png, .pdf, .svg).")] = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", help="History to compare with: a time series or Xcompact3D's time_evol.dat."),
+    ] = None,
+    dt: Annotated[float | None, typer.Option("--dt", help="Time step behind a time_evol.dat.")] = None,
+    field: Annotated[str | None, typer.Option("--field", help="Field of a slice; vorticity by default.")] = None,
+    axis: Annotated[str, typer.Option("--axis", help="Direction that the slice is seen along: x, y or z.")] = "z",
+    index: Annotated[int | None, typer.Option("--index", help="Node of the slice; the middle by default.")] = None,
+    step: Annotated[int, typer.Option("--step", help="Stored step of the slice, from 0; -1 is the last.")] = -1,
+) -> None:
+    """Draw time series, or a slice of each snapshot file."""
+    from tailrace.render.plot import plot_slice, plot_time_series
+
+    series = [path for path in paths if path.suffix in (".csv", ".dat")]
+    others = [path for path in paths if path not in series]
+    if out is not None and len(others) + bool(series) > 1:
+        fail("-o names one picture, but these paths make several; leave it out or draw them one by one")
+    try:
+        if series:
+            print(plot_time_series(series, out or Path(f"{series[0].stem}.png"), reference, dt))
+        for path in others:
+            print(plot_slice(path, out, field, axis, index, step))
+    except (ValueError, OSError) as error:
+        fail(error)
+    except ImportError as error:
+        fail(f"{error}\n  tailrace doctor says what is missing", 1)
+
+
+@app.command()
+def info(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Series of any engine, checkpoints, or a directory of them.")
+    ],
+    steps: Annotated[bool, typer.Option("--steps", help="List all steps.")] = False,
+    step: Annotated[int, typer.Option("--step", help="Stored step to look at, from 0; -1 is the last.")] = -1,
+    minmax: Annotated[bool, typer.Option("--minmax", help="Read the variables: smallest and largest value.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The same for programs.")] = False,
+) -> None:
+    """Tell what series hold: engine, size, grid, steps, variables.
+
+    Exit code 1: one cannot be read; 2: one is no series, or has no such step.
+    """
+    from . import listing
+
+    inspection = _inspection()
+    found, code = [], 0
+    for path in (each for given in paths for each in inspection.series_at(given)):
+        try:
+            found.append(inspection.contents(path, step, minmax))
+            if not as_json:
+                listing.show(found[-1], steps)
+        except (ValueError, OSError) as error:
+            say(f"tailrace: {error}")
+            code = max(code, 2 if isinstance(error, ValueError) else 1)
+    if as_json:
+        print(listing.to_json(found))
+    raise typer.Exit(code)
+
+
+@app.command()
+def verify(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Series of any engine, checkpoints, or a directory of them.")
+    ],
+) -> None:
+    """Compare series with their checksums and name what is damaged, one line each.
+
+    Exit code 0: all is well; 1: something is damaged; 2: one is no series.
+    """
+    inspection = _inspection()
+    code = 0
+    for path in (each for given in paths for each in inspection.series_at(given)):
+        try:
+            found = inspection.verify(path)
+        except (inspection.NotASeriesError, OSError) as error:
+            say(f"tailrace: {error}")
+            code = 2
+            continue
+        print(*found.lines(), sep="\n", flush=True)
+        code = max(code, 1 if found.damage else 0)
+    raise typer.Exit(code)
+
+
+def _inspection() -> ModuleType:
+    try:
+        from . import inspection
+    except ImportError as error:
+        fail(f"the library does not load: {error}\n  tailrace doctor says what is missing", 1)
+    return inspection
+
+
+@app.command()
+def doctor() -> None:
+    """Tell what this machine offers and what is missing."""
+    from .doctor import report
+
+    raise typer.Exit(report())
+
+
+def main() -> None:
+    """Entry point of the command."""
+    app(prog_name="tailrace")
+
+
+if __name__ == "__main__":
+    main()

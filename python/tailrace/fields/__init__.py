@@ -1,0 +1,1 @@
+"""Fields on grids: what they hold, the operators on them, and what is measured on them."""

@@ -1,0 +1,166 @@
+"""Derivatives of distributed fields by the solver's own sixth-order compact schemes. All collective.
+
+Names and signs are those of textbooks: grad(u)[i, j] = d u_i / d x_j, S = (grad u + grad u^T) / 2,
+W = (grad u - grad u^T) / 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+from tailrace import _core
+
+from .field import Field, same_points
+from .operators import Term
+from .parity import Signs, product_parity, sum_parity
+from .vector import Tensor, Vector
+
+Axis = Literal["x", "y", "z"]
+
+
+def ddx(f: Field) -> Field:
+    """df/dx: f'[i-1]/3 + f'[i] + f'[i+1]/3 = 14/9 (f[i+1] - f[i-1]) / 2h + 1/9 (f[i+2] - f[i-2]) / 4h."""
+    return derivative(f, "x")
+
+
+def ddy(f: Field) -> Field:
+    """df/dy, by the scheme of `ddx`."""
+    return derivative(f, "y")
+
+
+def ddz(f: Field) -> Field:
+    """df/dz, by the scheme of `ddx`."""
+    return derivative(f, "z")
+
+
+def derivative(f: Field, axis: Axis, order: Literal[1, 2] = 1) -> Field:
+    """First or second derivative along a direction.
+
+    Second: 2/11 f''[i-1] + f''[i] + 2/11 f''[i+1]
+    = 12/11 (f[i+1] - 2 f[i] + f[i-1]) / h^2 + 3/11 (f[i+2] - 2 f[i] + f[i-2]) / 4h^2.
+    """
+    return _combine([Term(0, 0, _direction(axis), order)], [f])[0]
+
+
+@overload
+def grad(f: Field) -> Vector: ...
+@overload
+def grad(f: Vector) -> Tensor: ...
+@overload
+def grad(f: Sequence[Field]) -> list[Vector]: ...
+def grad(f: Field | Vector | Sequence[Field]) -> Vector | Tensor | list[Vector]:
+    """Gradient: (df/dx, df/dy, df/dz) of a field, t[i, j] = d v_i / d x_j of a vector.
+
+    Those of several fields at once, as a list, cost the ranks no more meetings than that of one.
+    """
+    if isinstance(f, Field):
+        return Vector(*_combine([Term(0, d, d) for d in range(3)], [f]))
+    if not isinstance(f, Vector):
+        fields = list(f)
+        found = _combine([Term(i, 3 * i + d, d) for i in range(len(fields)) for d in range(3)], fields)
+        return [Vector(*found[3 * i : 3 * i + 3]) for i in range(len(fields))]
+    nine = _combine([Term(i, 3 * i + d, d) for i in range(3) for d in range(3)], list(f))
+    return Tensor([nine[0:3], nine[3:6], nine[6:9]])
+
+
+def div(v: Vector) -> Field:
+    """Divergence, dv_x/dx + dv_y/dy + dv_z/dz, on the nodes.
+
+    The solver makes the divergence on the cell centres vanish, so this one vanishes up to the order of the schemes.
+    """
+    return _combine([Term(d, 0, d) for d in range(3)], list(v))[0]
+
+
+def curl(v: Vector) -> Vector:
+    """Curl: (dv_z/dy - dv_y/dz, dv_x/dz - dv_z/dx, dv_y/dx - dv_x/dy)."""
+    terms = []
+    for d in range(3):
+        a, b = (d + 1) % 3, (d + 2) % 3
+        terms += [Term(b, d, a), Term(a, d, b, factor=-1.0)]
+    return Vector(*_combine(terms, list(v)))
+
+
+@overload
+def laplacian(f: Field) -> Field: ...
+@overload
+def laplacian(f: Vector) -> Vector: ...
+def laplacian(f: Field | Vector) -> Field | Vector:
+    """Sum of the second derivatives in x, y and z, of a field or of each component of a vector."""
+    if isinstance(f, Field):
+        return _combine([Term(0, 0, d, 2) for d in range(3)], [f])[0]
+    return Vector(*_combine([Term(i, i, d, 2) for i in range(3) for d in range(3)], list(f)))
+
+
+def strain(v: Vector) -> Tensor:
+    """Rate of strain, S_ij = (d v_i / d x_j + d v_j / d x_i) / 2."""
+    g = grad(v)
+    return (g + g.T) * 0.5
+
+
+def rotation(v: Vector) -> Tensor:
+    """Rate of rotation, W_ij = (d v_i / d x_j - d v_j / d x_i) / 2."""
+    g = grad(v)
+    return (g - g.T) * 0.5
+
+
+def interpolate(f: Field, axis: Axis, to: Literal["centre", "node"]) -> Field:
+    """Values between the points along a direction, by the sixth-order interpolation of the solver.
+
+    a (g[i-1] + g[i+1]) + g[i] = b/2 (f[i+1/2] + f[i-1/2]) + c/2 (f[i+3/2] + f[i-3/2]) + d/2 (...), with the a of the
+    Operators' `interpolation` (Nagarajan, Lele and Ferziger 2003).
+    """
+    direction = _direction(axis)
+    sign = known_parity(f, direction)
+    data = f.operators.staggered(
+        f.data, direction, "interpolate", to, parity="odd" if sign < 0 else "even", centred=f.centred
+    )
+    centred = tuple(to == "centre" if d == direction else there for d, there in enumerate(f.centred))
+    return Field(data, f.operators, parity=f.parity, centred=centred, name=f.name)  # type: ignore[arg-type] # three
+
+
+def _direction(axis: str) -> int:
+    if axis not in ("x", "y", "z"):
+        raise _core.InputError(f"axis {axis!r}: expected 'x', 'y' or 'z'")
+    return "xyz".index(axis)
+
+
+def known_parity(f: Field, direction: int) -> int:
+    """The parity of a field in a direction in which a scheme needs it."""
+    if f.parity[direction] == 0:
+        axis = "xyz"[direction]
+        raise _core.InputError(
+            f"{f.name or 'the field'}: how it continues beyond the free-slip boundary in {axis} is not known, since it "
+            f"is made of parts that do so differently; say it by field.with_parity(({_example(f.parity, direction)}))"
+        )
+    return f.parity[direction]
+
+
+def _example(parity: Signs, direction: int) -> str:
+    return ", ".join("1 or -1" if d == direction else str(sign or 1) for d, sign in enumerate(parity))
+
+
+def _combine(terms: Sequence[Term], fields: list[Field]) -> list[Field]:
+    same_points(*fields)
+    operators = fields[0].operators
+    if any(fields[0].centred):
+        raise _core.InputError(
+            "derivatives take fields on the nodes; tr.interpolate(f, axis, 'node') brings them there"
+        )
+    parities: list[Any] = [f.parity for f in fields]
+    for term in terms:
+        known_parity(fields[term.input], term.direction)
+    arrays = operators.combine(terms, [f.data for f in fields], parities)
+    found: list[Field] = []
+    for output, array in enumerate(arrays):
+        signs = [_parity_of_term(term, parities[term.input]) for term in terms if term.output == output]
+        found.append(Field(array, operators, parity=sum_parity(signs)))
+    return found
+
+
+def _parity_of_term(term: Term, parity: Signs) -> Signs:
+    """A first derivative turns even into odd and back in its direction."""
+    if term.order == 2:
+        return parity
+    turned: Signs = tuple(-1 if d == term.direction else 1 for d in range(3))  # type: ignore[assignment] # three
+    return product_parity(parity, turned)

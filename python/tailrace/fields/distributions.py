@@ -1,0 +1,171 @@
+"""Histograms and joint probability densities of distributed fields, weighted by volume. All collective.
+
+Each point counts with its share of the volume (the trapezoidal rule, as in `mean`). Values that are not a number are in
+no bin; their share is told as `missing`. Infinite ones are outside of every range.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tailrace import _core
+
+from .field import same_points
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .field import Field
+
+    Bins = int | Sequence[float] | NDArray[np.float64]
+    Range = tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Probability density of one quantity.
+
+    :param edges: of the bins, one more than there are bins; all but the last bin exclude their upper edge.
+    :param density: of each bin, such that sum(density * widths) + outside + missing = 1.
+    :param outside: share of the volume whose values are outside the edges.
+    :param missing: share of the volume whose values are not a number.
+    """
+
+    edges: NDArray[np.float64]
+    density: NDArray[np.float64]
+    outside: float
+    missing: float
+
+    @property
+    def centres(self) -> NDArray[np.float64]:
+        """Middles of the bins."""
+        return 0.5 * (self.edges[1:] + self.edges[:-1])
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """Share of the volume in each bin."""
+        return self.density * np.diff(self.edges)
+
+    def mean(self) -> float:
+        """Mean of what is in the bins, to half a bin: it is near that of the field where nothing is outside."""
+        return float(self.probability @ self.centres / self.probability.sum())
+
+
+@dataclass(frozen=True)
+class JointHistogram:
+    """Joint probability density of two quantities.
+
+    :param edges: those of the first and those of the second quantity.
+    :param density: (bins of the first, bins of the second), such that the integral + outside + missing = 1.
+    :param outside: share of the volume where one of them is outside its edges.
+    :param missing: share of the volume where one of them is not a number.
+    """
+
+    edges: tuple[NDArray[np.float64], NDArray[np.float64]]
+    density: NDArray[np.float64]
+    outside: float
+    missing: float
+
+    @property
+    def centres(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Middles of the bins of both."""
+        first, second = (0.5 * (edges[1:] + edges[:-1]) for edges in self.edges)
+        return first, second
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """Share of the volume in each bin."""
+        return self.density * np.outer(*(np.diff(edges) for edges in self.edges))
+
+    def mean(self) -> tuple[float, float]:
+        """Means of both of what is in the bins, to half a bin."""
+        total = self.probability.sum()
+        first, second = self.centres
+        return float(first @ self.probability.sum(1) / total), float(second @ self.probability.sum(0) / total)
+
+
+def histogram(f: Field, bins: Bins = 100, range: Range = None) -> Histogram:
+    """Probability density of the values of a field.
+
+    :param bins: how many equal ones, or their edges.
+    :param range: lower and upper edge; that of all finite values by default.
+    :raises InputError: bins or range make no sense.
+    """
+    edges = _edges(f, bins, range)
+    shares, missing = _shares([f], [edges])
+    probability = shares[1:-1]
+    return Histogram(edges, probability / np.diff(edges), float(shares[0] + shares[-1]), missing)
+
+
+def joint_histogram(
+    f: Field,
+    g: Field,
+    bins: Bins | tuple[Bins, Bins] = 100,
+    range: tuple[Range, Range] | None = None,
+) -> JointHistogram:
+    """Joint probability density of the values of two fields at the same points.
+
+    :param bins: as of `histogram`, for both, or a tuple of two, one for each.
+    :param range: one for each; that of all finite values by default.
+    """
+    same_points(f, g)
+    of_f, of_g = bins if isinstance(bins, tuple) else (bins, bins)
+    range_f, range_g = range or (None, None)
+    edges = (_edges(f, of_f, range_f), _edges(g, of_g, range_g))
+    shares, missing = _shares([f, g], list(edges))
+    probability = shares[1:-1, 1:-1]
+    outside = float(shares.sum() - probability.sum())
+    return JointHistogram(edges, probability / np.outer(*map(np.diff, edges)), outside, missing)
+
+
+def _edges(f: Field, bins: Bins, given: Range) -> NDArray[np.float64]:
+    if not isinstance(bins, int | np.integer):
+        edges = np.asarray(bins, dtype=np.float64)
+        if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
+            raise _core.InputError("the edges of bins must be at least two growing numbers")
+        return edges
+    if bins < 1:
+        raise _core.InputError(f"{bins} bins: at least one is needed")
+    low, high = given or _finite_range(f)
+    if not (np.isfinite([low, high]).all() and low <= high):
+        raise _core.InputError(f"range is {low} to {high}; expected two finite numbers, the smaller first")
+    if low == high:  # as NumPy does
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, int(bins) + 1)
+
+
+def _finite_range(f: Field) -> tuple[float, float]:
+    finite = f.data[np.isfinite(f.data)]
+    own = (float(finite.min()), float(finite.max())) if finite.size else (np.inf, -np.inf)
+    lows, highs = zip(*f.operators.comm.allgather(own), strict=True)
+    low, high = builtins.min(lows), builtins.max(highs)
+    return (low, high) if low <= high else (0.0, 1.0)  # nothing finite: any bins will do, and stay empty
+
+
+def _shares(fields: list[Field], edges: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], float]:
+    """Share of the volume per bin, with a bin below and one above in each quantity, and of what is not a number."""
+    operators, centred = fields[0].operators, fields[0].centred
+    x, y, z = (operators.weights(d, centred) / operators.grid.lengths[d] for d in (0, 1, 2))
+    shape = tuple(len(one) + 1 for one in edges)
+    shares = np.zeros(int(np.prod(shape)) + 1)  # the last is what is missing
+    plane = np.outer(y, x).ravel()
+    for k, weight in enumerate(z):  # a plane at a time, so that little memory is needed
+        values = [np.asarray(f.data[k], dtype=np.float64).ravel() for f in fields]
+        places = [_places(one, of) for one, of in zip(values, edges, strict=True)]
+        flat = np.ravel_multi_index(tuple(places), shape)
+        flat[np.isnan(values).any(axis=0)] = len(shares) - 1
+        shares += weight * np.bincount(flat, plane, len(shares))
+    whole = np.asarray(operators.comm.allreduce(shares))
+    return whole[:-1].reshape(shape), float(whole[-1])
+
+
+def _places(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Number of the bin of each value: 0 below, 1 .. bins, and bins + 1 above. The last edge is in the last bin."""
+    places = np.searchsorted(edges, values, side="right")
+    places[values == edges[-1]] = len(edges) - 1
+    return places

@@ -1,0 +1,340 @@
+"""Distributed fields that obey NumPy.
+
+    w = tr.curl(step.vector("u"))
+    enstrophy = 0.5 * tr.mean(w @ w)
+
+A `Field` is one array shared over ranks: each has its part, (nz, ny, nx), with x whole. Arithmetic and NumPy's
+functions work on the parts, point by point, and need no other rank. Reductions (`mean`, `sum`, `min`, ...) are over the
+whole field, collective, and give the same number on every rank. Indexing is that of the part, as is `np.asarray`.
+
+A field knows how it continues beyond a free-slip boundary: its `parity`, per direction +1 (even: mirrored), -1 (odd:
+mirrored with its sign turned, as a velocity through the wall) or 0 (neither is known). Products, sums and derivatives
+keep track of it, so that a derivative always gets the right closure; where it is not known a derivative is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailrace import _core
+
+from .parity import EVEN, Signs, parity_of
+
+if TYPE_CHECKING:
+    import xarray
+    from numpy.typing import NDArray
+
+    from .operators import Operators
+
+Centred = tuple[bool, bool, bool]
+NODES: Centred = (False, False, False)
+
+
+class Field(np.lib.mixins.NDArrayOperatorsMixin):
+    """One array on a grid, of which this rank has a part.
+
+    :param data: this rank's part, (nz, ny, nx); kept, not copied.
+    :param operators: the grid, its sharing over ranks, and the compact schemes on it.
+    :param parity: about free-slip boundaries, per direction x, y, z: +1, -1, or 0 where it is not known.
+    :param centred: per direction, whether the values are on the cell centres instead of the nodes.
+    :param name: for printing and plotting.
+    :raises InputError: `data` has not the shape of this rank's part.
+    """
+
+    def __init__(
+        self,
+        data: NDArray[Any],
+        operators: Operators,
+        *,
+        parity: Signs = EVEN,
+        centred: Centred = NODES,
+        name: str = "",
+    ) -> None:
+        self._data = np.asarray(data)
+        self.operators = operators
+        self.centred = centred
+        self.name = name
+        bounds = operators.grid.boundaries
+        self.parity: Signs = tuple(  # type: ignore[assignment] # three of them
+            sign if kind == "free-slip" else 1 for sign, kind in zip(parity, bounds, strict=True)
+        )
+        expected = operators.local_shape(centred)
+        if self._data.shape != expected:
+            raise _core.InputError(
+                f"{name or 'field'}: the array has shape {self._data.shape}; this rank's part of the grid is "
+                f"{expected} in z, y, x"
+            )
+
+    # ---- looking -----------------------------------------------------------------------------------------------------
+    @property
+    def data(self) -> NDArray[Any]:
+        """This rank's part, (nz, ny, nx): the memory itself, not a copy."""
+        return self._data
+
+    @property
+    def grid(self) -> _core.Grid:
+        """Nodes, lengths and boundaries."""
+        return self.operators.grid
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of this rank's part, as NumPy's; see `global_shape`."""
+        return self._data.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        return self._data.dtype
+
+    @property
+    def size(self) -> int:
+        """Points of this rank."""
+        return int(self._data.size)
+
+    @property
+    def ndim(self) -> int:
+        """Three."""
+        return 3
+
+    @property
+    def global_shape(self) -> tuple[int, int, int]:
+        """Of the whole field, (nz, ny, nx)."""
+        x, y, z = self.operators.shape(self.centred)
+        return z, y, x
+
+    @property
+    def start(self) -> tuple[int, int, int]:
+        """Global index of this rank's first point, in z, y, x."""
+        x, y, z = self.operators.box(self.centred)[0]
+        return z, y, x
+
+    def coordinates(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """x, y, z of this rank's points, shaped (1, 1, nx), (1, ny, 1), (nz, 1, 1), so that they broadcast."""
+        x, y, z = self.operators.coordinates(self.centred)
+        return x[None, None, :], y[None, :, None], z[:, None, None]
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy:
+            return np.array(self._data, dtype=dtype)
+        return np.asarray(self._data, dtype=dtype)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._data[_plain(key)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._data[_plain(key)] = _plain(value)
+
+    def __repr__(self) -> str:
+        # Local, so that printing on one rank alone hangs nobody.
+        z, y, x = self.global_shape
+        ranks = self.operators.comm.size
+        whose = "" if ranks == 1 else f" (rank {self.operators.comm.rank} of {ranks})"
+        numbers = "empty"
+        if self.size:
+            numbers = f"min {self._data.min():.6g}, mean {self._data.mean():.6g}, max {self._data.max():.6g}"
+        return f"<Field {self.name + ': ' if self.name else ''}{x} x {y} x {z}, {self.dtype}; {numbers}{whose}>"
+
+    # ---- NumPy -------------------------------------------------------------------------------------------------------
+    def like(self, data: Any, *, parity: Signs | None = None, name: str = "") -> Field:
+        """A field at the same points with other values."""
+        kept = self.parity if parity is None else parity
+        return Field(data, self.operators, parity=kept, centred=self.centred, name=name)
+
+    def with_parity(self, parity: Signs) -> Field:
+        """The same values, told to continue so beyond free-slip boundaries: +1 or -1 for x, y, z."""
+        return self.like(self._data, parity=parity, name=self.name)
+
+    def copy(self) -> Field:
+        """The same values in memory of its own: what is kept from a running simulation must be copied."""
+        result = self.operators.empty_like(self)
+        result[...] = self._data
+        return self.like(result, name=self.name)
+
+    def astype(self, dtype: Any) -> Field:
+        """The same values in another type."""
+        return self.like(self._data.astype(dtype), name=self.name)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "reduce" and ufunc in _REDUCTIONS and kwargs.get("axis", 0) is None:
+            return _REDUCTIONS[ufunc](inputs[0])
+        if method != "__call__" or ufunc.nout != 1 or ufunc.signature is not None:
+            return NotImplemented
+        fields = [one for one in inputs if isinstance(one, Field)]
+        same_points(*fields)
+        if any(isinstance(one, np.ndarray) and one.ndim and one.shape != self.shape for one in inputs):
+            _check_broadcast(self, inputs)
+        plain = [_plain(one) for one in inputs]
+        given = kwargs.pop("out", (None,))[0]
+        if given is not None:
+            ufunc(*plain, out=_plain(given), **kwargs)
+            if isinstance(given, Field):
+                given.parity = self._parity_of(ufunc, inputs)
+            return given
+        ours = ufunc in _REAL_FUNCTIONS and not kwargs
+        if ours and all(_is_float(one, self.operators.dtype) for one in plain):
+            kwargs["out"] = self.operators.empty_like(self)  # memory used before is memory in place
+        return self.like(ufunc(*plain, **kwargs), parity=self._parity_of(ufunc, inputs))
+
+    def _parity_of(self, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Signs:
+        signs = [one.parity if isinstance(one, Field) else EVEN for one in inputs]
+        number = inputs[-1] if not isinstance(inputs[-1], Field) and np.ndim(inputs[-1]) == 0 else None
+        return parity_of(ufunc, signs, number)
+
+    # ---- reductions over the whole field -----------------------------------------------------------------------------
+    def _whole(self, axis: Any, others: dict[str, Any]) -> bool:
+        """Whether a reduction is over everything; arguments of NumPy's that mean nothing here are refused."""
+        for name, value in others.items():
+            if value is not None and value is not False and value is not np._NoValue:
+                raise _core.InputError(
+                    f"a field's reductions take no argument {name}; reduce np.asarray(field) locally"
+                )
+        return axis is None
+
+    def mean(self, axis: str | int | tuple[int, ...] | None = None, **others: Any) -> Any:
+        """Average over the box, or over the directions of `axis`, as "xz": then an array over those that are left.
+
+        Nodes on both ends of a direction count half (the trapezoidal rule), so this is the integral over the volume.
+        Collective; every rank gets the result.
+        """
+        if self._whole(axis, others) or axis is None:
+            return self.integral() / self.operators.volume
+        from .sampling import average
+
+        return average(self, axis_names(axis))
+
+    def integral(self) -> float:
+        """Integral over the box by the trapezoidal rule. Collective."""
+        return self.operators.integral(self._data, self.centred)
+
+    def sum(self, axis: Any = None, **others: Any) -> Any:
+        """Sum of all values, each counted once. Collective."""
+        if not self._whole(axis, others):
+            raise _core.InputError("sum is over the whole field; mean(axis) averages over directions")
+        total = self._data.sum(dtype=np.result_type(self.dtype, np.float64 if self.dtype.kind == "f" else np.int64))
+        return self.operators.comm.allreduce(total)
+
+    def min(self, axis: Any = None, **others: Any) -> Any:
+        """Smallest value; NaN if there is one. Collective."""
+        return self._extreme(np.min, np.inf, axis, others)
+
+    def max(self, axis: Any = None, **others: Any) -> Any:
+        """Largest value; NaN if there is one. Collective."""
+        return self._extreme(np.max, -np.inf, axis, others)
+
+    def _extreme(self, which: Callable[..., Any], neutral: float, axis: Any, others: dict[str, Any]) -> Any:
+        if not self._whole(axis, others):
+            raise _core.InputError("min and max are over the whole field; use np.asarray(field) for this rank's part")
+        own = which(self._data) if self.size else self.dtype.type(neutral)
+        return which(np.array(self.operators.comm.allgather(own)))
+
+    def var(self, axis: Any = None, **others: Any) -> float:
+        """Variance over the volume, <(f - <f>)^2>. Collective."""
+        if not self._whole(axis, others):
+            raise _core.InputError("var is over the whole field; (f - f.mean()) ** 2 averaged by mean(axis) does more")
+        about = self - self.mean()
+        return float((about * about).mean())
+
+    def std(self, axis: Any = None, **others: Any) -> float:
+        """Standard deviation over the volume. Collective."""
+        return float(np.sqrt(self.var(axis, **others)))
+
+    def all(self, axis: Any = None, **others: Any) -> bool:
+        """Whether all values are true. Collective."""
+        self._whole(axis, others)
+        return bool(min(self.operators.comm.allgather(bool(self._data.all()))))
+
+    def any(self, axis: Any = None, **others: Any) -> bool:
+        """Whether any value is true. Collective."""
+        self._whole(axis, others)
+        return bool(max(self.operators.comm.allgather(bool(self._data.any()))))
+
+    # ---- handing over ------------------------------------------------------------------------------------------------
+    def gather(self, root: int = 0) -> NDArray[Any] | None:
+        """The whole field, (nz, ny, nx), on rank `root`; None on the others. Collective; root needs the memory."""
+        parts = self.operators.comm.gather((self.start, self._data), root=root)
+        if parts is None:
+            return None
+        whole = np.empty(self.global_shape, self.dtype)
+        for start, part in parts:
+            whole[tuple(slice(s, s + n) for s, n in zip(start, part.shape, strict=True))] = part
+        return whole
+
+    def to_xarray(self) -> xarray.DataArray:
+        """This rank's part as an xarray.DataArray with coordinates z, y, x; the memory is shared, not copied."""
+        import xarray
+
+        x, y, z = self.operators.coordinates(self.centred)
+        attributes = {"global_shape": self.global_shape, "start": self.start}
+        return xarray.DataArray(
+            self._data, {"z": z, "y": y, "x": x}, ("z", "y", "x"), name=self.name or None, attrs=attributes
+        )
+
+
+def same_points(*fields: Field) -> None:
+    """InputError where fields are not at the same points of the same grid. Local."""
+    first = fields[0]
+    for other in fields[1:]:
+        if other.operators is not first.operators and not other.operators.same_points(first.operators):
+            raise _core.InputError(
+                f"{other.name or 'a field'} is on another grid, or shared otherwise, than {first.name or 'the other'}"
+            )
+        if other.centred != first.centred:
+            raise _core.InputError(
+                f"{first.name or 'one field'} is on the {_places(first.centred)}, {other.name or 'the other'} on the "
+                f"{_places(other.centred)}; tr.interpolate moves fields between them"
+            )
+
+
+def _places(centred: Centred) -> str:
+    found = [axis for axis, is_centred in zip("xyz", centred, strict=True) if is_centred]
+    return f"cell centres in {', '.join(found)}" if found else "nodes"
+
+
+def axis_names(axis: str | int | tuple[int, ...]) -> str:
+    """Directions as letters; NumPy's numbers count z, y, x."""
+    if isinstance(axis, str):
+        names = axis
+    else:
+        numbers = axis if isinstance(axis, tuple) else (axis,)
+        names = "".join("zyx"[number] if -3 <= number < 3 else "?" for number in numbers)
+    if not names or any(name not in "xyz" for name in names) or len(set(names)) < len(names):
+        raise _core.InputError(f"axis {axis!r}: expected some of the letters x, y, z, or NumPy's numbers of them")
+    return names
+
+
+# ---- helpers ---------------------------------------------------------------------------------------------------------
+_REDUCTIONS = {np.add: Field.sum, np.minimum: Field.min, np.maximum: Field.max}
+_REAL_FUNCTIONS = {
+    np.add, np.subtract, np.multiply, np.divide, np.negative, np.absolute, np.square, np.sqrt, np.power, np.exp, np.log,
+    np.sin, np.cos, np.minimum, np.maximum,
+}  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Field):
+        return value.data
+    return tuple(_plain(one) for one in value) if isinstance(value, tuple) else value
+
+
+def _is_float(value: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy's result with this operand has the type of the operators."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype == dtype
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_broadcast(field: Field, inputs: tuple[Any, ...]) -> None:
+    for one in inputs:
+        if not isinstance(one, np.ndarray):
+            continue
+        fits = one.ndim <= 3 and all(n in (1, m) for n, m in zip(reversed(one.shape), reversed(field.shape)))  # noqa: B905
+        if not fits:
+            raise _core.InputError(
+                f"an array of shape {one.shape} does not fit this rank's part of the field, {field.shape} in z, y, x"
+            )

@@ -1,0 +1,52 @@
+"""What marks vortices, from the gradient of a velocity. All collective.
+
+With A_ij = d v_i / d x_j, S = (A + A^T) / 2 and W = (A - A^T) / 2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tailrace import _core
+
+from .calculus import grad
+from .field import Field
+from .parity import polar
+from .vector import Vector
+
+if TYPE_CHECKING:
+    from .parity import Signs
+
+
+def q_criterion(v: Vector) -> Field:
+    """Q = (W:W - S:S) / 2: positive where rotation outweighs strain (Hunt, Wray and Moin 1988)."""
+    return _invariant(_core.Invariant.q, v, 2)
+
+
+def lambda2(v: Vector) -> Field:
+    """The middle eigenvalue of S^2 + W^2: negative inside vortices (Jeong and Hussain 1995)."""
+    return _invariant(_core.Invariant.lambda2, v, 2)
+
+
+def third_invariant(v: Vector) -> Field:
+    """R = -det(A), which with Q and a divergence of zero tells the kind of a flow (Chong, Perry and Cantwell 1990)."""
+    return _invariant(_core.Invariant.third, v, 3)
+
+
+def _invariant(which: _core.Invariant, v: Vector, degree: int) -> Field:
+    gradient = grad(v)
+    dtype = v.operators.dtype
+    arrays = [np.ascontiguousarray(gradient[i, j].data, dtype) for i in range(3) for j in range(3)]
+    of_arrays = _core.invariant64 if dtype == np.float64 else _core.invariant32
+    return Field(of_arrays(which, arrays), v.operators, parity=_parity(v, degree))
+
+
+def _parity(v: Vector, degree: int) -> Signs:
+    """Even for what behaves as a velocity, as the sign to the power of the degree for one that is turned around."""
+    signs = []
+    for d in range(3):
+        found = {component.parity[d] * polar(i)[d] for i, component in enumerate(v)}
+        signs.append(found.pop() ** degree if len(found) == 1 else 0)
+    return tuple(signs)  # type: ignore[return-value] # three of them

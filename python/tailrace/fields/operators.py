@@ -1,0 +1,253 @@
+"""A grid shared over ranks, and the solver's own schemes on it, for Python.
+
+    ops = tr.Operators((128, 128, 128), (2 * pi,) * 3, ("periodic",) * 3)
+    f = ops.field(lambda x, y, z: np.sin(x) * np.cos(y))
+    tr.ddx(f)
+
+Everything is for this rank's part of a field, (nz, ny, nx), as the solver has it: x whole, y and z shared. Schemes are
+collective. `parity` matters for free-slip boundaries only: "even" for what is mirrored there (scalars, velocities along
+the wall), "odd" for what changes sign (velocity through the wall); a `tr.Field` knows its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from tailrace import _core
+
+from .field import NODES, Field
+from .parity import EVEN, polar
+from .vector import Vector
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+    from numpy.typing import NDArray
+
+    from .field import Centred
+    from .parity import Signs
+
+    Parity = Literal["even", "odd"]
+
+_SIGN = {"even": 1, "odd": -1}
+
+
+class Term(NamedTuple):
+    """factor * (derivative of order 1 or 2 of input number `input`) adds to output number `output`."""
+
+    input: int
+    output: int
+    direction: int
+    order: int = 1
+    factor: float = 1.0
+
+
+class Operators:
+    """Sixth-order compact operators (Lele 1992) on one grid. Collective.
+
+    :param nodes: nodes in x, y, z.
+    :param lengths: of the box.
+    :param boundaries: "periodic", "free-slip" or "dirichlet" per direction.
+    :param comm: the ranks; this one alone (COMM_SELF) by default.
+    :param rows, cols: the process grid; 0 for slabs.
+    :param processes: a process grid that is there already, instead of `rows` and `cols`.
+    :param transpose: how data cross ranks; "auto": "shared" where all ranks can reach each other's memory.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[int],
+        lengths: Sequence[float],
+        boundaries: Sequence[str],
+        *,
+        comm: MPI.Comm | None = None,
+        rows: int = 0,
+        cols: int = 0,
+        processes: _core.ProcessGrid | None = None,
+        transpose: Literal["auto", "shared", "alltoall", "subarray"] = "auto",
+        interpolation: str = "aggressive",
+        dtype: Any = np.float64,
+    ) -> None:
+        if comm is None:
+            from mpi4py import MPI
+
+            comm = MPI.COMM_SELF
+        self.comm = comm
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in (np.float64, np.float32):
+            raise _core.InputError(f"operators work in float64 or float32, not {self.dtype}")
+        make = _core.Operators64 if self.dtype == np.float64 else _core.Operators32
+        self.grid = _core.Grid(nodes, lengths, boundaries)
+        self.processes = processes or _core.ProcessGrid(comm.py2f(), rows, cols)
+        if transpose == "auto":
+            transpose = "shared" if _core.can_share_memory(comm.py2f()) else "alltoall"
+        self.core = make(self.grid, self.processes, transpose, interpolation)
+        self._weights_of: dict[Centred, list[list[float]]] = {}
+
+    # ---- the grid and this rank's part of it -------------------------------------------------------------------------
+    def shape(self, centred: Centred = NODES) -> tuple[int, int, int]:
+        """Points of the whole grid in x, y, z."""
+        x, y, z = self.core.shape(centred)
+        return x, y, z
+
+    def box(self, centred: Centred = NODES) -> tuple[Any, Any]:
+        """(start, count) in x, y, z of this rank's part."""
+        return self.core.box(centred)
+
+    def local_shape(self, centred: Centred = NODES) -> tuple[int, int, int]:
+        """Shape of this rank's arrays, (nz, ny, nx)."""
+        x, y, z = self.box(centred)[1]
+        return z, y, x
+
+    def coordinates(self, centred: Centred = NODES) -> tuple[NDArray[np.float64], ...]:
+        """x, y, z of this rank's points, each one-dimensional."""
+        start, count = self.box(centred)
+        found = []
+        for d in range(3):
+            indices = np.arange(start[d], start[d] + count[d])
+            found.append((indices + (0.5 if centred[d] else 0.0)) * self.grid.spacing(d))
+        return tuple(found)
+
+    @property
+    def volume(self) -> float:
+        """Of the box."""
+        return float(np.prod(self.grid.lengths))
+
+    def weights(self, direction: int, centred: Centred = NODES) -> NDArray[np.float64]:
+        """Share of each of this rank's points along a direction (0, 1, 2) in the integral, a length: trapezoidal."""
+        start, count = (three[direction] for three in self.box(centred))
+        spacing = self.grid.spacing(direction)
+        result = np.full(count, spacing)
+        if not centred[direction] and self.grid.boundaries[direction] != "periodic":
+            indices = np.arange(start, start + count)
+            result[(indices == 0) | (indices == self.shape(centred)[direction] - 1)] = spacing / 2
+        return result
+
+    def same_points(self, other: Operators) -> bool:
+        """Whether arrays of both are parts of the same grid, shared in the same way."""
+        mine, theirs = self.grid, other.grid
+        return (
+            tuple(mine.nodes) == tuple(theirs.nodes)
+            and tuple(mine.lengths) == tuple(theirs.lengths)
+            and tuple(mine.boundaries) == tuple(theirs.boundaries)
+            and self.box() == other.box()
+            and self.comm.size == other.comm.size
+        )
+
+    # ---- memory ------------------------------------------------------------------------------------------------------
+    def empty(self, centred: Centred = NODES) -> NDArray[Any]:
+        """An array for this rank's part, of unknown content; on the nodes its memory is used again later. Local."""
+        return self.core.empty() if centred == NODES else np.empty(self.local_shape(centred), self.dtype)
+
+    def empty_like(self, field: Field) -> NDArray[Any]:
+        """An array for a field at the same points. Local."""
+        return self.empty(field.centred)
+
+    def field(
+        self, values: Callable[..., Any] | NDArray[Any] | float, *, parity: Signs = EVEN, name: str = ""
+    ) -> Field:
+        """A field on the nodes: from a function of (x, y, z), from this rank's part of an array, or constant. Local."""
+        out = self.empty()
+        x, y, z = self.coordinates()
+        out[...] = values(x[None, None, :], y[None, :, None], z[:, None, None]) if callable(values) else values
+        return Field(out, self, parity=parity, name=name)
+
+    def vector(self, values: Callable[..., Sequence[Any]]) -> Vector:
+        """A velocity on the nodes from a function of (x, y, z) that returns three arrays; odd through walls. Local."""
+        x, y, z = self.coordinates()
+        parts = values(x[None, None, :], y[None, :, None], z[:, None, None])
+        return Vector(*(self.field(part, parity=polar(d)) for d, part in enumerate(parts)))
+
+    # ---- reductions and derivatives ----------------------------------------------------------------------------------
+    def integral(self, values: NDArray[Any], centred: Centred = NODES) -> float:
+        """Integral over the box by the trapezoidal rule. Collective."""
+        array = np.ascontiguousarray(values, values.dtype if values.dtype == np.float32 else np.float64)
+        return float(self.comm.allreduce(_core.weighted_sum(self._weights(centred), array)))
+
+    def integral_of_products(self, pairs: list[tuple[NDArray[Any], NDArray[Any]]], centred: Centred = NODES) -> float:
+        """Integral of a b + c d + ..., which is not stored. Collective."""
+        return float(self.comm.allreduce(_core.weighted_sum(self._weights(centred), pairs)))
+
+    def _weights(self, centred: Centred) -> list[list[float]]:
+        if centred not in self._weights_of:
+            self._weights_of[centred] = [self.weights(d, centred).tolist() for d in range(3)]
+        return self._weights_of[centred]
+
+    def sum_of_products(self, pairs: list[tuple[NDArray[Any], NDArray[Any]]]) -> NDArray[Any]:
+        """a b + c d + ... point by point, of at most 9 pairs on the nodes. Local."""
+        return self.core.sum_of_products(pairs)
+
+    def combine(
+        self, terms: Sequence[Term], inputs: Sequence[NDArray[Any]], parities: Sequence[Signs]
+    ) -> list[NDArray[Any]]:
+        """Sums of derivatives, several at once: curl, divergence, Laplacian are such sums. Collective.
+
+        :param inputs: this rank's parts of fields on the nodes, with their `parities`.
+        :returns: as many arrays as the terms name outputs.
+        """
+        told = [
+            (
+                term.input,
+                term.output,
+                term.direction,
+                _core.Operation.first_derivative if term.order == 1 else _core.Operation.second_derivative,
+                parities[term.input][term.direction],
+                term.factor,
+            )
+            for term in terms
+        ]
+        arrays = [np.ascontiguousarray(array, self.dtype) for array in inputs]
+        return self.core.combine(told, arrays, 1 + max(term.output for term in terms))
+
+    def ddx(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
+        """First derivative along x.
+
+        f'[i-1]/3 + f'[i] + f'[i+1]/3 = 14/9 (f[i+1] - f[i-1]) / 2h + 1/9 (f[i+2] - f[i-2]) / 4h
+        """
+        return self._apply(_core.Operation.first_derivative, 0, values, parity)
+
+    def ddy(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
+        """First derivative along y; the formula of `ddx`."""
+        return self._apply(_core.Operation.first_derivative, 1, values, parity)
+
+    def ddz(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
+        """First derivative along z; the formula of `ddx`."""
+        return self._apply(_core.Operation.first_derivative, 2, values, parity)
+
+    def second(self, values: NDArray[Any], direction: int, parity: Parity = "even") -> NDArray[Any]:
+        """Second derivative along a direction (0, 1, 2).
+
+        2/11 f''[i-1] + f''[i] + 2/11 f''[i+1]
+            = 12/11 (f[i+1] - 2 f[i] + f[i-1]) / h^2 + 3/11 (f[i+2] - 2 f[i] + f[i-2]) / 4h^2
+        """
+        return self._apply(_core.Operation.second_derivative, direction, values, parity)
+
+    def staggered(
+        self,
+        values: NDArray[Any],
+        direction: int,
+        what: Literal["derivative", "interpolate"],
+        to: Literal["centre", "node"],
+        *,
+        parity: Parity = "even",
+        centred: tuple[bool, bool, bool] = NODES,
+    ) -> NDArray[Any]:
+        """Derivative or interpolation between nodes and cell centres along one direction.
+
+        :param centred: per direction, whether `values` are on the cell centres.
+        """
+        operation = getattr(_core.Operation, f"{what}_to_{to}")
+        return self._apply(operation, direction, values, parity, centred)
+
+    def _apply(
+        self,
+        operation: _core.Operation,
+        direction: int,
+        values: NDArray[Any],
+        parity: Parity,
+        centred: tuple[bool, bool, bool] = NODES,
+    ) -> NDArray[Any]:
+        array = np.ascontiguousarray(values, dtype=self.dtype)
+        return self.core.apply(operation, direction, _SIGN[parity], centred, array)

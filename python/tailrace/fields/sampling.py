@@ -1,0 +1,292 @@
+"""Parts of fields: averages over directions, planes, lines, and values at any point. All collective but `spread`.
+
+Between the points of the grid values come from the polynomial of degree five through the six nearest in each direction.
+It goes on beyond periodic and free-slip boundaries as the field does; at a wall it becomes one-sided. The error is of
+sixth order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tailrace import _core
+from tailrace.parallel import agree
+
+from .calculus import known_parity
+from .field import Field, axis_names
+from .parity import Signs
+from .vector import Vector
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+    from numpy.typing import ArrayLike, NDArray
+
+    from .field import Centred
+    from .operators import Operators
+
+_STENCIL = 6  # points per direction
+_POINTS_AT_ONCE = 4096
+
+
+def average(f: Field, axes: str) -> NDArray[np.float64]:
+    """Average over the directions `axes`, as "xz", weighted by the trapezoidal rule; every rank gets all of it.
+
+    :returns: an array over the directions that are left, in the order z, y, x; of "xz" (ny,).
+    """
+    operators = f.operators
+    kept = [d for d in (2, 1, 0) if "xyz"[d] not in axes]
+    weights = [operators.weights(d, f.centred) / operators.grid.lengths[d] for d in range(3) if "xyz"[d] in axes]
+    letters = ",".join(axis for axis in "xyz" if axis in axes)
+    own = np.einsum(
+        f"zyx,{letters}->" + "".join("xyz"[d] for d in kept), f.data.astype(np.float64, copy=False), *weights
+    )
+    return _put_together(f, kept, own)
+
+
+def spread(profile: ArrayLike, f: Field, axes: str) -> Field:
+    """A profile over the directions `axes`, as `mean` returns it, as a field that does not vary in the others.
+
+    Fluctuations are `u - tr.spread(u.mean("xz"), u, "y")`. No memory is used: the values are a view of the profile, not
+    to be written to. The parity is that of `f` in `axes`. Local.
+
+    :param profile: the whole of it, in the order z, y, x.
+    :raises InputError: the profile has not the points of `f` along `axes`.
+    """
+    kept = [d for d in (2, 1, 0) if "xyz"[d] in axis_names(axes)]
+    shape = f.operators.shape(f.centred)
+    values, expected = np.asarray(profile), tuple(shape[d] for d in kept)
+    if values.shape != expected:
+        raise _core.InputError(
+            f"the profile has shape {values.shape}; over {axes!r} the field has {expected} points in z, y, x"
+        )
+    start, count = f.operators.box(f.centred)
+    own = values[tuple(slice(start[d], start[d] + count[d]) for d in kept)]
+    own = own.reshape([count[d] if d in kept else 1 for d in (2, 1, 0)])
+    parity: Signs = tuple(sign if d in kept else 1 for d, sign in enumerate(f.parity))  # type: ignore[assignment]
+    return f.like(np.broadcast_to(own, f.shape), parity=parity, name=f.name)
+
+
+def plane(f: Field, axis: str, index: int | None = None, *, position: float | None = None) -> NDArray[Any]:
+    """The values on a plane at right angles to a direction, on every rank: each needs memory for all of it.
+
+    :param axis: the direction, "x", "y" or "z".
+    :param index: number of the point along it; negative ones count from the end.
+    :param position: coordinate instead of `index`; between the points the values are interpolated.
+    :returns: an array over the other two directions, in the order z, y, x; across "y" (nz, nx).
+    :raises InputError: no such direction, index or position.
+    """
+    return _section(f, axis_names(axis), None if index is None else (index,), None if position is None else (position,))
+
+
+def line(
+    f: Field, axis: str, index: Sequence[int] | None = None, *, position: Sequence[float] | None = None
+) -> NDArray[Any]:
+    """The values on a line along a direction, on every rank.
+
+    :param axis: the direction, "x", "y" or "z".
+    :param index: numbers of the point in the other two directions, in the order x, y, z.
+    :param position: coordinates instead of `index`; between the points the values are interpolated.
+    :returns: as many values as the field has along `axis`.
+    :raises InputError: no such direction, index or position.
+    """
+    if len(axis_names(axis)) != 1:
+        raise _core.InputError(f"axis {axis!r}: a line goes along one direction")
+    return _section(f, "xyz".replace(axis_names(axis), ""), index, position)
+
+
+class Probes:
+    """Values at arbitrary points, by tensor products of polynomials of degree five (six points per direction).
+
+        probes = tr.Probes([(0.5, 0.5, 1.0), (1.0, 0.5, 1.0)])
+        probes(u)  # two values, on every rank
+
+    Each rank adds up weights times values of the points it has, and the sums are added: no ghost points are needed.
+
+    :param points: n x 3 coordinates x, y, z, the same on every rank. They wrap around periodic directions.
+    """
+
+    def __init__(self, points: ArrayLike) -> None:
+        self.points = np.atleast_2d(np.array(points, dtype=np.float64))
+        if self.points.ndim != 2 or self.points.shape[1] != 3:
+            raise _core.InputError(f"probes need n x 3 coordinates, not an array of shape {np.shape(points)}")
+        self._operators: Operators | None = None
+        self._plans: dict[tuple[Centred, Signs], _Plan] = {}
+
+    def __call__(self, f: Field | Vector) -> NDArray[np.float64]:
+        """The values of a field, (n,), or of the components of a vector, (n, 3). Collective.
+
+        :raises InputError: a point is outside the box in a direction that is not periodic, or not a number, or the
+            ranks have different points.
+        """
+        if isinstance(f, Vector):
+            return np.stack([self(one) for one in f], axis=1)
+        if self._operators is not f.operators:
+            self._operators, self._plans = f.operators, {}
+        key = (f.centred, f.parity)
+        if key not in self._plans:
+            self._plans[key] = self._plan(f)
+        values = np.zeros(len(self.points))
+        self._plans[key].evaluate(f.data, values)
+        return _sum_over_ranks(f.operators.comm, values)
+
+    def _plan(self, f: Field) -> _Plan:
+        comm = f.operators.comm
+        first = comm.bcast(self.points)
+
+        def prepare() -> _Plan:
+            if not np.array_equal(first, self.points, equal_nan=True):
+                raise _core.InputError("the ranks have different probes; all of them need the same points")
+            self._check(f)
+            return _Plan(f, self.points)
+
+        return agree(comm, prepare)
+
+    def _check(self, f: Field) -> None:
+        grid = f.operators.grid
+        for d in range(3):
+            outside = ~_inside(grid, d, self.points[:, d])
+            if outside.any():
+                number = int(np.argmax(outside))
+                raise _core.InputError(
+                    f"probe {number} at {tuple(map(float, self.points[number]))}: {'xyz'[d]} is outside the box, 0 to "
+                    f"{grid.lengths[d]:g}"
+                )
+
+
+class _Plan:
+    """Which of this rank's values make up which probes."""
+
+    def __init__(self, f: Field, points: NDArray[np.float64]) -> None:
+        start, count = f.operators.box(f.centred)
+        places, weights = [], []
+        needed = np.full(len(points), min(count) > 0)
+        for d in range(3):
+            stencil = _stencil(f, d, points[:, d])
+            place = stencil.indices - start[d]
+            own = (place >= 0) & (place < count[d])
+            weights.append(np.where(own, stencil.weights, 0.0))
+            places.append(np.where(own, place, 0))
+            needed &= (weights[d] != 0).any(axis=1)
+        self.probes = np.flatnonzero(needed)
+        self.places = [place[needed] for place in places]
+        self.weights = [weight[needed] for weight in weights]
+
+    def evaluate(self, data: NDArray[Any], into: NDArray[np.float64]) -> None:
+        for first in range(0, len(self.probes), _POINTS_AT_ONCE):
+            some = slice(first, first + _POINTS_AT_ONCE)
+            (i, j, k), (x, y, z) = ([part[some] for part in three] for three in (self.places, self.weights))
+            weight = z[:, :, None, None] * y[:, None, :, None] * x[:, None, None, :]
+            values = data[k[:, :, None, None], j[:, None, :, None], i[:, None, None, :]]
+            # What has no weight must not count even where it is not a number.
+            into[self.probes[some]] = np.sum(np.where(weight != 0, weight * values, 0.0), axis=(1, 2, 3))
+
+
+class _Stencil(NamedTuple):
+    """Global indices of points along a direction, and what each contributes: both (n, points)."""
+
+    indices: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+def _stencil(f: Field, d: int, positions: NDArray[np.float64]) -> _Stencil:
+    grid, n = f.operators.grid, f.operators.shape(f.centred)[d]
+    kind, centred = grid.boundaries[d], f.centred[d]
+    s = positions / grid.spacing(d) - (0.5 if centred else 0.0)
+    if kind == "periodic":
+        s = np.mod(s, n)
+    nearest = np.rint(s)  # a point of the grid is meant where only rounding stands between
+    s = np.where(abs(s - nearest) <= 4 * n * np.finfo(float).eps, nearest, s)
+    first = np.floor(s).astype(np.int64) - (_STENCIL // 2 - 1)
+    if kind == "dirichlet":
+        first = np.clip(first, 0, n - _STENCIL)
+    indices = first[:, None] + np.arange(_STENCIL)
+    weights = _lagrange(s - first)
+    if kind == "periodic":
+        return _Stencil(indices % n, weights)
+    beyond = ((indices < 0) | (indices >= n)) & (weights != 0)
+    if beyond.any():
+        weights = np.where(beyond, weights * known_parity(f, d), weights)
+    shift = 1 if centred else 0  # centres mirror about a boundary half a cell away
+    indices = np.where(indices < 0, -indices - shift, indices)
+    return _Stencil(np.where(indices >= n, 2 * (n - 1) - indices + shift, indices), weights)
+
+
+def _lagrange(t: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of the points 0 .. 5 in the polynomial through them, at t."""
+    weights = np.ones((len(t), _STENCIL))
+    for m in range(_STENCIL):
+        for other in range(_STENCIL):
+            if other != m:
+                weights[:, m] *= (t - other) / (m - other)
+    return weights
+
+
+def _section(f: Field, axes: str, index: Sequence[int] | None, position: Sequence[float] | None) -> NDArray[Any]:
+    """The field at fixed places in the directions `axes`."""
+    start, count = f.operators.box(f.centred)
+    kept = [d for d in (2, 1, 0) if "xyz"[d] not in axes]
+    own = f.data if position is None else f.data.astype(np.float64, copy=False)
+    for d, stencil in agree(f.operators.comm, lambda: _fixed(f, axes, index, position)):
+        places, weights = stencil.indices[0] - start[d], stencil.weights[0]
+        mine = (places >= 0) & (places < count[d]) & (weights != 0)
+        parts = np.take(own, places[mine], axis=2 - d)
+        if position is not None:
+            parts = parts * weights[mine].reshape([-1 if other == d else 1 for other in (2, 1, 0)])
+        own = parts.sum(axis=2 - d, keepdims=True, dtype=own.dtype)
+    result = _put_together(f, kept, own.reshape([count[d] for d in kept]))
+    return result.astype(f.dtype, copy=False) if f.dtype.kind == "f" else result
+
+
+def _fixed(
+    f: Field, axes: str, index: Sequence[int] | None, position: Sequence[float] | None
+) -> list[tuple[int, _Stencil]]:
+    """Which points of each direction of `axes` make up a section."""
+    given = index if position is None else position
+    if given is None or (index is not None and position is not None) or len(given) != len(axes):
+        raise _core.InputError(f"say where along {', '.join(axes)}: by index or by position, one of them")
+    directions = ["xyz".index(axis) for axis in axes]
+    if position is None:
+        return [(d, _at_index(f, d, int(one))) for d, one in zip(directions, given, strict=True)]
+    return [(d, _at_position(f, d, float(one))) for d, one in zip(directions, given, strict=True)]
+
+
+def _at_index(f: Field, d: int, index: int) -> _Stencil:
+    n = f.operators.shape(f.centred)[d]
+    if not -n <= index < n:
+        raise _core.InputError(f"index {index} in {'xyz'[d]}: the field has {n} points there")
+    return _Stencil(np.array([[index % n]]), np.ones((1, 1)))
+
+
+def _at_position(f: Field, d: int, position: float) -> _Stencil:
+    grid, positions = f.operators.grid, np.array([position])
+    if not _inside(grid, d, positions)[0]:
+        raise _core.InputError(f"position {position:g} in {'xyz'[d]} is outside the box, 0 to {grid.lengths[d]:g}")
+    return _stencil(f, d, positions)
+
+
+def _inside(grid: _core.Grid, d: int, positions: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Periodic directions go on for ever."""
+    if grid.boundaries[d] == "periodic":
+        return np.isfinite(positions)
+    return (positions >= 0) & (positions <= grid.lengths[d])
+
+
+def _put_together(f: Field, kept: Sequence[int], own: NDArray[Any]) -> NDArray[Any]:
+    """The whole of an array that ends in the directions `kept`; each rank adds to its own part."""
+    shape, (start, count) = f.operators.shape(f.centred), f.operators.box(f.centred)
+    whole = np.zeros([*own.shape[: own.ndim - len(kept)], *(shape[d] for d in kept)], own.dtype)
+    place: tuple[Any, ...] = tuple(slice(start[d], start[d] + count[d]) for d in kept)
+    whole[(..., *place)] = own
+    return _sum_over_ranks(f.operators.comm, whole)
+
+
+def _sum_over_ranks(comm: MPI.Comm, values: NDArray[Any]) -> NDArray[Any]:
+    """The sum over ranks, in place."""
+    if comm.size > 1:
+        from mpi4py import MPI
+
+        comm.Allreduce(MPI.IN_PLACE, values.view(np.uint8) if values.dtype == bool else values)
+    return values

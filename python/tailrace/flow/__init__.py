@@ -1,0 +1,1 @@
+"""The flow: initial fields and checkpoints."""

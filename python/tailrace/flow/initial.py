@@ -1,0 +1,112 @@
+"""Initial velocities: the Taylor-Green vortex, and whatever a user's function of (x, y, z) says."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailrace import _core
+from tailrace.parallel import agree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mpi4py import MPI
+    from numpy.typing import NDArray
+
+    Velocity = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], tuple[Any, Any, Any]]
+
+COMPONENTS = ("ux", "uy", "uz")
+
+
+def coordinates(grid: _core.Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.float64], ...]:
+    """x, y, z of the nodes of a box (start, count in x, y, z), shaped (1, 1, nx), (1, ny, 1), (nz, 1, 1)."""
+    (x, y, z) = (
+        np.array(grid.coordinates(d))[start : start + count] for d, (start, count) in enumerate(zip(*box, strict=True))
+    )
+    return x[None, None, :], y[None, :, None], z[:, None, None]
+
+
+def taylor_green(grid: _core.Grid) -> Velocity:
+    """The Taylor-Green vortex on a box of any size.
+
+    u = sin ax cos by cos cz,  v = -(a/b) cos ax sin by cos cz,  w = 0, which is free of divergence and obeys free-slip
+    boundaries. a, b, c are the wave numbers nearest 1 that fit the box: 2 pi / L times a whole number where periodic,
+    pi / L times one where free-slip. On boxes of 2 pi (or pi, free-slip) this is the classic vortex.
+    """
+    a, b, c = (_wave_number(grid.lengths[d], grid.boundaries[d]) for d in range(3))
+
+    def velocity(x: NDArray[Any], y: NDArray[Any], z: NDArray[Any]) -> tuple[Any, Any, Any]:
+        u = np.sin(a * x) * np.cos(b * y) * np.cos(c * z)
+        v = -(a / b) * np.cos(a * x) * np.sin(b * y) * np.cos(c * z)
+        return u, v, np.zeros_like(u)
+
+    return velocity
+
+
+def _wave_number(length: float, boundary: str) -> float:
+    base = (2 if boundary == "periodic" else 1) * math.pi / length
+    return base * max(1, round(1 / base))
+
+
+def evaluate(
+    velocity: Velocity, grid: _core.Grid, box: tuple[Any, Any], name: str, comm: MPI.Comm
+) -> list[NDArray[np.float64]]:
+    """The three components of `velocity` on each rank's box, each (nz, ny, nx). Collective.
+
+    :raises InputError: on any rank the function fails, returns something of another form, or what is not a number; or a
+        velocity goes through a free-slip boundary.
+    """
+    components = agree(comm, lambda: _components(velocity, grid, box, name))
+    # Against the largest velocity of all ranks: a rank may hold nothing but a plane where the flow is at rest.
+    largest = max(comm.allgather(max(float(np.abs(component).max(initial=0)) for component in components)))
+    agree(comm, lambda: _check_walls(components, largest, grid, box, name))
+    return components
+
+
+def _components(velocity: Velocity, grid: _core.Grid, box: tuple[Any, Any], name: str) -> list[NDArray[np.float64]]:
+    x, y, z = coordinates(grid, box)
+    shape = (z.size, y.size, x.size)
+    try:
+        result: Any = velocity(x, y, z)
+    except (Exception, SystemExit) as error:  # the user's code: whatever it raises is their message
+        raise _core.InputError(f"{name} failed: {type(error).__name__}: {error}") from error
+    if not isinstance(result, tuple | list) or len(result) != 3:
+        found = f"{len(result)} values" if isinstance(result, tuple | list) else type(result).__name__
+        raise _core.InputError(f"{name} must return three arrays (ux, uy, uz); it returned {found}")
+    components = []
+    for label, values in zip(COMPONENTS, result, strict=True):
+        if np.iscomplexobj(values):
+            raise _core.InputError(f"{name} returned complex numbers for {label}; return their real part")
+        try:
+            component = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
+        except (TypeError, ValueError) as error:
+            raise _core.InputError(
+                f"{name} returned {label} that does not fit the grid (nz, ny, nx): {error}"
+            ) from None
+        bad = np.argwhere(~np.isfinite(component))
+        if bad.size:
+            k, j, i = bad[0]
+            place = f"x = {x[0, 0, i]:.4g}, y = {y[0, j, 0]:.4g}, z = {z[k, 0, 0]:.4g}"
+            raise _core.InputError(f"{name} returned {label} = {component[k, j, i]} at {place}")
+        components.append(component)
+    return components
+
+
+def _check_walls(
+    components: list[NDArray[np.float64]], largest: float, grid: _core.Grid, box: tuple[Any, Any], name: str
+) -> None:
+    for d, component in enumerate(components):
+        if grid.boundaries[d] == "periodic":
+            continue
+        start, count = box[0][d], box[1][d]
+        for end, node in (("first", 0), ("last", grid.nodes[d] - 1)):
+            if start <= node < start + count:
+                through = float(np.abs(component.take(node - start, axis=2 - d)).max(initial=0))
+                if through > 1e-10 * largest:
+                    raise _core.InputError(
+                        f"{name}: u{'xyz'[d]} is {through:.3g} on the {end} {'xyz'[d]} boundary, which is free-slip; "
+                        "the velocity normal to it must be 0 there"
+                    )

@@ -1,0 +1,1 @@
+"""Series: opened, written and read by whichever engine; time series; coupling."""

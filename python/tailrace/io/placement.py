@@ -1,0 +1,107 @@
+"""Where values lie: boxes and regions of global arrays, grids of points, and one rank's part of an array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from tailrace import _core
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Triple = tuple[int, int, int]
+
+
+class Box(NamedTuple):
+    """A block of a global array: indices start <= i < start + count, in x, y, z."""
+
+    start: Triple
+    count: Triple  # type: ignore[assignment] # tuple has a method of this name, which nobody calls on a box
+
+
+class Region(NamedTuple):
+    """Points start, start + stride, ... of a variable, `count` of them; in x, y, z."""
+
+    start: Triple
+    count: Triple  # type: ignore[assignment] # as in Box
+    stride: Triple = (1, 1, 1)
+
+
+class Stored(NamedTuple):
+    """What a step says of a variable: stored type, global shape (x, y, z), and whether it is a list.
+
+    A list has the shape (columns, rows, 1).
+    """
+
+    dtype: str
+    shape: Triple
+    is_list: bool
+
+
+class PointGrid(Protocol):
+    """What a series wants to know of a grid."""
+
+    @property
+    def points(self) -> Sequence[int]:
+        """Points per direction."""
+
+    @property
+    def origin(self) -> Sequence[float]:
+        """Position of the first point."""
+
+    @property
+    def spacing(self) -> Sequence[float]:
+        """Distance between neighbours."""
+
+
+@dataclass(frozen=True)
+class UniformGrid:
+    """Points at origin + i * spacing in each direction (x, y, z)."""
+
+    points: Triple
+    origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    spacing: tuple[float, float, float] = (1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class StretchedGrid(UniformGrid):
+    """Points at `coordinates[direction][i]`; where a direction (x, y, z) has none, its points are even."""
+
+    coordinates: tuple[Sequence[float], Sequence[float], Sequence[float]] = ((), (), ())
+
+
+@dataclass(frozen=True)
+class Block:
+    """One rank's part of a global array.
+
+    `data` (nz, ny, nx), or (components, nz, ny, nx), begins at global point `start` (x, y, z) of an array of `shape`
+    points, and has `ghosts` layers more on every side, which are not written. `ghosts` is one number or one per
+    direction (x, y, z).
+    """
+
+    data: NDArray[Any]
+    shape: Triple
+    start: Triple = (0, 0, 0)
+    ghosts: int | Triple = 0
+
+    def boxes(self) -> tuple[Box, Box]:
+        """The box that is written and the box that `data` covers."""
+        width = (self.ghosts,) * 3 if isinstance(self.ghosts, int) else self.ghosts
+        held = shape_of(self.data)
+        memory = Box(triple(s - g for s, g in zip(self.start, width, strict=True)), held)
+        return Box(triple(self.start), triple(n - 2 * g for n, g in zip(held, width, strict=True))), memory
+
+
+def triple(values: Any) -> Triple:
+    """Three whole numbers."""
+    x, y, z = (int(value) for value in values)
+    return x, y, z
+
+
+def shape_of(array: NDArray[Any]) -> Triple:
+    """Points in x, y, z of an array (nz, ny, nx) or (components, nz, ny, nx)."""
+    if array.ndim not in (3, 4):
+        raise _core.InputError(f"expected an array (nz, ny, nx) or (components, nz, ny, nx), not one of {array.shape}")
+    return triple(reversed(array.shape[-3:]))

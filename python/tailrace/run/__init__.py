@@ -1,0 +1,1 @@
+"""A run: the simulation, its outputs, its analyses and its progress."""

@@ -1,0 +1,239 @@
+"""What a run shows while it goes on, and where its time went when it is over.
+
+On a terminal: a bar and a line of numbers that redraw in place. Elsewhere: plain lines, few of them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time as clock
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live as RichLive
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from tailrace.io.series import PhaseSummary
+
+_WINDOW = 10.0  # seconds over which the speed is taken
+_QUIET = 10.0  # seconds between plain lines, at least
+
+
+class Live:
+    """The live line of a run, as a context manager; one rank has it.
+
+    :param total_steps: the step at which the run ends, as far as is known; None for an open end.
+    :param stream: where to; standard output by default. Where it is not a terminal, lines are plain: one at every tenth
+        of the run, or after ten seconds, and rarer the longer it runs.
+    :param first_step: the step from which this run starts (that of its checkpoint).
+    :param now: the clock, in seconds; for tests.
+    """
+
+    def __init__(
+        self,
+        total_steps: int | None,
+        stream: TextIO | None = None,
+        *,
+        first_step: int = 0,
+        now: Callable[[], float] = clock.monotonic,
+    ) -> None:
+        self._stream = stream if stream is not None else sys.stdout
+        self._console = Console(file=self._stream, highlight=False, force_terminal=is_terminal(self._stream))
+        self._total, self._first, self._now = total_steps, first_step, now
+        self._step, self._time, self._dt = first_step, 0.0, 0.0
+        self._energy = self._divergence = self._cfl = math.nan
+        self._io_bytes = 0
+        self._recent: deque[tuple[float, int]] = deque()
+        self._live: RichLive | None = None
+        self._started = self._last_line = now()
+        self._last_tenth = 0
+
+    def __enter__(self) -> Self:
+        self._started = self._last_line = self._now()
+        self._recent.append((self._started, self._first))
+        if self._console.is_terminal:
+            self._live = RichLive(
+                get_renderable=self._render, console=self._console, refresh_per_second=4, transient=True
+            )
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live:
+            self._live.stop()
+        if self._step > self._first:
+            self._console.print(self._plain(), soft_wrap=True)
+
+    def update(
+        self,
+        step: int,
+        time: float,
+        dt: float,
+        *,
+        energy: float | None = None,
+        divergence: float | None = None,
+        cfl: float | None = None,
+        io_bytes: int | None = None,
+    ) -> None:
+        """Tell the state after a step. Cheap enough for every step; values that are not given stay as they were.
+
+        :param energy: volume-averaged kinetic energy.
+        :param divergence: max |div u| L / U.
+        :param io_bytes: bytes written since the run started, over all ranks.
+        """
+        self._step, self._time, self._dt = step, time, dt
+        self._energy = self._energy if energy is None else energy
+        self._divergence = self._divergence if divergence is None else divergence
+        self._cfl = self._cfl if cfl is None else cfl
+        self._io_bytes = self._io_bytes if io_bytes is None else io_bytes
+        now = self._now()
+        self._recent.append((now, step))
+        while len(self._recent) > 2 and self._recent[0][0] < now - _WINDOW:
+            self._recent.popleft()
+        if not self._live and self._worth_a_line(now):
+            self._console.print(self._plain(), soft_wrap=True)
+            self._stream.flush()
+
+    def message(self, text: str) -> None:
+        """Print a line of its own: a checkpoint was written, a signal arrived."""
+        self._console.print(text, soft_wrap=True, markup=False)
+        self._stream.flush()
+
+    def _worth_a_line(self, now: float) -> bool:
+        tenth = int(10 * self._share())
+        # Nobody reads the four thousand lines that a night at ten-second intervals would leave.
+        if tenth == self._last_tenth and now - self._last_line < max(_QUIET, (now - self._started) / 20):
+            return False
+        if self._total and self._step >= self._total:  # the closing line says it
+            return False
+        self._last_tenth, self._last_line = tenth, now
+        return True
+
+    def _share(self) -> float:
+        if not self._total or self._total <= self._first:
+            return 0.0
+        return min(1.0, (self._step - self._first) / (self._total - self._first))
+
+    def _speed(self) -> float:
+        """Steps per second of late."""
+        (earlier, first), (later, last) = self._recent[0], self._recent[-1]
+        return (last - first) / (later - earlier) if later > earlier else 0.0
+
+    def _numbers(self) -> dict[str, str]:
+        elapsed = self._now() - self._started
+        speed = self._speed()
+        numbers = {"t": f"{self._time:.4f}", "dt": f"{self._dt:.3g}"}
+        for name, value, form in (
+            ("energy", self._energy, ".6f"),
+            ("max div", self._divergence, ".1e"),
+            ("CFL", self._cfl, ".2f"),
+        ):
+            if not math.isnan(value):
+                numbers[name] = f"{value:{form}}"
+        numbers["steps/s"] = f"{speed:.3g}"
+        if self._io_bytes and elapsed > 0:
+            numbers["I/O"] = f"{_bytes(self._io_bytes / elapsed)}/s"
+        if self._total and self._step < self._total and speed > 0:
+            numbers["left"] = duration((self._total - self._step) / speed)
+        return numbers
+
+    def _of(self) -> str:
+        return f"{self._step}/{self._total}" if self._total else f"{self._step}"
+
+    def _plain(self) -> Text:
+        share = f" ({self._share():.0%})" if self._total else ""
+        return Text(
+            f"step {self._of()}{share}  " + "  ".join(f"{name} {text}" for name, text in self._numbers().items())
+        )
+
+    def _render(self) -> RenderableType:
+        line = Text(overflow="ellipsis", no_wrap=True)
+        for name, text in self._numbers().items():
+            line.append(f"{name} ", style="dim").append(f"{text}   ")
+        head = Table.grid(padding=(0, 1))
+        head.add_row(
+            Text("step", style="dim"),
+            Text(self._of(), style="bold"),
+            ProgressBar(total=1.0, completed=self._share(), width=40) if self._total else Text(""),
+            Text(f"{self._share():.0%}" if self._total else "", style="bold"),
+        )
+        return Group(head, line)
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether somebody looks at the stream; Open MPI gives its ranks a pseudo-terminal anyhow, but without a size."""
+    if not stream.isatty():
+        return False
+    try:
+        return os.get_terminal_size(stream.fileno()).columns > 0
+    except (OSError, ValueError):  # not a file of the system: its own word must do
+        return True
+
+
+def duration(seconds: float) -> str:
+    """A length of time as people say it: 42 s, 3 min 05 s, 2 h 10 min, 3 d 04 h."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"
+
+
+def _bytes(count: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.3g} {unit}"
+        count /= 1024
+    return f"{count:.3g} GiB"
+
+
+def summary_table(
+    phases: Mapping[str, tuple[float, float, float]], total: float, stream: TextIO | None = None, title: str = ""
+) -> None:
+    """Print where the time went: phases by their share, and what no phase accounts for.
+
+    :param phases: name -> (min, mean, max) over the ranks, in seconds. Phases do not contain one another.
+    :param total: wall-clock seconds of the run.
+    """
+    stream = stream if stream is not None else sys.stdout
+    console = Console(file=stream, highlight=False, force_terminal=is_terminal(stream))
+    table = Table(title=title or f"Where the {duration(total)} went", title_justify="left", box=None, padding=(0, 2))
+    table.add_column("phase")
+    for column in ("min s", "mean s", "max s", "share"):
+        table.add_column(column, justify="right")
+    for name, (low, mean, high) in sorted(phases.items(), key=lambda item: -item[1][1]):
+        table.add_row(name, f"{low:.2f}", f"{mean:.2f}", f"{high:.2f}", _share(mean, total))
+    rest = total - sum(mean for _, mean, _ in phases.values())
+    table.add_row("the rest", "", f"{max(0.0, rest):.2f}", "", _share(max(0.0, rest), total), style="dim")
+    console.print(table)
+
+
+def output_table(title: str, phases: Iterable[PhaseSummary], notes: Iterable[str]) -> None:
+    """Print where the time of an output went, and what its engine has to say. Rank 0's job."""
+    console = Console(file=sys.stdout, highlight=False, force_terminal=is_terminal(sys.stdout))
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2))
+    table.add_column("phase")
+    for column in ("calls", "bytes", "min s", "mean s", "max s"):
+        table.add_column(column, justify="right")
+    for name, calls, moved, low, mean, high in phases:
+        table.add_row(name, str(calls), _bytes(moved) if moved else "", f"{low:.2f}", f"{mean:.2f}", f"{high:.2f}")
+    console.print(table)
+    for note in notes:
+        console.print(f"  {note}", soft_wrap=True)
+
+
+def _share(part: float, total: float) -> str:
+    return f"{part / total:.1%}" if total > 0 else "-"

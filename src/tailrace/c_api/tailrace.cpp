@@ -1,0 +1,176 @@
+#include <tailrace/c_api/handles.hpp>
+#include <tailrace/io/trace_report.hpp>
+
+#include <cstdio>
+#include <memory>
+
+using namespace tailrace;
+using namespace tailrace::c_api;
+
+namespace {
+
+thread_local char error_text[4096] = ""; // not a string: keeping an error must not itself run out of memory
+
+void open(tailrace_series *series, const Communicator &comm, const char *path, const char *mode, const char *engine) {
+  tailrace_series &handle = closed(series);
+  const std::string wanted = text(mode);
+  io::Mode how = io::Mode::read;
+  comm.agree([&] {
+    if (text(path).empty())
+      throw InputError("the path of the series is empty");
+    if (wanted != "w" && wanted != "a" && wanted != "r")
+      throw InputError(fmt::format("{}: unknown mode '{}': expected w, a or r", path, wanted));
+  });
+  if (wanted != "r")
+    how = wanted == "w" ? io::Mode::write : io::Mode::append;
+  handle.options.engine = text(engine);
+  const io::Options options = std::move(handle.options);
+  handle.options = {};
+  handle.open.emplace(path, how, comm, options);
+}
+
+void decompose(tailrace_decomposition **result, const Communicator &comm, const int64_t *shape, int rows, int cols) {
+  Index3 n{};
+  comm.agree([&] {
+    not_null(result, "decomposition") = nullptr;
+    n = three(3, shape, 1, "shape");
+  });
+  const auto processes = std::make_shared<const ProcessGrid>(comm, rows, cols);
+  std::unique_ptr<tailrace_decomposition> made;
+  comm.agree([&] { made.reset(new tailrace_decomposition{Decomposition(processes, n)}); });
+  *result = made.release();
+}
+
+} // namespace
+
+int tailrace::c_api::failed(int status, const char *text) {
+  std::snprintf(error_text, sizeof error_text, "%s", text);
+  return status;
+}
+
+const char *tailrace_error_text(void) { return error_text; }
+
+// ---- decomposition ----
+
+int tailrace_decomposition_new(tailrace_decomposition **decomposition, MPI_Comm comm, const int64_t *shape, int rows,
+                               int cols) {
+  return guarded([&] { decompose(decomposition, Communicator(comm), shape, rows, cols); });
+}
+
+int tailrace_decomposition_new_f(tailrace_decomposition **decomposition, MPI_Fint comm, const int64_t *shape, int rows,
+                                 int cols) {
+  return guarded([&] { decompose(decomposition, Communicator::from_fortran(comm), shape, rows, cols); });
+}
+
+int tailrace_decomposition_box(const tailrace_decomposition *decomposition, int direction, int64_t *start,
+                               int64_t *count) {
+  return guarded([&] {
+    if (direction < 0 || direction > 2)
+      throw InputError(fmt::format("expected the direction 0, 1 or 2 (x, y, z), found {}", direction));
+    const Box box = not_null(decomposition, "decomposition").decomposition.box(static_cast<Pencil>(direction));
+    not_null(start, "start");
+    not_null(count, "count");
+    for (int d = 0; d < 3; ++d) {
+      start[d] = box.start[d];
+      count[d] = box.count[d];
+    }
+  });
+}
+
+void tailrace_decomposition_free(tailrace_decomposition **decomposition) {
+  if (decomposition == nullptr)
+    return;
+  delete *decomposition;
+  *decomposition = nullptr;
+}
+
+// ---- series ----
+
+int tailrace_new(tailrace_series **series) {
+  return guarded([&] { not_null(series, "series") = new tailrace_series; });
+}
+
+int tailrace_set_parameter(tailrace_series *series, const char *name, const char *value) {
+  return guarded([&] { closed(series).options.parameters[text(name)] = text(value); });
+}
+
+int tailrace_set_grid(tailrace_series *series, const int64_t *points, const double *origin, const double *spacing) {
+  return guarded([&] {
+    io::GridDescription grid{three(3, points, 1, "points"), {}, {}};
+    not_null(origin, "origin");
+    not_null(spacing, "spacing");
+    for (int d = 0; d < 3; ++d) {
+      grid.origin[d] = origin[d];
+      grid.spacing[d] = spacing[d];
+    }
+    closed(series).options.grid = grid;
+  });
+}
+
+int tailrace_set_rewind(tailrace_series *series, int64_t index) {
+  return guarded([&] { closed(series).options.rewind_to = index; });
+}
+
+int tailrace_open(tailrace_series *series, MPI_Comm comm, const char *path, const char *mode, const char *engine) {
+  return guarded([&] { open(series, Communicator(comm), path, mode, engine); });
+}
+
+int tailrace_open_f(tailrace_series *series, MPI_Fint comm, const char *path, const char *mode, const char *engine) {
+  return guarded([&] { open(series, Communicator::from_fortran(comm), path, mode, engine); });
+}
+
+int tailrace_close(tailrace_series *series) {
+  return guarded([&] {
+    io::Series closing = std::move(opened(series));
+    series->open.reset();
+    closing.close();
+  });
+}
+
+int tailrace_notes(const tailrace_series *series, const char **text) {
+  return guarded([&] { hand_out(series, fmt::format("{}", fmt::join(opened(series).notes(), "\n")), text); });
+}
+
+int tailrace_counters(const tailrace_series *series, int64_t *bytes_written, int64_t *bytes_read, int64_t *steps) {
+  return guarded([&] {
+    const io::Counters counted = opened(series).counters();
+    if (bytes_written != nullptr)
+      *bytes_written = counted.bytes_written;
+    if (bytes_read != nullptr)
+      *bytes_read = counted.bytes_read;
+    if (steps != nullptr)
+      *steps = counted.steps;
+  });
+}
+
+int tailrace_dropped(const tailrace_series *series, int64_t *dropped, int64_t *skipped, int64_t *unread) {
+  return guarded([&] {
+    const io::Coupling found = opened(series).coupling();
+    if (dropped != nullptr)
+      *dropped = found.dropped;
+    if (skipped != nullptr)
+      *skipped = found.skipped;
+    if (unread != nullptr)
+      *unread = found.unread;
+  });
+}
+
+int tailrace_seconds(const tailrace_series *series, const char *phase, double *seconds) {
+  return guarded([&] {
+    for (std::size_t number = 0; number < io::phase_count; ++number)
+      if (const auto known = static_cast<io::Phase>(number); io::name_of(known) == text(phase)) {
+        not_null(seconds, "seconds") = opened(series).trace().total(known).seconds;
+        return;
+      }
+    throw InputError(fmt::format("unknown phase '{}': expected convert, checksum, copy, aggregate, write, metadata, "
+                                 "sync, wait or read",
+                                 text(phase)));
+  });
+}
+
+void tailrace_free(tailrace_series **series) {
+  if (series == nullptr)
+    return;
+  delete *series;
+  *series = nullptr;
+}

@@ -1,0 +1,390 @@
+// The engines bp4 and bp5: a directory in ADIOS2's formats of those names.
+//
+// Defaults where we part from ADIOS2 (docs/io.md has the figures): every rank writes its own file of values on runs of
+// up to 64 ranks. BP5 writes every large array from where it lies when it is given, and makes no minima and maxima
+// (StatsLevel=0), for each of these passes over memory costs as much as the writing.
+//
+// ADIOS2 throws on the rank that fails and leaves the others waiting in collectives. So rank 0 tries first what all are
+// about to do (does the file open, is there room on the disk), every rank reserves the room in its own file, and all
+// agree before they go in; what fails inside all the same ends the program after a time, see meet_inside. And ADIOS2
+// waits for ever for bytes that a data file lacks, and crashes on damaged metadata: tailrace.json beside the files
+// tells, so that we see it first.
+
+#include <tailrace/io/adios2/engines.hpp>
+
+#if TAILRACE_HAVE_ADIOS2
+
+#include <tailrace/io/adios2/bp_index.hpp>
+#include <tailrace/io/adios2/bp_record.hpp>
+#include <tailrace/io/adios2/contents.hpp>
+#include <tailrace/io/adios2/output.hpp>
+#include <tailrace/io/adios2/session.hpp>
+#include <tailrace/io/data/json.hpp>
+#include <tailrace/io/engines.hpp>
+#include <tailrace/io/storage/disk_space.hpp>
+#include <tailrace/io/storage/files.hpp>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+namespace tailrace::io {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr int most_subfiles = 64;
+constexpr std::int64_t alignment = std::int64_t{8} << 10;      ///< behind which a rank's values may begin, at most
+constexpr std::int64_t least_in_place = std::int64_t{4} << 20; // BP5 copies smaller arrays, to write them together
+const std::string sizes_name = "tailrace/sizes";               // BP4: of the data files before the step, to rewind
+
+class BpEngine final : public Engine {
+public:
+  BpEngine(const std::string &kind, const Target &target, Parameters &parameters);
+
+  std::vector<StepInfo> steps() const override { return steps_; }
+  void begin_step(const StepInfo &step) override;
+  void write(const Block &block) override;
+  void end_step(const StepTail &tail) override;
+  void abandon_step() noexcept override;
+  void set_attributes(const Attributes &attributes) override { attributes_ = attributes; }
+  void close() override;
+  bool copies() const override { return is_bp4(); }
+
+  std::optional<GridDescription> grid() const override;
+  Attributes attributes() const override { return attributes_; }
+  std::vector<VariableInfo> variables(std::size_t step) const override;
+  Scalars scalars(std::size_t step) const override;
+  std::string checksums(std::size_t step) const override;
+  void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
+
+private:
+  bool root() const { return target_.comm.rank() == 0; }
+  bool is_bp4() const { return kind_ == "bp4"; }
+  void check_version() const;
+  void prepare(std::size_t &kept);
+  void probe(std::size_t &kept);
+  void share();
+  void open(const Adios2Options &options, std::size_t kept);
+  void set_defaults();
+  void sync_files() const;
+  std::string file(const std::string &name) const { return target_.path + "/" + name; }
+  void reserve_data(std::int64_t bytes) const;
+  void reserve_rest(const StepTail &tail) const;
+  void release() const noexcept;
+
+  std::string kind_;
+  Target target_;
+  std::vector<StepInfo> steps_;
+  Attributes attributes_;
+  std::optional<GridDescription> grid_;
+  std::optional<BpRecord> record_; ///< of rank 0, open to write
+  std::string sizes_;              ///< BP4: of the data files before the open step, on rank 0
+  std::int64_t buffered_ = 0;      ///< bytes of the open step that ADIOS2 has not yet written, of all ranks
+  StepInfo step_;
+  std::int64_t own_ = 0;       ///< of these, this rank's
+  std::int64_t variables_ = 0; ///< of the open step
+  std::string own_file_;       ///< the file of values that this rank alone writes; empty: it shares one
+  double failure_timeout_ = 0;
+  bool in_step_ = false, broken_ = false, asynchronous_ = false;
+  std::optional<Adios2Io> adios_;
+  bp::Output output_;
+  mutable adios2::IO io_; // ADIOS2 sets selections on the variables themselves, also to read
+  mutable adios2::Engine engine_;
+};
+
+BpEngine::BpEngine(const std::string &kind, const Target &target, Parameters &parameters)
+    : kind_(kind), target_(target) {
+  Adios2Options options;
+  std::size_t kept = 0;
+  target.comm.agree([&] { options = adios2_options(kind, target.path, parameters); });
+  target.comm.agree([&] {
+    if (root())
+      prepare(kept);
+  });
+  open(options, kept);
+}
+
+/// Rank 0 alone, before anybody opens: what is there, what of it stays, and room for what comes.
+void BpEngine::prepare(std::size_t &kept) {
+  check_target(target_.path, target_.mode, Kind::directory);
+  const bool there = fs::exists(target_.path);
+  if (target_.mode == Mode::read || (target_.mode == Mode::append && there && !is_empty_bp(target_.path)))
+    probe(kept);
+  if (target_.mode == Mode::read)
+    return;
+  if (there && kept == 0) {
+    check_engine_there(target_.path, {"bp4", "bp5"});
+    check_only_bp(target_.path);
+  }
+  remove_bp_record(target_.path);
+  if (!there && ::mkdir(target_.path.c_str(), 0777) != 0 && errno != EEXIST)
+    throw file_error("create", target_.path, errno);
+  if (const std::string said = apply_striping(target_.striping, target_.path, Kind::directory); !said.empty())
+    target_.notes->push_back(said);
+  record_.emplace(target_.path, target_.sync);
+}
+
+void BpEngine::check_version() const {
+  const int found = bp::version(target_.path), ours = is_bp4() ? 4 : 5;
+  if (found != 0 && found != ours)
+    throw IoError(fmt::format("cannot {} {}: its md.idx is of version BP{}, and engine {} needs BP{}. To fix this, "
+                              "name the engine bp{}, or none",
+                              target_.mode == Mode::read ? "read" : "append to", target_.path, found, kind_, ours,
+                              found));
+}
+
+/// Rank 0 alone: opens the file and reads its steps. `kept`: how many of them a rewind leaves.
+void BpEngine::probe(std::size_t &kept) {
+  if (!fs::exists(fs::path(target_.path) / "md.idx"))
+    throw IoError(fmt::format("cannot {} {}: it holds no md.idx, so it is not a {} series",
+                              target_.mode == Mode::read ? "read" : "append to", target_.path,
+                              is_bp4() ? "BP4" : "BP5"));
+  const BpRecorded recorded = check_bp_record(target_.path);
+  check_version();
+  if (!bp::has_steps(target_.path)) {
+    attributes_ = recorded.attributes;
+    return;
+  }
+  std::map<std::string, std::uintmax_t> sizes;
+  translate("open " + target_.path, [&] {
+    adios2::ADIOS alone(MPI_COMM_SELF);
+    adios2::IO io = alone.DeclareIO("probe");
+    io.SetEngine(is_bp4() ? "BP4" : "BP5");
+    adios2::Engine engine = io.Open(target_.path, adios2::Mode::ReadRandomAccess, MPI_COMM_SELF);
+    steps_ = bp::steps(io, engine);
+    attributes_ = bp::read_attributes(io);
+    const std::size_t found = steps_.size();
+    if (target_.rewind_to)
+      std::erase_if(steps_, [&](const StepInfo &step) { return step.index > *target_.rewind_to; });
+    kept = steps_.size();
+    if (is_bp4() && kept < found)
+      if (const std::string before = bp::text(io, engine, kept, sizes_name); !before.empty())
+        sizes = json::parse(before).get<std::map<std::string, std::uintmax_t>>();
+    // Not closed: BP5's reader would leave a profile in /tmp. It closes its files when `alone` goes.
+  });
+  for (const auto &[name, value] : recorded.attributes)
+    attributes_[name] = value;
+  if (target_.mode == Mode::append && kept > 0) {
+    remove_bp_record(target_.path);
+    is_bp4() ? bp::cut_bp4(target_.path, kept, sizes) : bp::trim_bp5(target_.path);
+  }
+}
+
+/// Tells the other ranks what rank 0 found.
+void BpEngine::share() {
+  std::int64_t count = static_cast<std::int64_t>(steps_.size());
+  check_mpi(MPI_Bcast(&count, 1, MPI_INT64_T, 0, target_.comm.get()), "MPI_Bcast");
+  steps_.resize(static_cast<std::size_t>(count));
+  static_assert(sizeof(StepInfo) == 16);
+  check_mpi(MPI_Bcast(steps_.data(), static_cast<int>(16 * count), MPI_BYTE, 0, target_.comm.get()), "MPI_Bcast");
+  const std::string text = target_.comm.broadcast(attributes_to_json(attributes_).dump(), 0);
+  attributes_ = attributes_from_json(json::parse(text));
+}
+
+/// What we part from ADIOS2 in, where neither the user nor a configuration file says otherwise.
+void BpEngine::set_defaults() {
+  bool chosen = false;
+  for (const char *name : {"NumAggregators", "AggregatorRatio", "NumSubFiles", "SubStreams", "AggregationType"})
+    chosen = chosen || adios_->has(name);
+  const bool all_write = !chosen && target_.comm.size() <= most_subfiles;
+  if (all_write) {
+    adios_->set_default("NumAggregators", std::to_string(target_.comm.size()));
+    own_file_ = file(fmt::format("data.{}", target_.comm.rank()));
+  }
+  adios_->set_default("AsyncOpen", "false"); // else a thread empties the files later, and their errors come late
+  if (is_bp4())
+    return adios_->set_default("Profile", "off"); // else it leaves a profiling.json
+  if (all_write)
+    adios_->set_default("AggregationType", "EveryoneWrites");
+  adios_->set_default("StatsLevel", "0");
+  adios_->set_default("MinDeferredSize", "1"); // which arrays are written from where they lie is ours to say
+}
+
+void BpEngine::open(const Adios2Options &options, std::size_t kept) {
+  share();
+  const std::int64_t after = target_.comm.max(static_cast<std::int64_t>(kept));
+  const bool append = target_.mode == Mode::append && after > 0; // to a file without steps ADIOS2 appends rubbish
+  adios_.emplace(options, target_.path, target_.comm.get());
+  set_defaults();
+  failure_timeout_ = options.failure_timeout;
+  asynchronous_ = adios_->has("AsyncWrite") || adios_->has("BurstBufferPath");
+  io_ = adios_->io();
+  if (append && !is_bp4())
+    io_.SetParameter("AppendAfterSteps", std::to_string(after));
+  if (target_.mode == Mode::read && steps_.empty())
+    return; // see has_steps
+  const auto mode = target_.mode == Mode::read ? adios2::Mode::ReadRandomAccess
+                    : append                   ? adios2::Mode::Append
+                                               : adios2::Mode::Write;
+  meet_in_adios2(target_.comm, failure_timeout_, "open " + target_.path,
+                 [&] { engine_ = io_.Open(target_.path, mode); });
+  if (target_.mode == Mode::read)
+    grid_ = bp::read_grid(io_);
+  output_ = bp::Output(io_, options.operation);
+}
+
+void BpEngine::begin_step(const StepInfo &step) {
+  if (broken_)
+    throw IoError(fmt::format(
+        "{} is out of use since an error; ADIOS2 cannot drop the step it was in. To go on, open it to append",
+        target_.path));
+  step_ = step;
+  buffered_ = own_ = variables_ = 0;
+  in_step_ = true;
+  output_.begin_step();
+  target_.comm.agree([&] {
+    if (root() && is_bp4())
+      sizes_ = json(bp::data_sizes(target_.path)).dump();
+    translate("begin a step of " + target_.path, [&] { engine_.BeginStep(); });
+  });
+}
+
+void BpEngine::write(const Block &block) {
+  const auto size = static_cast<std::int64_t>(size_of(block.type));
+  const std::int64_t bytes = block.place.block.size() * size, all = product(block.place.shape) * size;
+  const Span span(*target_.trace, Phase::write, bytes);
+  // All ranks must choose alike, so by the whole, not by the part.
+  const bool in_place = !is_bp4() && all / target_.comm.size() >= least_in_place;
+  ++variables_;
+  target_.comm.agree([&] {
+    if (root() && in_place)
+      check_room(target_.path, buffered_ + all, target_.comm.size());
+    if (in_place)
+      reserve_data(own_ + bytes);
+    translate("write " + target_.path,
+              [&] { in_place ? output_.put_in_place(engine_, block) : output_.put(engine_, block); });
+  });
+  if (!in_place) {
+    buffered_ += all;
+    own_ += bytes;
+    return;
+  }
+  meet_in_adios2(target_.comm, failure_timeout_, "write " + target_.path, [&] { engine_.PerformDataWrite(); });
+  buffered_ = own_ = 0;
+}
+
+/// Of a file that several ranks write nobody knows beforehand who writes where, and in the background the files still
+/// grow.
+void BpEngine::reserve_data(std::int64_t bytes) const {
+  if (bytes > 0 && !own_file_.empty() && !asynchronous_)
+    reserve_room_behind(own_file_, bytes + alignment);
+}
+
+/// What is written at the end of a step: values that were copied, and the metadata, generously.
+void BpEngine::reserve_rest(const StepTail &tail) const {
+  std::int64_t texts = 0, numbers = variables_ * target_.comm.size();
+  if (root()) {
+    texts = static_cast<std::int64_t>(tail.checksums.size() + sizes_.size() +
+                                      attributes_to_json(attributes_).dump().size());
+    for (const auto &[name, value] : tail.scalars) {
+      const auto *text = std::get_if<std::string>(&value);
+      texts += static_cast<std::int64_t>(name.size() + (text ? text->size() : 0));
+      ++numbers;
+    }
+  }
+  // BP4 has headers, and copies of all texts, among the values too.
+  reserve_data(is_bp4() ? own_ + 1024 * (variables_ + 4) + 2 * texts : own_);
+  if (!root() || asynchronous_)
+    return;
+  reserve_room_behind(file("md.0"), (1 << 14) + 512 * numbers + 2 * texts);
+  reserve_room_behind(file("md.idx"), (1 << 12) + 16 * numbers + 64 * target_.comm.size());
+  if (!is_bp4())
+    reserve_room_behind(file("mmd.0"), (1 << 13) + 256 * static_cast<std::int64_t>(variables_ + tail.scalars.size()));
+}
+
+void BpEngine::release() const noexcept {
+  if (asynchronous_)
+    return;
+  if (!own_file_.empty())
+    release_room(own_file_);
+  if (root())
+    for (const char *name : {"md.0", "md.idx", "mmd.0"})
+      release_room(file(name));
+}
+
+void BpEngine::abandon_step() noexcept {
+  broken_ = in_step_;
+  release();
+}
+
+void BpEngine::end_step(const StepTail &tail) {
+  target_.comm.agree([&] {
+    if (root())
+      check_room(target_.path, buffered_, target_.comm.size());
+    reserve_rest(tail);
+    translate("write " + target_.path, [&] {
+      output_.define_attributes(attributes_, target_.grid, steps_.empty());
+      output_.end_step(engine_, step_, tail, root());
+      if (is_bp4())
+        output_.put_text(engine_, sizes_name, sizes_, root());
+    });
+  });
+  {
+    const Span span(*target_.trace, Phase::write);
+    meet_in_adios2(target_.comm, failure_timeout_, "write " + target_.path, [&] { engine_.EndStep(); });
+  }
+  in_step_ = false;
+  steps_.push_back(step_);
+  if (root() && !asynchronous_) // else the files are still growing
+    record_->write(attributes_);
+  if (target_.sync)
+    target_.comm.agree([&] { root() ? sync_files() : void(); });
+}
+
+void BpEngine::sync_files() const {
+  const Span span(*target_.trace, Phase::sync);
+  for (const auto &entry : fs::directory_iterator(target_.path))
+    sync_path(entry.path().string());
+  sync_path(target_.path);
+  sync_parent(target_.path);
+}
+
+void BpEngine::close() {
+  if (!engine_ || broken_)
+    return;
+  if (target_.mode == Mode::read) { // as in probe
+    engine_ = {};
+    io_ = {};
+    return adios_.reset();
+  }
+  meet_in_adios2(target_.comm, failure_timeout_, "close " + target_.path, [&] { engine_.Close(); });
+  release();
+  if (record_)
+    record_->write(attributes_);
+}
+
+// ---- reading ----
+
+std::optional<GridDescription> BpEngine::grid() const { return target_.mode == Mode::read ? grid_ : target_.grid; }
+
+std::vector<VariableInfo> BpEngine::variables(std::size_t step) const { return bp::variables(io_, engine_, step); }
+
+Scalars BpEngine::scalars(std::size_t step) const {
+  return translate("read " + target_.path, [&] { return bp::scalars(io_, engine_, step); });
+}
+
+std::string BpEngine::checksums(std::size_t step) const {
+  return translate("read " + target_.path, [&] { return bp::text(io_, engine_, step, bp::checksums_name); });
+}
+
+void BpEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
+  translate(fmt::format("read {} of {}", variable.name, target_.path),
+            [&] { bp::read(io_, engine_, step, variable, box, data); });
+}
+
+} // namespace
+
+std::unique_ptr<Engine> open_bp(const std::string &kind, const Target &target, Parameters parameters) {
+  return std::make_unique<BpEngine>(kind, target, parameters);
+}
+
+} // namespace tailrace::io
+
+#endif

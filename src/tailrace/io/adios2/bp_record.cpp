@@ -1,0 +1,174 @@
+#include <tailrace/io/adios2/bp_record.hpp>
+
+#include <tailrace/io/data/json.hpp>
+#include <tailrace/io/storage/files.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+namespace tailrace::io {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr int record_version = 2;
+constexpr std::int64_t read_bytes = 1 << 20;
+// "A writer is at work", in the header of md.idx: BP4's and BP5's byte, the only ones that change later.
+constexpr std::int64_t first_flag = 38, last_flag = 39;
+
+const std::vector<std::string> metadata_names{"md.idx", "md.0", "mmd.0"};
+
+std::string record_path(const std::string &directory) { return (fs::path(directory) / "tailrace.json").string(); }
+
+/// data.0, data.1 ...; md.0, md.idx and mmd.0.
+bool is_bp_file(const std::string &name) {
+  const auto numbered = [&](const std::string &start) {
+    return name.size() > start.size() && name.rfind(start, 0) == 0 &&
+           name.find_first_not_of("0123456789", start.size()) == std::string::npos;
+  };
+  return numbered("data.") || numbered("md.") || numbered("mmd.") || name == "md.idx";
+}
+
+/// What we and ADIOS2 keep beside those.
+bool is_beside_bp(const std::string &name) {
+  const std::vector<std::string> names{"tailrace.json", "tailrace.json.tmp", "profiling.json",
+                                       "active",        ".bpversion",        "s3.json"};
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string checksum_of(const json &record) {
+  const std::string text = record.dump();
+  RunningChecksum sum;
+  sum.add(text.data(), text.size());
+  return sum.text();
+}
+
+/// Adds bytes [from, to) of a metadata file.
+void add_bytes(RunningChecksum &sum, const std::string &directory, const std::string &name, std::int64_t from,
+               std::int64_t to) {
+  const std::string path = (fs::path(directory) / name).string();
+  const Descriptor file(path, O_RDONLY);
+  std::vector<char> piece(static_cast<std::size_t>(std::clamp<std::int64_t>(to - from, 0, read_bytes)));
+  while (from < to) {
+    const std::int64_t count = std::min<std::int64_t>(to - from, read_bytes);
+    read_all(file.get(), piece.data(), count, from, path);
+    for (std::int64_t flag = first_flag; name == "md.idx" && flag <= last_flag; ++flag)
+      if (flag >= from && flag < from + count)
+        piece[static_cast<std::size_t>(flag - from)] = 0;
+    sum.add(piece.data(), static_cast<std::size_t>(count));
+    from += count;
+  }
+}
+
+void check_size(const std::string &directory, const std::string &name, std::uintmax_t expected) {
+  const std::string file = (fs::path(directory) / name).string();
+  std::error_code missing;
+  const std::uintmax_t found = fs::file_size(file, missing);
+  if (missing)
+    throw IoError(fmt::format("cannot open {}: {} is missing", directory, file));
+  if (found < expected)
+    throw IoError(fmt::format("cannot open {}: {} has {} bytes and should have {}", directory, file, found, expected));
+}
+
+void check_sum(const std::string &directory, const std::string &name, std::int64_t bytes, const std::string &expected) {
+  RunningChecksum sum;
+  add_bytes(sum, directory, name, 0, bytes);
+  if (sum.text() != expected)
+    throw IoError(fmt::format("cannot open {}: {} is damaged; its first {} bytes have the checksum {} and should have "
+                              "{}. Restore it from a copy",
+                              directory, (fs::path(directory) / name).string(), bytes, sum.text(), expected));
+}
+
+BpRecorded check(const std::string &directory, const json &file) {
+  const json &record = file.at("record");
+  if (file.at("version") != record_version || file.at("checksum") != checksum_of(record))
+    throw IoError(fmt::format("cannot read {}: it is damaged (it differs from its own checksum). Restore it from a "
+                              "copy; without it the series opens unchecked",
+                              record_path(directory)));
+  BpRecorded recorded{attributes_from_json(record.at("attributes")), record.at("sizes")};
+  for (const auto &[name, size] : recorded.sizes)
+    check_size(directory, name, size);
+  for (const auto &[name, sum] : record.at("checksums").items())
+    check_sum(directory, name, static_cast<std::int64_t>(recorded.sizes.at(name)), sum.get<std::string>());
+  return recorded;
+}
+
+} // namespace
+
+void BpRecord::add(const std::string &name) {
+  std::error_code missing;
+  const std::uintmax_t size = fs::file_size(fs::path(directory_) / name, missing);
+  if (missing)
+    return;
+  Part &part = parts_[name];
+  const auto bytes = static_cast<std::int64_t>(size);
+  if (bytes < part.bytes) // begun anew by ADIOS2
+    part = Part{};
+  add_bytes(part.sum, directory_, name, part.bytes, bytes);
+  part.bytes = bytes;
+}
+
+void BpRecord::write(const Attributes &attributes) noexcept {
+  try {
+    json sizes = json::object(), checksums = json::object();
+    for (const auto &entry : fs::directory_iterator(directory_))
+      if (const std::string name = entry.path().filename().string(); is_bp_file(name))
+        sizes[name] = entry.file_size();
+    for (const auto &name : metadata_names)
+      add(name);
+    for (const auto &[name, part] : parts_) {
+      sizes[name] = part.bytes;
+      checksums[name] = part.sum.text();
+    }
+    const json record{{"sizes", sizes}, {"checksums", checksums}, {"attributes", attributes_to_json(attributes)}};
+    const json file{{"version", record_version}, {"checksum", checksum_of(record)}, {"record", record}};
+    replace_file(record_path(directory_), file.dump(), sync_);
+  } catch (const std::exception &) {
+    remove_bp_record(directory_);
+  }
+}
+
+BpRecorded check_bp_record(const std::string &directory) {
+  const std::string path = record_path(directory);
+  if (!fs::exists(path))
+    return {};
+  try {
+    return check(directory, json::parse(read_file(path)));
+  } catch (const json::exception &error) {
+    throw IoError(fmt::format("cannot read {}: it is damaged ({}). Restore it from a copy; without it the series opens "
+                              "unchecked",
+                              path, error.what()));
+  } catch (const std::out_of_range &) { // a checksum without a size
+    throw IoError(fmt::format("cannot read {}: it is damaged", path));
+  }
+}
+
+void check_only_bp(const std::string &directory) {
+  for (const auto &entry : fs::directory_iterator(directory))
+    if (const std::string name = entry.path().filename().string();
+        !entry.is_regular_file() || !(is_bp_file(name) || is_beside_bp(name)))
+      throw IoError(fmt::format("cannot write {}: it holds {}, which is of no BP series, and ADIOS2 removes everything "
+                                "from a directory that it begins anew. To fix this, write elsewhere, or move it away",
+                                directory, entry.path().string()));
+}
+
+bool is_empty_bp(const std::string &directory) {
+  if (fs::exists(fs::path(directory) / "md.idx"))
+    return false;
+  const auto empty = [](const fs::directory_entry &entry) {
+    return entry.is_regular_file() && is_bp_file(entry.path().filename().string()) && entry.file_size() == 0;
+  };
+  return std::all_of(fs::directory_iterator(directory), fs::directory_iterator(), empty);
+}
+
+void remove_bp_record(const std::string &directory) noexcept { ::unlink(record_path(directory).c_str()); }
+
+} // namespace tailrace::io

@@ -1,0 +1,224 @@
+#include <tailrace/io/adios2/contents.hpp>
+
+#if TAILRACE_HAVE_ADIOS2
+
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace tailrace::io::bp {
+
+namespace {
+
+const std::string attribute_prefix = "tailrace/attributes/", grid_prefix = "tailrace/grid/";
+
+// Attributes may be set anew, so all are modifiable.
+template <class T> void define(adios2::IO &io, const std::string &name, const T &value) {
+  io.DefineAttribute<T>(name, value, "", "/", true);
+}
+template <class T> void define(adios2::IO &io, const std::string &name, const std::vector<T> &values) {
+  io.DefineAttribute<T>(name, values.data(), values.size(), "", "/", true);
+}
+
+template <class T> Attribute number(adios2::IO &io, const std::string &name) {
+  const auto attribute = io.InquireAttribute<T>(name);
+  const std::vector<T> data = attribute.Data();
+  return attribute.IsValue() ? Attribute(data.at(0)) : Attribute(data);
+}
+
+std::optional<Attribute> read_one(adios2::IO &io, const std::string &name) {
+  const std::string type = io.AttributeType(name);
+  if (type == "string")
+    return io.InquireAttribute<std::string>(name).Data().at(0);
+  if (type == "int64_t")
+    return number<std::int64_t>(io, name);
+  if (type == "double")
+    return number<double>(io, name);
+  return std::nullopt;
+}
+
+} // namespace
+
+void write_attributes(adios2::IO &io, const Attributes &attributes) {
+  for (const auto &[name, value] : attributes)
+    std::visit([&, &key = name](const auto &v) { define(io, attribute_prefix + key, v); }, value);
+}
+
+Attributes read_attributes(adios2::IO &io) {
+  Attributes result;
+  for (const auto &[name, about] : io.AvailableAttributes())
+    if (name.rfind(attribute_prefix, 0) == 0)
+      if (const auto value = read_one(io, name))
+        result[name.substr(attribute_prefix.size())] = *value;
+  return result;
+}
+
+void write_grid(adios2::IO &io, const GridDescription &grid) {
+  define(io, grid_prefix + "points", std::vector<std::int64_t>(grid.points.begin(), grid.points.end()));
+  define(io, grid_prefix + "origin", std::vector<double>(grid.origin.begin(), grid.origin.end()));
+  define(io, grid_prefix + "spacing", std::vector<double>(grid.spacing.begin(), grid.spacing.end()));
+  for (std::size_t d = 0; d < 3; ++d)
+    if (!grid.coordinates[d].empty())
+      define(io, grid_prefix + "coordinates/" + "xyz"[d], grid.coordinates[d]);
+}
+
+std::optional<GridDescription> read_grid(adios2::IO &io) {
+  if (!io.InquireAttribute<std::int64_t>(grid_prefix + "points"))
+    return std::nullopt;
+  GridDescription grid;
+  std::ranges::copy(io.InquireAttribute<std::int64_t>(grid_prefix + "points").Data(), grid.points.begin());
+  std::ranges::copy(io.InquireAttribute<double>(grid_prefix + "origin").Data(), grid.origin.begin());
+  std::ranges::copy(io.InquireAttribute<double>(grid_prefix + "spacing").Data(), grid.spacing.begin());
+  for (std::size_t d = 0; d < 3; ++d)
+    if (const auto found = io.InquireAttribute<double>(grid_prefix + "coordinates/" + "xyz"[d]))
+      grid.coordinates[d] = found.Data();
+  return grid;
+}
+
+adios2::Dims dims(const Index3 &n) {
+  return {static_cast<std::size_t>(n[2]), static_cast<std::size_t>(n[1]), static_cast<std::size_t>(n[0])};
+}
+
+namespace {
+
+/// Selects one step of a variable, and says whether the step holds it: ADIOS2 counts only the steps that do.
+template <class T> bool select_step(adios2::Engine &engine, adios2::Variable<T> &variable, std::size_t step) {
+  if (!variable)
+    return false;
+  const auto steps = engine.GetAbsoluteSteps(variable);
+  const auto found = std::find(steps.begin(), steps.end(), step);
+  if (found == steps.end())
+    return false;
+  variable.SetStepSelection({static_cast<std::size_t>(found - steps.begin()), 1});
+  return true;
+}
+
+template <class T> T value(adios2::Engine &engine, adios2::Variable<T> &variable) {
+  T result{};
+  engine.Get(variable, result, adios2::Mode::Sync);
+  return result;
+}
+
+template <class T>
+std::optional<VariableInfo> describe(adios2::IO &io, adios2::Engine &engine, std::size_t step,
+                                     const std::string &name) {
+  auto variable = io.InquireVariable<T>(name);
+  if (!select_step(engine, variable, step))
+    return std::nullopt;
+  // BP4 counts the steps of the file here, the others those that hold the variable.
+  const adios2::Dims shape = engine.Type() == "BP4Reader" ? variable.Shape(step) : variable.Shape();
+  const auto n = [&](std::size_t d) { return static_cast<std::int64_t>(shape[d]); };
+  if (shape.size() != 3)
+    return std::nullopt;
+  return VariableInfo{name, TypeOf<T>::value, {n(2), n(1), n(0)}};
+}
+
+/// The lists of a step, also the empty ones, which ADIOS2 does not know of.
+std::vector<VariableInfo> lists(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
+  std::vector<VariableInfo> result;
+  const std::string known = text(io, engine, step, lists_name);
+  if (known.empty())
+    return result;
+  try {
+    const nlohmann::json all = nlohmann::json::parse(known);
+    for (const auto &[name, list] : all.items())
+      result.push_back({name, type_named(list.at("type")), {list.at("columns"), list.at("rows"), 1}, true});
+  } catch (const nlohmann::json::exception &error) {
+    throw IoError(
+        fmt::format("cannot read {}: '{}' of step {} is damaged ({})", engine.Name(), lists_name, step, error.what()));
+  }
+  return result;
+}
+
+/// The value of a variable that is no array, of the type T; stored as S.
+template <class T, class S>
+void add_scalar(Scalars &scalars, adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name) {
+  auto variable = io.InquireVariable<T>(name);
+  if (variable && variable.Shape().empty() && select_step(engine, variable, step))
+    scalars[name] = S(value(engine, variable));
+}
+
+template <class T>
+void read_as(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name, const Box &box,
+             void *data) {
+  auto variable = io.InquireVariable<T>(name);
+  if (!select_step(engine, variable, step))
+    throw InputError(fmt::format("there is no variable '{}' in this step", name)); // Series has looked before
+  variable.SetSelection({dims(box.start), dims(box.count)});
+  engine.Get(variable, static_cast<T *>(data), adios2::Mode::Sync);
+}
+
+} // namespace
+
+std::vector<StepInfo> steps(adios2::IO &io, adios2::Engine &engine) {
+  if (io.AvailableVariables().empty()) // a file closed before its first step, which ADIOS2 counts as one
+    return {};                         // asked for a variable of it, ADIOS2 ends the program
+  auto index = io.InquireVariable<std::int64_t>("step");
+  auto time = io.InquireVariable<double>("time");
+  std::vector<StepInfo> result;
+  for (std::size_t step = 0; step < engine.Steps(); ++step) {
+    if (!select_step(engine, index, step) || !select_step(engine, time, step))
+      throw IoError(fmt::format("cannot open {}: its steps have no variables 'step' and 'time'", engine.Name()));
+    result.push_back({value(engine, index), value(engine, time)});
+  }
+  return result;
+}
+
+std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
+  std::vector<VariableInfo> result = lists(io, engine, step);
+  const auto listed = [&](const std::string &name) {
+    return std::any_of(result.begin(), result.end(), [&](const auto &info) { return info.name == name; });
+  };
+  for (const auto &[name, about] : io.AvailableVariables(true)) {
+    if (listed(name))
+      continue;
+    const std::string type = io.VariableType(name);
+    const auto info = type == "float"     ? describe<float>(io, engine, step, name)
+                      : type == "double"  ? describe<double>(io, engine, step, name)
+                      : type == "int32_t" ? describe<std::int32_t>(io, engine, step, name)
+                      : type == "int64_t" ? describe<std::int64_t>(io, engine, step, name)
+                                          : std::nullopt;
+    if (info)
+      result.push_back(*info);
+  }
+  std::sort(result.begin(), result.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
+  return result;
+}
+
+Scalars scalars(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
+  Scalars result;
+  for (const auto &[name, about] : io.AvailableVariables(true)) {
+    if (name == "time" || name == "step" || name.rfind("tailrace/", 0) == 0)
+      continue;
+    const std::string type = io.VariableType(name);
+    if (type == "double")
+      add_scalar<double, double>(result, io, engine, step, name);
+    else if (type == "float")
+      add_scalar<float, double>(result, io, engine, step, name);
+    else if (type == "int64_t")
+      add_scalar<std::int64_t, std::int64_t>(result, io, engine, step, name);
+    else if (type == "int32_t")
+      add_scalar<std::int32_t, std::int64_t>(result, io, engine, step, name);
+    else if (type == "string")
+      add_scalar<std::string, std::string>(result, io, engine, step, name);
+  }
+  return result;
+}
+
+std::string text(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name) {
+  auto variable = io.InquireVariable<std::string>(name);
+  return select_step(engine, variable, step) ? value(engine, variable) : std::string();
+}
+
+void read(adios2::IO &io, adios2::Engine &engine, std::size_t step, const VariableInfo &variable, const Box &box,
+          void *data) {
+  with_type(variable.type, [&](auto zero) { read_as<decltype(zero)>(io, engine, step, variable.name, box, data); });
+}
+
+} // namespace tailrace::io::bp
+
+#endif

@@ -1,0 +1,286 @@
+// The engine adios_hdf5: ADIOS2's HDF5 engine, a file per step and the sidecar beside them.
+//
+// A file per step, because an HDF5 file that was open when its program was killed does not open again: so a kill costs
+// the step it was in. ADIOS2 creates a dataset when it is given its values, and that is collective in parallel HDF5: so
+// all ranks give it all variables, with nothing in it where they have nothing, and all of them the scalars.
+
+#include <tailrace/io/adios2/engines.hpp>
+
+#if TAILRACE_HAVE_ADIOS2
+
+#include <tailrace/io/adios2/contents.hpp>
+#include <tailrace/io/adios2/output.hpp>
+#include <tailrace/io/adios2/session.hpp>
+#include <tailrace/io/data/json.hpp>
+#include <tailrace/io/h5/h5.hpp>
+#include <tailrace/io/sidecar/engine.hpp>
+#include <tailrace/io/storage/disk_space.hpp>
+#include <tailrace/io/storage/files.hpp>
+#include <tailrace/io/storage/mpi_file.hpp>
+#include <tailrace/support/file_watch.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <hdf5.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace tailrace::io {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::int64_t around = 4096; ///< bytes that HDF5 needs around a variable, scalar or attribute, generously
+
+/// A step's file, open to read by one rank.
+class StepFile {
+public:
+  explicit StepFile(const std::string &path) : path_(path) {
+    release_name(path);
+    translate("open " + path, [&] {
+      io_ = adios_.DeclareIO("step");
+      io_.SetEngine("HDF5");
+      engine_ = io_.Open(path, adios2::Mode::Read, MPI_COMM_SELF);
+    });
+  }
+  ~StepFile() {
+    try {
+      engine_.Close();
+    } catch (const std::exception &) { // it was only read
+    }
+  }
+  StepFile(const StepFile &) = delete;
+  StepFile &operator=(const StepFile &) = delete;
+
+  const std::string &path() const { return path_; }
+  template <class T> void read(const std::string &name, const Box &box, void *data) {
+    auto variable = io_.InquireVariable<T>(name);
+    if (!variable || variable.Shape().size() != 3)
+      throw IoError(
+          fmt::format("cannot read {}: it has no array '{}' of the type that series.jsonl says", path_, name));
+    variable.SetSelection({bp::dims(box.start), bp::dims(box.count)});
+    engine_.Get(variable, static_cast<T *>(data), adios2::Mode::Sync);
+  }
+
+private:
+  std::string path_;
+  adios2::ADIOS adios_{MPI_COMM_SELF};
+  adios2::IO io_;
+  adios2::Engine engine_;
+};
+
+class AdiosHdf5Engine final : public SidecarEngine {
+public:
+  AdiosHdf5Engine(const Target &target, Parameters &parameters);
+  ~AdiosHdf5Engine() override;
+
+  void begin_step(const StepInfo &step) override;
+  void write(const Block &block) override;
+  void end_step(const StepTail &tail) override;
+  void abandon_step() noexcept override;
+  void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
+
+private:
+  bool root() const { return target_.comm.rank() == 0; }
+  std::vector<std::string> files(const json &step) const override { return {step.at("file").get<std::string>()}; }
+  void check(const json &step) const override { files(step), step.at("bytes").get<std::uintmax_t>(); }
+  std::string open_file() const { return file(step_.at("file").get<std::string>()); }
+  StepTail tail_of_root(const StepTail &tail) const;
+  void reserve(std::int64_t more);
+  void meet(const std::string &verb, const std::function<void()> &work);
+  void finish_file();
+
+  std::optional<Adios2Io> adios_; ///< of a series open to write
+  bp::Output output_;
+  adios2::Engine engine_;     ///< of the open step
+  std::int64_t reserved_ = 0; ///< bytes of the open step's file
+  double failure_timeout_ = 0;
+  std::string failure_; ///< what went wrong inside HDF5 in the open step, on any rank
+  mutable std::optional<StepFile> read_;
+};
+
+AdiosHdf5Engine::AdiosHdf5Engine(const Target &target, Parameters &parameters)
+    : SidecarEngine(target, "adios_hdf5",
+                    "HDF5 files of ADIOS2, one per step, with the step's variables in the group Step0; shapes and "
+                    "checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes") {
+  Adios2Options options;
+  target.comm.agree([&] { options = adios2_options("adios_hdf5", target.path, parameters); });
+  failure_timeout_ = options.failure_timeout;
+  open();
+  if (target.mode != Mode::read)
+    adios_.emplace(options, target.path, target.comm.get());
+}
+
+/// A step that is still open was left by an exception of the program, maybe on this rank alone, and HDF5 closes files
+/// together with all others. So its file stays open until the program ends: then all ranks close it, or MPI aborts.
+AdiosHdf5Engine::~AdiosHdf5Engine() {
+  static auto &left_open = *new std::vector<Adios2Io>; // never destroyed: that would close them
+  if (engine_ && target_.comm.size() > 1)
+    left_open.push_back(std::move(*adios_));
+}
+
+void AdiosHdf5Engine::begin_step(const StepInfo &step) {
+  SidecarEngine::begin_step(step);
+  step_["file"] = fmt::format("step-{:08d}.h5", step.index);
+  adios2::IO &io = adios_->io();
+  io.RemoveAllVariables(); // they belong to the file of the step before
+  io.RemoveAllAttributes();
+  output_ = bp::Output(io, {}, true);
+  const h5::Quiet quiet;       // what ADIOS2 makes of HDF5's errors is enough
+  target_.comm.agree([&] {     // before HDF5 has anything open, for what it cannot write it cannot close either
+    release_name(open_file()); // HDF5 opens it by MPI-IO
+    check_file_limit(open_file(), 4 * around);
+    if (!root())
+      return;
+    check_room(target_.path, 0, target_.comm.size());
+    ::unlink(open_file().c_str());                           // HDF5 may have one of that name open still, see above
+    const Descriptor probe(open_file(), O_WRONLY | O_CREAT); // HDF5 would not say why it cannot
+    reserve_room(open_file(), 0, 4 * around);
+  });
+  meet("write", [&] {
+    engine_ = io.Open(open_file(), adios2::Mode::Write);
+    engine_.BeginStep();
+  });
+  reserved_ = 0;
+  failure_.clear();
+  reserve(4 * around);
+}
+
+/// A call of ADIOS2 in which HDF5 writes the step's file. Collective; the same error on all ranks, which is kept.
+void AdiosHdf5Engine::meet(const std::string &verb, const std::function<void()> &work) {
+  const std::string path = open_file();
+  try {
+    meet_writing(target_.comm, failure_timeout_, "HDF5", path, [&] { translate(verb + " " + path, work); });
+  } catch (const Error &error) {
+    failure_ = error.what();
+    throw;
+  }
+}
+
+/// Sees to it that the step's file can grow by so many bytes more. Any rank may come to write any part of it. After the
+/// file has been opened, for that empties it.
+void AdiosHdf5Engine::reserve(std::int64_t more) {
+  target_.comm.agree([&] {
+    if (root())
+      check_room(target_.path, more, target_.comm.size());
+    check_file_limit(open_file(), reserved_ + more);
+    if (root())
+      reserve_room(open_file(), 0, reserved_ + more);
+  });
+  reserved_ += more;
+}
+
+void AdiosHdf5Engine::write(const Block &block) {
+  add_variable(block);
+  const auto size = static_cast<std::int64_t>(size_of(block.type));
+  const Span span(*target_.trace, Phase::write, block.place.block.size() * size);
+  reserve(product(block.place.shape) * size + around); // HDF5 takes the place at once
+  const h5::Quiet quiet;
+  meet("write", [&] { output_.put(engine_, block); });
+}
+
+/// Rank 0's, on all ranks.
+StepTail AdiosHdf5Engine::tail_of_root(const StepTail &tail) const {
+  json scalars = json::array();
+  for (const auto &[name, scalar] : tail.scalars)
+    scalars.push_back({name, scalar.index(), std::visit([](const auto &value) { return json(value); }, scalar)});
+  StepTail result;
+  for (const auto &one : json::parse(target_.comm.broadcast(scalars.dump(), 0))) {
+    const std::string name = one.at(0);
+    if (one.at(1) == 2)
+      result.scalars[name] = one.at(2).get<std::string>();
+    else if (one.at(1) == 1)
+      result.scalars[name] = one.at(2).get<std::int64_t>();
+    else // JSON has no NaN
+      result.scalars[name] = one.at(2).is_null() ? std::numeric_limits<double>::quiet_NaN() : one.at(2).get<double>();
+  }
+  return result;
+}
+
+/// ADIOS2 passes over the errors of HDF5's closing, so rank 0 looks whether the file is whole.
+void AdiosHdf5Engine::finish_file() {
+  const h5::Quiet quiet;
+  const hid_t opened = H5Fopen(open_file().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (opened < 0 || H5Lexists(opened, "Step0", H5P_DEFAULT) <= 0)
+    throw IoError(fmt::format("cannot write {}: HDF5 could not complete the file", open_file()));
+  H5Fclose(opened);
+  release_room(open_file());
+  step_["bytes"] = fs::file_size(open_file());
+  if (!target_.sync)
+    return;
+  const Span span(*target_.trace, Phase::sync);
+  sync_path(open_file());
+}
+
+void AdiosHdf5Engine::end_step(const StepTail &tail) {
+  const StepTail everyones = tail_of_root(tail);
+  const StepInfo info{step_.at("index"), step_.at("time")};
+  {
+    const Span span(*target_.trace, Phase::write);
+    const h5::Quiet quiet;
+    const auto texts = static_cast<std::int64_t>(scalars_to_json(everyones.scalars).dump().size() +
+                                                 attributes_to_json(attributes()).dump().size());
+    reserve(2 * texts + around * static_cast<std::int64_t>(4 + everyones.scalars.size() + attributes().size()));
+    meet("write", [&] {
+      output_.end_step(engine_, info, everyones, true);
+      output_.define_attributes(attributes(), target_.grid, true);
+      engine_.EndStep();
+    });
+    meet("close", [&] { engine_.Close(); });
+    engine_ = {};
+  }
+  target_.comm.agree([&] { root() ? finish_file() : void(); });
+  SidecarEngine::end_step(tail);
+}
+
+void AdiosHdf5Engine::abandon_step() noexcept {
+  try {
+    const h5::Quiet quiet;
+    std::optional<FileWatch> watch; // HDF5 writes when it closes, and what failed before may fail again
+    if (!failure_.empty())
+      watch.emplace(target_.comm, open_file(), failure_timeout_,
+                    fmt::format("{}. HDF5 cannot close the file either", failure_));
+    if (engine_)
+      engine_.Close();
+  } catch (const std::exception &) { // the file goes
+  }
+  engine_ = {};
+  SidecarEngine::abandon_step();
+}
+
+void AdiosHdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+  const json &told = line(step);
+  const std::string path = file(told.at("file").get<std::string>());
+  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
+  const h5::Quiet quiet;
+  if (!read_ || read_->path() != path) {
+    read_.reset();
+    std::error_code missing;
+    const auto bytes = told.at("bytes").get<std::uintmax_t>(), found = fs::file_size(path, missing);
+    if (missing)
+      throw IoError(fmt::format("cannot read {}: {}", path, missing.message()));
+    if (found != bytes)
+      throw IoError(fmt::format("cannot read {}: it has {} bytes and should have {}", path, found, bytes));
+    read_.emplace(path);
+  }
+  translate(fmt::format("read {} of {}", variable.name, path), [&] {
+    with_type(variable.type, [&](auto zero) { read_->read<decltype(zero)>(variable.name, box, data); });
+  });
+}
+
+} // namespace
+
+std::unique_ptr<Engine> open_adios_hdf5(const Target &target, Parameters parameters) {
+  return std::make_unique<AdiosHdf5Engine>(target, parameters);
+}
+
+} // namespace tailrace::io
+
+#endif

@@ -1,0 +1,77 @@
+#include <tailrace/io/adios2/operators.hpp>
+
+#if TAILRACE_HAVE_ADIOS2
+
+#include <tailrace/support/error.hpp>
+
+#include <adios2.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace tailrace::io {
+
+namespace {
+
+/// Empty, or why ADIOS2 does not take the operator.
+std::string refusal(const Adios2Operator &wanted) {
+  try {
+    adios2::ADIOS alone(MPI_COMM_SELF);
+    alone.DefineOperator("probe", wanted.type, wanted.parameters);
+    return {};
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+}
+
+} // namespace
+
+std::vector<std::string> available_operators() {
+  // ADIOS2 has no list; it builds an operator or throws. "plugin" needs parameters to be built.
+  std::vector<std::string> result;
+  for (const std::string type : {"bigwhoop", "blosc", "bzip2", "libpressio", "mdr", "mgard", "mgard_complex",
+                                 "mgardplus", "null", "png", "prodm", "sirius", "sz", "sz3", "zfp"})
+    if (refusal({type, {}}).empty())
+      result.push_back(type);
+  result.push_back("plugin");
+  return result;
+}
+
+bool is_lossless(const std::string &type) {
+  return type == "null" || type == "blosc" || type == "bzip2" || type == "png";
+}
+
+std::string Adios2Operator::describe() const {
+  std::string text = type;
+  for (const auto &[name, value] : parameters)
+    text += fmt::format(" {}={}", name, value);
+  return text;
+}
+
+Adios2Operator take_operator(Parameters &parameters) {
+  Adios2Operator wanted{parameters.text("operator", ""), parameters.prefixed("operator.")};
+  std::transform(wanted.type.begin(), wanted.type.end(), wanted.type.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  if (wanted.type.empty()) {
+    if (!wanted.parameters.empty())
+      throw InputError(fmt::format("parameter operator.{} is given without operator; add, for example, operator = "
+                                   "\"{}\"",
+                                   wanted.parameters.begin()->first, available_operators().front()));
+    return wanted;
+  }
+  const std::string reason = refusal(wanted);
+  if (reason.empty())
+    return wanted;
+  const auto known = available_operators();
+  if (std::find(known.begin(), known.end(), wanted.type) != known.end())
+    throw InputError(fmt::format("parameter operator = '{}': ADIOS2 does not take it: {}", wanted.describe(), reason));
+  throw InputError(fmt::format("parameter operator = '{}': this ADIOS2 was built with the operators {}. To have "
+                               "others, build it with them (tools/build_adios2.sh lists its options)",
+                               wanted.type, fmt::join(known, ", ")));
+}
+
+} // namespace tailrace::io
+
+#endif

@@ -1,0 +1,162 @@
+#include <tailrace/io/adios2/output.hpp>
+
+#if TAILRACE_HAVE_ADIOS2
+
+#include <tailrace/io/adios2/contents.hpp>
+#include <tailrace/io/storage/xdmf.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstring>
+
+namespace tailrace::io::bp {
+
+using nlohmann::json;
+
+void Output::begin_step() { lists_.clear(); }
+
+template <class T> adios2::Variable<T> Output::single(const std::string &name) {
+  auto known = io_.InquireVariable<T>(name);
+  return known ? known : io_.DefineVariable<T>(name);
+}
+
+template <class T> adios2::Variable<T> Output::grid_variable(const Block &block) {
+  const adios2::Dims shape = dims(block.place.shape);
+  if (auto known = io_.InquireVariable<T>(block.name)) {
+    known.SetShape(shape);
+    return known;
+  }
+  auto variable = io_.DefineVariable<T>(block.name, shape, adios2::Dims(3, 0), adios2::Dims(3, 0));
+  // Rows of particles are no fields: compressors for grids would find nothing to compress, and empty ones fail.
+  if (!operation_.type.empty() && !block.list && std::is_floating_point_v<T>)
+    variable.AddOperation(operation_.type, operation_.parameters);
+  const auto operations = variable.Operations(); // also those of a configuration file
+  if (operations.empty())
+    return variable;
+  operators_[block.name] = Adios2Operator{operations.front().Type(), operations.front().Parameters()}.describe();
+  for (const auto &operation : operations)
+    if (!is_lossless(operation.Type()))
+      lossy_.insert(block.name);
+  return variable;
+}
+
+/// Ghosts are left out by a copy into ADIOS2's buffer, which feeds the checksum on the way.
+template <class T> void Output::put_span(adios2::Engine &engine, adios2::Variable<T> &variable, const Block &block) {
+  const auto &[shape, part, memory] = block.place;
+  const auto span = engine.Put(variable);
+  char *target = reinterpret_cast<char *>(span.data()), *summed = target;
+  const auto add = [&] {
+    if (block.checksum)
+      block.checksum->add(summed, static_cast<std::size_t>(target - summed));
+    summed = target;
+  };
+  const std::int64_t row = part.count[0] * static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t k = part.start[2]; k < part.end(2); ++k)
+    for (std::int64_t j = part.start[1]; j < part.end(1); ++j) {
+      const std::int64_t rows = (k - memory.start[2]) * memory.count[1] + j - memory.start[1];
+      std::memcpy(target, static_cast<const T *>(block.data) + rows * memory.count[0] + part.start[0] - memory.start[0],
+                  static_cast<std::size_t>(row));
+      target += row;
+      if (target - summed >= piece_bytes)
+        add();
+    }
+  add();
+}
+
+template <class T> void Output::put_as(adios2::Engine &engine, const Block &block, bool in_place) {
+  const auto &[shape, part, memory] = block.place;
+  auto variable = grid_variable<T>(block);
+  variable.SetMemorySelection({{}, {}});
+  if (part.empty()) {
+    const T nothing{};
+    variable.SetSelection({adios2::Dims(3, 0), adios2::Dims(3, 0)});
+    if (everyone_ && product(shape) > 0)
+      engine.Put(variable, &nothing, adios2::Mode::Sync);
+    return;
+  }
+  variable.SetSelection({dims(part.start), dims(part.count)});
+  const bool operated = operators_.count(block.name) > 0;
+  if (!(memory == part) && in_place && !operated)
+    return put_span(engine, variable, block);
+  if (block.checksum)
+    add_block(*block.checksum, block.place, size_of(block.type), block.data);
+  if (!(memory == part)) {
+    const Index3 inside{part.start[0] - memory.start[0], part.start[1] - memory.start[1],
+                        part.start[2] - memory.start[2]};
+    variable.SetMemorySelection({dims(inside), dims(memory.count)});
+  }
+  engine.Put(variable, static_cast<const T *>(block.data), in_place ? adios2::Mode::Deferred : adios2::Mode::Sync);
+}
+
+void Output::put(adios2::Engine &engine, const Block &block, bool in_place) {
+  with_type(block.type, [&]<class T>(T) { put_as<T>(engine, block, in_place); });
+  if (block.list)
+    lists_[block.name] = {block.type, block.place.shape};
+  else
+    shapes_[block.name] = block.place.shape;
+}
+
+void Output::put_text(adios2::Engine &engine, const std::string &name, const std::string &text, bool root) {
+  auto variable = single<std::string>(name);
+  if (root)
+    engine.Put(variable, text, adios2::Mode::Sync);
+}
+
+void Output::put_value(adios2::Engine &engine, const std::string &name, const Scalar &value, bool root) {
+  std::visit(
+      [&]<class T>(const T &number) {
+        auto variable = single<T>(name);
+        if (root)
+          engine.Put(variable, number, adios2::Mode::Sync);
+      },
+      value);
+}
+
+/// What a lossy operator gives back has another checksum than what it was given.
+std::string Output::checksums_of_lossless(const std::string &checksums) const {
+  if (lossy_.empty() || checksums.empty())
+    return checksums;
+  json all = json::parse(checksums);
+  for (const auto &name : lossy_)
+    all.erase(name);
+  return all.dump();
+}
+
+void Output::end_step(adios2::Engine &engine, const StepInfo &step, const StepTail &tail, bool root) {
+  put_value(engine, "step", step.index, root);
+  put_value(engine, "time", step.time, root);
+  if (root) // the others have no scalars
+    for (const auto &[name, value] : tail.scalars)
+      put_value(engine, name, value, true);
+  if (!tail.checksums.empty())
+    put_text(engine, checksums_name, checksums_of_lossless(tail.checksums), root);
+  if (lists_.empty())
+    return;
+  json lists = json::object(); // ADIOS2 cannot say that a step has a variable without values
+  for (const auto &[name, list] : lists_)
+    lists[name] = {{"type", name_of(list.first)}, {"columns", list.second[0]}, {"rows", list.second[1]}};
+  put_text(engine, lists_name, lists.dump(), root);
+}
+
+void Output::define_attributes(const Attributes &attributes, const std::optional<GridDescription> &grid,
+                               bool first_step) {
+  write_attributes(io_, attributes);
+  for (const auto &[name, operation] : operators_)
+    io_.DefineAttribute<std::string>("operator", operation, name, "/", true);
+  if (!first_step)
+    return;
+  if (grid)
+    write_grid(io_, *grid);
+  if (shapes_.empty())
+    return;
+  const GridDescription described = grid.value_or(GridDescription{shapes_.begin()->second, {0, 0, 0}, {1, 1, 1}});
+  std::vector<std::string> names;
+  for (const auto &[name, shape] : shapes_)
+    if (shape == described.points)
+      names.push_back(name);
+  io_.DefineAttribute<std::string>("vtk.xml", vtk_image_xml(described, names), "", "/", true);
+}
+
+} // namespace tailrace::io::bp
+
+#endif

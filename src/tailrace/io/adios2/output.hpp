@@ -1,0 +1,62 @@
+#pragma once
+
+#include <tailrace/io/adios2/operators.hpp>
+#include <tailrace/io/data/block.hpp>
+#include <tailrace/io/engine/engine.hpp>
+
+#if TAILRACE_HAVE_ADIOS2
+
+#include <adios2.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace tailrace::io::bp {
+
+/// Puts a series into an IO of ADIOS2 with an engine open to write: files or streams, read again by bp_contents. Every
+/// step carries `step` (index) and `time` as variables, and the first one the attribute `vtk.xml` for ParaView. All
+/// local; ADIOS2's own exceptions pass through.
+class Output {
+public:
+  Output() = default;
+  /// `everyone`: all ranks put all variables, with no values where they have none, as HDF5 wants it.
+  Output(adios2::IO io, Adios2Operator operation, bool everyone = false)
+      : io_(io), operation_(std::move(operation)), everyone_(everyone) {}
+
+  void begin_step();
+  /// Puts this rank's part, in a copy: the caller's array is free again.
+  void put(adios2::Engine &engine, const Block &block) { put(engine, block, false); }
+  /// BP5 only: puts this rank's part where it lies, if it lies there in one piece, else a copy. The array must stay
+  /// until the engine has written.
+  void put_in_place(adios2::Engine &engine, const Block &block) { put(engine, block, true); }
+  /// The rest of the step. `attributes`: all of the series.
+  void end_step(adios2::Engine &engine, const StepInfo &step, const StepTail &tail, bool root);
+  /// `grid` as of the target; without one it is that of the first variable.
+  void define_attributes(const Attributes &attributes, const std::optional<GridDescription> &grid, bool first_step);
+
+  /// One more text of the step, under a name of ours. For all ranks; rank 0's counts.
+  void put_text(adios2::Engine &engine, const std::string &name, const std::string &text, bool root);
+
+private:
+  void put(adios2::Engine &engine, const Block &block, bool in_place);
+  template <class T> adios2::Variable<T> single(const std::string &name);
+  template <class T> adios2::Variable<T> grid_variable(const Block &block);
+  template <class T> void put_as(adios2::Engine &engine, const Block &block, bool in_place);
+  template <class T> void put_span(adios2::Engine &engine, adios2::Variable<T> &variable, const Block &block);
+  void put_value(adios2::Engine &engine, const std::string &name, const Scalar &value, bool root);
+  std::string checksums_of_lossless(const std::string &checksums) const;
+
+  adios2::IO io_;
+  Adios2Operator operation_;
+  bool everyone_ = false;
+  std::map<std::string, Index3> shapes_;                 ///< of the variables written, lists excepted
+  std::map<std::string, std::string> operators_;         ///< of the variables that have one
+  std::set<std::string> lossy_;                          ///< the variables that lose digits
+  std::map<std::string, std::pair<Type, Index3>> lists_; ///< of the open step
+};
+
+} // namespace tailrace::io::bp
+
+#endif

@@ -1,0 +1,178 @@
+#include <tailrace/io/data/block.hpp>
+
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace tailrace::io {
+
+const char *name_of(Type type) {
+  switch (type) {
+  case Type::float32:
+    return "float32";
+  case Type::int32:
+    return "int32";
+  case Type::int64:
+    return "int64";
+  default:
+    return "float64";
+  }
+}
+
+Type type_named(const std::string &name) {
+  for (const Type type : {Type::float32, Type::float64, Type::int32, Type::int64})
+    if (name == name_of(type))
+      return type;
+  throw InputError(fmt::format("unknown number type '{}': expected float32, float64, int32 or int64", name));
+}
+
+void add_block(RunningChecksum &sum, const Placement &place, std::size_t size, const void *data) {
+  for_each_row(place, size, data,
+               [&](const char *row, std::int64_t count) { sum.add(row, static_cast<std::size_t>(count) * size); });
+}
+
+std::vector<Box> pieces_of(const Box &box, std::int64_t most) {
+  std::vector<Box> result;
+  if (box.empty())
+    return result;
+  const std::int64_t columns = std::min(box.count[0], most), rows = std::max<std::int64_t>(1, most / box.count[0]);
+  const std::int64_t planes = std::max<std::int64_t>(1, rows / box.count[1]);
+  for (std::int64_t k = box.start[2]; k < box.end(2); k += planes)
+    for (std::int64_t j = box.start[1]; j < box.end(1); j += rows)
+      for (std::int64_t i = box.start[0]; i < box.end(0); i += columns)
+        result.push_back(
+            {{i, j, k},
+             {std::min(columns, box.end(0) - i), std::min(rows, box.end(1) - j), std::min(planes, box.end(2) - k)}});
+  return result;
+}
+
+bool convertible(Type from, Type to) { return from == to || !is_integer(to); }
+
+void convert(Type from, const void *source, Type to, void *target, std::int64_t count) {
+  if (from == to) {
+    std::copy_n(static_cast<const char *>(source), count * static_cast<std::int64_t>(size_of(to)),
+                static_cast<char *>(target));
+    return;
+  }
+  with_type(from, [&](auto in) {
+    with_type(to, [&](auto out) {
+      std::transform(static_cast<const decltype(in) *>(source), static_cast<const decltype(in) *>(source) + count,
+                     static_cast<decltype(out) *>(target),
+                     [](auto value) { return static_cast<decltype(out)>(value); });
+    });
+  });
+}
+
+void convert_block(const Placement &place, Type from, Type to, const void *data, void *target) {
+  char *next = static_cast<char *>(target);
+  for_each_row(place, size_of(from), data, [&](const char *row, std::int64_t count) {
+    convert(from, row, to, next, count);
+    next += count * static_cast<std::int64_t>(size_of(to));
+  });
+}
+
+namespace {
+
+/// Copies every stride-th value of `chosen`, given in indices of the array's variable, out of an array over `memory`.
+void pack(const Box &chosen, const Index3 &stride, const Box &memory, std::size_t size, const char *from, char *to) {
+  const auto bytes = static_cast<std::int64_t>(size);
+  for (std::int64_t k = 0; k < chosen.count[2]; ++k)
+    for (std::int64_t j = 0; j < chosen.count[1]; ++j) {
+      const std::int64_t y = chosen.start[1] + j * stride[1] - memory.start[1],
+                         z = chosen.start[2] + k * stride[2] - memory.start[2];
+      const char *row =
+          from + ((z * memory.count[1] + y) * memory.count[0] + chosen.start[0] - memory.start[0]) * bytes;
+      for (std::int64_t i = 0; i < chosen.count[0]; ++i, to += bytes)
+        std::copy_n(row + i * stride[0] * bytes, bytes, to);
+    }
+}
+
+} // namespace
+
+Placement place_in_region(const std::string &name, const Placement &place, const Region &region, std::size_t size,
+                          const void *&data, std::vector<char> &packed) {
+  const auto &[start, count, stride] = region;
+  Box part, chosen; // this rank's part in indices of the region, and its first point in those of the whole
+  for (int d = 0; d < 3; ++d) {
+    if (stride[d] < 1 || count[d] < 1 || start[d] < 0 || start[d] + (count[d] - 1) * stride[d] >= place.shape[d])
+      throw InputError(fmt::format("{}: no region starts at {}, has {} points and a stride of {} in a variable of {}",
+                                   name, describe(start), describe(count), describe(stride), describe(place.shape)));
+    const auto above = [&](std::int64_t edge) { // first point of the region at or behind an edge of the block
+      return std::clamp<std::int64_t>((edge - start[d] + stride[d] - 1) / stride[d], 0, count[d]);
+    };
+    part.start[d] = place.block.start[d] <= start[d] ? 0 : above(place.block.start[d]);
+    const std::int64_t end = place.block.end(d) <= start[d] ? 0 : above(place.block.end(d));
+    part.count[d] = std::max<std::int64_t>(0, end - part.start[d]);
+    chosen.start[d] = start[d] + part.start[d] * stride[d];
+  }
+  if (place.block.empty() || part.empty())
+    return {count, {{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
+  if (stride == Index3{1, 1, 1}) {
+    Box memory = place.memory;
+    for (int d = 0; d < 3; ++d)
+      memory.start[d] -= start[d];
+    return {count, part, memory};
+  }
+  chosen.count = part.count;
+  packed.resize(static_cast<std::size_t>(part.size()) * size);
+  pack(chosen, stride, place.memory, size, static_cast<const char *>(data), packed.data());
+  data = packed.data();
+  return {count, part, part};
+}
+
+std::string describe(const Box &box) {
+  return fmt::format("({}:{}, {}:{}, {}:{})", box.start[0], box.end(0), box.start[1], box.end(1), box.start[2],
+                     box.end(2));
+}
+
+std::string describe(const Index3 &n) { return fmt::format("{} x {} x {}", n[0], n[1], n[2]); }
+
+void check_name(const std::string &name) {
+  // The engines turn names into file names, HDF5 links and XML; the letters below mean themselves in all of them.
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
+  };
+  if (name.empty() || name[0] == '.' || !std::all_of(name.begin(), name.end(), plain))
+    throw InputError(fmt::format("'{}' cannot name a variable: expected letters, digits, '_', '-' and '.'", name));
+}
+
+void check_attribute_name(const std::string &name) {
+  const auto slash = name.find('/');
+  check_name(name.substr(0, slash));
+  if (slash != std::string::npos)
+    check_name(name.substr(slash + 1));
+}
+
+void check_placement(const std::string &name, const Placement &place, const void *data, bool list) {
+  const auto &[shape, block, memory] = place;
+  for (int d = 0; d < 3; ++d)
+    if (shape[d] < (list && d == 1 ? 0 : 1) || block.count[d] < 0 || memory.count[d] < 0)
+      throw InputError(fmt::format("{}: no array has the shape {} (x, y, z)", name, describe(shape)));
+  if (block.empty())
+    return;
+  if (!Box{{0, 0, 0}, shape}.contains(block))
+    throw InputError(
+        fmt::format("{}: block {} lies outside the global shape {}", name, describe(block), describe(shape)));
+  if (!memory.contains(block))
+    throw InputError(fmt::format("{}: memory {} does not cover block {}", name, describe(memory), describe(block)));
+  if (data == nullptr)
+    throw InputError(fmt::format("{}: no data for block {}", name, describe(block)));
+}
+
+void check_grid(const GridDescription &grid) {
+  for (std::size_t d = 0; d < 3; ++d) {
+    const auto &x = grid.coordinates[d];
+    if (!x.empty() && static_cast<std::int64_t>(x.size()) != grid.points[d])
+      throw InputError(fmt::format("grid: {} coordinates in {} for {} points; give one each, or none", x.size(),
+                                   "xyz"[d], grid.points[d]));
+    for (std::size_t i = 1; i < x.size(); ++i)
+      if (!(x[i - 1] < x[i]))
+        throw InputError(
+            fmt::format("grid: coordinate {} in {} is {}, not larger than the {} before", i, "xyz"[d], x[i], x[i - 1]));
+  }
+}
+
+} // namespace tailrace::io

@@ -1,0 +1,25 @@
+#include <tailrace/io/data/checksum.hpp>
+
+#include <fmt/format.h>
+
+// GCC 12 takes the deliberately undefined registers of its own vector intrinsics for mistakes.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#define XXH_INLINE_ALL // the hash is compiled for this processor, as everything else is
+#include <xxhash.h>
+
+namespace tailrace::io {
+
+RunningChecksum::RunningChecksum()
+    : state_(XXH3_createState(), [](void *state) { XXH3_freeState(static_cast<XXH3_state_t *>(state)); }) {
+  XXH3_64bits_reset(static_cast<XXH3_state_t *>(state_.get()));
+}
+
+void RunningChecksum::add(const void *data, std::size_t bytes) {
+  XXH3_64bits_update(static_cast<XXH3_state_t *>(state_.get()), data, bytes);
+}
+
+std::string RunningChecksum::text() const {
+  return fmt::format("{:016x}", XXH3_64bits_digest(static_cast<const XXH3_state_t *>(state_.get())));
+}
+
+} // namespace tailrace::io

@@ -1,0 +1,56 @@
+// Writes nothing. A Series checks names, shapes, order and checksums and counts bytes, steps and seconds before and
+// around its engine; with this one it does so and no more, which is the floor under every benchmark of an engine, and
+// what a run wants that only measures.
+
+#include <tailrace/io/data/block.hpp>
+#include <tailrace/io/engine/engine.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+namespace tailrace::io {
+
+namespace {
+
+class NullEngine final : public Engine {
+public:
+  NullEngine(const Target &target, const Parameters &parameters) : grid_(target.grid) {
+    target.comm.agree([&] {
+      parameters.finish("null");
+      if (target.mode != Mode::write)
+        throw InputError(fmt::format("cannot {} {}: the engine null keeps nothing, it can only be written to",
+                                     target.mode == Mode::read ? "read" : "append to", target.path));
+    });
+  }
+
+  std::vector<StepInfo> steps() const override { return {}; }
+  void begin_step(const StepInfo &) override {}
+  void write(const Block &block) override {
+    if (block.checksum)
+      add_block(*block.checksum, block.place, size_of(block.type), block.data);
+  }
+  void end_step(const StepTail &) override {}
+  void abandon_step() noexcept override {}
+  void set_attributes(const Attributes &) override {}
+  void close() override {}
+
+  std::optional<GridDescription> grid() const override { return grid_; }
+
+  // Only a series that was opened to read asks for these.
+  Attributes attributes() const override { return {}; }
+  std::vector<VariableInfo> variables(std::size_t) const override { return {}; }
+  Scalars scalars(std::size_t) const override { return {}; }
+  std::string checksums(std::size_t) const override { return {}; }
+  void read(std::size_t, const VariableInfo &, const Box &, void *) const override {}
+
+private:
+  std::optional<GridDescription> grid_;
+};
+
+} // namespace
+
+std::unique_ptr<Engine> open_null(const Target &target, Parameters parameters) {
+  return std::make_unique<NullEngine>(target, parameters);
+}
+
+} // namespace tailrace::io

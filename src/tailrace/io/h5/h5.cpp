@@ -1,0 +1,198 @@
+#include <tailrace/io/h5/h5.hpp>
+
+#include <tailrace/io/data/block.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace tailrace::io::h5 {
+
+Handle &Handle::operator=(Handle &&other) noexcept {
+  std::swap(id_, other.id_);
+  std::swap(close_, other.close_);
+  return *this;
+}
+
+Handle::~Handle() { close(); }
+
+herr_t Handle::close() {
+  const hid_t id = std::exchange(id_, -1);
+  return id >= 0 ? close_(id) : 0;
+}
+
+Quiet::Quiet() {
+  H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Quiet::~Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+
+hid_t check(hid_t result, const std::string &what) {
+  if (result >= 0)
+    return result;
+  std::string reason;
+  // The innermost message says what really happened: "No space left on device", "truncated file".
+  const auto innermost = [](unsigned depth, const H5E_error2_t *error, void *text) -> herr_t {
+    if (depth == 0 && error->desc != nullptr)
+      *static_cast<std::string *>(text) = error->desc;
+    return 0;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, &reason);
+  H5Eclear2(H5E_DEFAULT);
+  throw IoError(fmt::format("cannot {}: {}", what, reason.empty() ? "HDF5 gives no reason" : reason));
+}
+
+Handle access_list(std::int64_t alignment) {
+  Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
+  H5Pset_file_locking(list, false, true);
+  if (alignment == 0)
+    H5Pset_alignment(list, large_chunk_bytes, piece_bytes);
+  else
+    H5Pset_alignment(list, 1 << 20, static_cast<hsize_t>(alignment));
+  // Objects of version 1.8 carry checksums, those of before do not. Those of 1.10 would refuse other programs the file
+  // while a step is written.
+  H5Pset_libver_bounds(list, H5F_LIBVER_V18, H5F_LIBVER_V18);
+  return list;
+}
+
+Handle space_of(hid_t data) { return {check(H5Dget_space(data), "read the shape of a dataset"), H5Sclose}; }
+
+Handle fixed_string(std::size_t size) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type, std::max<std::size_t>(size, 1));
+  H5Tset_strpad(type, H5T_STR_NULLPAD);
+  return type;
+}
+
+template <> hid_t native<double>() { return H5T_NATIVE_DOUBLE; }
+template <> hid_t native<std::int64_t>() { return H5T_NATIVE_INT64; }
+
+Handle open_file(const std::string &path) {
+  const Handle list = access_list(1);
+  return {check(H5Fopen(path.c_str(), H5F_ACC_RDONLY, list), "open " + path), H5Fclose};
+}
+
+std::string name_of(hid_t file) {
+  std::string name(static_cast<std::size_t>(std::max<ssize_t>(0, H5Fget_name(file, nullptr, 0))), '\0');
+  H5Fget_name(file, name.data(), name.size() + 1);
+  return name;
+}
+
+bool exists(hid_t where, const std::string &path) {
+  // H5Lexists wants every link on the way to exist.
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    if (H5Lexists(where, path.substr(0, slash).c_str(), H5P_DEFAULT) <= 0)
+      return false;
+    if (slash == std::string::npos)
+      return true;
+  }
+}
+
+Handle group(hid_t where, const std::string &path) {
+  if (exists(where, path))
+    return {check(H5Gopen2(where, path.c_str(), H5P_DEFAULT), "open group " + path), H5Gclose};
+  const Handle list(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_create_intermediate_group(list, 1);
+  return {check(H5Gcreate2(where, path.c_str(), list, H5P_DEFAULT, H5P_DEFAULT), "create group " + path), H5Gclose};
+}
+
+Handle dataset(hid_t where, const std::string &path) {
+  return {check(H5Dopen2(where, path.c_str(), H5P_DEFAULT), "open dataset " + path), H5Dclose};
+}
+
+namespace {
+
+/// Names of what `path` holds of one kind.
+std::vector<std::string> members(hid_t where, const std::string &path, H5O_type_t kind) {
+  std::vector<std::string> all, names;
+  if (!exists(where, path))
+    return names;
+  const auto add = [](hid_t, const char *name, const H5L_info_t *, void *list) -> herr_t {
+    static_cast<std::vector<std::string> *>(list)->push_back(name);
+    return 0;
+  };
+  const Handle here = group(where, path);
+  check(H5Literate(here, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &all), "list group " + path);
+  for (const auto &name : all) {
+    H5O_info_t info;
+    check(H5Oget_info_by_name2(here, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT), "open " + path + "/" + name);
+    if (info.type == kind)
+      names.push_back(name);
+  }
+  return names;
+}
+
+} // namespace
+
+std::vector<std::string> datasets(hid_t where, const std::string &path) {
+  return members(where, path, H5O_TYPE_DATASET);
+}
+
+std::vector<std::string> groups(hid_t where, const std::string &path) { return members(where, path, H5O_TYPE_GROUP); }
+
+void remove(hid_t where, const std::string &path) {
+  check(H5Ldelete(where, path.c_str(), H5P_DEFAULT), "remove " + path);
+}
+
+std::vector<hsize_t> extent(hid_t data) {
+  const Handle space = space_of(data);
+  std::vector<hsize_t> sizes(static_cast<std::size_t>(check(H5Sget_simple_extent_ndims(space), "read a shape")));
+  H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
+  return sizes;
+}
+
+std::pair<std::int64_t, std::int64_t> place_of(hid_t data) {
+  const auto bytes = static_cast<std::int64_t>(H5Dget_storage_size(data));
+  return {bytes > 0 ? static_cast<std::int64_t>(H5Dget_offset(data)) : 0, bytes};
+}
+
+void write_text(hid_t where, const std::string &path, const std::string &text) {
+  const Handle kind = fixed_string(text.size()), space(H5Screate(H5S_SCALAR), H5Sclose);
+  H5Tset_cset(kind, H5T_CSET_UTF8);
+  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_create_intermediate_group(links, 1);
+  const Handle data(
+      check(H5Dcreate2(where, path.c_str(), kind, space, links, H5P_DEFAULT, H5P_DEFAULT), "create dataset " + path),
+      H5Dclose);
+  check(H5Dwrite(data, kind, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.c_str()), "write dataset " + path);
+}
+
+std::string read_text(hid_t where, const std::string &path) {
+  const Handle data = dataset(where, path), kind(H5Dget_type(data), H5Tclose), space = space_of(data);
+  if (H5Tget_class(kind) != H5T_STRING || H5Tis_variable_str(kind) > 0 || H5Sget_simple_extent_npoints(space) != 1)
+    throw IoError("dataset " + path + " holds no text");
+  std::string text(H5Tget_size(kind), '\0');
+  check(H5Dread(data, kind, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), "read dataset " + path);
+  return text;
+}
+
+hid_t type(Type type) {
+  switch (type) {
+  case Type::float32:
+    return H5T_IEEE_F32LE;
+  case Type::int32:
+    return H5T_STD_I32LE;
+  case Type::int64:
+    return H5T_STD_I64LE;
+  default:
+    return H5T_IEEE_F64LE;
+  }
+}
+
+Type type_of(hid_t data) {
+  const Handle kind(H5Dget_type(data), H5Tclose);
+  const std::size_t size = H5Tget_size(kind);
+  const H5T_class_t family = H5Tget_class(kind);
+  if ((family != H5T_FLOAT && family != H5T_INTEGER) || (size != 4 && size != 8))
+    throw IoError("a dataset holds neither float32, float64, int32 nor int64");
+  if (family == H5T_FLOAT)
+    return size == 4 ? Type::float32 : Type::float64;
+  return size == 4 ? Type::int32 : Type::int64;
+}
+
+} // namespace tailrace::io::h5

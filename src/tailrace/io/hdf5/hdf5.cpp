@@ -1,0 +1,410 @@
+// One VTKHDF file (ImageData with steps): ParaView, VTK, pyvista and h5py open it as it is. vtkhdf.hpp says what stands
+// where.
+//
+// Data and metadata go different ways. Rank 0 alone has the file open in HDF5, serially; it makes room for a variable
+// and tells the others at which byte its chunks lie; all ranks then write their own rows there. So there is one writer
+// of metadata, no collective metadata call, and nothing that waits for a rank that ran into a full disk, as parallel
+// HDF5 does. Any HDF5 serves, parallel or not.
+//
+// Crash safety. HDF5 changes its metadata in place, and a program killed while it does so leaves a file that may not
+// open again. So a driver of ours keeps in memory what HDF5 writes in a step (see hdf5_driver.hpp). At its end the few
+// old bytes that will change go to a journal beside the file (see journal.hpp), and only then the new ones to the file:
+// a cut step is rolled back by the next program that opens the series. Data are only ever written where no complete
+// step has its own. Until the end of a step anybody may read the file as it was; our readers wait for the end, too.
+//
+// Chunks that go through filters have no place before their size is known. Then the ranks compress, and rank 0 stores
+// what comes out; see hdf5_chunks.hpp.
+
+#include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/hdf5/filtered_chunks.hpp>
+#include <tailrace/io/hdf5/journal.hpp>
+#include <tailrace/io/hdf5/journaled_driver.hpp>
+#include <tailrace/io/hdf5/vtkhdf.hpp>
+#include <tailrace/io/hdf5/xdmf_companion.hpp>
+#include <tailrace/io/storage/disk_space.hpp>
+#include <tailrace/io/storage/files.hpp>
+#include <tailrace/io/storage/shared_file.hpp>
+#include <tailrace/support/guarded_call.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+namespace tailrace::io {
+
+namespace {
+
+constexpr double patience = 10; // seconds to wait for a writer that is ending a step
+
+// What rank 0 tells the others before a variable is written: a letter, and what it announces.
+constexpr char placed = 'c'; ///< the chunks that have been made
+constexpr char packed = 'p'; ///< how the dataset was made whose chunks have no place before they are packed
+
+std::vector<vtkhdf::Chunk> chunks_of(std::string_view bytes) {
+  std::vector<vtkhdf::Chunk> chunks(bytes.size() / sizeof(vtkhdf::Chunk));
+  std::memcpy(static_cast<void *>(chunks.data()), bytes.data(), bytes.size());
+  return chunks;
+}
+
+class Hdf5Engine final : public Engine {
+public:
+  Hdf5Engine(const Target &target, Parameters &parameters);
+  ~Hdf5Engine() override { abandon_step(); }
+
+  std::vector<StepInfo> steps() const override { return contents_.steps; }
+  void begin_step(const StepInfo &step) override;
+  void write(const Block &block) override;
+  void end_step(const StepTail &tail) override;
+  void abandon_step() noexcept override;
+  void set_attributes(const Attributes &attributes) override;
+  void close() override;
+
+  std::optional<GridDescription> grid() const override { return contents_.grid; }
+  Attributes attributes() const override { return contents_.attributes; }
+  std::vector<VariableInfo> variables(std::size_t number) const override { return step(number).variables; }
+  Scalars scalars(std::size_t number) const override { return step(number).scalars; }
+  std::string checksums(std::size_t number) const override { return step(number).checksums; }
+  void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
+
+private:
+  bool root() const { return target_.comm.rank() == 0; }
+  std::int64_t row() const { return static_cast<std::int64_t>(contents_.steps.size()); }
+  void take(Parameters &parameters);
+  void create();
+  void load();
+  void rewind(std::int64_t last_index);
+  void begin_change();
+  void commit_change();
+  template <class Change> void change(Change work);
+  const vtkhdf::Variable &find_or_create(const Block &block);
+  std::string make_room(const Block &block);
+  void write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks);
+  void write_packed(const Block &block, const std::string &creation);
+  void draw();
+  template <class Work> auto look(Work work) const;
+  const vtkhdf::Step &step(std::size_t number) const;
+
+  Target target_;
+  Transfer transfer_ = Transfer::independent;
+  double failure_timeout_ = 0;
+  Filters filters_;
+  std::int64_t chunk_bytes_ = 0, alignment_ = 0;
+  vtkhdf::Contents contents_; ///< on all ranks; but when writing, only rank 0 has the variables of new steps
+  bool attributes_unsaved_ = false;
+  std::optional<Journal> journal_;     ///< on rank 0 from the first step on
+  h5::Handle file_;                    ///< on rank 0 from the first step on
+  bool changing_ = false;              ///< on rank 0 within a step
+  vtkhdf::Step step_;                  ///< the open one
+  std::vector<std::string> created_;   ///< grid variables that are new with it
+  std::optional<Hdf5Drawing> drawing_; ///< of a stretched grid; on rank 0 when writing
+  std::optional<SharedFile> shared_;
+  mutable std::size_t cached_ = static_cast<std::size_t>(-1); ///< the step of cached_step_
+  mutable vtkhdf::Step cached_step_;
+};
+
+Hdf5Engine::Hdf5Engine(const Target &target, Parameters &parameters) : target_(target) {
+  const h5::Quiet quiet;
+  target.comm.agree([&] {
+    take(parameters);
+    if (!root())
+      return;
+    check_target(target.path, target.mode, Kind::file);
+    const bool there = std::filesystem::exists(target.path);
+    if (there && target.mode == Mode::append)
+      Journal::recover(target.path, patience);
+    if (target.mode == Mode::write || (target.mode == Mode::append && !there))
+      create();
+    load();
+    if (target.rewind_to)
+      rewind(*target.rewind_to);
+    if (target.mode == Mode::append && vtkhdf::has_leftovers(h5::open_file(target.path), row()))
+      change([&] { vtkhdf::remove_leftovers(file_, contents_); });
+  });
+  target.comm.agree([&] { // when rank 0 is done with the file
+    if (!root())
+      load();
+  });
+}
+
+void Hdf5Engine::take(Parameters &parameters) {
+  const std::string transfer = parameters.text("transfer", "", {"", "independent", "collective"});
+  transfer_ = transfer_named(transfer);
+  if (transfer_ == Transfer::collective) // nobody waits inside a library otherwise
+    failure_timeout_ = static_cast<double>(parameters.number("failure_timeout", failure_timeout_default, 1));
+  filters_ = take_filters(parameters);
+  chunk_bytes_ = parameters.number("chunk_bytes", std::int64_t{1} << (filters_.any() ? 20 : 30), 1);
+  alignment_ = parameters.number("alignment", alignment_, 0);
+  parameters.finish("hdf5");
+  if (filters_.any() && !transfer.empty())
+    throw InputError("transfer: it has no meaning with a compression, where rank 0 stores what the ranks compress");
+  if (filters_.any() && chunk_bytes_ > std::int64_t{1} << 30)
+    throw InputError(fmt::format("chunk_bytes = {}: with a compression at most 1 GiB", chunk_bytes_));
+}
+
+void Hdf5Engine::create() {
+  ::unlink((target_.path + ".journal").c_str());
+  if (const std::string said = apply_striping(target_.striping, target_.path, Kind::file); !said.empty())
+    target_.notes->push_back(said);
+  h5::Handle file = h5::create_file(target_.path);
+  try {
+    vtkhdf::create(file, target_.grid);
+    h5::changes(file, target_.path);
+    h5::apply(file);
+  } catch (...) {
+    h5::discard(file);
+    throw;
+  }
+}
+
+/// Runs `work` on a file that no writer is changing, and once more when one did after all.
+template <class Work> auto Hdf5Engine::look(Work work) const {
+  for (int turn = 0;; ++turn) {
+    const Journal::Look quiet(target_.path, patience);
+    try {
+      return work();
+    } catch (const IoError &) {
+      if (turn == 3 || !quiet.disturbed())
+        throw;
+    }
+  }
+}
+
+void Hdf5Engine::load() {
+  contents_ = look([&] { return vtkhdf::read_contents(h5::open_file(target_.path), target_.path); });
+}
+
+/// Rank 0: drops later steps. What they held is removed by a change of its own: by then nobody goes back to it.
+void Hdf5Engine::rewind(std::int64_t last_index) {
+  auto &steps = contents_.steps;
+  const auto kept =
+      std::count_if(steps.begin(), steps.end(), [&](const StepInfo &step) { return step.index <= last_index; });
+  if (kept == static_cast<std::ptrdiff_t>(steps.size()))
+    return;
+  change([&] { vtkhdf::cut_steps(file_, kept); });
+  steps.resize(static_cast<std::size_t>(kept));
+}
+
+/// Rank 0: the file stays open from step to step, and so does the journal.
+void Hdf5Engine::begin_change() {
+  changing_ = true;
+  if (!journal_)
+    journal_.emplace(target_.path, target_.sync);
+  if (!file_)
+    file_ = h5::change_file(target_.path, alignment_);
+}
+
+/// Rank 0: a change outside a step.
+template <class Change> void Hdf5Engine::change(Change work) {
+  try {
+    begin_change();
+    work();
+    commit_change();
+  } catch (...) {
+    abandon_step();
+    throw;
+  }
+  file_ = h5::Handle(); // HDF5 forgets what it has freed, and gives later data new places only
+}
+
+/// Rank 0: from here on the change is there, whatever happens.
+void Hdf5Engine::commit_change() {
+  journal_->save(h5::changes(file_, target_.path), h5::old_end(file_));
+  journal_->begin_commit();
+  h5::apply(file_);
+  if (target_.sync)
+    sync_path(target_.path);
+  journal_->commit();
+  changing_ = false;
+}
+
+void Hdf5Engine::begin_step(const StepInfo &step) {
+  const h5::Quiet quiet;
+  step_ = {step, {}, {}, {}};
+  created_.clear();
+  target_.comm.from_root([&] {
+    begin_change();
+    return std::string();
+  });
+}
+
+const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
+  if (vtkhdf::is_list(file_, block.name))
+    throw InputError(
+        fmt::format("{} holds '{}' as a list; it cannot also be a grid variable", target_.path, block.name));
+  const Index3 &n = block.place.shape;
+  const auto found = contents_.variables.find(block.name);
+  if (found != contents_.variables.end()) {
+    const VariableInfo &info = found->second.info;
+    if (info.shape != n || info.type != block.type)
+      throw InputError(fmt::format("{} holds '{}' as {} of {} x {} x {}; it cannot also be {} of {} x {} x {}",
+                                   target_.path, block.name, name_of(info.type), info.shape[0], info.shape[1],
+                                   info.shape[2], name_of(block.type), n[0], n[1], n[2]));
+    return found->second;
+  }
+  if (!contents_.grid) { // nobody told: the points are those of the first variable
+    contents_.grid = GridDescription{n, {0, 0, 0}, {1, 1, 1}};
+    vtkhdf::write_grid(file_, *contents_.grid);
+  }
+  created_.push_back(block.name);
+  return contents_.variables[block.name] =
+             vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid, filters_, chunk_bytes_);
+}
+
+/// Rank 0: makes room for a variable and says what the others have to know.
+std::string Hdf5Engine::make_room(const Block &block) {
+  std::vector<vtkhdf::Chunk> chunks;
+  if (block.list) {
+    if (contents_.variables.count(block.name))
+      throw InputError(
+          fmt::format("{} holds '{}' as a grid variable; it cannot also be a list", target_.path, block.name));
+    chunks = vtkhdf::create_list(file_, {block.name, block.type, block.place.shape, true}, row());
+  } else {
+    const vtkhdf::Variable &variable = find_or_create(block);
+    chunks = vtkhdf::make_room(file_, variable, row());
+    if (chunks.empty())
+      return packed + encode_creation(h5::dataset(file_, variable.path));
+  }
+  for (const auto &chunk : chunks)
+    reserve_large(target_.path, chunk.offset, chunk.bytes);
+  return placed + std::string(reinterpret_cast<const char *>(chunks.data()), chunks.size() * sizeof(vtkhdf::Chunk));
+}
+
+void Hdf5Engine::write(const Block &block) {
+  const h5::Quiet quiet;
+  const std::string room = target_.comm.from_root([&] { return make_room(block); });
+  step_.variables.push_back({block.name, block.type, block.place.shape, block.list});
+  const std::string_view what = std::string_view(room).substr(1);
+  room[0] == packed ? write_packed(block, std::string(what)) : write_chunks(block, chunks_of(what));
+}
+
+void Hdf5Engine::write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks) {
+  if (!shared_)
+    shared_.emplace(target_.comm, target_.path, target_.sync, transfer_, failure_timeout_);
+  const Index3 &n = block.place.shape;
+  const Span span(*target_.trace, Phase::write,
+                  block.place.block.size() * static_cast<std::int64_t>(size_of(block.type)));
+  for (const auto &chunk : chunks) {
+    // The part of the block in this chunk, in indices that begin with the chunk.
+    Placement part{{n[0], n[1], chunk.planes}, block.place.block, block.place.memory};
+    part.block.start[2] -= chunk.begin;
+    part.memory.start[2] -= chunk.begin;
+    part.block = part.block.intersect({{0, 0, 0}, part.shape});
+    shared_->write(chunk.offset, {block.name, block.type, part, block.data, block.list, block.checksum});
+  }
+}
+
+void Hdf5Engine::write_packed(const Block &block, const std::string &creation) {
+  const vtkhdf::Variable *variable = root() ? &contents_.variables.at(block.name) : nullptr;
+  const h5::Handle data = root() ? h5::dataset(file_, variable->path) : h5::Handle();
+  write_through_filters(target_.comm, block, creation, data, row(), target_.path, *target_.trace);
+}
+
+/// Rank 0: VTKHDF has no stretched grids, so an XDMF file beside says where the points are.
+void Hdf5Engine::draw() {
+  if (!drawing_)
+    drawing_.emplace(target_.path);
+  for (std::size_t step = drawing_->steps(); step < contents_.steps.size(); ++step) // appending
+    drawing_->add(contents_, vtkhdf::read_step(file_, contents_, static_cast<std::int64_t>(step)));
+  drawing_->add(contents_, step_);
+  drawing_->publish(*contents_.grid, target_.sync);
+}
+
+void Hdf5Engine::end_step(const StepTail &tail) {
+  const h5::Quiet quiet;
+  if (target_.sync && shared_) {
+    const Span span(*target_.trace, Phase::sync);
+    shared_->sync();
+  }
+  target_.comm.agree([&] {
+    if (!root())
+      return;
+    for (const auto &[name, variable] : contents_.variables)
+      if (std::none_of(step_.variables.begin(), step_.variables.end(),
+                       [&](const VariableInfo &written) { return written.name == name; }))
+        vtkhdf::leave_out(file_, target_.path, variable, row());
+    if (attributes_unsaved_)
+      vtkhdf::write_attributes(file_, contents_.attributes);
+    if (contents_.grid && contents_.grid->stretched())
+      draw();
+    step_.scalars = tail.scalars;
+    step_.checksums = tail.checksums;
+    vtkhdf::append_step(file_, row(), step_);
+    commit_change();
+  });
+  contents_.steps.push_back(step_.info);
+  attributes_unsaved_ = false;
+}
+
+void Hdf5Engine::abandon_step() noexcept {
+  if (!changing_)
+    return;
+  changing_ = false;
+  h5::discard(file_);
+  try {
+    if (journal_)
+      journal_->roll_back();
+  } catch (const IoError &) { // the journal stays, and whoever opens the file next rolls back
+  }
+  journal_.reset();
+  // What the step brought is gone from the file, so it goes from memory; the rest is learned again at the next change.
+  for (const auto &name : created_)
+    contents_.variables.erase(name);
+  created_.clear();
+  if (drawing_)
+    drawing_->cut(contents_.steps.size());
+  if (contents_.steps.empty())
+    contents_.grid = target_.grid;
+}
+
+void Hdf5Engine::set_attributes(const Attributes &attributes) {
+  contents_.attributes = attributes;
+  attributes_unsaved_ = true;
+}
+
+void Hdf5Engine::close() {
+  const h5::Quiet quiet;
+  target_.comm.agree([&] {
+    if (root() && attributes_unsaved_)
+      change([&] { vtkhdf::write_attributes(file_, contents_.attributes); });
+  });
+  attributes_unsaved_ = false;
+  shared_.reset();
+  file_ = h5::Handle();
+  journal_.reset();
+}
+
+// ---- reading: every rank for itself, serially ----
+
+const vtkhdf::Step &Hdf5Engine::step(std::size_t number) const {
+  const h5::Quiet quiet;
+  if (cached_ != number) {
+    cached_step_ = look(
+        [&] { return vtkhdf::read_step(h5::open_file(target_.path), contents_, static_cast<std::int64_t>(number)); });
+    cached_ = number;
+  }
+  return cached_step_;
+}
+
+void Hdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+  const h5::Quiet quiet;
+  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
+  const std::string path = variable.list ? vtkhdf::list_path(variable.name, static_cast<std::int64_t>(step))
+                                         : contents_.variables.at(variable.name).path;
+  // Where a damaged index hides a chunk, HDF5 leaves the array as it is; then it must not hold what it did before.
+  std::memset(data, 0xff, static_cast<std::size_t>(box.size()) * size_of(variable.type));
+  look([&] {
+    vtkhdf::read_box(h5::open_file(target_.path), path, variable, static_cast<std::int64_t>(step), box, data);
+    return true;
+  });
+}
+
+} // namespace
+
+std::unique_ptr<Engine> open_hdf5(const Target &target, Parameters parameters) {
+  return std::make_unique<Hdf5Engine>(target, parameters);
+}
+
+} // namespace tailrace::io

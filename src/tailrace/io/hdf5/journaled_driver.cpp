@@ -1,0 +1,281 @@
+#include <tailrace/io/hdf5/journaled_driver.hpp>
+
+#include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <H5FDpublic.h>
+#if H5_VERSION_GE(1, 13, 0)
+#include <H5FDdevelop.h>
+#endif
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <vector>
+
+namespace tailrace::io::h5 {
+
+namespace {
+
+constexpr std::int64_t large_bytes = std::int64_t{64} << 10; // from here on new data are not worth a copy
+
+/// What HDF5 wrote and the file has not got yet. Pieces neither overlap nor touch.
+class HeldBytes {
+public:
+  using Pieces = std::map<std::int64_t, std::vector<char>>;
+
+  void put(std::int64_t begin, const char *data, std::int64_t size) {
+    const std::int64_t end = begin + size;
+    auto piece = pieces_.upper_bound(begin);
+    if (piece != pieces_.begin() && end_of(std::prev(piece)) >= begin)
+      --piece;
+    else
+      piece = pieces_.emplace_hint(piece, begin, std::vector<char>());
+    std::vector<char> tail; // of the last piece that this one swallows
+    for (auto next = std::next(piece); next != pieces_.end() && next->first <= end; next = pieces_.erase(next))
+      if (end_of(next) > end)
+        tail.assign(next->second.end() - (end_of(next) - end), next->second.end());
+    auto &bytes = piece->second;
+    bytes.resize(std::max(bytes.size(), static_cast<std::size_t>(end - piece->first)));
+    std::copy_n(data, size, bytes.begin() + (begin - piece->first));
+    bytes.insert(bytes.end(), tail.begin(), tail.end());
+  }
+
+  /// Puts what is held of [begin, begin + size) over `data`.
+  void get(std::int64_t begin, char *data, std::int64_t size) const {
+    auto piece = pieces_.upper_bound(begin);
+    if (piece != pieces_.begin())
+      --piece;
+    for (; piece != pieces_.end() && piece->first < begin + size; ++piece) {
+      const std::int64_t from = std::max(begin, piece->first), to = std::min(begin + size, end_of(piece));
+      if (from < to)
+        std::copy_n(piece->second.begin() + (from - piece->first), to - from, data + (from - begin));
+    }
+  }
+
+  bool meets(std::int64_t begin, std::int64_t end) const {
+    const auto behind = pieces_.lower_bound(end);
+    return behind != pieces_.begin() && end_of(std::prev(behind)) > begin;
+  }
+
+  void clear() { pieces_.clear(); }
+  const Pieces &pieces() const { return pieces_; }
+
+private:
+  static std::int64_t end_of(Pieces::const_iterator piece) {
+    return piece->first + static_cast<std::int64_t>(piece->second.size());
+  }
+  Pieces pieces_;
+};
+
+/// An open file as HDF5 sees it: the struct that it knows, and ours behind.
+struct Driver : H5FD_t {
+  Driver(const std::string &file_path, int flags) : H5FD_t{}, path(file_path), file(file_path, flags) {
+    size = stored_size();
+  }
+  std::int64_t stored_size() const {
+    struct stat info{};
+    if (::fstat(file.get(), &info) != 0)
+      throw file_error("read", path, errno);
+    return info.st_size;
+  }
+  void resize(std::int64_t bytes) {
+    if (stored_size() != bytes && ::ftruncate(file.get(), bytes) != 0)
+      throw file_error("write", path, errno);
+    size = bytes;
+  }
+
+  std::string path;
+  Descriptor file;
+  HeldBytes held;
+  std::int64_t size = 0;      ///< of the file, with what is held
+  std::int64_t end = 0;       ///< of the file before what is held
+  std::int64_t allocated = 0; ///< what HDF5 says the size is
+  bool discarded = false;
+};
+
+Driver &driver(H5FD_t *file) { return *static_cast<Driver *>(file); }
+const Driver &driver(const H5FD_t *file) { return *static_cast<const Driver *>(file); }
+
+/// Runs `work` for HDF5, which knows no exceptions: it gets an entry for its stack of errors.
+template <class Work> bool guarded(hid_t kind, Work work) {
+  try {
+    work();
+    return true;
+  } catch (const std::exception &error) {
+    H5Epush2(H5E_DEFAULT, __FILE__, "tailrace", __LINE__, H5E_ERR_CLS, H5E_VFL, kind, "%s", error.what());
+    return false;
+  }
+}
+
+H5FD_t *open(const char *path, unsigned flags, hid_t, haddr_t) {
+  Driver *made = nullptr;
+  const int how = O_RDWR | (flags & H5F_ACC_CREAT ? O_CREAT : 0) | (flags & H5F_ACC_TRUNC ? O_TRUNC : 0);
+  guarded(H5E_CANTOPENFILE, [&] { made = new Driver(path, how); });
+  return made;
+}
+
+herr_t close(H5FD_t *file) {
+  delete &driver(file);
+  return 0;
+}
+
+herr_t query(const H5FD_t *, unsigned long *flags) {
+  // Not small data together: their blocks would be cut from space of earlier steps, which a rank must not write to.
+  if (flags)
+    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+  return 0;
+}
+
+haddr_t get_eoa(const H5FD_t *file, H5FD_mem_t) { return static_cast<haddr_t>(driver(file).allocated); }
+
+herr_t set_eoa(H5FD_t *file, H5FD_mem_t, haddr_t end) {
+  driver(file).allocated = static_cast<std::int64_t>(end);
+  return 0;
+}
+
+haddr_t get_eof(const H5FD_t *file, H5FD_mem_t) { return static_cast<haddr_t>(driver(file).size); }
+
+herr_t get_handle(H5FD_t *file, hid_t, void **handle) {
+  *handle = &driver(file);
+  return 0;
+}
+
+herr_t read(H5FD_t *file, H5FD_mem_t, hid_t, haddr_t at, std::size_t count, void *buffer) {
+  const Driver &ours = driver(file);
+  const auto begin = static_cast<std::int64_t>(at), size = static_cast<std::int64_t>(count);
+  const bool well = guarded(H5E_READERROR, [&] {
+    const std::int64_t there = std::clamp<std::int64_t>(ours.stored_size() - begin, 0, size);
+    read_all(ours.file.get(), buffer, there, begin, ours.path);
+    std::memset(static_cast<char *>(buffer) + there, 0, count - static_cast<std::size_t>(there));
+    ours.held.get(begin, static_cast<char *>(buffer), size);
+  });
+  return well ? 0 : -1;
+}
+
+herr_t write(H5FD_t *file, H5FD_mem_t, hid_t, haddr_t at, std::size_t count, const void *buffer) {
+  Driver &ours = driver(file);
+  const auto begin = static_cast<std::int64_t>(at), size = static_cast<std::int64_t>(count);
+  if (ours.discarded)
+    return 0;
+  const bool well = guarded(H5E_WRITEERROR, [&] {
+    if (size >= large_bytes && begin >= ours.end && !ours.held.meets(begin, begin + size))
+      write_all(ours.file.get(), buffer, size, begin, ours.path);
+    else
+      ours.held.put(begin, static_cast<const char *>(buffer), size);
+    ours.size = std::max(ours.size, begin + size);
+  });
+  return well ? 0 : -1;
+}
+
+herr_t truncate(H5FD_t *file, hid_t, hbool_t) {
+  driver(file).size = driver(file).allocated; // the file itself follows when changes are applied
+  return 0;
+}
+
+/// Keeps HDF5's cache of metadata small: it goes through all of it at each flush, and a file has more metadata with
+/// each step.
+void bound_cache(hid_t access) {
+  H5AC_cache_config_t cache;
+  cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
+  check(H5Pget_mdc_config(access, &cache), "configure HDF5's cache");
+  cache.set_initial_size = true;
+  cache.initial_size = cache.min_size = cache.max_size = std::size_t{512} << 10;
+  cache.incr_mode = H5C_incr__off;
+  cache.flash_incr_mode = H5C_flash_incr__off;
+  cache.decr_mode = H5C_decr__off;
+  check(H5Pset_mdc_config(access, &cache), "configure HDF5's cache");
+}
+
+/// A property list for opening files by our driver. HDF5 knows the driver as long as the list or a file needs it.
+Handle access_by_driver(std::int64_t alignment) {
+  H5FD_class_t calls{};
+#if H5_VERSION_GE(1, 13, 0)
+  calls.version = H5FD_CLASS_VERSION;
+  calls.value = static_cast<H5FD_class_value_t>(512); // the first of those that HDF5 leaves to private drivers
+#endif
+  calls.name = "tailrace";
+  calls.maxaddr = static_cast<haddr_t>(std::numeric_limits<std::int64_t>::max());
+  calls.fc_degree = H5F_CLOSE_STRONG;
+  calls.open = open;
+  calls.close = close;
+  calls.query = query;
+  calls.get_eoa = get_eoa;
+  calls.set_eoa = set_eoa;
+  calls.get_eof = get_eof;
+  calls.get_handle = get_handle;
+  calls.read = read;
+  calls.write = write;
+  calls.truncate = truncate;
+  constexpr H5FD_mem_t apart[H5FD_MEM_NTYPES] = H5FD_FLMAP_DICHOTOMY; // freed metadata never become data
+  std::copy(std::begin(apart), std::end(apart), calls.fl_map);
+  Handle list = access_list(alignment);
+  bound_cache(list);
+  const Handle driver_id(check(H5FDregister(&calls), "prepare HDF5"), H5FDunregister);
+  check(H5Pset_driver(list, driver_id, nullptr), "prepare HDF5");
+  return list;
+}
+
+Driver &driver_of(hid_t file) {
+  void *found = nullptr;
+  check(H5Fget_vfd_handle(file, H5P_DEFAULT, &found), "find the driver of a file");
+  return *static_cast<Driver *>(found);
+}
+
+} // namespace
+
+Handle change_file(const std::string &path, std::int64_t alignment) {
+  const Handle list = access_by_driver(alignment);
+  Handle file(check(H5Fopen(path.c_str(), H5F_ACC_RDWR, list), "open " + path), H5Fclose);
+  Driver &ours = driver_of(file);
+  ours.end = ours.allocated;
+  ours.resize(ours.end);
+  return file;
+}
+
+Handle create_file(const std::string &path) {
+  const Handle list = access_by_driver(1);
+  return {check(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, list), "create " + path), H5Fclose};
+}
+
+std::int64_t old_end(hid_t file) { return driver_of(file).end; }
+
+std::map<std::int64_t, std::int64_t> changes(hid_t file, const std::string &path) {
+  check(H5Fflush(file, H5F_SCOPE_GLOBAL), "write " + path);
+  const Driver &ours = driver_of(file);
+  std::map<std::int64_t, std::int64_t> ranges;
+  for (const auto &[begin, bytes] : ours.held.pieces())
+    if (begin < ours.end)
+      ranges[begin] = std::min(static_cast<std::int64_t>(bytes.size()), ours.end - begin);
+  return ranges;
+}
+
+void apply(hid_t file) {
+  Driver &ours = driver_of(file);
+  for (const auto &[begin, bytes] : ours.held.pieces())
+    write_all(ours.file.get(), bytes.data(), static_cast<std::int64_t>(bytes.size()), begin, ours.path);
+  ours.resize(ours.allocated);
+  ours.end = ours.allocated;
+  ours.held.clear();
+}
+
+void discard(Handle &file) noexcept {
+  const Quiet quiet;
+  if (!file)
+    return;
+  void *found = nullptr;
+  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &found) >= 0) {
+    Driver &ours = *static_cast<Driver *>(found);
+    ours.discarded = true; // what HDF5 still writes at close goes nowhere, and cannot fail
+    [[maybe_unused]] const int failed = ::ftruncate(ours.file.get(), ours.end); // then whoever opens it next cuts it
+  }
+  file.close();
+}
+
+} // namespace tailrace::io::h5

@@ -1,0 +1,243 @@
+#include <tailrace/io/hdf5/vtkhdf.hpp>
+
+#include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tailrace::io::vtkhdf {
+
+namespace {
+
+constexpr std::int64_t version = 2;
+constexpr std::int64_t largest_chunk = (std::int64_t{1} << 32) - 1; // HDF5's limit
+const std::string steps_path = "/VTKHDF/Steps", values_path = "/VTKHDF/Steps/Values", own_path = "/Tailrace",
+                  index_path = "/Tailrace/index", attributes_path = "/Tailrace/attributes",
+                  coordinates_path = "/Tailrace/coordinates/";
+const std::string point_group = "/VTKHDF/PointData", cell_group = "/VTKHDF/CellData", other_group = "/Fields";
+
+hsize_t size(std::int64_t value) { return static_cast<hsize_t>(value); }
+
+std::string group_for(const Index3 &shape, const Index3 &points) {
+  const Index3 cells{points[0] - 1, points[1] - 1, points[2] - 1};
+  return shape == points ? point_group : shape == cells ? cell_group : other_group;
+}
+
+std::optional<GridDescription> read_grid(hid_t vtk) {
+  if (H5Aexists(vtk, "WholeExtent") <= 0)
+    return std::nullopt;
+  const auto whole = h5::numbers<std::int64_t>(vtk, "WholeExtent");
+  const auto origin = h5::numbers<double>(vtk, "Origin"), spacing = h5::numbers<double>(vtk, "Spacing");
+  GridDescription grid;
+  for (std::size_t d = 0; d < 3; ++d) {
+    grid.points[d] = whole.at(2 * d + 1) - whole.at(2 * d) + 1;
+    grid.origin[d] = origin.at(d);
+    grid.spacing[d] = spacing.at(d);
+  }
+  for (std::size_t d = 0; d < 3; ++d)
+    if (const std::string path = coordinates_path + "xyz"[d]; h5::exists(vtk, path))
+      grid.coordinates[d] = h5::doubles(vtk, path, grid.points[d]);
+  return grid;
+}
+
+void check_version(hid_t file, const std::string &path) {
+  if (!h5::exists(file, own_path))
+    return; // another program's
+  const auto found = h5::numbers<std::int64_t>(h5::group(file, own_path), "version").at(0);
+  if (found != version)
+    throw IoError(
+        fmt::format("cannot read {}: its version is {}; this program reads version {}", path, found, version));
+}
+
+} // namespace
+
+void create(hid_t file, const std::optional<GridDescription> &grid) {
+  const h5::Handle vtk = h5::group(file, "/VTKHDF"), steps = h5::group(file, steps_path),
+                   own = h5::group(file, own_path);
+  h5::group(file, point_group);
+  h5::group(file, attributes_path);
+  h5::set_attribute(vtk, "Version", std::vector<std::int64_t>{2, 2});
+  h5::set_attribute(vtk, "Type", "ImageData");
+  h5::set_attribute(vtk, "Direction", std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 1});
+  h5::set_attribute(steps, "NSteps", std::int64_t{0});
+  h5::set_attribute(own, "version", version);
+  if (grid)
+    write_grid(file, *grid);
+}
+
+Contents read_contents(hid_t file, const std::string &path) {
+  if (!h5::exists(file, steps_path))
+    throw IoError(fmt::format("cannot read {}: it is no VTKHDF file with steps", path));
+  check_version(file, path);
+  Contents contents;
+  const std::int64_t count = h5::numbers<std::int64_t>(h5::group(file, steps_path), "NSteps").at(0);
+  const auto times = h5::doubles(file, values_path, count);
+  const auto indices = h5::integers(file, index_path, count);
+  for (std::size_t step = 0; step < times.size(); ++step) // a file of another program has times, but no indices
+    contents.steps.push_back({indices.empty() ? static_cast<std::int64_t>(step) : indices[step], times[step]});
+  if (h5::exists(file, attributes_path))
+    contents.attributes = h5::attributes(h5::group(file, attributes_path));
+  contents.grid = read_grid(h5::group(file, "/VTKHDF"));
+  for (const auto &group : {point_group, cell_group, other_group})
+    for (const auto &name : h5::datasets(file, group)) {
+      const h5::Handle data = h5::dataset(file, group + "/" + name);
+      const auto n = h5::extent(data);
+      if (n.size() != 4 || n[0] < size(count))
+        continue; // vectors and the like, of another program
+      const auto points = [&](std::size_t d) { return static_cast<std::int64_t>(n[d]); };
+      contents.variables[name] = {{name, h5::type_of(data), {points(3), points(2), points(1)}}, group + "/" + name};
+    }
+  return contents;
+}
+
+void write_grid(hid_t file, const GridDescription &grid) {
+  const h5::Handle vtk = h5::group(file, "/VTKHDF");
+  const auto &n = grid.points;
+  h5::set_attribute(vtk, "WholeExtent", std::vector<std::int64_t>{0, n[0] - 1, 0, n[1] - 1, 0, n[2] - 1});
+  h5::set_attribute(vtk, "Origin", std::vector<double>(grid.origin.begin(), grid.origin.end()));
+  h5::set_attribute(vtk, "Spacing", std::vector<double>(grid.spacing.begin(), grid.spacing.end()));
+  for (std::size_t d = 0; d < 3; ++d)
+    for (std::size_t i = 0; i < grid.coordinates[d].size(); ++i)
+      h5::put_row(file, coordinates_path + "xyz"[d], static_cast<std::int64_t>(i), grid.coordinates[d][i]);
+}
+
+void write_attributes(hid_t file, const Attributes &attributes) {
+  const h5::Handle group = h5::group(file, attributes_path);
+  for (const auto &[name, value] : attributes)
+    h5::set_attribute(group, name, value);
+}
+
+namespace {
+
+/// The planes of a chunk, of chunks as equal as can be.
+std::int64_t planes_of_chunk(const VariableInfo &info, std::int64_t chunk_bytes) {
+  const Index3 &n = info.shape;
+  const std::int64_t plane = n[0] * n[1] * static_cast<std::int64_t>(size_of(info.type));
+  if (plane > largest_chunk)
+    throw InputError(
+        fmt::format("one plane of '{}' has {} bytes, more than the {} of a chunk", info.name, plane, largest_chunk));
+  const std::int64_t most = std::clamp<std::int64_t>(chunk_bytes / plane, 1, n[2]), pieces = (n[2] + most - 1) / most;
+  return (n[2] + pieces - 1) / pieces;
+}
+
+/// The points of a chunk that goes through filters: the shape, halved where it is longest until it is small enough.
+Index3 small_box(const VariableInfo &info, std::int64_t chunk_bytes) {
+  Index3 box = info.shape;
+  while (product(box) * static_cast<std::int64_t>(size_of(info.type)) > chunk_bytes && product(box) > 1) {
+    std::size_t longest = 2;
+    for (const std::size_t d : {1, 0})
+      if (box[d] > box[longest])
+        longest = d;
+    box[longest] = (box[longest] + 1) / 2;
+  }
+  return box;
+}
+
+/// Whether the steps of a dataset lie in planes without filters, so that ranks may write them.
+bool has_fixed_places(hid_t data, const std::string &path) {
+  const auto n = h5::extent(data);
+  const h5::Handle creation(H5Dget_create_plist(data), H5Pclose);
+  hsize_t chunk[4];
+  if (H5Pget_layout(creation) != H5D_CHUNKED || H5Pget_chunk(creation, 4, chunk) != 4 || chunk[0] != 1)
+    throw IoError(fmt::format("cannot append to {}: another program laid it out", path));
+  H5D_alloc_time_t when = H5D_ALLOC_TIME_INCR;
+  H5Pget_alloc_time(creation, &when);
+  return H5Pget_nfilters(creation) == 0 && when == H5D_ALLOC_TIME_EARLY && chunk[2] == n[2] && chunk[3] == n[3];
+}
+
+/// Makes zeros of a chunk without filters.
+void clear(int fd, const std::string &path, const Chunk &chunk) {
+  if (::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, chunk.offset, chunk.bytes) == 0)
+    return;
+  const std::vector<char> zeros(std::size_t{1} << 20); // a file system that knows no holes
+  for (std::int64_t done = 0; done < chunk.bytes; done += static_cast<std::int64_t>(zeros.size()))
+    write_all(fd, zeros.data(), std::min<std::int64_t>(static_cast<std::int64_t>(zeros.size()), chunk.bytes - done),
+              chunk.offset + done, path);
+}
+
+void resize(hid_t data, const std::string &path, std::int64_t steps) {
+  auto n = h5::extent(data);
+  n[0] = size(steps);
+  h5::check(H5Dset_extent(data, n.data()), "resize " + path);
+}
+
+/// Calls visit(z, offset, bytes) for the chunks of a step that have a place.
+template <class Visit> void for_each_chunk(hid_t data, const std::string &path, std::int64_t row, Visit visit) {
+  const auto n = h5::extent(data);
+  const h5::Handle creation(H5Dget_create_plist(data), H5Pclose);
+  hsize_t chunk[4];
+  if (H5Pget_chunk(creation, 4, chunk) != 4)
+    return;
+  for (hsize_t z = 0; z < n[1]; z += chunk[1])
+    for (hsize_t y = 0; y < n[2]; y += chunk[2])
+      for (hsize_t x = 0; x < n[3]; x += chunk[3]) {
+        const hsize_t at[4] = {size(row), z, y, x};
+        haddr_t offset = HADDR_UNDEF;
+        hsize_t bytes = 0;
+        h5::check(H5Dget_chunk_info_by_coord(data, at, nullptr, &offset, &bytes), "find a chunk of " + path);
+        if (offset != HADDR_UNDEF && bytes > 0)
+          visit(Chunk{static_cast<std::int64_t>(offset), static_cast<std::int64_t>(z),
+                      static_cast<std::int64_t>(std::min(chunk[1], n[1] - z)), static_cast<std::int64_t>(bytes)});
+      }
+}
+
+} // namespace
+
+Variable create_variable(hid_t file, const VariableInfo &info, const GridDescription &grid, const Filters &filters,
+                         std::int64_t chunk_bytes) {
+  const Index3 &n = info.shape;
+  const std::string group = group_for(n, grid.points), path = group + "/" + info.name;
+  const Index3 box =
+      filters.any() ? small_box(info, chunk_bytes) : Index3{n[0], n[1], planes_of_chunk(info, chunk_bytes)};
+  const hsize_t none[4] = {0, size(n[2]), size(n[1]), size(n[0])}, any[4] = {H5S_UNLIMITED, none[1], none[2], none[3]};
+  const hsize_t chunk[4] = {1, size(box[2]), size(box[1]), size(box[0])};
+  const h5::Handle space(H5Screate_simple(4, none, any), H5Sclose), creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_chunk(creation, 4, chunk);
+  if (filters.any()) {
+    filters.apply(creation);
+  } else {
+    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY); // room, and an address, as soon as the dataset grows
+    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);   // the ranks fill it
+  }
+  h5::group(file, group);
+  const h5::Handle made(
+      h5::check(H5Dcreate2(file, path.c_str(), h5::type(info.type), space, H5P_DEFAULT, creation, H5P_DEFAULT),
+                "create " + path),
+      H5Dclose);
+  return {info, path};
+}
+
+std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t row) {
+  const h5::Handle data = h5::dataset(file, variable.path);
+  const bool fixed = has_fixed_places(data, variable.path);
+  if (h5::extent(data).at(0) <= size(row)) // else a dropped step has left its place
+    resize(data, variable.path, row + 1);
+  std::vector<Chunk> chunks;
+  if (!fixed)
+    return chunks;
+  for_each_chunk(data, variable.path, row, [&](const Chunk &chunk) { chunks.push_back(chunk); });
+  if (chunks.empty())
+    throw IoError(fmt::format("HDF5 made no room for {}", variable.path));
+  return chunks;
+}
+
+void leave_out(hid_t file, const std::string &path, const Variable &variable, std::int64_t row) {
+  const h5::Handle data = h5::dataset(file, variable.path);
+  if (h5::extent(data).at(0) > size(row)) { // a dropped step's values must not pass for this one's
+    const Descriptor bytes(path, O_WRONLY);
+    for_each_chunk(data, variable.path, row, [&](const Chunk &chunk) { clear(bytes.get(), path, chunk); });
+    return;
+  }
+  resize(data, variable.path, row + 1);
+}
+
+void cut_variable(hid_t file, const Variable &variable, std::int64_t steps) {
+  const h5::Handle data = h5::dataset(file, variable.path);
+  if (h5::extent(data).at(0) > size(steps) && !has_fixed_places(data, variable.path))
+    resize(data, variable.path, steps);
+}
+
+} // namespace tailrace::io::vtkhdf

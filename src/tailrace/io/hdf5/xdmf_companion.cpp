@@ -1,0 +1,32 @@
+#include <tailrace/io/hdf5/xdmf_companion.hpp>
+
+#include <tailrace/io/storage/files.hpp>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace tailrace::io {
+
+Hdf5Drawing::Hdf5Drawing(const std::string &path)
+    : path_(std::filesystem::path(path).replace_extension(".xdmf").string()),
+      file_(std::filesystem::path(path).filename().string()) {}
+
+void Hdf5Drawing::cut(std::size_t steps) { steps_.resize(std::min(steps, steps_.size())); }
+
+void Hdf5Drawing::add(const vtkhdf::Contents &contents, const vtkhdf::Step &step) {
+  const auto number = static_cast<std::int64_t>(steps_.size());
+  steps_.push_back({std::to_string(step.info.index), step.info.time, {}});
+  const Index3 &n = contents.grid->points;
+  for (const auto &variable : step.variables) {
+    const bool cells = variable.shape == Index3{n[0] - 1, n[1] - 1, n[2] - 1};
+    if (!variable.list && (cells || variable.shape == n))
+      steps_.back().attributes.push_back(
+          {variable.name, variable.type, file_, contents.variables.at(variable.name).path, number, cells});
+  }
+}
+
+void Hdf5Drawing::publish(const GridDescription &grid, bool sync) const {
+  replace_file(path_, xdmf_series(grid, steps_), sync);
+}
+
+} // namespace tailrace::io

@@ -1,0 +1,277 @@
+// Headerless binary files, one per variable and step, written by MPI-IO: what the library knows of a parallel file
+// system, its stripes and locks, is in there. Small ones go to rank 0, which writes them: to open a file together takes
+// longer than that. Read with pread(2), for which every rank needs nobody else.
+
+#include <tailrace/io/data/block.hpp>
+#include <tailrace/io/sidecar/engine.hpp>
+#include <tailrace/io/sidecar/xdmf_files.hpp>
+#include <tailrace/io/storage/disk_space.hpp>
+#include <tailrace/io/storage/file_array.hpp>
+#include <tailrace/io/storage/files.hpp>
+#include <tailrace/io/storage/mpi_file.hpp>
+#include <tailrace/support/guarded_call.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+
+namespace tailrace::io {
+
+using nlohmann::json;
+
+namespace {
+
+/// Name of a parallel file system whose stripes MPI libraries know, or "".
+std::string parallel_file_system(const std::string &path) {
+  struct statfs found{};
+  if (::statfs(path.c_str(), &found) != 0)
+    throw file_error("examine", path, errno);
+  switch (static_cast<std::uint32_t>(found.f_type)) {
+  case 0x0BD00BD0:
+    return "Lustre";
+  case 0x47504653:
+    return "GPFS";
+  case 0x19830326:
+    return "BeeGFS";
+  case 0xAAD7AAEA:
+    return "PanFS";
+  default:
+    return "";
+  }
+}
+
+class MpiioEngine final : public SidecarEngine {
+public:
+  MpiioEngine(const Target &target, Parameters &parameters);
+
+  void begin_step(const StepInfo &step) override;
+  void write(const Block &block) override;
+  void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
+
+private:
+  std::vector<std::string> files(const json &step) const override;
+  void check(const json &step) const override { files(step); }
+  void publish_step() override { xdmf_.add(grid(), step_); }
+  void publish_all() override;
+  void choose(const std::string &transfer);
+  void try_hints();
+  void prepare(const std::string &path, std::int64_t bytes) const;
+  void write_together(const Block &block, const std::string &path) const;
+  void write_alone(const Block &block, const std::string &path) const;
+
+  Transfer transfer_ = Transfer::independent;
+  Hints hints_;
+  std::int64_t collect_bytes_ = std::int64_t{1} << 20;
+  double failure_timeout_ = 0;
+  XdmfFiles xdmf_; ///< rank 0's
+};
+
+MpiioEngine::MpiioEngine(const Target &target, Parameters &parameters)
+    : SidecarEngine(
+          target, "mpiio",
+          "headerless, x fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes"),
+      xdmf_(target.path) {
+  std::string transfer;
+  target.comm.agree([&] {
+    transfer = parameters.text("transfer", "auto", {"auto", "collective", "independent"});
+    collect_bytes_ = parameters.number("collect_bytes", collect_bytes_, 0);
+    failure_timeout_ = static_cast<double>(parameters.number("failure_timeout", failure_timeout_default, 1));
+    hints_ = parameters.prefixed("hints.");
+    for (const auto &[name, value] : hints_)
+      if (name.empty() || value.empty() || name.size() > MPI_MAX_INFO_KEY || value.size() > MPI_MAX_INFO_VAL)
+        throw InputError(fmt::format("parameter hints.{} = '{}': MPI takes names of 1 to {} letters and values of 1 to "
+                                     "{}",
+                                     name, value, MPI_MAX_INFO_KEY, MPI_MAX_INFO_VAL));
+    parameters.finish("mpiio");
+  });
+  open();
+  if (target.mode == Mode::read)
+    return;
+  choose(transfer);
+  try_hints();
+}
+
+/// Measured on a local disk, two-phase collective writing takes two to four times as long as independent.
+void MpiioEngine::choose(const std::string &transfer) {
+  std::string system;
+  target_.comm.agree([&] {
+    if (target_.comm.rank() == 0)
+      system = parallel_file_system(target_.path);
+  });
+  system = target_.comm.broadcast(system, 0);
+  const bool automatic = transfer == "auto";
+  transfer_ = transfer == "collective" || (automatic && !system.empty()) ? Transfer::collective : Transfer::independent;
+  if (automatic)
+    target_.notes->push_back(
+        system.empty() ? "transfer = independent: the directory is on no parallel file system that we know, and "
+                         "collective writing costs more than it gains elsewhere"
+                       : fmt::format("transfer = collective: the directory is on {}", system));
+}
+
+/// Opens a file as every variable's will be, so that MPI-IO that does not work here, and hints that it does not take,
+/// are known now.
+void MpiioEngine::try_hints() {
+  const std::string path = file("hints.tmp");
+  target_.comm.agree([&] {
+    if (target_.comm.rank() == 0)
+      Descriptor(path, O_WRONLY | O_CREAT | O_TRUNC);
+  });
+  Hints taken;
+  target_.comm.agree([&] { Descriptor(path, O_WRONLY); });
+  {
+    const MpiFile probe(target_.comm, path, hints_, failure_timeout_);
+    target_.comm.agree([&] { taken = probe.hints(); });
+  }
+  if (target_.comm.rank() == 0)
+    ::unlink(path.c_str());
+  taken = json::parse(target_.comm.broadcast(json(taken).dump(), 0)).get<Hints>(); // a library may tell them apart
+  std::vector<std::string> all;
+  for (const auto &[name, value] : taken)
+    all.push_back(fmt::format("{} = {}", name, value));
+  target_.notes->push_back(all.empty() ? "the MPI library tells of no hints in effect"
+                                       : fmt::format("hints in effect: {}", fmt::join(all, ", ")));
+  for (const auto &[name, value] : hints_)
+    if (const auto found = taken.find(name); found == taken.end() || found->second != value)
+      target_.notes->push_back(
+          fmt::format("the MPI library did not take the hint {} = {}: {}", name, value,
+                      found == taken.end() ? "it does not list it" : fmt::format("in effect is {}", found->second)));
+}
+
+std::vector<std::string> MpiioEngine::files(const json &step) const {
+  std::vector<std::string> names;
+  for (const auto &variable : step.at("variables"))
+    names.push_back(variable.at("file"));
+  names.push_back(XdmfFiles::snapshot(step.at("number")));
+  return names;
+}
+
+void MpiioEngine::begin_step(const StepInfo &step) {
+  SidecarEngine::begin_step(step);
+  step_["number"] = step.index;
+}
+
+/// Makes the file, and sees to it that all ranks can write all of it: MPI libraries do not agree on the errors of
+/// collective writing before some ranks wait for others, so there should be none.
+void MpiioEngine::prepare(const std::string &path, std::int64_t bytes) const {
+  const Communicator &comm = target_.comm;
+  comm.agree([&] {
+    if (comm.rank() != 0)
+      return;
+    const Descriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
+    if (bytes > 0)
+      reserve_room(made.get(), path, 0, bytes);
+  });
+  comm.agree([&] { // after rank 0 has created it
+    const Descriptor mine(path, O_WRONLY);
+    if (transfer_ == Transfer::collective)
+      check_file_limit(path, bytes);
+  });
+}
+
+void MpiioEngine::write(const Block &block) {
+  const auto size = static_cast<std::int64_t>(size_of(block.type));
+  const std::string name = fmt::format("{}-{}.bin", block.name, step_.at("number").get<std::int64_t>());
+  add_variable(block)["file"] = name; // listed before it is written: abandoning the step removes the part that was
+  const Span span(*target_.trace, Phase::write, block.place.block.size() * size);
+  if (product(block.place.shape) * size <= collect_bytes_)
+    write_alone(block, file(name));
+  else
+    write_together(block, file(name));
+}
+
+/// By MPI-IO. A file per variable, opened and closed here: no file is open between two calls, so a rank that leaves the
+/// run by an exception leaves nobody alone in MPI_File_close, which is collective.
+void MpiioEngine::write_together(const Block &block, const std::string &path) const {
+  prepare(path, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
+  if (product(block.place.shape) == 0)
+    return;
+  MpiFile shared(target_.comm, path, hints_, failure_timeout_);
+  shared.write(0, block, transfer_, target_.sync);
+  if (target_.sync) {
+    const Span waiting(*target_.trace, Phase::sync);
+    shared.sync();
+  }
+}
+
+namespace {
+
+/// A block as it travels: where it is, and its values.
+std::string packed(const Block &block) {
+  const Box &part = block.place.block;
+  const std::size_t bytes = static_cast<std::size_t>(part.size()) * size_of(block.type);
+  std::string text(sizeof part + bytes, '\0');
+  std::memcpy(text.data(), &part, sizeof part);
+  convert_block(block.place, block.type, block.type, block.data, text.data() + sizeof part);
+  if (block.checksum)
+    block.checksum->add(text.data() + sizeof part, bytes);
+  return text;
+}
+
+/// Copies the values of a block that has arrived to their places in the whole array.
+void unpack(const std::string &text, const Index3 &shape, std::int64_t size, char *whole) {
+  Box part;
+  std::memcpy(static_cast<void *>(&part), text.data(), sizeof part);
+  const char *from = text.data() + sizeof part;
+  const std::int64_t row = part.count[0] * size;
+  for (std::int64_t k = part.start[2]; k < part.end(2); ++k)
+    for (std::int64_t j = part.start[1]; j < part.end(1); ++j, from += row)
+      std::copy_n(from, row, whole + (part.start[0] + shape[0] * (j + shape[1] * k)) * size);
+}
+
+} // namespace
+
+/// By rank 0, which gets the blocks of all.
+void MpiioEngine::write_alone(const Block &block, const std::string &path) const {
+  const Communicator &comm = target_.comm;
+  std::string ours;
+  std::exception_ptr failure; // kept until everybody has sent what there is
+  try {
+    ours = packed(block);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::vector<std::string> all = comm.gather(ours, 0);
+  comm.agree([&] {
+    if (failure)
+      std::rethrow_exception(failure);
+    if (comm.rank() != 0)
+      return;
+    const auto size = static_cast<std::int64_t>(size_of(block.type));
+    std::string whole(static_cast<std::size_t>(product(block.place.shape) * size), '\0');
+    for (const auto &text : all)
+      if (!text.empty()) // that of a rank that failed, which says so
+        unpack(text, block.place.shape, size, whole.data());
+    const Descriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
+    write_all(made.get(), whole.data(), static_cast<std::int64_t>(whole.size()), 0, path);
+    if (target_.sync && ::fsync(made.get()) != 0)
+      throw file_error("sync", path, errno);
+  });
+}
+
+void MpiioEngine::publish_all() {
+  xdmf_.clear();
+  for (std::size_t step = 0; step < steps().size(); ++step)
+    xdmf_.add_to_series(grid(), line(step));
+}
+
+void MpiioEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+  const std::string path = file(stored(step, variable.name).at("file").get<std::string>());
+  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
+  const Descriptor binary(path, O_RDONLY);
+  read_box(binary.get(), path, 0, variable.shape, box, size_of(variable.type), data);
+}
+
+} // namespace
+
+std::unique_ptr<Engine> open_mpiio(const Target &target, Parameters parameters) {
+  return std::make_unique<MpiioEngine>(target, parameters);
+}
+
+} // namespace tailrace::io

@@ -1,0 +1,337 @@
+// Headerless binary files under Xcompact3D's names, which any language reads in a line; the JSON sidecar that says what
+// they hold; and XDMF files that let ParaView and VisIt open them. Few ranks may write for the others, each into a file
+// of its own or all into one.
+
+#include <tailrace/io/data/block.hpp>
+#include <tailrace/io/raw/aggregation.hpp>
+#include <tailrace/io/sidecar/block_index.hpp>
+#include <tailrace/io/sidecar/engine.hpp>
+#include <tailrace/io/sidecar/xdmf_files.hpp>
+#include <tailrace/io/storage/disk_space.hpp>
+#include <tailrace/io/storage/file_array.hpp>
+#include <tailrace/io/storage/files.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <map>
+
+namespace tailrace::io {
+
+using nlohmann::json;
+
+namespace {
+
+/// shared: one file per variable, which all that write write parts of. files: one per variable and rank that writes.
+enum class Layout { shared, files };
+
+struct Strategy {
+  Aggregators aggregators;
+  Layout layout = Layout::shared;
+};
+
+/// The two knobs, or one name for both. Throws InputError when they say different things.
+Strategy take_strategy(Parameters &parameters) {
+  const std::map<std::string, std::pair<std::string, std::string>> presets{{"shared", {"all", "shared"}},
+                                                                           {"dist", {"all", "files"}},
+                                                                           {"node", {"node", "files"}},
+                                                                           {"collect", {"one", "shared"}},
+                                                                           {"collect_xy", {"plane", "shared"}}};
+  std::vector<std::string> names;
+  for (const auto &[name, knobs] : presets)
+    names.push_back(name);
+  const std::string preset = parameters.text("strategy", "shared", names), given = parameters.text("strategy", "");
+  const auto knob = [&](const std::string &name, const std::string &value, const std::vector<std::string> &choices) {
+    const std::string found = parameters.text(name, value, choices);
+    if (!given.empty() && found != value)
+      throw InputError(
+          fmt::format("parameters strategy = '{}' and {} = '{}' contradict each other: the strategy has {} "
+                      "= {}. To fix this, leave one out",
+                      given, name, found, name, value));
+    return found;
+  };
+  const auto &[aggregators, layout] = presets.at(preset);
+  return {aggregators_named(knob("aggregators", aggregators, {})),
+          knob("layout", layout, {"shared", "files"}) == "files" ? Layout::files : Layout::shared};
+}
+
+class RawEngine final : public SidecarEngine {
+public:
+  RawEngine(const Target &target, Parameters &parameters);
+
+  void begin_step(const StepInfo &step) override;
+  void write(const Block &block) override;
+  void end_step(const StepTail &tail) override;
+  void abandon_step() noexcept override;
+  void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
+
+private:
+  /// A file that this rank writes to.
+  struct Part {
+    std::string path;
+    Descriptor file;
+  };
+  std::vector<std::string> files(const json &step) const override;
+  void check(const json &step) const override;
+  void publish_step() override;
+  void publish_all() override;
+  void write_shared(const Block &block, const Communicator *group);
+  void write_own(const Block &block, const Communicator *group);
+  void fill(const Block &block, const Communicator *group, const std::function<Part()> &open);
+  void sync(const Part &part) const;
+  std::string part_name(const std::string &variable, std::int64_t writer) const;
+  void list_blocks();
+
+  Strategy strategy_;
+  std::optional<Aggregation> aggregation_;
+  std::int64_t ioutput_ = 0; ///< 0: number the snapshots 1, 2, ...
+  std::int64_t number_ = -1; ///< of the last complete step; before there was one, -1
+  XdmfFiles xdmf_;           ///< rank 0's
+  // The open step's, with a file for each rank that writes:
+  struct Stored {
+    std::int64_t writer = -1, offset = 0; ///< rank that wrote it, and its place in the file; -1: nothing
+    Box box;
+  };
+  std::vector<Stored> stored_;    ///< this rank's blocks, one per variable
+  std::vector<std::string> made_; ///< files that this rank made
+};
+
+RawEngine::RawEngine(const Target &target, Parameters &parameters)
+    : SidecarEngine(
+          target, "raw",
+          "headerless, x fastest, of a variable in one file, or block by block: blocks [number of the file, "
+          "offset, z, y, x, nz, ny, nx]; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of "
+          "axes"),
+      xdmf_(target.path) {
+  target.comm.agree([&] {
+    strategy_ = take_strategy(parameters);
+    ioutput_ = parameters.number("ioutput", 0, 0);
+    parameters.finish("raw");
+  });
+  if (target.mode != Mode::read)
+    aggregation_.emplace(target.comm, strategy_.aggregators);
+  open();
+  if (const auto there = steps(); !there.empty())
+    number_ = line(there.size() - 1).at("number");
+}
+
+std::vector<std::string> RawEngine::files(const json &step) const {
+  std::vector<std::string> names;
+  for (const auto &variable : step.at("variables"))
+    if (variable.contains("files"))
+      for (const auto &name : variable.at("files"))
+        names.push_back(name);
+    else if (variable.contains("file"))
+      names.push_back(variable.at("file"));
+  names.push_back(XdmfFiles::snapshot(step.at("number")));
+  return names;
+}
+
+void RawEngine::check(const json &step) const {
+  files(step);
+  for (const auto &variable : step.at("variables"))
+    if (variable.contains("files"))
+      variable.at("blocks").get<StoredNumbers>();
+    else
+      variable.at("file").get<std::string>();
+}
+
+void RawEngine::begin_step(const StepInfo &step) {
+  std::int64_t number = std::max<std::int64_t>(number_, 0) + 1;
+  if (ioutput_ > 0) {
+    number = step.index / ioutput_;
+    if (step.index % ioutput_ != 0 || number <= number_)
+      throw InputError(fmt::format("{}: step {} is no multiple of ioutput = {}, by which its files are numbered",
+                                   target_.path, step.index, ioutput_));
+  }
+  SidecarEngine::begin_step(step);
+  step_["number"] = number;
+  stored_.clear();
+  made_.clear();
+}
+
+void RawEngine::write(const Block &block) {
+  const Communicator *group = aggregation_->group(block);
+  json &described = add_variable(block);
+  if (strategy_.layout == Layout::files)
+    return write_own(block, group);
+  // Listed before it is written, so that abandoning the step removes the part that was.
+  described["file"] = fmt::format("{}-{}.bin", block.name, step_.at("number").get<std::int64_t>());
+  write_shared(block, group);
+}
+
+void RawEngine::write_shared(const Block &block, const Communicator *group) {
+  const std::string path = file(step_["variables"].back().at("file").get<std::string>());
+  const Communicator &comm = target_.comm;
+  const bool alone = aggregation_->only_one();
+  const auto create = [&] {
+    Descriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
+    reserve_large(made.get(), path, 0, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
+    return made;
+  };
+  Descriptor created;
+  if (!alone) // before the others open it
+    comm.agree([&] {
+      if (comm.rank() == 0)
+        created = create();
+    });
+  fill(block, group, [&] {
+    if (created)
+      return Part{path, std::move(created)};
+    return Part{path, alone ? create() : Descriptor(path, O_WRONLY)};
+  });
+}
+
+std::string RawEngine::part_name(const std::string &variable, std::int64_t writer) const {
+  return fmt::format("{}-{}.{:04d}.bin", variable, step_.at("number").get<std::int64_t>(), writer);
+}
+
+void RawEngine::write_own(const Block &block, const Communicator *group) {
+  const auto bytes = block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));
+  std::int64_t writer = target_.comm.rank(), offset = 0;
+  if (group) {
+    check_mpi(MPI_Bcast(&writer, 1, MPI_INT64_T, 0, group->get()), "MPI_Bcast");
+    offset = group->exclusive_scan(bytes);
+  }
+  stored_.push_back(bytes > 0 ? Stored{writer, offset, block.place.block} : Stored{});
+  fill(block, group, [&] {
+    const std::string path = file(part_name(block.name, writer));
+    made_.push_back(path);
+    return Part{path, Descriptor(path, O_WRONLY | O_CREAT | O_TRUNC)};
+  });
+}
+
+/// Writes this rank's block and those of its group, when this rank is one that writes, into the file that `open` opens.
+/// A shared file holds the whole variable, another one the blocks behind each other, in the order of the ranks.
+void RawEngine::fill(const Block &block, const Communicator *group, const std::function<Part()> &open) {
+  const auto size = static_cast<std::int64_t>(size_of(block.type));
+  const bool shared = strategy_.layout == Layout::shared, writes = !group || group->rank() == 0;
+  Part part;
+  Writeback writeback(target_.sync);
+  std::int64_t begin = 0; // of the block that is being written, in a file of ours
+  int last = -1;          // whose it is
+  Box last_box;
+  const auto put = [&](int member, const Box &whole, const Block &piece) {
+    if (!part.file)
+      part = open();
+    if (member != last) {
+      begin += last_box.size() * size, last = member, last_box = whole;
+      if (!shared)
+        reserve_large(part.file.get(), part.path, begin, whole.size() * size);
+    }
+    const Span span(*target_.trace, Phase::write, piece.place.block.size() * size);
+    write_block(part.file.get(), part.path, begin * !shared, shared ? Box{{0, 0, 0}, block.place.shape} : whole, piece,
+                &writeback);
+  };
+  std::exception_ptr failure; // kept until all messages are through: nobody waits for a rank that failed
+  try {
+    if (shared && target_.comm.rank() == 0) // who makes the file, also an empty one
+      part = open();
+    if (writes && !block.place.block.empty())
+      put(0, block.place.block, block);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  try {
+    if (group)
+      aggregation_->move(*group, block, *target_.trace, failure != nullptr, put);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  target_.comm.agree([&] {
+    if (failure)
+      std::rethrow_exception(failure);
+    if (target_.sync && part.file)
+      sync(part);
+  });
+}
+
+void RawEngine::sync(const Part &part) const {
+  const Span span(*target_.trace, Phase::sync);
+  if (::fsync(part.file.get()) != 0)
+    throw file_error("sync", part.path, errno);
+}
+
+/// Rank 0 puts down which block is where.
+void RawEngine::list_blocks() {
+  const std::string ours(reinterpret_cast<const char *>(stored_.data()), stored_.size() * sizeof(Stored));
+  const std::vector<std::string> all = target_.comm.gather(ours, 0);
+  auto &variables = step_["variables"];
+  for (std::size_t v = 0; v < variables.size() && target_.comm.rank() == 0; ++v) {
+    json &variable = variables[v];
+    json &names = variable["files"] = json::array(), &blocks = variable["blocks"] = json::array();
+    std::map<std::int64_t, std::size_t> number_of;
+    for (const auto &bytes : all) {
+      Stored stored;
+      std::memcpy(static_cast<void *>(&stored), bytes.data() + v * sizeof(Stored), sizeof(Stored));
+      if (stored.writer < 0)
+        continue;
+      const auto [found, added] = number_of.try_emplace(stored.writer, names.size());
+      if (added)
+        names.push_back(part_name(variable.at("name"), stored.writer));
+      const auto &[start, count] = stored.box;
+      blocks.push_back({found->second, stored.offset, start[2], start[1], start[0], count[2], count[1], count[0]});
+    }
+  }
+}
+
+void RawEngine::end_step(const StepTail &tail) {
+  const std::int64_t number = step_.at("number");
+  if (strategy_.layout == Layout::files)
+    list_blocks();
+  SidecarEngine::end_step(tail);
+  number_ = number;
+}
+
+void RawEngine::abandon_step() noexcept {
+  if (step_.contains("variables"))
+    for (const auto &path : made_)
+      ::unlink(path.c_str());
+  made_.clear();
+  SidecarEngine::abandon_step();
+}
+
+void RawEngine::publish_step() {
+  if (strategy_.layout == Layout::shared) // XDMF cannot say that a variable is in several files
+    xdmf_.add(grid(), step_);
+}
+
+void RawEngine::publish_all() {
+  xdmf_.clear();
+  for (std::size_t step = 0; step < steps().size(); ++step)
+    xdmf_.add_to_series(grid(), line(step));
+}
+
+void RawEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+  const json &described = stored(step, variable.name);
+  const std::size_t size = size_of(variable.type);
+  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size));
+  if (described.contains("file")) {
+    const std::string path = file(described.at("file").get<std::string>());
+    const Descriptor binary(path, O_RDONLY);
+    return read_box(binary.get(), path, 0, variable.shape, box, size, data);
+  }
+  Part from; // one after the other: a variable may be in more files than a process may have open
+  std::int64_t open = -1;
+  for (const auto &[number, offset, block, part] : blocks_that_meet(described, variable, box, file("series.jsonl"))) {
+    if (number != open) {
+      from.path = file(described.at("files").at(static_cast<std::size_t>(number)).get<std::string>());
+      from.file = Descriptor(from.path, O_RDONLY);
+      open = number;
+    }
+    read_part(from.file.get(), from.path, offset, block, part, box, size, data);
+  }
+}
+
+} // namespace
+
+std::unique_ptr<Engine> open_raw(const Target &target, Parameters parameters) {
+  return std::make_unique<RawEngine>(target, parameters);
+}
+
+} // namespace tailrace::io

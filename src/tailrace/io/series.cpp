@@ -1,0 +1,180 @@
+#include <tailrace/io/data/block.hpp>
+#include <tailrace/io/engine/verification.hpp>
+#include <tailrace/io/engines.hpp>
+#include <tailrace/io/series_implementation.hpp>
+#include <tailrace/io/writing/background_thread.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+namespace tailrace::io {
+
+Series::Implementation::Implementation(const std::string &path, Mode mode, const Communicator &comm,
+                                       const Options &options)
+    : path_(path), mode_(mode), comm_(comm), precision_(options.precision) {
+  Settings settings;
+  std::optional<Parameters> parameters;
+  std::int64_t buffers = 0;
+  Target target{path, mode, comm, options.grid, options.rewind_to, false, false, {}, &trace_, &notes_};
+  Background::settle();
+  comm.agree([&] {
+    settings = settle_settings(path, mode, options.engine, options.parameters);
+    if (options.rewind_to && mode != Mode::append)
+      throw InputError(fmt::format("{}: only a series opened to append can be rewound", path));
+    target.path = settings.path;
+    if (target.grid)
+      check_grid(*target.grid);
+    parameters.emplace(settings.parameters);
+    with_checksums_ = parameters->flag("checksums", true);
+    target.sync = parameters->flag("sync", false);
+    buffers = parameters->number("buffers", 0, 0);
+    trace_file_ = parameters->text("trace", "");
+    folded_file_ = parameters->text("folded", "");
+    target.striping = take_striping(*parameters);
+  });
+  settings.engine = comm.broadcast(settings.engine, 0); // a file may appear between two ranks' looks
+  engine_name_ = settings.engine;
+  if (!trace_file_.empty() || !folded_file_.empty())
+    trace_.keep_events();
+  const bool background = buffers > 0 && mode != Mode::read;
+  target.background = background;
+  if (background && Background::allowed())
+    target.comm = Communicator(comm.get());
+  engine_ = open_engine(engine_name_, target, *parameters);
+  steps_ = engine_->steps();
+  if (!steps_.empty())
+    last_index_ = steps_.back().index;
+  attributes_ = engine_->attributes();
+  writer_.emplace(*engine_, target.comm, trace_, with_checksums_);
+  if (background && Background::allowed()) {
+    const bool one_is_theirs = engine_->copies();
+    if (one_is_theirs)
+      notes_.push_back(
+          fmt::format("buffers = {}: one of them is the copy that {} makes itself", buffers, engine_name_));
+    async_ = std::make_unique<AsyncWriter>(*writer_, comm_, target.comm, trace_, path_,
+                                           static_cast<std::size_t>(buffers - one_is_theirs));
+  } else if (background)
+    notes_.push_back("writes in the calling thread, though buffers were asked for: this MPI was started without "
+                     "MPI_THREAD_MULTIPLE");
+}
+
+const StepInfo &Series::Implementation::step(std::size_t position) const {
+  if (closed_ || mode_ != Mode::read)
+    throw InputError(fmt::format("{} is {}", path_, closed_ ? "closed" : "open for writing, not for reading"));
+  if (position >= steps_.size())
+    throw InputError(fmt::format("{} has {} steps; there is no step number {}", path_, steps_.size(), position));
+  return steps_[position];
+}
+
+Series::Series(const std::string &path, Mode mode, const Communicator &comm, const Options &options)
+    : self_(std::make_unique<Implementation>(path, mode, comm, options)) {}
+Series::~Series() = default;
+Series::Series(Series &&) noexcept = default;
+Series &Series::operator=(Series &&) noexcept = default;
+
+const std::string &Series::path() const { return self_->path_; }
+Mode Series::mode() const { return self_->mode_; }
+const std::string &Series::engine() const { return self_->engine_name_; }
+const Communicator &Series::communicator() const { return self_->comm_; }
+Counters Series::counters() const {
+  Counters result = self_->counters_;
+  result.bytes_read = self_->trace_.total(Phase::read).bytes;
+  return result;
+}
+const Trace &Series::trace() const { return self_->trace_; }
+const std::vector<std::string> &Series::notes() const { return self_->notes_; }
+const std::vector<StepInfo> &Series::steps() const { return self_->steps_; }
+std::optional<GridDescription> Series::grid() const { return self_->engine_->grid(); }
+Attributes Series::attributes() const { return self_->attributes_; }
+
+std::vector<std::string> Series::damage() const { return self_->engine_->damage(); }
+
+bool Series::streaming() const { return self_->engine_->streaming(); }
+
+bool Series::next_step(double timeout) {
+  self_->comm_.agree([&] {
+    if (self_->closed_ || self_->mode_ != Mode::read)
+      throw InputError(
+          fmt::format("{} is {}", path(), self_->closed_ ? "closed" : "open for writing, not for reading"));
+  });
+  Background::settle();
+  const Span span(self_->trace_, Phase::wait);
+  const bool more = self_->engine_->next_step(timeout);
+  self_->steps_ = self_->engine_->steps();
+  self_->attributes_ = self_->engine_->attributes();
+  return more;
+}
+
+std::vector<LeftOut> Series::dropped() const {
+  Background::settle();
+  return self_->engine_->left_out();
+}
+
+Coupling Series::coupling() const {
+  Background::settle();
+  return self_->engine_->coupling();
+}
+
+std::vector<std::int64_t> Series::missed(std::size_t step) const {
+  self_->step(step);
+  return self_->engine_->missed(step);
+}
+
+std::vector<VariableInfo> Series::variables(std::size_t step) const {
+  self_->step(step);
+  Background::settle();
+  return self_->engine_->variables(step);
+}
+
+VariableInfo Series::variable(std::size_t step, const std::string &name) const {
+  std::vector<std::string> names;
+  for (auto &info : variables(step)) {
+    if (info.name == name)
+      return info;
+    names.push_back(info.name);
+  }
+  const std::string near = nearest(name, names);
+  throw InputError(fmt::format("{}: step {} has no variable '{}'{}", path(), self_->steps_[step].index, name,
+                               near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+}
+
+Scalars Series::scalars(std::size_t step) const {
+  self_->step(step);
+  Background::settle();
+  return self_->engine_->scalars(step);
+}
+
+void Series::read(std::size_t step, const std::string &name, Type type, const Box &box, void *data) const {
+  auto &self = *self_;
+  self.comm_.agree([&] {
+    const VariableInfo info = variable(step, name);
+    check_placement(name, {info.shape, box, box}, data, info.list);
+    if (!convertible(info.type, type))
+      throw InputError(fmt::format("{}: '{}' is stored as {} and cannot be read as {}", path(), name,
+                                   name_of(info.type), name_of(type)));
+    if (box.empty())
+      return;
+    if (type == info.type) {
+      self.engine_->read(step, info, box, data);
+    } else {
+      std::vector<char> stored(static_cast<std::size_t>(box.size()) * size_of(info.type));
+      self.engine_->read(step, info, box, stored.data());
+      const Span span(self.trace_, Phase::convert);
+      convert(info.type, stored.data(), type, data, box.size());
+    }
+  });
+}
+
+std::vector<std::string> Series::verify(std::size_t step) const {
+  self_->comm_.agree([&] { self_->step(step); });
+  Background::settle();
+  return verify_step(*self_->engine_, self_->comm_, step);
+}
+
+std::vector<std::string> Series::unchecked(std::size_t step) const {
+  self_->step(step);
+  Background::settle();
+  return unchecked_variables(*self_->engine_, step);
+}
+
+} // namespace tailrace::io

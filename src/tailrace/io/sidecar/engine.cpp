@@ -1,0 +1,299 @@
+#include <tailrace/io/sidecar/engine.hpp>
+
+#include <tailrace/io/data/json.hpp>
+#include <tailrace/io/engines.hpp>
+#include <tailrace/io/storage/files.hpp>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace tailrace::io {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int sidecar_version = 2;
+constexpr const char *native_order = std::endian::native == std::endian::little ? "little" : "big";
+
+json reversed(const Index3 &n) { return {n[2], n[1], n[0]}; }
+
+Scalars scalars_of(const json &step) { return scalars_from_json(step.at("scalars")); }
+
+std::vector<VariableInfo> variables_of(const json &step) {
+  std::vector<VariableInfo> result;
+  for (const auto &variable : step.at("variables")) {
+    const auto &shape = variable.at("shape");
+    result.push_back({variable.at("name"),
+                      type_named(variable.at("type")),
+                      {shape.at(2), shape.at(1), shape.at(0)},
+                      variable.contains("list")});
+  }
+  return result;
+}
+
+} // namespace
+
+SidecarEngine::SidecarEngine(const Target &target, std::string name, std::string layout)
+    : target_(target), name_(std::move(name)), layout_(std::move(layout)), log_(file("series.jsonl")) {}
+
+std::string SidecarEngine::file(const std::string &name) const {
+  return (std::filesystem::path(target_.path) / name).string();
+}
+
+void SidecarEngine::open() {
+  target_.comm.agree([&] {
+    if (target_.comm.rank() != 0)
+      return;
+    check_target(target_.path, target_.mode, Kind::directory);
+    const bool there = std::filesystem::exists(log_.path());
+    if (target_.mode == Mode::read || (target_.mode == Mode::append && there))
+      load();
+    else {
+      check_engine_there(target_.path, {name_});
+      create();
+    }
+    if (target_.rewind_to)
+      rewind(*target_.rewind_to);
+    if (target_.mode == Mode::append)
+      publish_all();
+  });
+  share();
+}
+
+/// Tells the other ranks what rank 0 found: what the series is, and where the lines of its steps are.
+void SidecarEngine::share() {
+  header_ = json::parse(target_.comm.broadcast(header_.dump(), 0));
+  attributes_ = json::parse(target_.comm.broadcast(attributes_.dump(), 0));
+  damage_ = json::parse(target_.comm.broadcast(json(damage_).dump(), 0)).get<std::vector<std::string>>();
+  const auto *begin = reinterpret_cast<const char *>(entries_.data());
+  const std::string bytes = target_.comm.broadcast({begin, begin + entries_.size() * sizeof(Entry)}, 0);
+  entries_.resize(bytes.size() / sizeof(Entry));
+  std::memcpy(entries_.data(), bytes.data(), bytes.size());
+}
+
+void SidecarEngine::add_entry(const StepLog::Line &line) {
+  entries_.push_back({{line.object.at("index"), line.object.at("time")}, line.offset, line.length});
+}
+
+void SidecarEngine::load() {
+  const std::string &path = log_.path();
+  if (!std::filesystem::exists(path))
+    throw IoError(
+        fmt::format("cannot read {}: it holds no series.jsonl, so it is not a {} series", target_.path, name_));
+  const Span span(*target_.trace, Phase::read, static_cast<std::int64_t>(std::filesystem::file_size(path)));
+  const StepLog::Found found = log_.load();
+  damage_ = found.damage;
+  bool closed = false;
+  try {
+    if (found.lines.empty() || found.lines[0].offset != 0)
+      throw IoError(fmt::format("cannot read {}: its first line, which describes the series, is damaged", path));
+    header_ = found.lines[0].object;
+    if (const std::string theirs = header_.at("format"), ours = fmt::format("tailrace {} series", name_);
+        theirs != ours)
+      throw IoError(fmt::format("cannot open {}: it is a '{}'; expected a '{}'. To fix this, name the other engine",
+                                target_.path, theirs, ours));
+    if (const int version = header_.at("version"); version != sidecar_version)
+      throw IoError(fmt::format("cannot read {}: its version is {}; this program reads version {}", path, version,
+                                sidecar_version));
+    if (header_.at("byte_order") != native_order)
+      throw IoError(fmt::format("cannot read {}: its files have the byte order of another machine", path));
+    grid();
+    for (const auto &line : found.lines) {
+      closed = line.object.contains("closed");
+      if (line.object.contains("attributes"))
+        attributes_ = line.object.at("attributes");
+      if (!line.object.contains("index"))
+        continue;
+      variables_of(line.object), scalars_of(line.object), check(line.object);
+      add_entry(line);
+    }
+    attributes();
+  } catch (const json::exception &error) {
+    throw IoError(
+        fmt::format("cannot read {}: it is damaged or no description of a {} series ({})", path, name_, error.what()));
+  }
+  if (!damage_.empty() && target_.mode == Mode::append)
+    throw IoError(fmt::format("cannot append to {}: {}. To fix this, append to a copy without that line", target_.path,
+                              damage_[0]));
+  if (!closed && target_.mode == Mode::read)
+    target_.notes->push_back("the series was not closed: it is still being written, its program was killed, or the end "
+                             "of series.jsonl is missing");
+}
+
+void SidecarEngine::create() {
+  if (std::filesystem::exists(log_.path())) {
+    for (const auto &line : log_.load().lines) // an earlier series goes; other people's files in the directory stay
+      if (line.object.contains("index"))
+        try {
+          check(line.object);
+          remove_files(line.object);
+        } catch (const json::exception &) { // whose it is, a damaged first line does not say: not of this engine
+        }
+  } else if (::mkdir(target_.path.c_str(), 0777) != 0 && errno != EEXIST) {
+    throw file_error("create", target_.path, errno);
+  }
+  if (const std::string said = apply_striping(target_.striping, target_.path, Kind::directory); !said.empty())
+    target_.notes->push_back(said);
+  header_ = {{"format", fmt::format("tailrace {} series", name_)},
+             {"version", sidecar_version},
+             {"byte_order", native_order},
+             {"axes", {"z", "y", "x"}},
+             {"layout", layout_}};
+  if (target_.grid)
+    header_["grid"] = {{"points", reversed(target_.grid->points)},
+                       {"origin", {target_.grid->origin[2], target_.grid->origin[1], target_.grid->origin[0]}},
+                       {"spacing", {target_.grid->spacing[2], target_.grid->spacing[1], target_.grid->spacing[0]}}};
+  if (target_.grid && target_.grid->stretched()) // none where the points are even
+    header_["grid"]["coordinates"] = {target_.grid->coordinates[2], target_.grid->coordinates[1],
+                                      target_.grid->coordinates[0]};
+  log_.replace({header_}, target_.sync);
+  if (target_.sync)
+    sync_parent(target_.path);
+}
+
+void SidecarEngine::rewind(std::int64_t last_index) {
+  std::vector<json> kept{header_}, dropped;
+  if (!attributes_.empty())
+    kept.push_back({{"attributes", attributes_}});
+  for (const auto &entry : entries_)
+    (entry.info.index <= last_index ? kept : dropped).push_back(log_.read(entry.offset, entry.length));
+  if (dropped.empty())
+    return;
+  entries_.clear();
+  for (const auto &line : log_.replace(kept, target_.sync)) // first the list, then the files: never a listed file that
+    if (line.object.contains("index"))                      // is gone
+      add_entry(line);
+  for (const auto &step : dropped)
+    remove_files(step);
+}
+
+void SidecarEngine::remove_files(const json &step) const {
+  for (const auto &name : files(step))
+    if (name.find('/') == std::string::npos) // a sidecar must not make us delete elsewhere
+      ::unlink(file(name).c_str());
+}
+
+std::vector<StepInfo> SidecarEngine::steps() const {
+  std::vector<StepInfo> result;
+  for (const auto &entry : entries_)
+    result.push_back(entry.info);
+  return result;
+}
+
+void SidecarEngine::begin_step(const StepInfo &step) {
+  step_ = {{"index", step.index}, {"time", step.time}, {"variables", json::array()}};
+}
+
+json &SidecarEngine::add_variable(const Block &block) {
+  step_["variables"].push_back(
+      {{"name", block.name}, {"type", name_of(block.type)}, {"shape", reversed(block.place.shape)}});
+  if (block.list)
+    step_["variables"].back()["list"] = true;
+  return step_["variables"].back();
+}
+
+void SidecarEngine::end_step(const StepTail &tail) {
+  Entry entry{{step_.at("index"), step_.at("time")}, 0, 0};
+  target_.comm.agree([&] {
+    if (target_.comm.rank() != 0)
+      return;
+    step_["scalars"] = scalars_to_json(tail.scalars);
+    const json sums = tail.checksums.empty() ? json::object() : json::parse(tail.checksums);
+    for (auto &variable : step_["variables"])
+      if (const auto found = sums.find(variable.at("name").get<std::string>()); found != sums.end())
+        variable["checksums"] = *found;
+    publish_step();
+    if (target_.sync)
+      sync_path(target_.path);
+    if (unsaved_)
+      log_.append({{"attributes", attributes_}}, target_.sync);
+    const StepLog::Line line = log_.append(step_, target_.sync); // last: this is what makes it a step
+    entry.offset = line.offset;
+    entry.length = line.length;
+  });
+  entries_.push_back(entry); // nobody reads lines while writing: the other ranks need not know where it is
+  step_ = json();            // no longer open: there is nothing to abandon
+  unsaved_ = false;
+}
+
+void SidecarEngine::abandon_step() noexcept {
+  if (target_.comm.rank() == 0 && step_.contains("variables")) {
+    remove_files(step_);
+    try {
+      publish_all();
+    } catch (const IoError &) { // on a full disk, say: the sidecar counts, and the rest is made anew with the next step
+    }
+  }
+  step_ = json();
+}
+
+void SidecarEngine::set_attributes(const Attributes &attributes) {
+  attributes_ = attributes_to_json(attributes);
+  unsaved_ = true;
+}
+
+Attributes SidecarEngine::attributes() const { return attributes_from_json(attributes_); }
+
+void SidecarEngine::close() {
+  target_.comm.agree([&] {
+    if (target_.comm.rank() != 0 || target_.mode == Mode::read)
+      return;
+    if (unsaved_)
+      log_.append({{"attributes", attributes_}}, target_.sync);
+    log_.append({{"closed", true}}, target_.sync);
+  });
+  unsaved_ = false;
+}
+
+std::optional<GridDescription> SidecarEngine::grid() const {
+  if (!header_.contains("grid"))
+    return std::nullopt;
+  GridDescription grid;
+  const auto &found = header_.at("grid");
+  for (std::size_t d = 0; d < 3; ++d) {
+    grid.points[d] = found.at("points").at(2 - d);
+    grid.origin[d] = found.at("origin").at(2 - d);
+    grid.spacing[d] = found.at("spacing").at(2 - d);
+    if (found.contains("coordinates"))
+      grid.coordinates[d] = found.at("coordinates").at(2 - d).get<std::vector<double>>();
+  }
+  return grid;
+}
+
+const json &SidecarEngine::line(std::size_t step) const {
+  if (cached_ != step) {
+    const Entry &entry = entries_.at(step);
+    const Span span(*target_.trace, Phase::read, entry.length);
+    cached_line_ = log_.read(entry.offset, entry.length);
+    cached_ = step;
+  }
+  return cached_line_;
+}
+
+Scalars SidecarEngine::scalars(std::size_t step) const { return scalars_of(line(step)); }
+
+std::vector<VariableInfo> SidecarEngine::variables(std::size_t step) const { return variables_of(line(step)); }
+
+std::string SidecarEngine::checksums(std::size_t step) const {
+  json sums = json::object();
+  for (const auto &variable : line(step).at("variables"))
+    if (variable.contains("checksums"))
+      sums[variable.at("name").get<std::string>()] = variable.at("checksums");
+  return sums.dump();
+}
+
+const json &SidecarEngine::stored(std::size_t step, const std::string &variable) const {
+  for (const auto &found : line(step).at("variables"))
+    if (found.at("name") == variable)
+      return found;
+  throw InputError(fmt::format("{} has no variable '{}'", target_.path, variable)); // Series has looked before
+}
+
+} // namespace tailrace::io

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/storage/json_log.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace tailrace::io {
+
+/// An engine that keeps a series in a directory: files of values, and a sidecar, series.jsonl, that says what they
+/// hold: a line that describes the series, and then one for every step and every change of attributes, with a checksum
+/// each. The sidecar is the truth: a step's line is added when its files are complete. A run cut anywhere leaves at
+/// most files that the sidecar does not list. Rank 0 reads and writes it; the others read the line of a step when they
+/// need it.
+class SidecarEngine : public Engine {
+public:
+  std::vector<StepInfo> steps() const override;
+  void begin_step(const StepInfo &step) override;
+  void end_step(const StepTail &tail) override;
+  void abandon_step() noexcept override;
+  void set_attributes(const Attributes &attributes) override;
+  void close() override;
+
+  std::optional<GridDescription> grid() const override;
+  Attributes attributes() const override;
+  std::vector<std::string> damage() const override { return damage_; }
+  std::vector<VariableInfo> variables(std::size_t step) const override;
+  Scalars scalars(std::size_t step) const override;
+  std::string checksums(std::size_t step) const override;
+
+protected:
+  /// `name` is the engine's and `layout` tells people how to read the files.
+  SidecarEngine(const Target &target, std::string name, std::string layout);
+  /// Reads the sidecar, or makes a new one. To be called by the constructor of an engine. Collective.
+  void open();
+
+  std::string file(const std::string &name) const;
+  /// The line of a step. Local; the reference holds until the next call.
+  const nlohmann::json &line(std::size_t step) const;
+  /// How the sidecar describes a variable of a step. As `line`.
+  const nlohmann::json &stored(std::size_t step, const std::string &variable) const;
+  /// Adds a variable to the open step; the engine may add what it needs.
+  nlohmann::json &add_variable(const Block &block);
+
+  /// Names of the files that go when a step goes.
+  virtual std::vector<std::string> files(const nlohmann::json &step) const = 0;
+  /// Throws a JSON exception when a step of a sidecar lacks what the engine needs.
+  virtual void check(const nlohmann::json &step) const = 0;
+  /// Called on rank 0 before the open step is listed.
+  virtual void publish_step() {}
+  /// Called on rank 0 when the list of steps is not one longer than before: opened to append, rewound, or the open step
+  /// given up after it was published.
+  virtual void publish_all() {}
+
+  Target target_;
+  nlohmann::json step_; ///< the open one; what the engines add counts on rank 0
+
+private:
+  struct Entry {
+    StepInfo info;
+    std::int64_t offset = 0, length = 0; ///< of its line
+  };
+  void load();
+  void create();
+  void add_entry(const StepLog::Line &line);
+  void rewind(std::int64_t last_index);
+  void remove_files(const nlohmann::json &step) const;
+  void share();
+
+  std::string name_, layout_;
+  StepLog log_;
+  nlohmann::json header_, attributes_ = nlohmann::json::object();
+  std::vector<Entry> entries_; ///< the same on all ranks
+  std::vector<std::string> damage_;
+  bool unsaved_ = false;
+  mutable std::size_t cached_ = static_cast<std::size_t>(-1); ///< the step of cached_line_
+  mutable nlohmann::json cached_line_;
+};
+
+} // namespace tailrace::io

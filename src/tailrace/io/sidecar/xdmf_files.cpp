@@ -1,0 +1,72 @@
+#include <tailrace/io/sidecar/xdmf_files.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace tailrace::io {
+
+using nlohmann::json;
+
+std::string XdmfFiles::snapshot(std::int64_t number) { return fmt::format("snapshot-{}.xdmf", number); }
+
+std::optional<XdmfStep> XdmfFiles::describe(const std::optional<GridDescription> &grid, const json &step) {
+  const auto &variables = step.at("variables");
+  for (const auto &variable : variables)
+    if (!variable.contains("file")) // in several files: XDMF cannot say so
+      return std::nullopt;
+  if (grid)
+    drawn_ = *grid;
+  for (const auto &variable : variables)
+    if (drawn_.points == Index3{0, 0, 0} && !variable.contains("list")) {
+      const auto &shape = variable.at("shape");
+      drawn_.points = {shape.at(2), shape.at(1), shape.at(0)};
+    }
+  if (drawn_.points == Index3{0, 0, 0})
+    return std::nullopt;
+  const json points{drawn_.points[2], drawn_.points[1], drawn_.points[0]};
+  XdmfStep result{std::to_string(step.at("number").get<std::int64_t>()), step.at("time"), {}};
+  for (const auto &variable : variables)
+    if (variable.at("shape") == points && !variable.contains("list")) // others, cell-centred ones say, lie elsewhere
+      result.attributes.push_back({variable.at("name"), type_named(variable.at("type")), variable.at("file")});
+  return result;
+}
+
+void XdmfFiles::add(const std::optional<GridDescription> &grid, const json &step) {
+  const auto described = describe(grid, step);
+  if (!described)
+    return;
+  const std::string path = file(snapshot(step.at("number")));
+  const std::string text = xdmf_snapshot(drawn_, *described);
+  const Descriptor target(path, O_WRONLY | O_CREAT | O_TRUNC); // not in one piece: until the step is listed it is none
+  write_all(target.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, path);
+  extend(*described);
+}
+
+void XdmfFiles::add_to_series(const std::optional<GridDescription> &grid, const json &step) {
+  if (const auto described = describe(grid, step))
+    extend(*described);
+}
+
+void XdmfFiles::clear() {
+  ::unlink(file("series.xdmf").c_str());
+  series_ = Descriptor();
+  drawn_ = {};
+  end_ = 0;
+}
+
+/// Writes a step over the end of the document, and the end behind it.
+void XdmfFiles::extend(const XdmfStep &step) {
+  const std::string path = file("series.xdmf");
+  std::string text = xdmf_series_step(drawn_, step);
+  if (end_ == 0)
+    text = xdmf_series_begin(drawn_) + text;
+  const auto length = static_cast<std::int64_t>(text.size());
+  text += xdmf_series_end();
+  if (!series_)
+    series_ = Descriptor(path, end_ == 0 ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY);
+  write_all(series_.get(), text.data(), static_cast<std::int64_t>(text.size()), end_, path);
+  end_ += length;
+}
+
+} // namespace tailrace::io

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <tailrace/io/storage/files.hpp>
+#include <tailrace/io/storage/writeback.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tailrace::io {
+
+// SIONlib containers, file format version 5: the byte streams of many tasks in one file or a few. A task owns a chunk
+// of every block of its file; a stream that is longer than its chunk goes on in the next block. Everything here is
+// local: in a parallel program one rank creates and finishes the container, and between the two every rank writes its
+// stream.
+
+/// Where everything lies in a container that is being written.
+class SionLayout {
+public:
+  /// Chunk sizes, one per task, are rounded up to whole multiples of `block_bytes`. Throws InputError for sizes or
+  /// numbers that no container can have.
+  SionLayout(std::string path, std::vector<std::int64_t> chunk_bytes, int files = 1, std::int64_t block_bytes = 4096,
+             bool key_value = false);
+
+  int tasks() const { return static_cast<int>(chunks_.size()); }
+  int files() const { return files_; }
+  /// Physical file `number`; the first has the name of the container.
+  std::string file(int number) const { return file(path_, number); }
+  /// The same for a container of this name.
+  static std::string file(const std::string &path, int number);
+  int file_of(int task) const;
+  std::int64_t chunk(int task) const { return chunks_[static_cast<std::size_t>(task)]; }
+  /// Where the first block of a task begins in its file, and how far the next one is.
+  std::int64_t start(int task) const { return starts_[static_cast<std::size_t>(task)]; }
+  std::int64_t skip(int file) const;
+
+  /// Makes the files, which nobody can read before they are finished.
+  void create() const;
+  /// Completes the files. `used` has, for every task, the bytes used of each of its blocks: what its stream's close
+  /// gave.
+  void finish(const std::vector<std::vector<std::int64_t>> &used) const;
+
+private:
+  int first_task(int file) const;
+  std::int64_t start_of_data(int file) const;
+
+  std::string path_;
+  std::vector<std::int64_t> chunks_, starts_;
+  std::int64_t block_bytes_;
+  int files_;
+  bool key_value_;
+};
+
+/// One task's stream into a container that has been created.
+class SionStream {
+public:
+  /// `will_sync`: flush will be asked to sync.
+  SionStream(const SionLayout &layout, int task, bool will_sync = false);
+
+  /// Takes the disk's blocks for the next `size` bytes. Throws IoError when there is no room.
+  void reserve(std::int64_t size) const;
+  /// Appends bytes, as many as there are: what a block has no room for goes to the next.
+  void write(const void *data, std::int64_t size);
+  /// Appends a pair to the stream of a key-value container.
+  void write_pair(std::uint64_t key, const void *data, std::int64_t size);
+  /// Goes on in the next block, as SIONlib does where a piece does not fit.
+  void next_block();
+  /// Hands what is buffered to the file, and with `sync` waits until all of it is on the disk.
+  void flush(bool sync = false);
+  /// Flushes and ends the stream. Gives the bytes used of each block.
+  std::vector<std::int64_t> close();
+
+private:
+  void put(const char *data, std::int64_t size);
+
+  std::string path_;
+  std::int64_t chunk_, start_, skip_;
+  Descriptor file_;
+  Writeback writeback_;
+  std::vector<char> buffer_;
+  std::vector<std::int64_t> used_{0};
+};
+
+/// A complete container, of ours or of SIONlib's. Any process reads any part of any task's stream, whatever the number
+/// of processes that wrote it. Every number in the files is checked before it is used; a container that was not closed,
+/// is cut or damaged is an IoError that says where and how.
+class SionReader {
+public:
+  explicit SionReader(const std::string &path);
+
+  int tasks() const { return static_cast<int>(tasks_.size()); }
+  int files() const { return static_cast<int>(files_.size()); }
+  bool key_value() const { return key_value_; }
+  /// Whether the program that wrote it had big-endian numbers. The streams are given as they are.
+  bool big_endian_data() const { return big_endian_data_; }
+  /// Length of a task's stream in bytes.
+  std::int64_t size(int task) const;
+  /// Bytes used of each block of a task.
+  std::vector<std::int64_t> used(int task) const;
+  /// Fills `data` with [offset, offset + size) of a task's stream.
+  void read(int task, std::int64_t offset, std::int64_t size, void *data) const;
+
+  /// A pair in a stream of a key-value container; its payload is [offset, offset + size) of the stream.
+  struct Pair {
+    std::uint64_t key = 0;
+    std::int64_t offset = 0, size = 0;
+  };
+  std::vector<Pair> pairs(int task) const;
+
+private:
+  struct File {
+    std::string path;
+    Descriptor descriptor;
+  };
+  struct Task {
+    int file = -1;
+    std::int64_t start = 0, skip = 0;
+    std::vector<std::int64_t> ends; ///< length of the stream up to the end of each block
+  };
+  struct Header;
+  Header read_header(int number, int expected_files);
+  void read_tasks(int number, const Header &header, std::vector<std::int64_t> &places);
+  const Task &task(int number) const;
+
+  std::vector<File> files_;
+  std::vector<Task> tasks_;
+  bool key_value_ = false, big_endian_data_ = false;
+};
+
+} // namespace tailrace::io

@@ -1,0 +1,221 @@
+// SIONlib containers, one per step: every rank's stream holds its blocks of the variables one after another, and the
+// JSON sidecar says which block of which variable begins where. So few files hold the blocks of many ranks, each rank
+// writes without asking the others, and any number of ranks reads them.
+
+#include <tailrace/io/data/block.hpp>
+#include <tailrace/io/sidecar/block_index.hpp>
+#include <tailrace/io/sidecar/engine.hpp>
+#include <tailrace/io/sion/container.hpp>
+#include <tailrace/io/storage/files.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace tailrace::io {
+
+using nlohmann::json;
+
+namespace {
+
+/// By default. Ranks that write into one file wait for each other on most file systems, whatever they write.
+constexpr std::int64_t most_files = 16;
+
+class SionEngine final : public SidecarEngine {
+public:
+  SionEngine(const Target &target, Parameters &parameters);
+
+  void write(const Block &block) override;
+  void end_step(const StepTail &tail) override;
+  void abandon_step() noexcept override;
+  void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
+
+private:
+  std::vector<std::string> files(const json &step) const override;
+  void check(const json &step) const override;
+  void create_container(std::int64_t first_bytes);
+  std::int64_t block_bytes_for(const std::vector<std::int64_t> &chunks) const;
+  std::vector<json> everyones(const json &ours) const;
+  const SionReader &container(const std::string &name) const;
+
+  int files_ = 1;
+  std::int64_t chunk_bytes_ = 0, block_bytes_ = 0;
+  // The open step's:
+  std::optional<SionLayout> layout_;
+  std::optional<SionStream> stream_;
+  std::int64_t written_ = 0; ///< bytes of this rank's stream
+  json blocks_;              ///< this rank's, one per variable: [task, offset, z, y, x, nz, ny, nx], or null
+  // The container that was read last:
+  mutable std::string open_name_;
+  mutable std::optional<SionReader> open_;
+};
+
+SionEngine::SionEngine(const Target &target, Parameters &parameters)
+    : SidecarEngine(target, "sion",
+                    "SIONlib containers, one per step; blocks [task, offset in its stream, z, y, x, nz, ny, nx], x "
+                    "fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes") {
+  target.comm.agree([&] {
+    files_ = static_cast<int>(std::min<std::int64_t>(parameters.number("files", most_files, 1), target.comm.size()));
+    chunk_bytes_ = parameters.number("chunk_bytes", 0, 0);
+    block_bytes_ = parameters.number("block_bytes", 0, 0);
+    parameters.finish("sion");
+    // Impossible sizes are refused now, not in the first step.
+    const std::vector<std::int64_t> chunks(static_cast<std::size_t>(target.comm.size()), chunk_bytes_);
+    SionLayout(target.path, chunks, files_, block_bytes_for(chunks));
+  });
+  open();
+}
+
+std::vector<std::string> SionEngine::files(const json &step) const {
+  std::vector<std::string> names;
+  if (step.contains("file"))
+    for (int number = 0; number < step.at("files").get<int>(); ++number)
+      names.push_back(SionLayout::file(step.at("file").get<std::string>(), number));
+  return names;
+}
+
+void SionEngine::check(const json &step) const {
+  files(step);
+  for (const auto &variable : step.at("variables"))
+    step.at("file").get<std::string>(), variable.at("blocks").get<StoredNumbers>();
+}
+
+/// What every rank has to say, on all ranks.
+std::vector<json> SionEngine::everyones(const json &ours) const {
+  json all = json::array();
+  for (const auto &text : target_.comm.gather(ours.dump(), 0))
+    all.push_back(json::parse(text));
+  return json::parse(target_.comm.broadcast(all.dump(), 0)).get<std::vector<json>>();
+}
+
+/// The multiple that chunks are rounded up to, where nobody said another: the page of memory; for large chunks the
+/// piece that is written at once, because the system handles whole ones faster than those that begin within one.
+std::int64_t SionEngine::block_bytes_for(const std::vector<std::int64_t> &chunks) const {
+  if (block_bytes_ > 0)
+    return block_bytes_;
+  const std::int64_t smallest = *std::min_element(chunks.begin(), chunks.end());
+  return smallest >= large_chunk_bytes ? piece_bytes : 4096;
+}
+
+void SionEngine::create_container(std::int64_t first_bytes) {
+  const std::string name = fmt::format("step-{:08d}.sion", step_.at("index").get<std::int64_t>());
+  std::vector<std::int64_t> chunks;
+  for (const auto &chunk : everyones(chunk_bytes_ > 0 ? chunk_bytes_ : first_bytes))
+    chunks.push_back(chunk.get<std::int64_t>());
+  // Named before it is made, so that abandoning the step removes what there is of it.
+  step_["file"] = name;
+  step_["files"] = files_;
+  written_ = 0;
+  blocks_ = json::array();
+  target_.comm.agree([&] {
+    layout_.emplace(file(name), chunks, files_, block_bytes_for(chunks));
+    if (target_.comm.rank() == 0)
+      layout_->create();
+  });
+  target_.comm.agree(
+      [&] { stream_.emplace(*layout_, target_.comm.rank(), target_.sync); }); // after rank 0 has created it
+}
+
+void SionEngine::write(const Block &block) {
+  const auto &[shape, part, memory] = block.place;
+  const auto bytes = static_cast<std::int64_t>(size_of(block.type));
+  if (!stream_)
+    create_container(part.size() * bytes);
+  add_variable(block);
+  blocks_.push_back(part.empty() ? json()
+                                 : json{target_.comm.rank(), written_, part.start[2], part.start[1], part.start[0],
+                                        part.count[2], part.count[1], part.count[0]});
+  target_.comm.agree([&] {
+    const Span span(*target_.trace, Phase::write, part.size() * bytes);
+    stream_->reserve(part.size() * bytes);
+    for_each_row(block.place, size_of(block.type), block.data, [&](const char *row, std::int64_t count) {
+      for (std::int64_t done = 0; done < count * bytes; done += piece_bytes) {
+        const std::int64_t size = std::min(piece_bytes, count * bytes - done);
+        if (block.checksum)
+          block.checksum->add(row + done, static_cast<std::size_t>(size));
+        stream_->write(row + done, size);
+      }
+    });
+  });
+  written_ += part.size() * bytes;
+}
+
+void SionEngine::end_step(const StepTail &tail) {
+  if (stream_) {
+    json ours;
+    target_.comm.agree([&] {
+      if (target_.sync) {
+        const Span span(*target_.trace, Phase::sync);
+        stream_->flush(true);
+      }
+      ours = {{"used", stream_->close()}, {"blocks", blocks_}};
+    });
+    const std::vector<json> all = everyones(ours);
+    for (std::size_t v = 0; v < step_["variables"].size(); ++v) {
+      json &blocks = step_["variables"][v]["blocks"] = json::array();
+      for (const auto &one : all)
+        if (!one.at("blocks").at(v).is_null())
+          blocks.push_back(one.at("blocks").at(v));
+    }
+    target_.comm.agree([&] {
+      if (target_.comm.rank() != 0)
+        return;
+      std::vector<std::vector<std::int64_t>> used;
+      for (const auto &one : all)
+        used.push_back(one.at("used").get<std::vector<std::int64_t>>());
+      layout_->finish(used);
+      for (int number = 0; number < files_ && target_.sync; ++number)
+        sync_path(layout_->file(number));
+    });
+  }
+  SidecarEngine::end_step(tail);
+  stream_.reset();
+  layout_.reset();
+}
+
+void SionEngine::abandon_step() noexcept {
+  stream_.reset();
+  layout_.reset();
+  SidecarEngine::abandon_step();
+}
+
+const SionReader &SionEngine::container(const std::string &name) const {
+  if (!open_ || open_name_ != name) {
+    open_.reset();
+    open_.emplace(file(name));
+    open_name_ = name;
+  }
+  return *open_;
+}
+
+void SionEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+  const SionReader &streams = container(line(step).at("file").get<std::string>());
+  const auto bytes = static_cast<std::int64_t>(size_of(variable.type));
+  const auto place = [&](const Box &whole, std::int64_t j, std::int64_t k, std::int64_t i) {
+    return (((k - whole.start[2]) * whole.count[1] + j - whole.start[1]) * whole.count[0] + i - whole.start[0]) * bytes;
+  };
+  const Span span(*target_.trace, Phase::read, box.size() * bytes);
+  for (const auto &[task, offset, block, part] :
+       blocks_that_meet(stored(step, variable.name), variable, box, file("series.jsonl"))) {
+    if (task >= streams.tasks())
+      throw IoError(fmt::format("cannot read {}: its block {} of {} is of task {}; expected one of {}",
+                                file("series.jsonl"), describe(block), variable.name, task, streams.tasks()));
+    // Rows that follow one another in the stream and in memory are read in one go: whole planes, or all of them.
+    const auto whole = [&](std::size_t d) { return part.count[d] == block.count[d] && part.count[d] == box.count[d]; };
+    const std::int64_t rows = !whole(0) ? 1 : part.count[1], planes = whole(0) && whole(1) ? part.count[2] : 1;
+    for (std::int64_t k = part.start[2]; k < part.end(2); k += planes)
+      for (std::int64_t j = part.start[1]; j < part.end(1); j += rows)
+        streams.read(static_cast<int>(task), offset + place(block, j, k, part.start[0]),
+                     part.count[0] * rows * planes * bytes,
+                     static_cast<char *>(data) + place(box, j, k, part.start[0]));
+  }
+}
+
+} // namespace
+
+std::unique_ptr<Engine> open_sion(const Target &target, Parameters parameters) {
+  return std::make_unique<SionEngine>(target, parameters);
+}
+
+} // namespace tailrace::io

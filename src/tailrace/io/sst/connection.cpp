@@ -1,0 +1,163 @@
+#include <tailrace/io/sst/connection.hpp>
+
+#if TAILRACE_HAVE_ADIOS2
+
+#include <tailrace/io/sst/step_ledger.hpp>
+#include <tailrace/io/sst/tcp_sockets.hpp>
+#include <tailrace/support/watchdog.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tailrace::io {
+
+namespace {
+
+using Clock = SstConnection::Clock;
+
+double seconds_until(Clock::time_point end) { return std::chrono::duration<double>(end - Clock::now()).count(); }
+
+} // namespace
+
+SstConnection::SstConnection(const Target &target, const SstOptions &options)
+    : target_(target), options_(options), contact_(target.path), adios_(target.comm.get()) {
+  const auto end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.open_timeout));
+  target.comm.agree([&] { await_writer(end, options.open_timeout); });
+  target.comm.barrier();
+  for (const auto &one : tcp_connections())
+    foreign_sockets_.insert(one.inode);
+}
+
+SstConnection::~SstConnection() {
+  static auto &left_open = *new std::vector<adios2::ADIOS>; // never destroyed
+  if (engine_ && !closed_)
+    left_open.push_back(std::move(adios_));
+}
+
+std::string SstConnection::lost(const std::string &what) const {
+  if (channel_.dropped())
+    return fmt::format("cannot read {}: the connection is lost: the writer has dropped this reader, which had taken "
+                       "nothing for as long as its `timeout` says",
+                       what);
+  return fmt::format(
+      "cannot read {}: the connection is lost: the writer died, or dropped this reader because it was too "
+      "slow (the writer's `timeout`)",
+      what);
+}
+
+/// In rank 0: until there is a contact file of a writer that lives.
+void SstConnection::await_writer(Clock::time_point end, double timeout) const {
+  if (!root())
+    return;
+  while (!contact_.alive()) {
+    if (seconds_until(end) <= 0)
+      throw IoError(
+          fmt::format("cannot read the stream {}: waited {:g} s, and {}. To fix this, start the writer, or wait "
+                      "longer (OpenTimeoutSecs)",
+                      target_.path, timeout, contact_.why_not()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  if (const auto record = contact_.record(); record && record->version != 0 && record->version != sst_version)
+    throw IoError(other_version(record->version));
+}
+
+std::string SstConnection::other_version(int version) const {
+  return fmt::format("cannot read the stream {}: its steps are of version {}, and this Tailrace knows {}. To fix this, "
+                     "use the same Tailrace on both sides",
+                     target_.path, version, sst_version);
+}
+
+/// In rank 0: tries to reach the writer's control channel.
+void SstConnection::call_writer() {
+  if (const auto record = contact_.record(); root() && record) {
+    channel_.connect(record->addresses, record->port);
+    token_ = record->token;
+  }
+}
+
+/// In rank 0, when ADIOS2 has been admitted: says who we are.
+void SstConnection::meet_writer() {
+  std::set<int> ports;
+  for (const auto &one : tcp_connections())
+    if (foreign_sockets_.count(one.inode) == 0)
+      ports.insert(one.local_port);
+  channel_.hello(token_, target_.comm.size(), ports);
+}
+
+void SstConnection::cut_writer(bool alone) const {
+  if (!alone) {
+    fmt::print(stderr, "tailrace: cannot read the stream {}: the writer does not answer; ending\n", target_.path);
+    std::fflush(nullptr);
+    std::_Exit(1);
+  }
+  for (const auto &one : tcp_connections())
+    if (foreign_sockets_.count(one.inode) == 0)
+      cut(one);
+}
+
+/// Whether the writer has admitted us. It has not when nobody listens at the address of the contact file, and when time
+/// is up.
+bool SstConnection::try_open(double timeout) {
+  io_ = adios_.DeclareIO("series");
+  io_.SetEngine("SST");
+  std::map<std::string, std::string> parameters = options_.engine;
+  parameters.insert_or_assign("OpenTimeoutSecs", std::to_string(1)); // the file is there
+  io_.SetParameters(parameters);
+  bool opened = false;
+  target_.comm.barrier();
+  {
+    const Deadline deadline(std::max(timeout, 0.0), [&](int) {
+      if (root())
+        cut_writer(target_.comm.size() == 1);
+    });
+    try {
+      engine_ = io_.Open(target_.path, adios2::Mode::Read);
+      opened = true;
+    } catch (const std::exception &) { // several lines of ADIOS2's insides, and never why
+    }
+  }
+  if (!opened)
+    adios_.RemoveIO("series");
+  return target_.comm.max(std::int64_t{!opened}) == 0;
+}
+
+void SstConnection::open(double timeout) {
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
+  while (true) {
+    const double patience = std::min(seconds_until(end), options_.open_timeout); // the writer may have ended meanwhile
+    const auto found_by =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience));
+    target_.comm.agree([&] { await_writer(found_by, std::max(patience, 0.0)); });
+    call_writer();
+    if (try_open(seconds_until(end))) {
+      if (root())
+        meet_writer();
+      return;
+    }
+    target_.comm.agree([&] {
+      if (root() && seconds_until(end) <= 0)
+        throw IoError(fmt::format("cannot read the stream {}: no step came in {:g} s, and {}", target_.path, timeout,
+                                  contact_.alive() ? "the writer has not ended one since we are waiting, or has died"
+                                                   : contact_.why_not()));
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200)); // a new writer may be about to replace the file
+  }
+}
+
+void SstConnection::close() {
+  channel_.leave();
+  engine_.Close();
+  closed_ = true;
+}
+
+} // namespace tailrace::io
+
+#endif

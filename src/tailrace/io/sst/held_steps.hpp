@@ -1,0 +1,35 @@
+#pragma once
+
+#include <tailrace/io/engine/engine.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <deque>
+#include <memory>
+
+namespace tailrace::io {
+
+/// What a step of a stream holds besides its blocks.
+struct StreamStep {
+  StepInfo info;
+  StepTail tail;
+  nlohmann::json lists = nlohmann::json::object(); ///< type and shape of the lists
+  Attributes attributes;
+};
+
+/// A step, copied, until there is room for it.
+struct HeldStep : StreamStep {
+  struct Piece {
+    Block block;
+    std::unique_ptr<char[]> bytes;
+  };
+  std::vector<Piece> pieces; ///< this rank's blocks
+
+  /// Copies the block, and feeds its checksum. May run out of memory. Local.
+  void add(const Block &block);
+};
+
+/// The steps that are held, the oldest first, the open one last.
+using HeldSteps = std::deque<HeldStep>;
+
+} // namespace tailrace::io

@@ -1,0 +1,305 @@
+// The reading end of a stream, ours or another program's. ADIOS2 admits a reader at the end of a step only, and opening
+// waits for that: so it is left to the first next_step, and falls under its time limit.
+
+#include <tailrace/io/sst/options.hpp>
+
+#if TAILRACE_HAVE_ADIOS2
+
+#include <tailrace/io/adios2/contents.hpp>
+#include <tailrace/io/data/json.hpp>
+#include <tailrace/io/sst/connection.hpp>
+#include <tailrace/io/sst/reader_clock.hpp>
+#include <tailrace/io/sst/step_ledger.hpp>
+#include <tailrace/support/watchdog.hpp>
+
+#include <adios2.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+namespace tailrace::io {
+
+using nlohmann::json;
+
+namespace {
+
+using Clock = SstConnection::Clock;
+
+class SstReader final : public Engine {
+public:
+  SstReader(const Target &target, const SstOptions &options)
+      : target_(target), options_(options), connection_(target, options) {}
+
+  bool streaming() const override { return true; }
+  std::vector<StepInfo> steps() const override { return steps_; }
+  bool next_step(double timeout) override;
+  std::optional<GridDescription> grid() const override { return grid_; }
+  Attributes attributes() const override { return attributes_; }
+  std::vector<VariableInfo> variables(std::size_t step) const override { return current(step), variables_; }
+  Scalars scalars(std::size_t step) const override { return current(step), scalars_; }
+  std::string checksums(std::size_t step) const override { return current(step), checksums_; }
+  void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
+  void close() override;
+  std::vector<std::int64_t> missed(std::size_t step) const override { return current(step), missed_.since().list(); }
+  Coupling coupling() const override;
+
+  // Only a series that was opened to write asks for these.
+  void begin_step(const StepInfo &) override {}
+  void write(const Block &) override {}
+  void end_step(const StepTail &) override {}
+  void abandon_step() noexcept override {}
+  void set_attributes(const Attributes &) override {}
+
+private:
+  bool root() const { return target_.comm.rank() == 0; }
+  void current(std::size_t step) const;
+  void leave_step();
+  void leave();
+  void take_step();
+  void take_series(const std::string &text);
+  void take_lists(const std::string &text);
+  template <class T> std::optional<T> value(const std::string &name) const;
+  template <class T> void take_variable(const std::string &name);
+  std::string text(const char *name) const { return value<std::string>(name).value_or(""); }
+
+  Target target_;
+  SstOptions options_;
+  mutable SstConnection connection_; // ADIOS2 sets selections on the variables themselves
+  std::vector<StepInfo> steps_;
+  bool in_step_ = false, ended_ = false;
+  mutable std::string failure_; ///< why there can be no more steps
+  Attributes attributes_;
+  std::optional<GridDescription> grid_;
+  std::vector<VariableInfo> variables_; ///< of the current step, as the next two
+  Scalars scalars_;
+  std::string checksums_;
+  MissedSteps missed_;
+  bool numbered_ = false;     ///< the current step is one of our writer's
+  mutable ReaderClock clock_; ///< reading is time too
+  std::optional<CouplingSide> writer_;
+};
+
+/// Releases the current step, and says so.
+void SstReader::leave_step() {
+  clock_.ask();
+  if (in_step_) {
+    connection_.engine().EndStep();
+    const CouplingSide &took = clock_.step();
+    if (root() && numbered_)
+      connection_.channel().done(missed_.number(), missed_.before(), took.compute, took.wait, took.transfer);
+  }
+  in_step_ = false;
+  variables_.clear();
+  scalars_.clear();
+  checksums_.clear();
+}
+
+bool SstReader::next_step(double timeout) {
+  if (timeout < 0)
+    timeout = options_.timeout;
+  target_.comm.agree([&] {
+    if (!failure_.empty())
+      throw IoError(failure_);
+  });
+  if (ended_)
+    return false;
+  auto status = adios2::StepStatus::OtherError;
+  const auto begin = Clock::now();
+  if (!connection_.is_open()) {
+    connection_.open(timeout);
+    clock_.begin();
+  }
+  target_.comm.agree([&] {
+    try {
+      leave_step();
+      const std::chrono::duration<double> spent = Clock::now() - begin;
+      status = connection_.engine().BeginStep(adios2::StepMode::Read,
+                                              static_cast<float>(std::max(timeout - spent.count(), 0.0)));
+    } catch (const std::exception &error) {
+      throw IoError(fmt::format("cannot read the stream {}: {}", target_.path, error.what()));
+    }
+  });
+  // What rank 0 was told, ADIOS2 passes on; were one rank told otherwise all the same, the worst counts for all.
+  status = static_cast<adios2::StepStatus>(target_.comm.max(static_cast<std::int64_t>(status)));
+  if (status == adios2::StepStatus::EndOfStream) {
+    ended_ = true;
+    leave();
+    return false;
+  }
+  if (status == adios2::StepStatus::NotReady)
+    throw IoError(fmt::format("cannot read the stream {}: no step came in {:g} s", target_.path, timeout));
+  if (status != adios2::StepStatus::OK) {
+    failure_ = connection_.lost("the stream " + target_.path);
+    throw IoError(failure_);
+  }
+  in_step_ = true;
+  clock_.got();
+  target_.comm.agree([&] { take_step(); });
+  return true;
+}
+
+template <class T> std::optional<T> SstReader::value(const std::string &name) const {
+  auto variable = connection_.io().InquireVariable<T>(name);
+  if (!variable || !variable.Shape().empty())
+    return std::nullopt;
+  T result{};
+  connection_.engine().Get(variable, result, adios2::Mode::Sync);
+  return result;
+}
+
+template <class T> void SstReader::take_variable(const std::string &name) {
+  const auto variable = connection_.io().InquireVariable<T>(name);
+  const adios2::Dims shape = variable ? variable.Shape() : adios2::Dims{};
+  const auto n = [&](std::size_t d) { return static_cast<std::int64_t>(shape[d]); };
+  if (shape.size() == 3) {
+    variables_.push_back({name, TypeOf<T>::value, {n(2), n(1), n(0)}});
+  } else if (const auto number = shape.empty() ? value<T>(name) : std::nullopt) {
+    if constexpr (std::is_integral_v<T>)
+      scalars_[name] = std::int64_t{*number};
+    else
+      scalars_[name] = double{*number};
+  }
+}
+
+void SstReader::take_series(const std::string &text) {
+  numbered_ = !text.empty();
+  if (text.empty())
+    return; // another program's
+  const json about = json::parse(text);
+  if (const int version = about.at("version"); version != sst_version)
+    throw IoError(connection_.other_version(version));
+  attributes_ = attributes_from_json(about.at("attributes"));
+  grid_.reset();
+  if (about.contains("grid"))
+    grid_ = GridDescription{about["grid"].at("points"), about["grid"].at("origin"), about["grid"].at("spacing")};
+  missed_.take(about.at("steps"));
+  writer_ = side_from_json(about.at("writer"));
+}
+
+void SstReader::take_lists(const std::string &text) {
+  if (text.empty())
+    return;
+  const json lists = json::parse(text); // outlives the loop's iterator
+  for (const auto &[name, list] : lists.items()) {
+    std::erase_if(variables_, [&, &name = name](const auto &info) { return info.name == name; });
+    variables_.push_back({name, type_named(list.at("type")), {list.at("columns"), list.at("rows"), 1}, true});
+  }
+}
+
+/// Learns what the step holds; nothing of it waits for other ranks.
+void SstReader::take_step() {
+  try {
+    for (const auto &[name, about] : connection_.io().AvailableVariables(true)) {
+      const std::string type = connection_.io().VariableType(name);
+      if (name.rfind("tailrace/", 0) == 0)
+        continue;
+      if (type == "string")
+        scalars_[name] = text(name.c_str());
+      else if (type == "double")
+        take_variable<double>(name);
+      else if (type == "float")
+        take_variable<float>(name);
+      else if (type == "int64_t")
+        take_variable<std::int64_t>(name);
+      else if (type == "int32_t")
+        take_variable<std::int32_t>(name);
+    }
+    const std::string series = text(sst_series_name);
+    take_series(series);
+    take_lists(text(sst_lists_name));
+    checksums_ = text(sst_checksums_name);
+    StepInfo step{steps_.empty() ? 0 : steps_.back().index + 1, 0};
+    if (const auto index = scalars_.find("step"); !series.empty() && index != scalars_.end())
+      step.index = std::get<std::int64_t>(index->second);
+    step.time = static_cast<double>(step.index);
+    if (const auto time = scalars_.find("time"); time != scalars_.end())
+      if (const auto *number = std::get_if<double>(&time->second))
+        step.time = *number;
+    scalars_.erase("time");
+    scalars_.erase("step");
+    steps_.push_back(step);
+  } catch (const Error &) {
+    throw;
+  } catch (const std::exception &error) {
+    throw IoError(fmt::format("cannot read a step of the stream {}: {}", target_.path, error.what()));
+  }
+  std::sort(variables_.begin(), variables_.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
+}
+
+void SstReader::current(std::size_t step) const {
+  if (!in_step_ || step + 1 != steps_.size())
+    throw InputError(fmt::format("{}: of a stream only the current step can be read{}", target_.path,
+                                 in_step_ ? fmt::format(", step {}", steps_.back().index) : ", and there is none"));
+}
+
+void SstReader::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+  current(step);
+  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
+  const auto begin = Clock::now();
+  bool late = false;
+  const auto expire = [&](int) {
+    late = true;
+    connection_.cut_writer(true);
+  };
+  try {
+    const Deadline deadline(options_.timeout, expire);
+    with_type(variable.type, [&]<class T>(T) {
+      auto stored = connection_.io().InquireVariable<T>(variable.name);
+      stored.SetSelection({bp::dims(box.start), bp::dims(box.count)});
+      connection_.engine().Get(stored, static_cast<T *>(data), adios2::Mode::Sync);
+    });
+    clock_.moved(std::chrono::duration<double>(Clock::now() - begin).count());
+  } catch (const std::exception &) { // ADIOS2 says that the writer failed, in several lines
+    const std::string what = fmt::format("{} of the stream {}", variable.name, target_.path);
+    failure_ = late ? fmt::format("cannot read {}: the writer did not answer for {:g} s", what, options_.timeout)
+                    : connection_.lost(what);
+    throw IoError(failure_);
+  }
+}
+
+void SstReader::leave() {
+  target_.comm.agree([&] {
+    try {
+      leave_step();
+      connection_.close();
+    } catch (const std::exception &error) {
+      throw IoError(fmt::format("cannot close the stream {}: {}", target_.path, error.what()));
+    }
+  });
+}
+
+void SstReader::close() {
+  const bool nothing_to_leave = !connection_.is_open() || ended_ || !failure_.empty();
+  if (target_.comm.max(std::int64_t{nothing_to_leave}) == 0)
+    leave();
+}
+
+Coupling SstReader::coupling() const {
+  Coupling result;
+  if (!root())
+    return result;
+  result.role = Coupling::Role::reader;
+  result.own = clock_.total();
+  result.own.ranks = target_.comm.size();
+  result.own.steps = static_cast<std::int64_t>(steps_.size());
+  result.own.state = ended_ ? "closed" : failure_.empty() ? "open" : "lost";
+  result.own.host = own_host();
+  result.own.process = own_process();
+  result.dropped = missed_.all();
+  if (writer_)
+    result.others.push_back(*writer_);
+  return result;
+}
+
+} // namespace
+
+std::unique_ptr<Engine> open_sst_reader(const Target &target, const SstOptions &options) {
+  return std::make_unique<SstReader>(target, options);
+}
+
+} // namespace tailrace::io
+
+#endif

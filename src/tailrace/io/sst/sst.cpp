@@ -1,0 +1,125 @@
+// The engine sst: a stream of steps from one program to others through ADIOS2's SST. Where ADIOS2 2.12 hangs or crashes
+// we do not go:
+// - DataTransport is WAN: the others need networks and servers that are not there, and hang or abort.
+// - The queue is bounded, and the reader asks for what it reads (SpeculativePreloadMode=OFF; else a queue with a
+// reserve
+//   and a late reader wait for each other).
+// - Opening to write does not wait for a reader (RendezvousReaderCount=0, else it would for ever): the first step does,
+//   for as long as `wait_for_reader` says.
+// - A call that lasts longer than `timeout` is ended by cutting the connection it waits for, see sst_sockets.hpp.
+
+#include <tailrace/io/sst/options.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace tailrace::io {
+
+#if TAILRACE_HAVE_ADIOS2
+
+namespace {
+
+const std::vector<std::string> passed{
+    "OpenTimeoutSecs",        "DataTransport",         "WANDataTransport", "ControlTransport",  "NetworkInterface",
+    "ControlInterface",       "DataInterface",         "QueueLimit",       "ReserveQueueLimit", "FirstTimestepPrecious",
+    "SpeculativePreloadMode", "SpecAutoNodeThreshold", "ControlModule",    "StatsLevel",        "verbose"};
+
+const std::map<std::string, std::string> &refused() {
+  static const std::map<std::string, std::string> all{
+      {"RendezvousReaderCount", "ADIOS2 would wait for a reader without a time limit. Use wait_for_reader = SECONDS"},
+      {"AlwaysProvideLatestTimestep", "with it ADIOS2's reader crashes. Use policy = drop_oldest"},
+      {"QueueFullPolicy", "use policy = block, drop_newest, drop_oldest or adapt"},
+      {"MarshalMethod", "the stream is in BP5's form, the only one that carries all of our types"},
+      {"CPCommPattern", "the time limits rely on 'Min'"},
+      {"RegistrationMethod", "the two ends find each other by the file NAME.sst"},
+      {"StepDistributionMode", "every reader gets every step"},
+  };
+  return all;
+}
+
+/// Steps: we leave out what has no room ourselves, and ADIOS2 shall not do it too when it learns a moment later than we
+/// that a reader is done.
+constexpr int spare = 2;
+
+bool is_on(const std::map<std::string, std::string> &given, const std::string &name) {
+  const auto found = given.find(name);
+  return found != given.end() && Parameters(std::map<std::string, std::string>{*found}).flag(name, false);
+}
+
+StreamPolicy policy_of(Parameters &parameters) {
+  const std::vector<std::string> all{"block", "drop_newest", "drop_oldest", "adapt"}; // in the order of the enum
+  const std::string policy = parameters.text("policy", all.front(), all);
+  return static_cast<StreamPolicy>(std::find(all.begin(), all.end(), policy) - all.begin());
+}
+
+double share_of(Parameters &parameters) {
+  const std::string text = parameters.text("share", "0.02");
+  char *end = nullptr;
+  const double share = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(share > 0 && share < 1))
+    throw InputError(fmt::format("parameter share = '{}': expected a number between 0 and 1", text));
+  return share;
+}
+
+} // namespace
+
+SstOptions sst_options(Mode mode, Parameters &parameters) {
+  SstOptions options;
+  for (const auto &[name, why] : refused())
+    if (!parameters.pass_through({name}).empty())
+      throw InputError(fmt::format("engine sst takes no parameter {}: {}", name, why));
+  options.engine = parameters.pass_through(passed);
+  const auto whole = [&](const std::string &name, std::int64_t fallback, std::int64_t least) {
+    if (const auto given = options.engine.find(name); given != options.engine.end())
+      return Parameters(std::map<std::string, std::string>{*given}).number(name, fallback, least);
+    return fallback;
+  };
+  options.open_timeout = static_cast<double>(whole("OpenTimeoutSecs", 60, 0));
+  options.queue = whole("QueueLimit", 2, 1); // 0: no limit, until memory is full
+  options.policy = policy_of(parameters);
+  options.share = share_of(parameters);
+  const bool block = options.policy == StreamPolicy::block;
+  options.engine["QueueFullPolicy"] = block ? "Block" : "Discard";
+  options.engine["QueueLimit"] = std::to_string(options.queue + (block ? 0 : spare));
+  options.keeps_unread = whole("ReserveQueueLimit", 0, 0) > 0 || is_on(options.engine, "FirstTimestepPrecious");
+  options.engine.insert_or_assign("RendezvousReaderCount", std::to_string(0));
+  options.engine.insert({"DataTransport", "WAN"});
+  options.engine.insert({"SpeculativePreloadMode", "OFF"});
+  options.timeout = static_cast<double>(parameters.number("timeout", mode == Mode::read ? 600 : 60, 1));
+  options.wait_for_reader = static_cast<double>(parameters.number("wait_for_reader", 0, 0));
+  parameters.finish("sst");
+  return options;
+}
+
+std::unique_ptr<Engine> open_sst(const Target &target, Parameters parameters) {
+  Target stream = target;
+  SstOptions options;
+  target.comm.agree([&] {
+    if (target.mode == Mode::append)
+      throw InputError(fmt::format("cannot append to {}: a stream keeps no steps; open it to write", target.path));
+    if (stream.path.ends_with(".sst")) // the contact file was meant
+      stream.path.resize(stream.path.size() - 4);
+    if (stream.path.empty())
+      throw InputError("a stream needs a name: sst:NAME");
+    options = sst_options(target.mode, parameters);
+    if (options.policy == StreamPolicy::adapt && target.background)
+      throw InputError(
+          "policy = adapt decides in begin_step what a step may cost, and with `buffers` begin_step does not "
+          "wait for it. To fix this, leave out `buffers`");
+  });
+  return target.mode == Mode::read ? open_sst_reader(stream, options) : open_sst_writer(stream, options);
+}
+
+#else
+
+std::unique_ptr<Engine> open_sst(const Target &, Parameters) {
+  throw InputError("engine sst needs ADIOS2, and this Tailrace was built without it. To fix this, run "
+                   "tools/build_adios2.sh and build again with -DTAILRACE_WITH_ADIOS2=ON");
+}
+
+#endif
+
+} // namespace tailrace::io

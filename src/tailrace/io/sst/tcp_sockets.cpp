@@ -1,0 +1,95 @@
+#include <tailrace/io/sst/tcp_sockets.hpp>
+
+#include <arpa/inet.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+namespace tailrace::io {
+
+namespace {
+
+/// The TCP sockets among the open files.
+std::vector<int> tcp_sockets() {
+  std::vector<int> result;
+  std::error_code none; // no /proc: no sockets to be found
+  for (std::filesystem::directory_iterator entry("/proc/self/fd", none), end; !none && entry != end;
+       entry.increment(none)) {
+    const int descriptor = std::atoi(entry->path().filename().c_str());
+    int protocol = 0;
+    socklen_t size = sizeof protocol;
+    if (::getsockopt(descriptor, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP)
+      result.push_back(descriptor);
+  }
+  return result;
+}
+
+bool listens(int descriptor) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  return ::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value != 0;
+}
+
+/// `ask` is getsockname or getpeername.
+template <class Ask> int port_of(int descriptor, Ask ask) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (ask(descriptor, reinterpret_cast<sockaddr *>(&address), &size) != 0)
+    return 0;
+  if (address.ss_family == AF_INET)
+    return ntohs(reinterpret_cast<const sockaddr_in &>(address).sin_port);
+  return address.ss_family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6 &>(address).sin6_port) : 0;
+}
+
+std::uint64_t inode_of(int descriptor) {
+  struct stat about{};
+  return ::fstat(descriptor, &about) == 0 ? about.st_ino : 0;
+}
+
+} // namespace
+
+std::vector<TcpConnection> tcp_connections() {
+  std::vector<TcpConnection> result;
+  constexpr int established = 1; // TCP_ESTABLISHED, which only the other header of the two has
+  for (const int descriptor : tcp_sockets()) {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (listens(descriptor) || ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+        info.tcpi_state != established)
+      continue;
+    TcpConnection found{descriptor,
+                        inode_of(descriptor),
+                        port_of(descriptor, ::getsockname),
+                        port_of(descriptor, ::getpeername),
+                        info.tcpi_bytes_sent,
+                        info.tcpi_last_data_recv / 1000.0,
+                        0};
+    ::ioctl(descriptor, SIOCOUTQ, &found.unsent);
+    result.push_back(found);
+  }
+  return result;
+}
+
+std::set<int> listening_ports() {
+  std::set<int> result;
+  for (const int descriptor : tcp_sockets())
+    if (listens(descriptor))
+      result.insert(port_of(descriptor, ::getsockname));
+  return result;
+}
+
+void cut(const TcpConnection &connection) {
+  if (inode_of(connection.descriptor) == connection.inode)
+    ::shutdown(connection.descriptor, SHUT_RDWR);
+}
+
+} // namespace tailrace::io

@@ -1,0 +1,130 @@
+#include <tailrace/io/storage/file_array.hpp>
+
+#include <tailrace/io/data/block.hpp>
+#include <tailrace/io/storage/files.hpp>
+
+#include <limits.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+namespace tailrace::io {
+
+namespace {
+
+/// Number of the value at (i, j, k) in an array over `box`, x fastest.
+std::int64_t position(const Box &box, std::int64_t i, std::int64_t j, std::int64_t k) {
+  return i - box.start[0] + box.count[0] * (j - box.start[1] + box.count[1] * (k - box.start[2]));
+}
+
+/// Visits what follows one another both in an array over `whole` and in one over `memory`: rows of `part`, or as many
+/// rows or planes as there is nothing between. `visit` gets the place of the first value in both, and how many follow.
+template <class Visit> void for_each_run(const Box &part, const Box &whole, const Box &memory, Visit visit) {
+  const auto full = [&](int d) { return part.count[d] == whole.count[d] && part.count[d] == memory.count[d]; };
+  const std::int64_t rows = full(0) ? part.count[1] : 1, planes = full(0) && full(1) ? part.count[2] : 1;
+  for (std::int64_t k = part.start[2]; k < part.end(2); k += planes)
+    for (std::int64_t j = part.start[1]; j < part.end(1); j += rows)
+      visit(position(whole, part.start[0], j, k), position(memory, part.start[0], j, k), part.count[0] * rows * planes);
+}
+
+/// Gathers pieces of memory that follow one another in the file, so that many rows cost one system call.
+class RowWriter {
+public:
+  /// `sum` and `writeback`, where they are not null, hear of all that is written.
+  RowWriter(int fd, const std::string &path, RunningChecksum *sum, Writeback *writeback)
+      : fd_(fd), path_(path), sum_(sum), writeback_(writeback), most_(sum ? piece_bytes : 4 * piece_bytes) {
+    pieces_.reserve(IOV_MAX);
+  }
+
+  void add(const char *data, std::int64_t size, std::int64_t offset) {
+    // Pieces end where the file has a multiple of their size, which the system's page cache takes up whole.
+    for (std::int64_t done = 0, piece = 0; done < size; done += piece) {
+      const std::int64_t begin = offset + done;
+      piece = size - done;
+      if (piece > most_)
+        piece = std::min(piece, (begin + most_ * 3 / 2) / most_ * most_ - begin);
+      add_piece(data + done, piece, begin);
+    }
+  }
+
+  void add_piece(const char *data, std::int64_t size, std::int64_t offset) {
+    if (!pieces_.empty() && (offset != end_ || waiting_ + size > most_ || pieces_.size() == IOV_MAX))
+      flush(); // before the sum, which would take what waits from the cache
+    if (sum_)
+      sum_->add(data, static_cast<std::size_t>(size));
+    if (pieces_.empty())
+      begin_ = offset;
+    if (!pieces_.empty() && static_cast<char *>(pieces_.back().iov_base) + pieces_.back().iov_len == data)
+      pieces_.back().iov_len += static_cast<std::size_t>(size);
+    else
+      pieces_.push_back({const_cast<char *>(data), static_cast<std::size_t>(size)});
+    waiting_ += size;
+    end_ = offset + size;
+  }
+
+  void flush() {
+    std::size_t first = 0;
+    while (first < pieces_.size()) {
+      const ssize_t done = ::pwritev(fd_, pieces_.data() + first, static_cast<int>(pieces_.size() - first), begin_);
+      if (done < 0 && errno == EINTR)
+        continue;
+      if (done <= 0)
+        throw file_error("write", path_, done < 0 ? errno : EIO);
+      if (writeback_)
+        writeback_->wrote(fd_, begin_, done);
+      begin_ += done;
+      std::size_t left = static_cast<std::size_t>(done);
+      for (; first < pieces_.size() && left >= pieces_[first].iov_len; ++first)
+        left -= pieces_[first].iov_len;
+      if (left > 0) {
+        pieces_[first].iov_base = static_cast<char *>(pieces_[first].iov_base) + left;
+        pieces_[first].iov_len -= left;
+      }
+    }
+    pieces_.clear();
+    waiting_ = 0;
+  }
+
+private:
+  int fd_;
+  const std::string &path_;
+  std::vector<iovec> pieces_;
+  RunningChecksum *sum_;
+  Writeback *writeback_;
+  std::int64_t most_; ///< written at once, so that what is summed is still in the cache, and the disk begins early
+  std::int64_t begin_ = 0, end_ = 0, waiting_ = 0;
+};
+
+} // namespace
+
+void write_block(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Block &from,
+                 Writeback *writeback) {
+  const auto &[shape, block, memory] = from.place;
+  const auto bytes = static_cast<std::int64_t>(size_of(from.type));
+  const char *data = static_cast<const char *>(from.data);
+  if (block.empty())
+    return;
+  RowWriter rows(fd, path, from.checksum, writeback);
+  for_each_run(block, whole, memory, [&](std::int64_t to, std::int64_t source, std::int64_t count) {
+    rows.add(data + source * bytes, count * bytes, offset + to * bytes);
+  });
+  rows.flush();
+}
+
+void read_part(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Box &part, const Box &box,
+               std::size_t size, void *data) {
+  const auto bytes = static_cast<std::int64_t>(size);
+  for_each_run(part, whole, box, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+    read_all(fd, static_cast<char *>(data) + to * bytes, count * bytes, offset + from * bytes, path);
+  });
+}
+
+void read_box(int fd, const std::string &path, std::int64_t offset, const Index3 &shape, const Box &box,
+              std::size_t size, void *data) {
+  read_part(fd, path, offset, {{0, 0, 0}, shape}, box, box, size, data);
+}
+
+} // namespace tailrace::io

@@ -1,0 +1,129 @@
+#include <tailrace/io/storage/files.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace tailrace::io {
+
+namespace fs = std::filesystem;
+
+IoError file_error(const std::string &verb, const std::string &path, int code) {
+  const char *hint = code == ENOSPC ? ". To fix this, free space or write elsewhere" : "";
+  return IoError(fmt::format("cannot {} {}: {}{}", verb, path, std::strerror(code), hint));
+}
+
+Descriptor::Descriptor(const std::string &path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+  if (fd_ < 0)
+    throw file_error(flags & O_CREAT ? "create" : "open", path, errno);
+}
+
+Descriptor &Descriptor::operator=(Descriptor &&other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0)
+    ::close(fd_);
+}
+
+namespace {
+
+fs::path parent_of(const std::string &path) {
+  fs::path clean = fs::path(path).lexically_normal();
+  if (!clean.has_filename()) // "run/" is the directory "run"
+    clean = clean.parent_path();
+  return clean.has_parent_path() ? clean.parent_path() : fs::path(".");
+}
+
+} // namespace
+
+void check_target(const std::string &path, Mode mode, Kind kind) {
+  std::error_code ignored;
+  const bool there = fs::exists(path, ignored);
+  const bool directory = fs::is_directory(path, ignored);
+  if (mode == Mode::read && !there)
+    throw IoError(fmt::format("cannot read {}: it does not exist", path));
+  if (there && directory != (kind == Kind::directory))
+    throw IoError(fmt::format("cannot {} {}: it is a {}, and this engine keeps a series in a {}",
+                              mode == Mode::read ? "read" : "write", path, directory ? "directory" : "file",
+                              directory ? "file" : "directory"));
+  if (mode == Mode::read)
+    return;
+  const fs::path parent = parent_of(path);
+  std::error_code why;
+  if (!fs::is_directory(parent, why) && why != std::errc::permission_denied)
+    throw IoError(fmt::format("cannot write {}: the directory {} does not exist", path, parent.string()));
+  if (::faccessat(AT_FDCWD, (there ? path : parent.string()).c_str(), W_OK, AT_EACCESS) != 0)
+    throw file_error("write", path, errno);
+}
+
+void write_all(int fd, const void *data, std::int64_t size, std::int64_t offset, const std::string &path) {
+  const char *from = static_cast<const char *>(data);
+  while (size > 0) {
+    const ssize_t done = ::pwrite(fd, from, static_cast<std::size_t>(size), offset);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      throw file_error("write", path, done < 0 ? errno : EIO);
+    from += done, size -= done, offset += done;
+  }
+}
+
+void read_all(int fd, void *data, std::int64_t size, std::int64_t offset, const std::string &path) {
+  char *to = static_cast<char *>(data);
+  while (size > 0) {
+    const ssize_t done = ::pread(fd, to, static_cast<std::size_t>(size), offset);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done < 0)
+      throw file_error("read", path, errno);
+    if (done == 0)
+      throw IoError(fmt::format("cannot read {}: the file ends {} bytes too early", path, size));
+    to += done, size -= done, offset += done;
+  }
+}
+
+void sync_path(const std::string &path) {
+  const Descriptor file(path, O_RDONLY);
+  if (::fsync(file.get()) != 0)
+    throw file_error("sync", path, errno);
+}
+
+void sync_parent(const std::string &path) { sync_path(parent_of(path).string()); }
+
+void replace_file(const std::string &path, const std::string &text, bool sync) {
+  const std::string draft = path + ".tmp";
+  try {
+    const Descriptor file(draft, O_WRONLY | O_CREAT | O_TRUNC);
+    write_all(file.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, draft);
+    // A killed program needs no fsync to be safe, only a power cut does; and on ext4 it may wait for everybody's data.
+    if (sync && ::fsync(file.get()) != 0)
+      throw file_error("sync", draft, errno);
+  } catch (...) {
+    ::unlink(draft.c_str());
+    throw;
+  }
+  if (std::rename(draft.c_str(), path.c_str()) != 0)
+    throw file_error("write", path, errno);
+  if (sync)
+    sync_parent(path);
+}
+
+std::string read_file(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  if (!file)
+    throw file_error("read", path, errno);
+  return text;
+}
+
+} // namespace tailrace::io

@@ -1,0 +1,103 @@
+#include <tailrace/io/storage/json_log.hpp>
+
+#include <tailrace/io/data/checksum.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace tailrace::io {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t prefix = 20; // ["0123456789abcdef", and a blank less
+
+std::string sum_of(std::string_view text) {
+  RunningChecksum sum;
+  sum.add(text.data(), text.size());
+  return sum.text();
+}
+
+} // namespace
+
+std::string checked_line(const json &object) {
+  const std::string text = object.dump();
+  return fmt::format("[\"{}\",{}]", sum_of(text), text);
+}
+
+json checked_object(std::string_view line) {
+  if (line.size() < prefix + 2 || line.substr(0, 2) != "[\"" || line.back() != ']')
+    throw std::out_of_range("no line of ours");
+  const std::string_view text = line.substr(prefix, line.size() - prefix - 1);
+  if (sum_of(text) != line.substr(2, 16))
+    throw std::out_of_range("it differs from its checksum");
+  return json::parse(text);
+}
+
+std::vector<StepLog::Line> StepLog::replace(const std::vector<json> &objects, bool sync) {
+  std::vector<Line> lines;
+  std::string text;
+  for (const auto &object : objects) {
+    const std::string line = checked_line(object);
+    lines.push_back({static_cast<std::int64_t>(text.size()), static_cast<std::int64_t>(line.size()), object});
+    text += line + "\n";
+  }
+  file_ = Descriptor();
+  replace_file(path_, text, sync);
+  end_ = static_cast<std::int64_t>(text.size());
+  return lines;
+}
+
+StepLog::Line StepLog::append(const json &object, bool sync) {
+  if (!file_)
+    file_ = Descriptor(path_, O_WRONLY);
+  const std::string line = checked_line(object) + "\n";
+  try {
+    write_all(file_.get(), line.data(), static_cast<std::int64_t>(line.size()), end_, path_);
+    if (sync && ::fsync(file_.get()) != 0)
+      throw file_error("sync", path_, errno);
+  } catch (...) {
+    if (::ftruncate(file_.get(), end_) != 0) // the part of a line does not count, and the next one covers it
+      file_ = Descriptor();
+    throw;
+  }
+  const Line added{end_, static_cast<std::int64_t>(line.size()) - 1, object};
+  end_ += static_cast<std::int64_t>(line.size());
+  return added;
+}
+
+StepLog::Found StepLog::load() {
+  Found found;
+  const std::string text = read_file(path_);
+  std::size_t begin = 0;
+  for (std::int64_t number = 1; begin < text.size(); ++number) {
+    const std::size_t end = text.find('\n', begin);
+    found.cut = end == std::string::npos;
+    if (found.cut)
+      break;
+    try {
+      found.lines.push_back({static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end - begin),
+                             checked_object(std::string_view(text).substr(begin, end - begin))});
+    } catch (const std::exception &error) {
+      found.damage.push_back(fmt::format("{}: line {} is damaged ({})", path_, number, error.what()));
+    }
+    begin = end + 1;
+  }
+  end_ = static_cast<std::int64_t>(begin);
+  return found;
+}
+
+json StepLog::read(std::int64_t offset, std::int64_t length) const {
+  const Descriptor file(path_, O_RDONLY);
+  std::string line(static_cast<std::size_t>(length), '\0');
+  read_all(file.get(), line.data(), length, offset, path_);
+  try {
+    return checked_object(line);
+  } catch (const std::exception &error) {
+    throw IoError(fmt::format("cannot read {}: the line at byte {} is damaged ({})", path_, offset, error.what()));
+  }
+}
+
+} // namespace tailrace::io

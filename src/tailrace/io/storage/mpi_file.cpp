@@ -1,0 +1,234 @@
+#include <tailrace/io/storage/mpi_file.hpp>
+
+#include <tailrace/io/data/block.hpp>
+#include <tailrace/io/storage/file_array.hpp>
+#include <tailrace/io/storage/files.hpp>
+#include <tailrace/io/storage/writeback.hpp>
+#include <tailrace/support/error.hpp>
+#include <tailrace/support/guarded_call.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <semaphore.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace tailrace::io {
+
+namespace {
+
+/// At most so much goes into one call of the library: the counts inside it are 32 bits wide here and there.
+constexpr std::int64_t collective_bytes = std::int64_t{64} << 20;
+
+const Box one{{0, 0, 0}, {1, 1, 1}};
+
+/// Values are only moved: their size is all that counts.
+MPI_Datatype item_of(std::int64_t size) { return size == 4 ? MPI_UINT32_T : MPI_UINT64_T; }
+
+/// A committed MPI type that frees itself.
+class MpiType {
+public:
+  explicit MpiType(MPI_Datatype type) : type_(type) { check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit"); }
+  ~MpiType() { MPI_Type_free(&type_); }
+  MpiType(const MpiType &) = delete;
+  MpiType &operator=(const MpiType &) = delete;
+  MPI_Datatype get() const { return type_; }
+
+private:
+  MPI_Datatype type_;
+};
+
+/// `count` times `item`, `stride` bytes apart. Takes over `item`. Counts of MPI types are ints; larger ones are made of
+/// many of the largest, and a rest.
+MPI_Datatype repeated(std::int64_t count, std::int64_t stride, MPI_Datatype item) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  MPI_Datatype result = MPI_DATATYPE_NULL;
+  if (count <= most) {
+    check_mpi(MPI_Type_create_hvector(static_cast<int>(count), 1, stride, item, &result), "MPI_Type_create_hvector");
+  } else {
+    MPI_Datatype full = MPI_DATATYPE_NULL, parts[2];
+    check_mpi(MPI_Type_create_hvector(static_cast<int>(most), 1, stride, item, &full), "MPI_Type_create_hvector");
+    check_mpi(MPI_Type_create_hvector(static_cast<int>(count / most), 1, most * stride, full, &parts[0]),
+              "MPI_Type_create_hvector");
+    check_mpi(MPI_Type_create_hvector(static_cast<int>(count % most), 1, stride, item, &parts[1]),
+              "MPI_Type_create_hvector");
+    const int once[2] = {1, 1};
+    const MPI_Aint places[2] = {0, count / most * most * stride};
+    check_mpi(MPI_Type_create_struct(2, once, places, parts, &result), "MPI_Type_create_struct");
+    for (MPI_Datatype *part : {&full, &parts[0], &parts[1]})
+      MPI_Type_free(part);
+  }
+  MPI_Type_free(&item);
+  return result;
+}
+
+/// How many values of `part` follow one another in an array over `whole`, and in how many directions: those in which
+/// the part is whole become one with the next.
+std::pair<std::int64_t, int> run_of(const Box &whole, const Box &part) {
+  std::int64_t run = part.count[0];
+  int d = 1;
+  for (; d < 3 && part.count[d - 1] == whole.count[d - 1]; ++d)
+    run *= part.count[d];
+  return {run, d};
+}
+
+/// At most so many bytes go into one call. Of an independent one so many that what was summed is still in a cache when
+/// it is written; where runs are shorter than a piece, half as many: longer calls gain nothing there and cost 8 %.
+std::int64_t most_of(const Placement &place, std::int64_t size, Transfer transfer) {
+  if (transfer == Transfer::collective)
+    return collective_bytes;
+  const std::int64_t run = run_of({{0, 0, 0}, place.shape}, place.block).first;
+  return run * size < piece_bytes ? piece_bytes / 2 : piece_bytes;
+}
+
+/// The type of `part` of an array over `whole`, from the part's first value on.
+MPI_Datatype part_type(const Box &whole, const Box &part, std::int64_t size) {
+  const std::int64_t stride[3] = {size, size * whole.count[0], size * whole.count[0] * whole.count[1]};
+  auto [run, d] = run_of(whole, part);
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  check_mpi(MPI_Type_dup(item_of(size), &type), "MPI_Type_dup");
+  type = repeated(run, size, type);
+  for (; d < 3; ++d)
+    type = repeated(part.count[d], stride[d], type);
+  return type;
+}
+
+/// Where the first value of `part` is in an array over `whole`, in values.
+std::int64_t first_of(const Box &whole, const Box &part) {
+  return part.start[0] - whole.start[0] +
+         whole.count[0] * (part.start[1] - whole.start[1] + whole.count[1] * (part.start[2] - whole.start[2]));
+}
+
+MPI_Info info_of(const Hints &hints) {
+  MPI_Info info = MPI_INFO_NULL;
+  check_mpi(MPI_Info_create(&info), "MPI_Info_create");
+  for (const auto &[name, value] : hints)
+    check_mpi(MPI_Info_set(info, name.c_str(), value.c_str()), "MPI_Info_set");
+  return info;
+}
+
+} // namespace
+
+void release_name([[maybe_unused]] const std::string &path) {
+#ifdef OPEN_MPI // who has it open keeps it; it guards nothing between programs
+  ::sem_unlink(("/OMPIO_" + std::filesystem::path(path).filename().string()).c_str());
+#endif
+}
+
+MpiFile::MpiFile(const Communicator &comm, const std::string &path, const Hints &hints, double failure_timeout)
+    : comm_(comm), path_(path), failure_timeout_(failure_timeout) {
+  MPI_Info info = MPI_INFO_NULL;
+  comm.agree([&] {
+    release_name(path);
+    info = info_of(hints);
+  });
+  const int code = MPI_File_open(comm.get(), path.c_str(), MPI_MODE_WRONLY, info, &file_);
+  MPI_Info_free(&info);
+  comm.agree([&] { check(code, "open"); });
+}
+
+MpiFile::~MpiFile() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (!finalized && file_ != MPI_FILE_NULL)
+    MPI_File_close(&file_);
+}
+
+void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer, bool will_sync) {
+  const auto size = static_cast<std::int64_t>(size_of(block.type));
+  std::vector<Box> pieces = pieces_of(block.place.block, most_of(block.place, size, transfer) / size);
+  if (transfer == Transfer::independent)
+    return comm_.agree([&] { write_pieces(offset, block, transfer, pieces, will_sync); });
+  const std::int64_t calls = comm_.max(static_cast<std::int64_t>(pieces.size()));
+  pieces.resize(static_cast<std::size_t>(calls)); // a rank that is done still takes part, with empty ones
+  meet_writing(comm_, failure_timeout_, "MPI-IO", path_, [&] { write_pieces(offset, block, transfer, pieces, false); });
+}
+
+void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer transfer, const std::vector<Box> &pieces,
+                           bool will_sync) {
+  const auto &[shape, part, memory] = block.place;
+  const auto size = static_cast<std::int64_t>(size_of(block.type));
+  const Box whole{{0, 0, 0}, shape};
+  // A rank with nothing to write still takes part, with a view of nothing.
+  const MpiType view(part_type(whole, part.empty() ? one : part, size));
+  int code = MPI_File_set_view(file_, part.empty() ? offset : offset + first_of(whole, part) * size, item_of(size),
+                               view.get(), "native", MPI_INFO_NULL);
+  const Descriptor file = will_sync ? Descriptor(path_, O_WRONLY) : Descriptor();
+  Writeback writeback(will_sync);
+  std::int64_t done = 0;
+  for (const Box &piece : pieces) {
+    const int now = write_piece(done, block, piece, transfer);
+    code = code == MPI_SUCCESS ? now : code; // the others go on, so this rank does
+    done += piece.size();
+    if (!piece.empty())
+      writeback.wrote(file.get(), offset + first_of(whole, piece) * size, piece.size() * size);
+  }
+  if (code != MPI_SUCCESS && !part.empty()) { // MPI does not tell why: the system does, asked for all of it again
+    Block again = block;
+    again.checksum = nullptr;
+    write_block(Descriptor(path_, O_WRONLY).get(), path_, offset, whole, again);
+  }
+  check(code, "write");
+}
+
+/// Writes part of a block at value `place` of the view; an empty one only takes part. Returns MPI's code.
+int MpiFile::write_piece(std::int64_t place, const Block &block, const Box &piece, Transfer transfer) {
+  const auto size = static_cast<std::int64_t>(size_of(block.type));
+  const Box &memory = block.place.memory;
+  const char *from = static_cast<const char *>(block.data);
+  if (!piece.empty())
+    from += first_of(memory, piece) * size;
+  if (!piece.empty() && block.checksum)
+    add_block(*block.checksum, {block.place.shape, piece, memory}, size_of(block.type), block.data);
+  const int count = piece.empty() ? 0 : 1;
+  const MpiType type(count ? part_type(memory, piece, size) : part_type(one, one, size));
+  MPI_Status status;
+  const int code = transfer == Transfer::collective
+                       ? MPI_File_write_at_all(file_, place, from, count, type.get(), &status)
+                       : MPI_File_write_at(file_, place, from, count, type.get(), &status);
+  if (code != MPI_SUCCESS || count == 0)
+    return code;
+  MPI_Count written = 0; // Open MPI calls a write that the disk cut short a success
+  MPI_Get_elements_x(&status, item_of(size), &written);
+  return written == piece.size() ? MPI_SUCCESS : MPI_ERR_IO;
+}
+
+void MpiFile::sync() {
+  const int code = MPI_File_sync(file_);
+  comm_.agree([&] { check(code, "sync"); });
+}
+
+Hints MpiFile::hints() const {
+  MPI_Info info = MPI_INFO_NULL;
+  check(MPI_File_get_info(file_, &info), "ask for the hints of");
+  Hints result;
+  int keys = 0;
+  if (info != MPI_INFO_NULL)
+    MPI_Info_get_nkeys(info, &keys);
+  for (int key = 0; key < keys; ++key) {
+    char name[MPI_MAX_INFO_KEY + 1] = {}, value[MPI_MAX_INFO_VAL + 1] = {};
+    int there = 0;
+    MPI_Info_get_nthkey(info, key, name);
+    MPI_Info_get(info, name, MPI_MAX_INFO_VAL, value, &there);
+    if (there)
+      result[name] = value;
+  }
+  if (info != MPI_INFO_NULL)
+    MPI_Info_free(&info);
+  return result;
+}
+
+void MpiFile::check(int code, const char *verb) const {
+  if (code == MPI_SUCCESS)
+    return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw IoError(fmt::format("cannot {} {} by MPI-IO: {}", verb, path_, std::string_view(text, length)));
+}
+
+} // namespace tailrace::io

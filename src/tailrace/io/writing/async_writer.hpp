@@ -1,0 +1,84 @@
+#pragma once
+
+#include <tailrace/io/writing/background_thread.hpp>
+#include <tailrace/io/writing/step_writer.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tailrace::io {
+
+/// A Writer that runs in the background. A step is copied into one of a bounded number of buffers, and the caller goes
+/// on; when all buffers are on their way, begin_step waits for one. When the background fails, its step and those
+/// behind it are dropped, and the caller's next begin_step, or check, throws on all ranks. write and end_step are
+/// local: they wait for no other rank, and what fails in them on one rank alone is an error of the background, where
+/// the ranks agree on it before the engine sees the step.
+///
+/// With no buffer at all, for an engine that copies what it is given, the engine's copy is the only one: begin_step
+/// waits for the step before, write gives the block to the engine, both together with all ranks, and only end_step runs
+/// in the background.
+class AsyncWriter {
+public:
+  /// `comm` is the caller's, `engine_comm` the engine's: of the same ranks, for the two threads.
+  AsyncWriter(Writer &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace, std::string path,
+              std::size_t buffers);
+  ~AsyncWriter(); ///< waits for the steps on their way
+
+  void begin_step(const StepInfo &step);
+  void write(const Block &block, Type given);
+  /// The open step is not to be written, for a reason that this rank may have alone. It goes on to end_step as usual.
+  void spoil_step(std::exception_ptr reason);
+  void end_step(const Scalars &scalars, const std::optional<Attributes> &attributes);
+  void abandon_step() noexcept;
+  /// Throws the error of the background, on all ranks, if it has one; with `all`, when every step has been written.
+  /// Collective.
+  void check(bool all);
+  /// How many of the steps given are lost by the error that was thrown last, once. Local.
+  std::size_t take_lost() { return std::exchange(lost_, 0); }
+
+private:
+  struct Piece {
+    Block block;
+    std::unique_ptr<char[]> bytes;
+    std::size_t capacity = 0;
+  };
+  struct Step {
+    StepInfo info;
+    std::vector<Piece> pieces; ///< more than `used` are memory of earlier steps
+    std::size_t used = 0;
+    Scalars scalars;
+    std::optional<Attributes> attributes;
+    std::exception_ptr spoilt; ///< why this rank cannot have it written
+  };
+  struct Failure {
+    std::int64_t step = 0;
+    std::string text;
+    bool input = false; ///< an InputError, else an IoError
+  };
+  Piece &next_piece(std::size_t bytes);
+  void wait_all(std::unique_lock<std::mutex> &lock);
+  void run(Step &step);
+
+  Writer &writer_;
+  Communicator comm_, engine_comm_;
+  Trace &trace_;
+  std::string path_;
+  const bool direct_;                       ///< no buffers: blocks go to the engine at once
+  std::vector<std::unique_ptr<Step>> free_; ///< guarded by mutex_, as the three below
+  std::size_t on_their_way_ = 0, dropped_ = 0;
+  std::optional<Failure> error_;
+  std::unique_ptr<Step> open_;
+  std::size_t lost_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::shared_ptr<Background> background_; // last: its thread uses the others
+};
+
+} // namespace tailrace::io

@@ -1,0 +1,88 @@
+#include <tailrace/io/writing/background_thread.hpp>
+
+#include <tailrace/io/trace.hpp>
+
+#include <mpi.h>
+#include <sched.h>
+
+namespace tailrace::io {
+
+namespace {
+
+std::mutex one_mutex;
+std::weak_ptr<Background> the_one;
+
+} // namespace
+
+std::shared_ptr<Background> Background::get() {
+  const std::lock_guard lock(one_mutex);
+  auto found = the_one.lock();
+  if (!found)
+    the_one = found = std::make_shared<Background>();
+  return found;
+}
+
+void Background::settle() {
+  std::shared_ptr<Background> found;
+  {
+    const std::lock_guard lock(one_mutex);
+    found = the_one.lock();
+  }
+  if (found && found->thread_.get_id() != std::this_thread::get_id())
+    found->wait_idle();
+}
+
+bool Background::allowed() {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  return level == MPI_THREAD_MULTIPLE;
+}
+
+Background::Background() : thread_([this] { run(); }) {}
+
+Background::~Background() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Background::submit(std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  changed_.notify_all();
+}
+
+void Background::wait_idle() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return tasks_.empty() && !busy_; });
+}
+
+void Background::run() {
+  Trace::set_background();
+#ifdef SCHED_BATCH // else, woken by the caller where all cores are busy, it takes the caller's at once and for a while
+  const sched_param unchanged{};
+  ::sched_setscheduler(0, SCHED_BATCH, &unchanged);
+#endif
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return ending_ || !tasks_.empty(); });
+    if (tasks_.empty())
+      return; // ending, and all is done
+    auto task = std::move(tasks_.front());
+    tasks_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    task();
+    task = nullptr;
+    lock.lock();
+    busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+} // namespace tailrace::io

@@ -1,0 +1,76 @@
+#include <tailrace/io/writing/step_writer.hpp>
+
+#include <tailrace/io/data/block.hpp>
+
+namespace tailrace::io {
+
+using nlohmann::json;
+
+/// Runs an engine call of the open step; when it fails, the step is given up.
+template <class Work> void Writer::in_step(Work work) {
+  try {
+    work();
+  } catch (...) {
+    engine_.abandon_step();
+    throw;
+  }
+}
+
+bool Writer::begin_step(const StepInfo &step) {
+  Trace::set_step(step.index);
+  checksums_ = json::object();
+  bool taken = true;
+  in_step([&] {
+    taken = engine_.takes_step(step);
+    if (taken)
+      engine_.begin_step(step);
+  });
+  if (!taken)
+    Trace::set_step(-1);
+  return taken;
+}
+
+void Writer::write(Block block, Type given) {
+  in_step([&] {
+    if (block.type != given) {
+      const Span span(trace_, Phase::convert);
+      comm_.agree([&] { // may run out of memory on one rank
+        converted_.resize(static_cast<std::size_t>(block.place.block.size()) * size_of(block.type));
+        convert_block(block.place, given, block.type, block.data, converted_.data());
+      });
+      block.data = converted_.data();
+      block.place.memory = block.place.block;
+    }
+    RunningChecksum sum;
+    if (with_checksums_)
+      block.checksum = &sum;
+    engine_.write(block);
+    const auto &[start, count] = block.place.block;
+    if (with_checksums_ && !block.place.block.empty())
+      checksums_[block.name] = {start[2], start[1], start[0], count[2], count[1], count[0], sum.text()};
+  });
+}
+
+std::string Writer::gather_checksums() const {
+  json all = json::object();
+  for (const auto &text : comm_.gather(checksums_.dump(), 0)) {
+    const json ours = json::parse(text);
+    for (const auto &[name, sum] : ours.items())
+      all[name].push_back(sum);
+  }
+  return all.dump();
+}
+
+void Writer::end_step(const Scalars &scalars, const std::optional<Attributes> &attributes) {
+  in_step([&] {
+    const Span span(trace_, Phase::metadata);
+    if (attributes)
+      engine_.set_attributes(*attributes);
+    engine_.end_step({scalars, with_checksums_ ? gather_checksums() : ""});
+  });
+  Trace::set_step(-1);
+}
+
+void Writer::abandon_step() noexcept { engine_.abandon_step(); }
+
+} // namespace tailrace::io

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <tailrace/io/engine/engine.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tailrace::io {
+
+/// Brings steps, already checked, to an engine: changes types, collects the checksums, gives up a step that fails. Runs
+/// in the caller's thread or, with asynchronous writing, in the background; collective over the engine's communicator.
+class Writer {
+public:
+  Writer(Engine &engine, const Communicator &comm, Trace &trace, bool checksums)
+      : engine_(engine), comm_(comm), trace_(trace), with_checksums_(checksums) {}
+
+  /// Whether the engine takes the step; if not, it is over.
+  bool begin_step(const StepInfo &step);
+  /// `block.type` is the type to store, `given` that of the data.
+  void write(Block block, Type given);
+  /// `attributes`: all of the series', when they have changed.
+  void end_step(const Scalars &scalars, const std::optional<Attributes> &attributes);
+  void abandon_step() noexcept;
+
+private:
+  template <class Work> void in_step(Work work);
+  std::string gather_checksums() const;
+
+  Engine &engine_;
+  Communicator comm_;
+  Trace &trace_;
+  bool with_checksums_;
+  std::vector<char> converted_;
+  nlohmann::json checksums_; ///< this rank's of the open step: name -> [z, y, x, nz, ny, nx, sum]
+};
+
+} // namespace tailrace::io

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <tailrace/support/simd.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tailrace {
+
+/// A Fourier or cosine transform of bundles of lines, one pair of lanes being one complex line or two real ones. All
+/// kinds run on the same in-cache complex FFT: two real lines travel as the real and the imaginary part of one.
+template <class T> class LineTransform {
+public:
+  enum class Kind {
+    complex,         ///< lanes are (re, im) of complex lines
+    real_to_complex, ///< real lines of n points to n / 2 + 1 complex values
+    cosine,          ///< real lines, DCT-II: 2 sum_j f[j] cos(pi k (2 j + 1) / (2 n)), for even cell-centred data
+  };
+
+  /// Plans are estimated, not measured, so that the same run gives the same bits.
+  LineTransform(Kind kind, std::int64_t points);
+  LineTransform(LineTransform &&) noexcept;
+  ~LineTransform();
+
+  Kind kind() const { return kind_; }
+  std::int64_t points() const { return points_; }
+  /// Values per line after `forward`.
+  std::int64_t modes() const { return kind_ == Kind::real_to_complex ? points_ / 2 + 1 : points_; }
+
+  /// In place on one bundle of `points` vectors. Real to complex writes the complex columns of the lower lanes to
+  /// `lines` and those of the upper lanes to `upper` (modes() vectors each); the other kinds leave `upper` alone.
+  void forward(Vec<T> *lines, Vec<T> *upper) const;
+  /// The inverse, times `points`.
+  void backward(Vec<T> *lines, Vec<T> *upper) const;
+
+private:
+  void cosine_forward(Vec<T> *lines) const;
+  void cosine_backward(Vec<T> *lines) const;
+  void split(Vec<T> *lines, Vec<T> *upper) const;
+  void join(Vec<T> *lines, const Vec<T> *upper) const;
+  Vec<T> *scratch() const;
+
+  struct Plans;
+  Kind kind_;
+  std::int64_t points_;
+  std::unique_ptr<Plans> plans_;
+  std::vector<T> cosines_, sines_; ///< of pi k / (2 n)
+};
+
+/// Complex rows (contiguous lines of n complex values), many at once, in place.
+template <class T> class RowTransform {
+public:
+  RowTransform(std::int64_t points, bool from_real);
+  RowTransform(RowTransform &&) noexcept;
+  ~RowTransform();
+  /// Complex rows in place; `sign` is -1 forward, +1 backward (times `points`).
+  void complex_rows(T *rows, std::int64_t count, int sign) const;
+  /// Real rows of `points` to complex rows of points / 2 + 1 and back (times `points`).
+  void forward(const T *real, T *complex, std::int64_t count) const;
+  void backward(T *complex, T *real, std::int64_t count) const;
+
+private:
+  struct Plans;
+  std::int64_t points_;
+  std::unique_ptr<Plans> plans_;
+};
+
+} // namespace tailrace

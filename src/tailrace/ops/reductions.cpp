@@ -1,0 +1,100 @@
+#include <tailrace/ops/reductions.hpp>
+
+#include <tailrace/support/error.hpp>
+#include <tailrace/support/simd.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace tailrace {
+
+namespace {
+
+template <class T> using Pairs = std::vector<std::pair<const T *, const T *>>;
+
+constexpr std::size_t most_pairs = 9;
+
+/// Calls work with the number of pairs as a constant, so that the compiler unrolls over them.
+template <class Work> void with_count(std::size_t pairs, Work work) {
+  const auto try_counts = [&]<std::size_t... n>(std::index_sequence<n...>) {
+    return ((pairs == n + 1 && (work(std::integral_constant<std::size_t, n + 1>{}), true)) || ...);
+  };
+  if (!try_counts(std::make_index_sequence<most_pairs>{}))
+    throw InputError("a sum of products takes 1 to 9 pairs");
+}
+
+template <class T, std::size_t n> struct Products {
+  std::array<const T *, n> a, b;
+  explicit Products(const Pairs<T> &pairs) {
+    for (std::size_t i = 0; i < n; ++i)
+      std::tie(a[i], b[i]) = pairs[i];
+  }
+  Vec<T> operator()(std::int64_t p, int count) const {
+    Vec<T> sum = load(a[0] + p, count) * load(b[0] + p, count);
+    for (std::size_t i = 1; i < n; ++i)
+      sum += load(a[i] + p, count) * load(b[i] + p, count);
+    return sum;
+  }
+};
+
+template <class T> struct Values {
+  const T *values;
+  Vec<T> operator()(std::int64_t p, int count) const { return load(values + p, count); }
+};
+
+template <class T, class At> double sum_rows(const Weights &weights, const Index3 &count, At at) {
+  constexpr int W = lanes<T>;
+  std::vector<double> x = weights[0];
+  x.resize(x.size() + W, 0); // the last register of a row may reach beyond it, where values load as zero
+  double total = 0;
+  for (std::int64_t k = 0; k < count[2]; ++k) {
+    double plane = 0;
+    for (std::int64_t j = 0; j < count[1]; ++j) {
+      const std::int64_t row = count[0] * (j + count[1] * k);
+      double sums[W] = {};
+      for (std::int64_t i = 0; i < count[0]; i += W) {
+        const Vec<T> v = at(row + i, static_cast<int>(std::min<std::int64_t>(W, count[0] - i)));
+        for (int lane = 0; lane < W; ++lane)
+          sums[lane] += x[static_cast<std::size_t>(i + lane)] * static_cast<double>(v[lane]);
+      }
+      plane += weights[1][static_cast<std::size_t>(j)] * std::accumulate(sums, sums + W, 0.0);
+    }
+    total += weights[2][static_cast<std::size_t>(k)] * plane;
+  }
+  return total;
+}
+
+} // namespace
+
+template <class T> void sum_of_products(const Pairs<T> &pairs, std::int64_t size, T *out) {
+  constexpr int W = lanes<T>;
+  with_count(pairs.size(), [&]<std::size_t n>(std::integral_constant<std::size_t, n>) {
+    const Products<T, n> at(pairs);
+    for (std::int64_t p = 0; p < size; p += W) {
+      const int here = static_cast<int>(std::min<std::int64_t>(W, size - p));
+      store(out + p, at(p, here), here);
+    }
+  });
+}
+
+template <class T> double weighted_sum(const Weights &weights, const Index3 &count, const T *values) {
+  return sum_rows<T>(weights, count, Values<T>{values});
+}
+
+template <class T> double weighted_sum(const Weights &weights, const Index3 &count, const Pairs<T> &pairs) {
+  double sum = 0;
+  with_count(pairs.size(), [&]<std::size_t n>(std::integral_constant<std::size_t, n>) {
+    sum = sum_rows<T>(weights, count, Products<T, n>(pairs));
+  });
+  return sum;
+}
+
+template void sum_of_products(const Pairs<float> &, std::int64_t, float *);
+template void sum_of_products(const Pairs<double> &, std::int64_t, double *);
+template double weighted_sum(const Weights &, const Index3 &, const float *);
+template double weighted_sum(const Weights &, const Index3 &, const double *);
+template double weighted_sum(const Weights &, const Index3 &, const Pairs<float> &);
+template double weighted_sum(const Weights &, const Index3 &, const Pairs<double> &);
+
+} // namespace tailrace

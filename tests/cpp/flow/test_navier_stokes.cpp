@@ -1,0 +1,186 @@
+// The whole solver against exact solutions, and what every flow keeps.
+#include "flow/flows.hpp"
+#include <tailrace/flow/navier_stokes.hpp>
+
+#include <gtest/gtest.h>
+
+using namespace tailrace;
+using namespace tailrace::test;
+
+namespace {
+
+double pressure_error(NavierStokes<double> &flow, const std::function<double(const Point &)> &exact) {
+  const Box box = flow.velocity(0).box();
+  std::vector<double> p(static_cast<std::size_t>(box.size())), expected(p.size());
+  flow.pressure(p.data());
+  for_each_point(box, [&](const Index3 &at, std::int64_t i) { expected[i] = exact(position(flow.grid(), at)); });
+  return max_difference(p.data(), expected.data(), box.size());
+}
+
+/// A grid that holds the vortex: periodic directions one wave long, free-slip ones half a wave.
+Grid grid_for(const PlaneVortex &vortex, Boundary along_a, Boundary along_b, Boundary across) {
+  Index3 nodes{9, 9, 9};
+  Point lengths{0.8, 0.8, 0.8};
+  std::array<Boundary, 3> boundaries{across, across, across};
+  const auto along = [&](int d, double k, Boundary boundary, std::int64_t cells) {
+    const bool periodic = boundary == Boundary::periodic;
+    nodes[d] = periodic ? cells : cells / 2 + 1;
+    lengths[d] = (periodic ? 2 : 1) * pi / k;
+    boundaries[d] = boundary;
+  };
+  along(vortex.a, vortex.k, along_a, 24);
+  along(vortex.b, vortex.l, along_b, 28);
+  return {nodes, lengths, boundaries};
+}
+
+constexpr Boundary flow_boundaries[] = {Boundary::periodic, Boundary::free_slip};
+
+/// visit(vortex, grid) for every plane, both ways round, and every boundary.
+template <class Visit> void for_each_plane_vortex(Visit visit) {
+  for (int a = 0; a < 3; ++a)
+    for (int b = 0; b < 3; ++b)
+      for (const Boundary along_a : flow_boundaries)
+        for (const Boundary along_b : flow_boundaries)
+          if (a != b) {
+            const PlaneVortex vortex{a, b, 1.5, 1.0, 0.05};
+            const Boundary across = a < b ? along_a : along_b;
+            visit(vortex, grid_for(vortex, along_a, along_b, across));
+          }
+}
+
+} // namespace
+
+TEST(NavierStokes, PlaneTaylorGreenVortexDecaysExactly) {
+  const double dt = 0.01;
+  const int steps = 10;
+  for_each_plane_vortex([&](const PlaneVortex &vortex, const Grid &grid) {
+    NavierStokes<double> flow(grid, {vortex.viscosity}, every_process_grid().back(), TransposeMethod::alltoall);
+    set(flow, vortex.velocity(0));
+    // The flow changes by 2e-2; errors in space at 24 points a wave are 4e-7.
+    for (int s = 0; s < steps; ++s)
+      flow.step(dt);
+    EXPECT_LE(error(flow, vortex.velocity(steps * dt)), 1e-6)
+        << "in " << "xyz"[vortex.a] << "xyz"[vortex.b] << ", " << name(grid.boundaries);
+    EXPECT_GE(error(flow, vortex.velocity(0)), 1e-2);
+  });
+}
+
+TEST(NavierStokes, PressureOfThePlaneVortex) {
+  const double dt = 1e-3;
+  for_each_plane_vortex([&](const PlaneVortex &vortex, const Grid &grid) {
+    NavierStokes<double> flow(grid, {vortex.viscosity}, every_process_grid().front(), TransposeMethod::alltoall);
+    set(flow, vortex.velocity(0));
+    const double before = pressure_error(flow, [&](const Point &x) { return vortex.pressure(x, 0); });
+    EXPECT_LE(before, 2e-5) << "before the first step, " << name(grid.boundaries);
+    EXPECT_EQ(error(flow, vortex.velocity(0)), 0) << "asking for the pressure changed the velocity";
+    for (int s = 0; s < 10; ++s)
+      flow.step(dt);
+    // The last stage's pressure is one of the time within the step: an error of a third of dt dp/dt = 2.6e-4.
+    const double after = pressure_error(flow, [&](const Point &x) { return vortex.pressure(x, 10 * dt); });
+    EXPECT_LE(after, 1e-4) << "after ten steps, " << name(grid.boundaries);
+  });
+}
+
+TEST(NavierStokes, PressureAfterStepsOfEveryScheme) {
+  const PlaneVortex vortex{2, 0, 1.5, 1.0, 0.05};
+  const Grid grid = grid_for(vortex, Boundary::free_slip, Boundary::periodic, Boundary::periodic);
+  for (const TimeScheme scheme : {TimeScheme::euler, TimeScheme::ab2, TimeScheme::ab3, TimeScheme::rk3}) {
+    NavierStokes<double> flow(grid, {vortex.viscosity, scheme}, every_process_grid().back(), TransposeMethod::alltoall);
+    set(flow, vortex.velocity(0));
+    for (int s = 1; s <= 5; ++s)
+      flow.step(1e-3);
+    // Multi-step schemes report the pressure of the step's beginning: dt dp/dt = 2.6e-4.
+    EXPECT_LE(pressure_error(flow, [&](const Point &x) { return vortex.pressure(x, 5e-3); }), 3.5e-4)
+        << static_cast<int>(scheme);
+    EXPECT_EQ(flow.steps(), 5);
+  }
+}
+
+namespace {
+
+/// The Arnold-Beltrami-Childress flow of wave number k, all coefficients different: curl u = k u, so that it decays
+/// with exp(-nu k^2 t), the nonlinear term being all pressure, p = <u^2> / 2 - u^2 / 2.
+Vector beltrami(double k, double amplitude) {
+  return [=](const Point &x) {
+    const double a = amplitude, b = 0.7 * amplitude, c = 0.43 * amplitude;
+    return Point{a * std::sin(k * x[2]) + c * std::cos(k * x[1]), b * std::sin(k * x[0]) + a * std::cos(k * x[2]),
+                 c * std::sin(k * x[1]) + b * std::cos(k * x[0])};
+  };
+}
+
+/// Boxes of one, two and three waves in some order.
+const Grid beltrami_grids[] = {
+    {{20, 42, 64}, {pi, 2 * pi, 3 * pi}, {Boundary::periodic, Boundary::periodic, Boundary::periodic}},
+    {{60, 22, 40}, {3 * pi, pi, 2 * pi}, {Boundary::periodic, Boundary::periodic, Boundary::periodic}},
+};
+
+} // namespace
+
+TEST(NavierStokes, BeltramiFlowDecaysExactly) {
+  const double k = 2, viscosity = 0.05, dt = 0.01;
+  for (const Grid &grid : beltrami_grids) {
+    NavierStokes<double> flow(grid, {viscosity}, every_process_grid().back(), TransposeMethod::alltoall);
+    set(flow, beltrami(k, 1));
+    const double mean = 1 + 0.7 * 0.7 + 0.43 * 0.43;
+    const auto pressure_at = [&](double decay) {
+      return [=](const Point &x) {
+        const Point u = beltrami(k, decay)(x);
+        return (decay * decay * mean - u[0] * u[0] - u[1] * u[1] - u[2] * u[2]) / 2;
+      };
+    };
+    EXPECT_LE(pressure_error(flow, pressure_at(1)), 2e-6);
+    for (int s = 0; s < 10; ++s)
+      flow.step(dt);
+    const double decay = std::exp(-viscosity * k * k * 10 * dt);
+    EXPECT_LE(error(flow, beltrami(k, decay)), 2e-7);
+    EXPECT_LE(pressure_error(flow, pressure_at(decay)), 1e-3); // dt dp/dt
+  }
+}
+
+TEST(NavierStokes, DivergenceVanishesAfterEveryStep) {
+  for (const auto &boundaries : every_flow_boundary()) {
+    const Grid grid({13, 16, 11}, odd_lengths, boundaries);
+    NavierStokes<double> flow(grid, {0.01}, every_process_grid().back(), TransposeMethod::alltoall);
+    set(flow, tangled(grid)); // of order one, and far from divergence-free
+    EXPECT_GE(flow.max_divergence(), 0.1);
+    for (int s = 0; s < 5; ++s) {
+      flow.step(0.005);
+      EXPECT_LE(flow.max_divergence() * 2.0, 1e-11) << name(boundaries);
+    }
+  }
+}
+
+TEST(NavierStokes, FreeSlipLetsNothingThrough) {
+  const Grid grid({13, 16, 11}, odd_lengths, {Boundary::free_slip, Boundary::free_slip, Boundary::free_slip});
+  NavierStokes<double> flow(grid, {0.01}, every_process_grid().back(), TransposeMethod::alltoall);
+  set(flow, tangled(grid));
+  for (int s = 0; s < 20; ++s)
+    flow.step(0.01);
+  double largest = 0;
+  for_each_point(flow.velocity(0).box(), [&](const Index3 &p, std::int64_t at) {
+    for (int d = 0; d < 3; ++d)
+      if (p[d] == 0 || p[d] == grid.nodes[d] - 1)
+        largest = std::max(largest, std::fabs(flow.velocity(d).data()[at]));
+  });
+  EXPECT_LE(largest, 1e-15); // sin(pi) in the initial field is not quite zero
+}
+
+TEST(NavierStokes, SinglePrecisionFollowsDouble) {
+  const Grid grid(odd_nodes, odd_lengths, {Boundary::free_slip, Boundary::periodic, Boundary::periodic});
+  const Processes processes = every_process_grid().back();
+  NavierStokes<float> single(grid, {0.01}, processes, TransposeMethod::alltoall);
+  NavierStokes<double> twice(grid, {0.01}, processes, TransposeMethod::alltoall);
+  set(single, tangled(grid));
+  set(twice, tangled(grid));
+  for (int s = 0; s < 20; ++s) {
+    single.step(0.01);
+    twice.step(0.01);
+  }
+  for (int i = 0; i < 3; ++i)
+    EXPECT_LE(max_difference(single.velocity(i).data(), twice.velocity(i).data(), twice.velocity(i).size()), 5e-6);
+}
+
+TEST(NavierStokes, RefusesDirichletOnEveryRank) {
+  const Grid grid(odd_nodes, odd_lengths, {Boundary::periodic, Boundary::dirichlet, Boundary::periodic});
+  EXPECT_THROW(NavierStokes<double>(grid, {0.01}, every_process_grid().back(), TransposeMethod::alltoall), InputError);
+}

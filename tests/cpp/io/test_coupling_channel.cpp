@@ -1,0 +1,277 @@
+// The control channel of streams, without ADIOS2: what readers say, and what strangers do to it. In one rank.
+
+#include <tailrace/io/sst/reader_channels.hpp>
+#include <tailrace/io/sst/step_ledger.hpp>
+#include <tailrace/io/sst/time_budget.hpp>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+
+using namespace tailrace::io;
+using nlohmann::json;
+
+namespace {
+
+const std::vector<std::string> here{"127.0.0.1"};
+
+/// A client that says what it is told.
+class Stranger {
+public:
+  explicit Stranger(int port) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(descriptor_, reinterpret_cast<const sockaddr *>(&address), sizeof address), 0);
+  }
+  ~Stranger() { ::close(descriptor_); }
+  Stranger(const Stranger &) = delete;
+  Stranger &operator=(const Stranger &) = delete;
+  void say(const std::string &text) const {
+    ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
+private:
+  int descriptor_;
+};
+
+void drain(ReaderChannels &channels, std::int64_t given) {
+  for (int i = 0; i < 5; ++i)
+    channels.drain(0.02, given);
+}
+
+TEST(CouplingChannel, TellsWhoIsBehind) {
+  ReaderChannels channels("token");
+  ASSERT_GT(channels.port(), 0) << channels.problem();
+  WriterChannel reader;
+  reader.connect({"not an address", "127.0.0.1"}, channels.port());
+  ASSERT_TRUE(reader.connected());
+  drain(channels, 3);
+  EXPECT_TRUE(channels.somebody_silent());
+  EXPECT_FALSE(channels.any());
+
+  reader.hello("token", 4, {1234});
+  drain(channels, 3);
+  ASSERT_TRUE(channels.any());
+  EXPECT_FALSE(channels.somebody_silent());
+  EXPECT_EQ(channels.readers()[0].side.ranks, 4);
+  EXPECT_EQ(channels.readers()[0].side.process, ::getpid());
+  EXPECT_EQ(channels.readers()[0].ports, std::set<int>{1234});
+  EXPECT_EQ(channels.behind(3), 0) << "what went out before it came is not for it";
+  EXPECT_EQ(channels.behind(5), 2);
+
+  reader.done(4, 0, 1.0, 0.25, 0.5);
+  reader.done(7, 4, 2.0, 0.25, 0.5);
+  drain(channels, 8);
+  EXPECT_EQ(channels.behind(8), 1);
+  EXPECT_EQ(channels.readers()[0].side.steps, 2);
+  EXPECT_EQ(channels.readers()[0].side.compute, 3.0);
+  EXPECT_EQ(channels.readers()[0].side.wait, 0.5);
+  EXPECT_EQ(channels.readers()[0].side.transfer, 1.0);
+  EXPECT_EQ(channels.take_gaps(), (std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 7}}));
+  EXPECT_TRUE(channels.take_gaps().empty());
+
+  reader.leave();
+  drain(channels, 8);
+  EXPECT_FALSE(channels.any());
+  EXPECT_EQ(channels.readers()[0].side.state, "closed");
+}
+
+TEST(CouplingChannel, LateReadersAreThoseWithWorkThatSayNothing) {
+  ReaderChannels channels("token");
+  WriterChannel good, bad;
+  for (auto *one : {&good, &bad}) {
+    one->connect(here, channels.port());
+    one->hello("token", 1, {});
+    drain(channels, 0);
+  }
+  const auto begin = ReaderChannels::Clock::now();
+  good.done(2, 1, 0, 0, 0);
+  bad.done(1, 0, 0, 0, 0);
+  drain(channels, 2);
+  EXPECT_TRUE(channels.late(0, 2, 60, begin).empty());
+  EXPECT_EQ(channels.late(0, 2, 0, begin), std::vector<std::size_t>{1});
+  EXPECT_TRUE(channels.late(1, 2, 0, begin).empty()) << "one step is no more than one";
+  channels.drop(1);
+  EXPECT_EQ(channels.readers()[1].side.state, "dropped");
+  EXPECT_EQ(channels.behind(2), 0);
+  ::usleep(50'000);
+  EXPECT_TRUE(bad.dropped());
+  EXPECT_FALSE(good.dropped());
+}
+
+TEST(CouplingChannel, SurvivesStrangers) {
+  ReaderChannels channels("token");
+  WriterChannel reader;
+  reader.connect(here, channels.port());
+  reader.hello("token", 1, {});
+  const std::string version = std::to_string(channel_version);
+  const Stranger silent(channels.port());
+  for (const std::string &text :
+       {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("\xff\0\xfe\n", 4), std::string("[]\n"), std::string("{}\n"),
+        std::string("{\"token\": \"to"), std::string(1 << 20, 'x'), std::string("{\"token\": 7, \"version\": \"x\"}\n"),
+        std::string("{\"token\": \"other\", \"version\": " + version + "}\n"),
+        std::string("{\"token\": \"token\", \"version\": 99}\n"), std::string(100'000, '\n')}) {
+    const Stranger stranger(channels.port());
+    stranger.say(text);
+    drain(channels, 1);
+  }
+  std::vector<std::unique_ptr<Stranger>> many; // more than it listens to
+  for (int number = 0; number < 200; ++number) {
+    many.push_back(std::make_unique<Stranger>(channels.port()));
+    if (number % 20 == 0)
+      drain(channels, 1);
+  }
+  many.clear();
+  drain(channels, 1);
+  ASSERT_EQ(channels.readers().size(), 1U);
+  // One that knows the token, and talks nonsense.
+  const Stranger liar(channels.port());
+  liar.say("{\"token\": \"token\", \"version\": " + version + ", \"ports\": {\"a\": 1}, \"ranks\": \"many\"}\n" +
+           "{\"done\": 99999999999, \"compute\": \"long\"}\n{\"done\": 1, \"compute\": -1e300, \"left\": 7}\n");
+  drain(channels, 1);
+  ASSERT_EQ(channels.readers().size(), 2U);
+  EXPECT_EQ(channels.readers()[1].done, 1);
+  EXPECT_EQ(channels.readers()[1].side.compute, 0);
+  reader.done(1, 0, 1, 1, 1);
+  drain(channels, 1);
+  EXPECT_EQ(channels.readers()[0].side.steps, 1);
+}
+
+TEST(CouplingChannel, AReaderFindsNobody) {
+  int port = 0;
+  {
+    const ReaderChannels gone("token");
+    port = gone.port();
+  }
+  WriterChannel reader;
+  reader.connect(here, port);
+  reader.connect(here, 0);
+  reader.connect({}, port);
+  EXPECT_FALSE(reader.connected());
+  reader.hello("token", 1, {}); // all of it does nothing
+  reader.done(1, 0, 0, 0, 0);
+  reader.leave();
+  EXPECT_FALSE(reader.dropped());
+}
+
+TEST(CouplingChannel, AReaderIsLostWhenItsConnectionEnds) {
+  ReaderChannels channels("token");
+  {
+    WriterChannel reader;
+    reader.connect(here, channels.port());
+    reader.hello("token", 1, {});
+  }
+  drain(channels, 0);
+  ASSERT_EQ(channels.readers().size(), 1U);
+  EXPECT_EQ(channels.readers()[0].side.state, "lost");
+  EXPECT_EQ(channels.behind(10), 0);
+}
+
+TEST(CouplingChannel, NoSocketCostsTheChannelOnly) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  ReaderChannels channels("token");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(channels.port(), 0);
+  EXPECT_EQ(channels.problem(), "Too many open files");
+  channels.drain(0.01, 1);
+  EXPECT_FALSE(channels.any());
+  EXPECT_EQ(channels.behind(7), 0);
+}
+
+TEST(StreamRecords, TellReadersWhatTheyMiss) {
+  StreamRecords records;
+  MissedSteps missed;
+  records.left_out({0, 0}, "unread");
+  records.give({10, 1});
+  missed.take(records.recent());
+  EXPECT_TRUE(missed.since().list().empty()) << "that was before it came";
+  for (const std::int64_t index : {20, 30, 40, 45, 47})
+    records.left_out({index, 0.1}, index < 45 ? "dropped" : "skipped");
+  records.give({50, 5});
+  records.give({60, 6});
+  records.left_out({70, 7}, "dropped");
+  records.give({80, 8});
+  missed.take(records.recent()); // ADIOS2 has left out 50 and 60
+  EXPECT_EQ(missed.since().list(), (std::vector<std::int64_t>{20, 30, 40, 45, 47, 50, 60, 70}));
+  EXPECT_EQ(missed.number(), 4);
+  EXPECT_EQ(missed.before(), 1);
+  records.lost_between(1, 4);
+  records.lost_between(1, 4); // a second reader
+  std::vector<std::int64_t> indices;
+  for (const auto &one : records.all())
+    indices.push_back(one.index);
+  EXPECT_EQ(indices, (std::vector<std::int64_t>{0, 20, 30, 40, 45, 47, 50, 60, 70}));
+  EXPECT_EQ(records.count("dropped"), 6);
+  EXPECT_EQ(records.count("skipped"), 2);
+  EXPECT_EQ(records.count("unread"), 1);
+  // More is lost than can be told of: it counts.
+  for (std::int64_t index = 100; index < 130; ++index)
+    records.give({index, 0});
+  const std::int64_t before = missed.all();
+  missed.take(records.recent());
+  EXPECT_EQ(missed.all() - before, 29);
+}
+
+TEST(StreamRecords, StayWithinBounds) {
+  IndexRuns runs;
+  for (std::int64_t index = 0; index < 1'000'000; ++index)
+    runs.add(3 * index);
+  EXPECT_EQ(runs.to_json(), json::parse("[1000000, [0, 3, 1000000]]"));
+  IndexRuns squares;
+  for (std::int64_t index = 0; index < 10'000; ++index)
+    squares.add(index * index);
+  EXPECT_EQ(squares.count(), 10'000);
+  EXPECT_LE(squares.to_json().size(), IndexRuns::most_runs + 1);
+  const auto found = squares.list();
+  for (std::size_t i = 0; i < found.size(); ++i)
+    ASSERT_EQ(found[i], static_cast<std::int64_t>(i * i));
+  EXPECT_EQ(IndexRuns::from_json(squares.to_json()).list(), found);
+  StreamRecords records;
+  for (std::int64_t index = 0; index < 100'010; ++index)
+    records.left_out({index, 0}, "dropped");
+  EXPECT_EQ(records.all().size(), StreamRecords::most_listed);
+  EXPECT_EQ(records.all().front().index, 10);
+  EXPECT_EQ(records.count("dropped"), 100'010);
+}
+
+TEST(CostShare, KeepsToTheShare) {
+  CostShare share(0.02);
+  double elapsed = 0, spent = 0;
+  int taken = 0;
+  for (int step = 0; step < 100'000; ++step) {
+    share.update(elapsed, spent);
+    if (share.affordable()) {
+      spent += 0.01;
+      elapsed += 0.01;
+      share.note_cost(0.01);
+      ++taken;
+    }
+    elapsed += 0.005;
+    ASSERT_LE(spent, 0.02 * elapsed + 0.01);
+  }
+  EXPECT_NEAR(0.01 * taken / elapsed, 0.02, 0.001) << "and makes use of it";
+  // A pause saves up ten seconds' worth, not an hour's.
+  elapsed += 3600;
+  const double before = spent;
+  for (int step = 0; step < 100; ++step) {
+    share.update(elapsed, spent);
+    if (!share.affordable())
+      break;
+    spent += 0.01;
+    share.note_cost(0.01);
+  }
+  EXPECT_NEAR(spent - before, 0.2, 0.011);
+}
+
+} // namespace

@@ -1,0 +1,319 @@
+// One line at a time, against a dense solution of systems written out here: coefficients are derived from the
+// conditions they must fulfil (exactness on polynomials) or copied from the papers, never taken from the tables under
+// test.
+#include "ops/line_cases.hpp"
+#include "support.hpp"
+#include <tailrace/ops/apply.hpp>
+
+#include <gtest/gtest.h>
+
+using namespace tailrace;
+using namespace tailrace::test;
+
+namespace {
+
+using Matrix = std::vector<std::vector<double>>;
+
+/// Gaussian elimination with row exchange; the right-hand sides are the columns of b.
+Matrix solve_dense(Matrix a, Matrix b) {
+  const std::size_t n = a.size();
+  for (std::size_t c = 0; c < n; ++c) {
+    std::size_t pivot = c;
+    for (std::size_t r = c + 1; r < n; ++r)
+      if (std::fabs(a[r][c]) > std::fabs(a[pivot][c]))
+        pivot = r;
+    std::swap(a[c], a[pivot]);
+    std::swap(b[c], b[pivot]);
+    for (std::size_t r = 0; r < n; ++r) {
+      const double m = r == c ? 0 : a[r][c] / a[c][c];
+      for (std::size_t k = c; m != 0 && k < n; ++k)
+        a[r][k] -= m * a[c][k];
+      for (std::size_t k = 0; m != 0 && k < b[r].size(); ++k)
+        b[r][k] -= m * b[c][k];
+    }
+  }
+  for (std::size_t r = 0; r < n; ++r)
+    for (double &value : b[r])
+      value /= a[r][r];
+  return b;
+}
+
+/// The operation applied to x^degree, at x, for unit spacing.
+double of_monomial(Operation op, int degree, double x) {
+  if (!is_derivative(op))
+    return std::pow(x, degree);
+  if (op == Operation::second_derivative)
+    return degree < 2 ? 0 : degree * (degree - 1) * std::pow(x, degree - 2);
+  return degree < 1 ? 0 : degree * std::pow(x, degree - 1);
+}
+
+/// Weights at `points` that make  alpha g(at - 1) + g(at) + beta g(at + 1) = sum weights f  exact for as many powers as
+/// there are points. (Even interiors use the even powers only, see below.)
+std::vector<double> exact_weights(Operation op, double alpha, double beta, double at,
+                                  const std::vector<double> &points) {
+  const std::size_t n = points.size();
+  Matrix a(n, std::vector<double>(n)), b(n, std::vector<double>(1));
+  for (std::size_t m = 0; m < n; ++m) {
+    const int degree = static_cast<int>(m);
+    for (std::size_t k = 0; k < n; ++k)
+      a[m][k] = std::pow(points[k] - at, degree); // about the row's own point: small numbers, little rounding
+    b[m][0] = of_monomial(op, degree, 0) + alpha * of_monomial(op, degree, -1) + beta * of_monomial(op, degree, 1);
+  }
+  std::vector<double> weights;
+  for (const auto &row : solve_dense(a, b))
+    weights.push_back(row[0]);
+  return weights;
+}
+
+struct Interior {
+  double alpha;
+  std::vector<double> right; ///< weights of the points to the right of the centre; those to the left follow by symmetry
+};
+
+/// Sixth-order interpolation: exact for 1, x^2, x^4 given alpha and the weight of the fourth pair.
+Interior interpolation_interior(double alpha, double fourth) {
+  Matrix a(3, std::vector<double>(3)), b(3, std::vector<double>(1));
+  for (int m = 0; m < 3; ++m) {
+    for (int k = 0; k < 3; ++k)
+      a[m][k] = 2 * std::pow(k + 0.5, 2 * m);
+    b[m][0] = (m == 0 ? 1 : 0) + 2 * alpha - 2 * fourth * std::pow(3.5, 2 * m);
+  }
+  const Matrix c = solve_dense(a, b);
+  return {alpha, {c[0][0], c[1][0], c[2][0], fourth}};
+}
+
+/// Lele (1992), eqs. 2.1.7 and 2.2.7; Laizet and Lamballais (2009), eqs. 11 to 13; the free parameters of Xcompact3D.
+Interior interior(Operation op, Interpolation interpolation) {
+  switch (op) {
+  case Operation::first_derivative:
+    return {1.0 / 3, {14.0 / 9 / 2, 1.0 / 9 / 4}};
+  case Operation::second_derivative:
+    return {2.0 / 11, {12.0 / 11, 3.0 / 11 / 4}};
+  case Operation::derivative_to_centre:
+  case Operation::derivative_to_node:
+    return {9.0 / 62, {63.0 / 62, 17.0 / 62 / 3}};
+  default:
+    return interpolation == Interpolation::classic      ? interpolation_interior(0.3, 0)
+           : interpolation == Interpolation::aggressive ? interpolation_interior(0.49, 0)
+                                                        : interpolation_interior(0.461658, 0.00293016 / 2);
+  }
+}
+
+/// A row near a wall: neighbours' alphas and how many points from the wall on have weights.
+struct WallRow {
+  double left, right;
+  int points;
+};
+
+std::vector<WallRow> wall_rows(Operation op) {
+  switch (op) {
+  case Operation::first_derivative: // Lele eqs. 4.1.1 (third order) and the Pade scheme
+    return {{0, 2, 3}, {0.25, 0.25, 3}};
+  case Operation::second_derivative: // Lele eqs. 4.3.1 (third order) and the Pade scheme
+    return {{0, 11, 4}, {0.1, 0.1, 3}};
+  case Operation::derivative_to_centre:
+    return {{0, 0, 4}};
+  case Operation::interpolate_to_centre:
+    return {{0, 0, 4}, {0.3, 0.3, 4}, {0.49, 0.49, 6}};
+  case Operation::derivative_to_node:
+    return {{0, 0, 4}, {1.0 / 22, 1.0 / 22, 2}};
+  default:
+    return {{0, 0, 4}, {1.0 / 6, 1.0 / 6, 2}, {0.3, 0.3, 4}, {0.49, 0.49, 6}};
+  }
+}
+
+/// Adds `weight` for point q of a line of n points, continued beyond its ends.
+void add_continued(std::vector<double> &row, const Case &c, bool centres, std::int64_t q, double parity,
+                   double weight) {
+  const auto n = static_cast<std::int64_t>(row.size());
+  if (c.boundary == Boundary::periodic) {
+    row[(q + 2 * n) % n] += weight;
+    return;
+  }
+  if (q < 0)
+    return add_continued(row, c, centres, centres ? -1 - q : -q, parity, weight * parity);
+  if (q >= n)
+    return add_continued(row, c, centres, centres ? 2 * n - 1 - q : 2 * n - 2 - q, parity, weight * parity);
+  row[q] += weight;
+}
+
+struct Dense {
+  Matrix left, right;
+};
+
+void write_interior_row(Dense &dense, const Case &c, std::int64_t i) {
+  const Interior scheme = interior(c.op, c.interpolation);
+  const double parity_in = static_cast<int>(c.parity), parity_out = c.symmetry() * parity_in;
+  dense.left[i][i] += 1;
+  for (const std::int64_t neighbour : {i - 1, i + 1})
+    add_continued(dense.left[i], c, to_centre(c.op), neighbour, parity_out, scheme.alpha);
+  for (std::size_t k = 0; k < scheme.right.size(); ++k) {
+    const auto reach = static_cast<std::int64_t>(k);
+    const std::int64_t right = i + reach + (to_node(c.op) ? 0 : 1), left = i - reach - (to_centre(c.op) ? 0 : 1);
+    add_continued(dense.right[i], c, to_node(c.op), right, parity_in, scheme.right[k]);
+    add_continued(dense.right[i], c, to_node(c.op), left, parity_in, c.symmetry() * scheme.right[k]);
+    if (c.op == Operation::second_derivative)
+      add_continued(dense.right[i], c, false, i, parity_in, -2 * scheme.right[k]);
+  }
+}
+
+/// The i-th row from either wall.
+void write_wall_row(Dense &dense, const Case &c, std::int64_t i, const WallRow &row) {
+  std::vector<double> points; // in spacings from the wall node
+  for (int k = 0; k < row.points; ++k)
+    points.push_back(k + (to_node(c.op) ? 0.5 : 0));
+  const double at = static_cast<double>(i) + (to_centre(c.op) ? 0.5 : 0);
+  const auto weights = exact_weights(c.op, row.left, row.right, at, points);
+  const std::int64_t n = c.points_out(), m = c.points_in(), mirror = n - 1 - i;
+  dense.left[i][i] = dense.left[mirror][mirror] = 1;
+  if (i > 0)
+    dense.left[i][i - 1] = dense.left[mirror][mirror + 1] = row.left;
+  dense.left[i][i + 1] = dense.left[mirror][mirror - 1] = row.right;
+  for (std::int64_t k = 0; k < row.points; ++k) {
+    dense.right[i][k] = weights[k];
+    dense.right[mirror][m - 1 - k] = c.symmetry() * weights[k];
+  }
+}
+
+/// The whole operator as a matrix for spacing h, points_out rows of points_in numbers.
+Matrix dense_operator(const Case &c, double h) {
+  const std::int64_t n = c.points_out();
+  Dense dense{Matrix(n, std::vector<double>(n)), Matrix(n, std::vector<double>(c.points_in()))};
+  const auto walls = c.boundary == Boundary::dirichlet ? wall_rows(c.op) : std::vector<WallRow>{};
+  const auto near = static_cast<std::int64_t>(walls.size());
+  for (std::int64_t i = near; i < n - near; ++i)
+    write_interior_row(dense, c, i);
+  for (std::int64_t i = 0; i < near; ++i)
+    write_wall_row(dense, c, i, walls[i]);
+  Matrix result = solve_dense(dense.left, dense.right);
+  const double scale = !is_derivative(c.op) ? 1 : c.op == Operation::second_derivative ? 1 / (h * h) : 1 / h;
+  for (auto &row : result)
+    for (double &value : row)
+      value *= scale;
+  return result;
+}
+
+/// Values of a line, noise that respects the parity: odd fields vanish on boundary nodes.
+double line_value(const Case &c, std::int64_t j, std::int64_t line) {
+  const bool on_boundary = !to_node(c.op) && (j == 0 || j == c.nodes - 1);
+  const bool vanishes = c.boundary == Boundary::free_slip && c.parity == Parity::odd && on_boundary;
+  return vanishes ? 0 : noise({j, line, 0}, 5);
+}
+
+/// The system applied to a block of `count` along d, in noise; returns the largest error against the dense operator
+/// relative to the operator's largest row sum. Memory behind the result must stay as it was.
+template <class T> double error_on_block(const Case &c, const Matrix &dense, int d, Index3 count, bool in_place) {
+  const auto system = system_of<T>(c, 1);
+  count[d] = c.points_in();
+  Index3 count_out = count;
+  count_out[d] = c.points_out();
+  const Lines lines = Lines::along(d, count);
+  constexpr std::int64_t guard = 64;
+  std::vector<T> in(static_cast<std::size_t>(product(count) + guard), T(-99)), out(product(count_out) + guard, T(-99));
+  for (std::int64_t o = 0; o < lines.outer; ++o)
+    for (std::int64_t j = 0; j < lines.points; ++j)
+      for (std::int64_t i = 0; i < lines.inner; ++i)
+        in[(o * lines.points + j) * lines.inner + i] = static_cast<T>(line_value(c, j, o * lines.inner + i));
+  const std::vector<T> original = in;
+  std::vector<T> &result = in_place ? in : out;
+  apply(system, d, count, in.data(), result.data());
+  double norm = 0, error = 0;
+  for (const auto &row : dense) {
+    double sum = 0;
+    for (const double w : row)
+      sum += std::fabs(w);
+    norm = std::max(norm, sum);
+  }
+  for (std::int64_t o = 0; o < lines.outer; ++o)
+    for (std::int64_t r = 0; r < c.points_out(); ++r)
+      for (std::int64_t i = 0; i < lines.inner; ++i) {
+        double expected = 0;
+        for (std::int64_t j = 0; j < lines.points; ++j)
+          expected += dense[r][j] * static_cast<double>(original[(o * lines.points + j) * lines.inner + i]);
+        const double found = static_cast<double>(result[(o * c.points_out() + r) * lines.inner + i]);
+        error = std::isnan(found) ? INFINITY : std::max(error, std::fabs(found - expected));
+      }
+  for (auto at = result.end() - guard; at != result.end(); ++at)
+    if (*at != T(-99))
+      return INFINITY;
+  return error / norm;
+}
+
+// A few roundings per point; the aggressive interpolation (alpha = 0.49) has a condition number of about 50.
+constexpr double tight = 1e-13;
+constexpr double tight_float = 3e-6;
+
+} // namespace
+
+TEST(LineSolver, SolvesTheSystemsOfThePapers) {
+  for (const std::int64_t nodes : {8, 9, 16, 17, 31})
+    for (const Case &c : every_case(nodes)) {
+      const Matrix dense = dense_operator(c, 1);
+      for (int d = 0; d < 3; ++d) {
+        Index3 count{3, 5, 2};
+        EXPECT_LE(error_on_block<double>(c, dense, d, count, false), tight) << c << ", direction " << d;
+        EXPECT_LE(error_on_block<float>(c, dense, d, count, false), tight_float)
+            << c << ", direction " << d << ", float";
+      }
+    }
+}
+
+TEST(LineSolver, AnyNumberOfLines) {
+  for (const Case &c : every_case(11)) {
+    if (c.boundary == Boundary::free_slip && c.parity == Parity::odd)
+      continue; // covered above; saves time
+    const Matrix dense = dense_operator(c, 1);
+    for (std::int64_t lines = 1; lines <= 70; ++lines) {
+      EXPECT_LE(error_on_block<double>(c, dense, 0, {0, lines, 1}, false), tight) << c << ", " << lines << " rows";
+      EXPECT_LE(error_on_block<double>(c, dense, 1, {lines, 0, 2}, false), tight) << c << ", " << lines << " columns";
+      EXPECT_LE(error_on_block<double>(c, dense, 2, {1, lines, 0}, false), tight) << c << ", " << lines << " columns";
+      EXPECT_LE(error_on_block<float>(c, dense, 1, {lines, 0, 1}, false), tight_float)
+          << c << ", " << lines << ", float";
+      EXPECT_LE(error_on_block<float>(c, dense, 0, {0, lines, 1}, false), tight_float)
+          << c << ", " << lines << ", float";
+    }
+  }
+}
+
+TEST(LineSolver, InPlaceWhereLengthsAreEqual) {
+  for (const std::int64_t nodes : {12, 13})
+    for (const Case &c : every_case(nodes)) {
+      if (c.points_in() != c.points_out())
+        continue;
+      const Matrix dense = dense_operator(c, 1);
+      for (const std::int64_t lines : {1, 7, 33}) {
+        EXPECT_LE(error_on_block<double>(c, dense, 0, {0, lines, 2}, true), tight) << c << ", " << lines;
+        EXPECT_LE(error_on_block<double>(c, dense, 1, {lines, 0, 3}, true), tight) << c << ", " << lines;
+        EXPECT_LE(error_on_block<double>(c, dense, 2, {lines, 2, 0}, true), tight) << c << ", " << lines;
+      }
+    }
+}
+
+TEST(LineSolver, NoLinesAtAll) {
+  for (const Case &c : every_case(11)) {
+    const auto system = system_of<double>(c, 1);
+    double untouched = 5;
+    apply(system, 0, {c.points_in(), 0, 3}, &untouched, &untouched);
+    apply(system, 1, {0, c.points_in(), 3}, &untouched, &untouched);
+    apply(system, 2, {2, 0, c.points_in()}, &untouched, &untouched);
+    EXPECT_EQ(untouched, 5);
+  }
+}
+
+TEST(LineSolver, ScalesWithSpacingAndFactor) {
+  const double h = 0.37, factor = -2.5;
+  for (const Case &c : every_case(14)) {
+    const Matrix dense = dense_operator(c, h);
+    const auto system = system_of<double>(c, h, factor);
+    std::vector<double> in, out(static_cast<std::size_t>(c.points_out()));
+    for (std::int64_t j = 0; j < c.points_in(); ++j)
+      in.push_back(line_value(c, j, 0));
+    apply(system, 0, {c.points_in(), 1, 1}, in.data(), out.data());
+    for (std::int64_t r = 0; r < c.points_out(); ++r) {
+      double expected = 0;
+      for (std::int64_t j = 0; j < c.points_in(); ++j)
+        expected += factor * dense[r][j] * in[j];
+      EXPECT_NEAR(out[r], expected, 1e-11) << c << ", row " << r; // values are of order 100
+    }
+  }
+}

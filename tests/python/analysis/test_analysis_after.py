@@ -1,0 +1,333 @@
+"""Analyses of series on disk: the numbers of the run itself, whatever the engine, the ranks and the order of steps."""
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import tailrace as tr
+from helpers import mpi_run
+from helpers.analyses import assert_close, make_run, script
+from tailrace.analysis.after import Analyse, Request
+from tailrace.io.time_series import read_time_series
+
+
+@pytest.fixture(scope="module")
+def done(tailrace, tmp_path_factory):
+    return make_run(tailrace, tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture
+def analyse(tailrace):
+    """`tailrace analyse` in a directory."""
+    return lambda directory, *words, **options: tailrace(directory, "analyse", *words, **options)
+
+
+STATE = '''
+import numpy as np
+import tailrace as tr
+
+class Mean:
+    """Mean of ux over the steps: its profile, and as a field."""
+
+    def start(self, step):
+        self.count, self.total, self.steps = 0, step["ux"] * 0.0, []
+
+    def step(self, step):
+        self.count += 1
+        self.total = self.total + step["ux"]
+        self.steps.append(step.index)
+
+    def finish(self):
+        return {"count": self.count, "mean": self.total / self.count, "steps": np.array(sorted(self.steps))}
+'''
+MERGE = """
+    def save(self):
+        return {"count": self.count, "total": self.total, "steps": np.array(self.steps)}
+
+    def load(self, state):
+        self.count, self.total, self.steps = state["count"], state["total"], list(state["steps"])
+
+    def merge(self, other):
+        self.count += other.count
+        self.total = self.total + other.total
+        self.steps += other.steps
+"""
+EVERYTHING = '''
+import matplotlib.pyplot as plt
+import numpy as np
+import tailrace as tr
+
+def analyse(step, level=1.0):
+    """One of each kind."""
+    w = tr.curl(step.vector("u"))
+    figure, axes = plt.subplots()
+    axes.plot([0, level], [0, 1])
+    profile = tr.mean(step["ux"], "xz")
+    return {"w": w, "high": w["z"] > 0.1, "profile": profile, "table": np.outer([1, 2], profile), "line": figure,
+            "level": level}
+'''
+
+
+@pytest.mark.parametrize(
+    ("source", "ranks", "more"),
+    [("run.h5", 1, ()), ("run.bp", 2, ()), ("raw", 3, ()), ("run.bp", 3, ("--steps-at-once=3",))],
+)
+def test_numbers_are_those_of_the_run(analyse, done, tmp_path, source, ranks, more):
+    analyse(done, "budget", source, "-o", tmp_path, *more, ranks=ranks)
+    assert_close(tmp_path / "budget.csv", done / "time_series.csv")
+
+
+def test_it_starts_mpi_itself_and_passes_everything_on(done, tmp_path):
+    text = "def analyse(step, a=0): return {'ranks': step.comm.size, 'a': a}"
+    path = script(tmp_path, text)
+    words = (path, "run.h5", "-n", 2, "-o", tmp_path, "--set=a=7", "--steps=1:", "--every=2", "--engine=bp5")
+    result = mpi_run.tailrace("analyse", *words, cwd=done)
+    assert result.code == 0, result.text
+    rows = read_time_series(tmp_path / "script.csv")
+    assert list(rows["step"]) == [2, 6]
+    assert set(rows["ranks"]) == {2} and set(rows["a"]) == {7}
+    assert tr.open(tmp_path / "script.bp").steps[1].scalars == {"ranks": 2.0, "a": 7.0}
+
+
+def test_stored_precision_is_kept_unless_asked_otherwise(analyse, done, tmp_path):
+    path = script(tmp_path, "def analyse(step): return {'size': step['ux'].dtype.itemsize}")
+    for more, size in (([], 4), (["--precision=float64"], 8)):
+        analyse(done, path, "single.h5", "-o", tmp_path, *more)
+        assert set(read_time_series(tmp_path / "script.csv")["size"]) == {size}
+    analyse(done, "budget", "single.h5", "-o", tmp_path, "--precision=float64")
+    assert_close(tmp_path / "budget.csv", done / "time_series.csv", tolerance=1e-4)
+
+
+def test_a_coarsened_whole_is_analysed_and_a_part_is_refused(analyse, done, tmp_path):
+    analyse(done, "enstrophy", "coarse.h5", "-o", tmp_path)
+    assert_close(tmp_path / "enstrophy.csv", done / "time_series.csv", ("enstrophy",), 0.01)
+    result = analyse(done, "enstrophy", "plane.h5", "-o", tmp_path, code=1)
+    assert "holds a part of the field only: 1 points in z" in result.err
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_everything_that_can_be_returned_is_stored(analyse, done, tmp_path, ranks):
+    path = script(tmp_path, EVERYTHING)
+    more = ["--steps-at-once=3"] if ranks > 1 else []
+    analyse(done, path, "run.h5", "-o", tmp_path, "--set=level=2", *more, ranks=ranks)
+    with tr.open(done / "run.h5") as flow, tr.open(tmp_path / "script.h5") as found:
+        assert found.verify() == []
+        ops = tr.Operators((24, 20, 17), (2 * np.pi, 2 * np.pi, np.pi), ("periodic", "periodic", "free-slip"))
+        assert [step.index for step in found] == [0, 2, 4, 6]
+        assert found.attributes["wx/parity"] == [1, 1, -1]
+        for step, origin in zip(found, flow, strict=True):
+            u = tr.Vector(*(tr.Field(origin[f"u{a}"], ops, parity=p) for a, p in zip("xyz", SIGNS, strict=True)))
+            w = tr.curl(u)
+            for axis in "xyz":
+                np.testing.assert_allclose(step[f"w{axis}"], w[axis].data, atol=1e-13)
+            np.testing.assert_array_equal(step["high"], step["wz"] > 0.1)
+            profile = tr.mean(u["x"], "xz")
+            np.testing.assert_allclose(step["profile"], profile, atol=1e-14)
+            np.testing.assert_allclose(step["table"], np.outer([1, 2], profile), atol=1e-14)
+            assert step.scalars == {"level": 2.0}
+    pictures = sorted(tmp_path.glob("*.png"))
+    assert [path.name for path in pictures] == [f"script-line-00000{n}.png" for n in (0, 2, 4, 6)]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
+
+
+SIGNS = ((1, 1, 1), (1, 1, 1), (1, 1, -1))
+
+
+def test_results_can_be_analysed_in_turn(analyse, done, tmp_path):
+    analyse(done, script(tmp_path, EVERYTHING), "run.bp", "-o", tmp_path)
+    text = "def analyse(step):\n    w = step.vector('w')\n    return {'enstrophy': (w @ w).mean() / 2}"
+    analyse(tmp_path, script(tmp_path, text, "again.py"), "script.bp", ranks=2)
+    assert_close(tmp_path / "analysis/again.csv", done / "time_series.csv", ("enstrophy",))
+
+
+def test_a_second_run_replaces_and_resume_goes_on(analyse, done, tmp_path):
+    path = script(tmp_path, EVERYTHING)
+    counted = script(tmp_path, "def analyse(step):\n    print('saw', step.index)\n    return step.time", "counted.py")
+    analyse(done, path, counted, "run.h5", "-o", tmp_path)
+    whole = (tmp_path / "script.csv").read_bytes(), (tmp_path / "counted.csv").read_bytes()
+    analyse(done, path, counted, "run.h5", "-o", tmp_path, "--steps=:2")
+    assert len(list(tmp_path.glob("*.png"))) == len(tr.open(tmp_path / "script.h5")) == 2
+    with (tmp_path / "counted.csv").open("a") as file:
+        file.write("4,0.08,0.0")  # torn
+    result = analyse(done, path, counted, "run.h5", "-o", tmp_path, "--resume", ranks=2)
+    assert "saw 2" not in result.out and "saw 4" in result.out
+    assert ((tmp_path / "counted.csv").read_bytes()) == whole[1]
+    assert list(read_time_series(tmp_path / "script.csv")["step"]) == [0, 2, 4, 6]
+    assert [step.index for step in tr.open(tmp_path / "script.h5")] == [0, 2, 4, 6]
+    assert len(list(tmp_path.glob("*.png"))) == 4
+    stateful = script(tmp_path, STATE, "stateful.py")
+    result = analyse(done, stateful, "run.h5", "-o", tmp_path, "--resume", code=1)
+    assert "'stateful' may keep a state" in result.err
+
+
+@pytest.mark.parametrize(("ranks", "more"), [(2, ()), (2, ("--steps-at-once=2",))])
+def test_a_class_sees_all_steps_and_has_the_last_word(analyse, done, tmp_path, ranks, more):
+    analyse(done, script(tmp_path, STATE + MERGE), "run.h5", "-o", tmp_path, *more, ranks=ranks)
+    with tr.open(done / "run.h5") as flow, tr.open(tmp_path / "script-final.h5") as found:
+        assert len(found) == 1
+        assert found[0].index == 6
+        assert found[0].scalars == {"count": 4.0}
+        np.testing.assert_allclose(found[0]["mean"], sum(step["ux"] for step in flow) / 4, atol=1e-14)
+        assert list(found[0]["steps"]) == [0, 2, 4, 6]
+    assert not (tmp_path / "script.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("ranks", "arguments", "said"),
+    [
+        (1, ["run.h5"], "needs a script and a source"),
+        (1, ["budget", "nowhere.h5"], "nowhere.h5"),
+        (1, ["budget", "run.h5", "--steps=3"], "--steps must be A:B"),
+        (1, ["budget", "run.h5", "--engine=sst"], "--engine must be one of"),
+        (1, ["budget", "run.h5", "--steps-at-once=2"], "1 ranks do not make 2 groups"),
+        (2, ["{state}", "run.h5", "--steps-at-once=2"], "has no save, load, merge"),
+        (2, ["{state}", "run.h5", "--set=x=1"], "'stateful' has no parameter 'x'"),
+    ],
+)
+def test_wrong_requests_are_told(analyse, done, tmp_path, ranks, arguments, said):
+    path = script(tmp_path, STATE, "stateful.py")
+    code = 1 if ranks > 1 or "nowhere" in arguments[-1] or "at-once" in arguments[-1] else 2
+    words = [word.format(state=path) for word in arguments]
+    result = analyse(done, *words, "-o", tmp_path, ranks=ranks, code=code)
+    assert said in result.err
+
+
+FAILS = """
+import tailrace as tr
+
+def analyse(step, ranks=(0,), wait=False):
+    if step.index == 2 and step.comm.rank in ranks:
+        raise ValueError("out of luck")
+    if wait:
+        step.comm.barrier()
+    return {"index": step.index} if step.index < 4 or step.comm.rank == 0 else {"other": 1}
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("--steps-at-once=3",)])
+def test_an_error_on_one_rank_is_everybodys(analyse, done, tmp_path, more):
+    path = script(tmp_path, FAILS)
+    ranks = "[0]" if more else "[1, 2]"  # in groups of one rank, that of the second step fails
+    result = analyse(done, path, "run.h5", "-o", tmp_path, f"--set=ranks={ranks}", *more, ranks=3, code=1)
+    assert result.err.count("tailrace: analysis 'script' failed") == 1
+    assert "script.py, line 6, in analyse: ValueError: out of luck" in result.err
+    assert "Traceback" not in result.err
+    if not more:
+        assert list(read_time_series(tmp_path / "script.csv")["step"]) == [0]
+
+
+def test_an_error_switches_one_script_off(analyse, done, tmp_path):
+    path = script(tmp_path, FAILS)
+    result = analyse(
+        done, path, "enstrophy", "run.h5", "-o", tmp_path, "--set=ranks=[1]", "--on-error=off", ranks=2, code=1
+    )
+    assert "out of luck" in result.err and "it is switched off" in result.err
+    assert list(read_time_series(tmp_path / "script.csv")["step"]) == [0]
+    assert list(read_time_series(tmp_path / "enstrophy.csv")["step"]) == [0, 2, 4, 6]
+
+
+def test_ranks_that_return_different_things_are_told(analyse, done, tmp_path):
+    result = analyse(done, script(tmp_path, FAILS), "run.h5", "-o", tmp_path, "--set=ranks=[]", ranks=2, code=1)
+    assert "rank 0 index (number); rank 1 other (number)" in result.err
+
+
+def test_a_rank_that_fails_while_others_wait_ends_the_program(done, tmp_path, monkeypatch):
+    monkeypatch.setenv("TAILRACE_ANALYSIS_PATIENCE", "1")
+    path = script(tmp_path, FAILS)
+    words = ("analyse", path, "run.h5", "-o", tmp_path, "--set=ranks=[1]", "--set=wait=true")
+    result = mpi_run.tailrace(*words, cwd=done, ranks=2, limit=30)
+    assert result.code == 1
+    assert "out of luck" in result.err
+    assert "on rank 1 alone; the others did not come back" in result.err
+
+
+@pytest.mark.parametrize("name", ["run", "time_series"])
+def test_results_never_take_the_place_of_something_else(analyse, done, tmp_path, name):
+    before = (done / "run.h5").read_bytes(), (done / "time_series.csv").read_bytes()
+    path = script(tmp_path, "def analyse(step): return step.time", f"{name}.py")
+    result = analyse(done, path, "run.h5", "-o", ".", code=1)
+    assert f"is no result of an analysis '{name}'" in result.err
+    assert ((done / "run.h5").read_bytes(), (done / "time_series.csv").read_bytes()) == before
+
+
+def test_a_script_is_told_what_was_missed(analyse, tmp_path):
+    attributes = {"every": 2, "lengths": [1.0, 1.0, 1.0], "boundaries": "periodic,periodic,periodic"}
+    grid = tr.UniformGrid((8, 10, 9), spacing=(1 / 8, 1 / 10, 1 / 9))
+    with tr.open(tmp_path / "gaps.h5", "w", comm=MPI.COMM_SELF, grid=grid) as out:
+        for name, value in attributes.items():
+            out.attribute(name, value)
+        for index in (4, 6, 12, 14):
+            out.write_step(0.1 * index, index=index, ux=np.zeros((9, 10, 8)))
+    path = script(
+        tmp_path, "def analyse(step): return {'missed': len(step.missed), 'first': min(step.missed, default=-1)}"
+    )
+    result = analyse(tmp_path, path, "gaps.h5")
+    rows = read_time_series(tmp_path / "analysis/script.csv")
+    assert list(rows["missed"]) == [0, 0, 2, 0]
+    assert rows["first"][2] == 8
+    assert "missed 2 steps" in result.out
+
+
+# ---- sources that do not tell their grid -----------------------------------------------------------------------------
+GRID = """
+reynolds = 100.0
+[grid]
+points = [24, 20, 17]
+lengths = ["2*pi", "2*pi", "pi"]
+boundaries = ["periodic", "periodic", "free-slip"]
+[variables]
+ux = "u"
+uy = "v"
+uz = "w"
+[time]
+dt = 0.04
+start = 1.0
+"""
+
+
+@pytest.fixture(scope="module")
+def foreign(done):
+    """Series with other names, and nothing but arrays in them."""
+    for name in ("foreign.bp", "foreign.h5"):
+        with tr.open(done / "run.h5") as flow, tr.open(done / name, "w") as out:
+            for number, step in enumerate(flow):
+                out.write_step(number, index=number, u=step["ux"], v=step["uy"], w=step["uz"])
+    return done
+
+
+@pytest.mark.parametrize("source", ["foreign.bp", "foreign.h5"])
+def test_a_grid_file_tells_what_the_source_does_not(analyse, foreign, tmp_path, source):
+    (tmp_path / "grid.toml").write_text(GRID)
+    analyse(foreign, "budget", source, "-o", tmp_path, f"--grid={tmp_path / 'grid.toml'}", ranks=2)
+    ours, theirs = read_time_series(tmp_path / "budget.csv"), read_time_series(foreign / "time_series.csv")
+    np.testing.assert_allclose(ours["time"], 1.0 + theirs["time"], rtol=1e-14)
+    for name in ("dissipation", "enstrophy"):
+        np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-12)
+
+
+def test_without_it_the_message_says_what_to_write(analyse, foreign, tmp_path):
+    result = analyse(foreign, "budget", "foreign.bp", "-o", tmp_path, code=1)
+    assert "has no attribute 'lengths'" in result.err and "--grid FILE" in result.err
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("[24, 20, 17]", "[24, 20, 18]"), "no field has the grid.points = [24, 20, 18]"),
+        (('"2*pi", "pi"]', '"pi"]'), "lengths: must have three values"),
+        (("lengths", "length"), "grid.length: unknown key; did you mean grid.lengths?"),
+        (('"free-slip"]', '"slip"]'), "did you mean 'free-slip'?"),
+        (('ux = "u"', 'ux = "uu"'), "has no 'uu' (variables.ux of the grid file); did you mean 'u'?"),
+        (("dt = 0.04", "dt = 0.0"), "time.dt: must be greater than 0"),
+        (("reynolds", "reynold"), "did you mean reynolds?"),
+        (("[variables]", "[variables"), "is not valid TOML"),
+    ],
+)
+def test_a_wrong_grid_file_is_told(foreign, tmp_path, change, said):
+    assert change[0] in GRID
+    path = tmp_path / "grid.toml"
+    path.write_text(GRID.replace(*change))
+    request = Request(["budget"], str(foreign / "foreign.bp"), tmp_path / "out", grid=path)
+    with pytest.raises(ValueError) as caught:
+        Analyse(request, MPI.COMM_SELF)
+    assert said in str(caught.value)

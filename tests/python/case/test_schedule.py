@@ -1,0 +1,84 @@
+"""Rhythms: what is due, landing on times, and going on after a restart."""
+
+import math
+
+import pytest
+
+from tailrace.case.schedule import Schedule, next_step
+
+
+def landings(schedule, dt, end, start=(0, 0.0)):
+    """Drive a schedule as a run does; the (step, time) at which it was due."""
+    step, time = start
+    due = []
+    while time < end:
+        _, time = next_step(time, dt, [schedule.next_time(time), end])
+        step += 1
+        if schedule.due(step, time):
+            due.append((step, time))
+    return due
+
+
+def test_every_counts_steps_from_zero():
+    schedule = Schedule(every=10, dt=0.1)
+    assert [step for step in range(31) if schedule.due(step, 99.0)] == [0, 10, 20, 30]
+    assert schedule.next_time(0.0) is None
+
+
+def test_interval_is_met_exactly_though_it_is_no_multiple_of_dt():
+    due = landings(Schedule(interval=0.35, dt=0.1), 0.1, 7.0)
+    assert [time for _, time in due] == [0.35 * count for count in range(1, 21)]
+
+
+def test_interval_that_is_a_multiple_never_changes_a_step():
+    schedule, time = Schedule(interval=0.05, dt=0.005), 0.0
+    for _ in range(100_000):
+        step, time = next_step(time, 0.005, [schedule.next_time(time)])
+        assert step == 0.005
+    assert time == pytest.approx(500.0, abs=1e-9)
+
+
+def test_due_tolerates_the_rounding_of_a_plain_sum():
+    schedule, time, count = Schedule(interval=0.1, dt=0.001), 0.0, 0
+    for step in range(1, 100_001):
+        time += 0.001
+        count += schedule.due(step, time)
+    assert count == 1000
+
+
+@pytest.mark.parametrize("times", [[0.0, 1.0, 1.0005, 2.5], [math.pi, 2 * math.pi]])
+def test_times_are_met_exactly_and_once(times):
+    schedule = Schedule(times=times, dt=0.01)
+    assert schedule.due(0, 0.0) == (times[0] == 0.0)
+    assert [time for _, time in landings(schedule, 0.01, 7.0)] == [time for time in times if time > 0]
+    assert schedule.next_time(times[-1]) is None
+
+
+def test_a_restart_continues_the_same_rhythm():
+    schedule = Schedule(interval=0.35, dt=0.1)
+    whole = landings(schedule, 0.1, 7.0)
+    for cut in (3, 11):
+        later = landings(Schedule(interval=0.35, dt=0.1), 0.1, 7.0, start=whole[cut])
+        assert whole[: cut + 1] + later == whole
+
+
+def test_next_step_stretches_nothing_and_jumps_over_nothing():
+    assert next_step(0.0, 0.1, []) == (0.1, 0.1)
+    assert next_step(0.0, 0.1, [None, 0.25]) == (0.1, 0.1)
+    assert next_step(0.2, 0.1, [0.25, 1.0]) == (pytest.approx(0.05), 0.25)
+    assert next_step(0.25, 0.1, [0.25]) == (0.1, 0.35), "a target that is now is no target"
+    assert next_step(0.2, 0.1, [0.3 + 1e-12]) == (0.1, 0.3 + 1e-12), "no sliver for a rounding error"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "found none"),
+        ({"every": 1, "interval": 1.0}, "found every and interval"),
+        ({"every": 0}, "every of a schedule must be greater than 0"),
+        ({"interval": -1.0}, "interval of a schedule must be greater than 0"),
+    ],
+)
+def test_impossible_schedules(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Schedule(**arguments, dt=0.1)

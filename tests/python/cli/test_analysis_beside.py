@@ -1,0 +1,204 @@
+"""Analyses beside a run: on ranks of their own, over a stream, started by one command or by two.
+
+TAILRACE_TEST_STREAMS (0): 1 for all of the tests, before a release and after changes of the engine.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers import mpi_run
+from helpers.analyses import assert_close, output, script, write_case
+from helpers.program import Program
+from tailrace import _core
+from tailrace.io.time_series import read_time_series
+
+pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
+
+FOREIGN = Path(__file__).parents[3] / "build/python/tests/cpp/foreign_stream"
+slow = pytest.mark.skipif(
+    os.environ.get("TAILRACE_TEST_STREAMS", "0") == "0", reason="only with TAILRACE_TEST_STREAMS=1"
+)
+TAILRACE = (sys.executable, "-m", "tailrace.cli")
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a program in the directory of the test: start(ranks or None, *command)."""
+    programs = []
+
+    def begin(ranks, *command):
+        programs.append(Program(tmp_path, ranks, *command))
+        return programs[-1]
+
+    yield begin
+    for one in programs:
+        one.end()
+
+
+def run(case, *arguments, code=0):
+    result = mpi_run.tailrace("run", case, *arguments, cwd=case.parent)
+    assert result.code == code, result.text
+    return result
+
+
+def assert_tidy(directory):
+    assert not list(directory.glob(".tailrace-beside-*")), "the stream leaves nothing"
+
+
+def test_one_command_starts_both(tmp_path):
+    """Other ranks, another decomposition, the same numbers; then the run goes on, and the results with it."""
+    script(tmp_path, "def analyse(step, a=1): return {'a': a, 'ranks': step.comm.size}")
+    case = write_case(tmp_path, "[checkpoint]\nevery = 2")
+    beside = ("--beside=budget", "--beside=script.py", "--beside-set=a=5")
+    run(case, "-n", 2, *beside, "--set=time.steps=5", "--beside-every=1")
+    assert list(read_time_series(tmp_path / "analysis/budget.csv")["step"]) == [0, 1, 2, 3, 4, 5]
+    result = run(case, *beside, "--beside-ranks=2", "--resume")
+    rows = read_time_series(tmp_path / "analysis/script.csv")
+    assert list(rows["step"]) == [0, 1, 2, 3, 4, 5, 6]
+    assert set(rows["a"]) == {5}
+    assert list(rows["ranks"]) == [1] * 6 + [2]
+    assert "[analysis] budget: 1 steps with results" in result.out
+    assert_tidy(tmp_path)
+
+
+@pytest.mark.parametrize(("ranks", "readers"), [(1, 2), pytest.param(2, 1, marks=slow)])
+def test_numbers_are_those_of_the_run(tmp_path, ranks, readers):
+    case = write_case(tmp_path)
+    run(case, "-n", ranks, "--beside=budget", f"--beside-ranks={readers}")
+    assert_close(tmp_path / "analysis/budget.csv", tmp_path / "time_series.csv")
+
+
+def test_two_commands_in_any_order(tmp_path, start):
+    case = write_case(tmp_path, output("stream", "sst", "run", "[output.parameters]\nwait_for_reader = 60"))
+    reader = start(2, *TAILRACE, "analyse", "budget", "sst:run", "-o", "beside")
+    writer = start(None, *TAILRACE, "run", case)
+    writer.finish()
+    reader.finish()
+    assert_close(tmp_path / "beside/budget.csv", tmp_path / "time_series.csv")
+
+
+def test_an_analysis_that_dies_leaves_the_run_alone(tmp_path):
+    script(tmp_path, "def analyse(step):\n    return 1 // (2 - step.index)")
+    case = write_case(tmp_path)
+    result = run(case, "-n", 2, "--beside=script.py", code=1)
+    assert "[analysis] tailrace: analysis 'script' failed at step 2" in result.err
+    assert "script.py, line 2, in analyse: ZeroDivisionError" in result.err
+    assert "the analysis ended with exit code 1" in result.err
+    assert list(read_time_series(tmp_path / "time_series.csv")["step"]) == [0, 2, 4, 6]
+    assert_tidy(tmp_path)
+
+
+@pytest.mark.parametrize("ranks", [pytest.param(1, marks=slow), 2])
+def test_being_asked_to_stop(tmp_path, start, ranks):
+    """The run writes a checkpoint and leaves, and the analysis ends with the stream."""
+    script(tmp_path, "def analyse(step):\n    print('saw', step.index, flush=True)\n    return {'x': step.time}")
+    case = write_case(tmp_path)
+    program = start(
+        None, *TAILRACE, "run", case, "-n", ranks, "--set=time.steps=1000000", "--beside=script.py", "--beside-every=1"
+    )
+    program.until("[analysis] saw 5")
+    program.process.send_signal(signal.SIGTERM)
+    program.finish(code=143)
+    assert any("go on with --resume" in line for line in program.seen)
+    stored = [int(path.name[5:]) for path in (tmp_path / "checkpoints").iterdir()]
+    assert list(read_time_series(tmp_path / "analysis/script.csv")["step"]) == list(range(stored[0] + 1))
+    assert_tidy(tmp_path)
+
+
+def test_a_run_that_fails_takes_the_analysis_along(tmp_path):
+    case = write_case(tmp_path)
+    result = run(case, "--beside=enstrophy", "--set=time.dt=50.0", "--set=time.steps=300", code=1)
+    assert "the flow is not finite" in result.err
+    assert_tidy(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--beside=missing.py"], "--beside: there is no file"),
+        (["--beside=bad.py"], "analysis 'bad' failed when it was loaded: bad.py, line 2: ZeroDivisionError"),
+        (["--beside=budget", "--beside-set=a=1"], "analysis 'budget' has no parameter 'a'"),
+        (["--beside=class.py", "--resume"], "analysis 'class' may keep a state"),
+        (["--beside=budget", "--beside-fields=ux,uv"], "there is no field 'uv'; did you mean"),
+    ],
+)
+def test_wrong_requests_are_told_before_anything_starts(tmp_path, arguments, said):
+    script(tmp_path, "def analyse(step): pass\n1 / 0", "bad.py")
+    script(tmp_path, "class Mean:\n    def step(self, step): pass", "class.py")
+    assert said in run(write_case(tmp_path), *arguments, code=2).err
+
+
+GRID = """
+reynolds = 10.0
+[grid]
+lengths = [1.0, 1.0, 1.0]
+boundaries = ["periodic", "periodic", "periodic"]
+[time]
+dt = 0.5
+"""
+LOOKS = """
+import tailrace as tr
+
+def analyse(step):
+    u = step.vector("u")
+    return {"x": tr.mean(u["x"]), "y": tr.mean(u["y"]), "z": tr.mean(u["z"]), "strain": tr.max(tr.grad(u)[2, 2])}
+"""
+
+
+@pytest.mark.skipif(not FOREIGN.exists(), reason="the other program was not built")
+@pytest.mark.parametrize("ranks", [pytest.param(1, marks=slow), 2])
+def test_a_stream_of_another_program(tmp_path, start, ranks):
+    """It knows nothing of us: the grid comes from a file, and so does the time."""
+    (tmp_path / "grid.toml").write_text(GRID)
+    script(tmp_path, LOOKS)
+    other = start(2, FOREIGN, "flow", 5)
+    start(ranks, *TAILRACE, "analyse", "script.py", "sst:flow", "--grid=grid.toml").finish()
+    other.finish()
+    rows = read_time_series(tmp_path / "analysis/script.csv")
+    assert list(rows["time"]) == [0, 0.5, 1.0, 1.5, 2.0]
+    for factor, axis in enumerate("xyz", 1):
+        assert abs(rows[axis] - factor * rows["step"]).max() < 1e-12
+    assert abs(rows["strain"]).max() < 1e-12
+
+
+EXAMPLES = Path(__file__).parents[3] / "examples/analysis"
+VORTEX = Path(__file__).parents[3] / "build/python/examples/decaying_vortex"
+
+
+@pytest.mark.skipif(not VORTEX.exists(), reason="the example was not built")
+def test_the_example_of_another_program(tmp_path, start):
+    """A vortex whose budget is known: enstrophy exp(-4 nu t) / 2, energy half of it, dissipation 2 nu times it."""
+    other = start(2, VORTEX, "vortex", 6)
+    grid = f"--grid={EXAMPLES / 'grid.toml'}"
+    start(None, *TAILRACE, "analyse", "budget", "spectrum", "sst:vortex", grid).finish()
+    other.finish()
+    rows = read_time_series(tmp_path / "analysis/budget.csv")
+    decay = np.exp(-4 * 0.01 * rows["time"])
+    assert list(rows["time"]) == [0.5 * step for step in range(6)]
+    assert abs(rows["kinetic_energy"] / decay * 4 - 1).max() < 1e-14
+    assert abs(rows["enstrophy"] / decay * 2 - 1).max() < 1e-4  # of sixth order on 32 x 24 x 8
+    assert abs(rows["dissipation_laplacian"] / decay * 100 - 1).max() < 1e-4
+    spectrum = read_time_series(tmp_path / "analysis/spectrum.csv")
+    assert abs(spectrum["kinetic_energy"] / rows["kinetic_energy"] - 1).max() < 1e-12
+
+
+def test_steps_left_out_are_on_record(tmp_path):
+    """A slow analysis under drop_newest: every step is in its table or in that of the steps left out, none in both."""
+    script(
+        tmp_path,
+        "import time\ndef analyse(step):\n    time.sleep(0.4)\n    return {'x': 1.0, 'missed': len(step.missed)}",
+    )
+    case = write_case(tmp_path)
+    result = run(case, "--beside=script.py", "--beside-every=1", "--beside-policy=drop_newest", "--set=time.steps=60")
+    seen = read_time_series(tmp_path / "analysis/script.csv")
+    lost = read_time_series(tmp_path / "beside-left-out.csv")
+    assert sorted([*seen["step"], *lost["step"]]) == list(range(61))
+    assert not lost["skipped"].any()
+    assert sum(seen["missed"]) == sum(lost["step"] < seen["step"][-1])
+    assert f"steps left out: {len(lost['step'])} dropped" in result.text
+    assert "the analysis could not keep up" in result.text

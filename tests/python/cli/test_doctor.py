@@ -1,0 +1,107 @@
+"""The doctor: findings, remedies, exit code."""
+
+import io
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from tailrace.cli import doctor
+
+WHOLE = {
+    "version": "0.1.0",
+    "mpi": "Open MPI 4.1.4",
+    "hdf5": "1.10.8 parallel",
+    "adios2": "2.12.1",
+    "fftw": "3.3.10",
+    "simd": "avx2",
+    "compiler": "GNU 12.2.0",
+}
+
+
+@pytest.fixture
+def built(monkeypatch):
+    core = types.ModuleType("tailrace._core")
+    core.build_info = lambda: WHOLE
+    monkeypatch.setitem(sys.modules, "tailrace._core", core)
+
+
+def test_the_report_names_everything(built, tmp_path):
+    stream = io.StringIO()
+    code = doctor.report(stream, tmp_path)
+    text = stream.getvalue()
+    for what in (
+        "Tailrace",
+        "Python",
+        "HDF5",
+        "ADIOS2",
+        "FFTW",
+        "SIMD",
+        "MPI threads",
+        "cores",
+        "memory",
+        "storage",
+        "vtk",
+    ):
+        assert what in text
+    assert "1.10.8 parallel" in text
+    assert code == 0, text
+
+
+def test_a_missing_extension_is_told_with_its_remedy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tailrace._core", None)
+    stream = io.StringIO()
+    assert doctor.report(stream) == 1
+    assert "extension does not load" in " ".join(stream.getvalue().split())
+    assert "pip install ." in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "state", "remedy"),
+    [
+        ({"adios2": ""}, "ADIOS2", "note", "build ADIOS2 with MPI"),
+        ({"adios2": "off"}, "ADIOS2", "note", "bp4, bp5 and adios_hdf5 need it"),
+        ({"hdf5": ""}, "HDF5", "missing", "libhdf5-openmpi-dev"),
+        ({"hdf5": "1.10.8 serial"}, "HDF5", "missing", "libhdf5-openmpi-dev"),
+        ({"fftw": "none"}, "FFTW", "missing", "libfftw3-dev"),
+        ({}, "HDF5", "ok", ""),
+    ],
+)
+def test_libraries_that_are_missing(change, what, state, remedy):
+    (finding,) = [each for each in doctor.library_findings({**WHOLE, **change}) if each.what == what]
+    assert finding.state == state
+    assert remedy in finding.remedy
+
+
+@pytest.mark.parametrize(("simd", "state"), [("sse2", "note"), ("avx2", "ok"), ("avx512", "ok"), ("odd", "ok")])
+def test_a_build_narrower_than_the_processor_is_noted(monkeypatch, simd, state):
+    monkeypatch.setattr(doctor, "_widest_simd", lambda: "avx2")
+    (finding,) = [each for each in doctor.library_findings({**WHOLE, "simd": simd}) if each.what == "SIMD"]
+    assert finding.state == state
+
+
+def test_the_innermost_mount_tells_the_file_system(tmp_path):
+    place = tmp_path / "my scratch" / "run"
+    place.mkdir(parents=True)
+    mounts = tmp_path / "mounts"
+    escaped = str(place.parent.resolve()).replace(" ", "\\040")
+    mounts.write_text(
+        f"overlay / overlay rw 0 0\nmds@tcp:/x {escaped} lustre rw 0 0\nbroken\ntmpfs {escaped}2 tmpfs rw 0 0\n"
+    )
+    assert doctor.file_system(place, mounts) == "lustre"
+    assert doctor.file_system(Path("/"), mounts) == "overlay"
+    assert doctor.file_system(place, tmp_path / "none") == "unknown"
+
+
+def test_storage_with_known_trouble(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor.shutil, "which", lambda _: None)
+    for kind, what in (("nfs4", "no parallel speed"), ("lustre", "lfs not found")):
+        monkeypatch.setattr(doctor, "file_system", lambda _, kind=kind: kind)
+        findings = doctor._storage(tmp_path)
+        assert any(what in each.found + each.remedy for each in findings)
+        assert any(each.state == "note" for each in findings)
+
+
+def test_cores_are_counted_once():
+    assert doctor.physical_cores() >= 1

@@ -1,0 +1,228 @@
+"""Resuming: as if the run had never stopped."""
+
+import shutil
+import signal
+import time
+
+import h5py
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import tailrace as tr
+from helpers import cases, mpi_run, sidecar
+from tailrace.io.time_series import read_time_series
+
+ENGINES = ("raw", "hdf5", "bp5")
+
+
+def run(case, *arguments, ranks=None, code=0, limit=120):
+    result = mpi_run.tailrace("run", case, *arguments, cwd=case.parent, ranks=ranks, limit=limit)
+    assert result.code == code, result.text
+    return result
+
+
+def raw_fields(directory):
+    """Every array of the raw output: (step, name) -> bytes, in order."""
+    return {
+        (step["index"], step["time"], variable["name"]): (directory / "out" / variable["file"]).read_bytes()
+        for step in sidecar.read(directory / "out")["steps"]
+        for variable in step["variables"]
+    }
+
+
+def hdf5_fields(directory):
+    """The same of the VTKHDF file, by h5py."""
+    with h5py.File(directory / "out.h5") as file:
+        root = file["VTKHDF"]
+        count = root["Steps"].attrs["NSteps"]
+        times, index = root["Steps/Values"][:], file["Tailrace/index"][:]
+        assert len(times) == len(index) == count
+        return {
+            (int(index[step]), float(times[step]), name): data[step].tobytes()
+            for step in range(count)
+            for name, data in root["PointData"].items()
+        }
+
+
+def series_fields(directory, name):
+    with tr.open(directory / name) as series:
+        assert series.verify() == []
+        return {(step.index, step.time, field): step[field].tobytes() for step in series for field in step.names}
+
+
+def assert_same_outputs(one, other):
+    """Both runs left the same: no step twice, none missing, the same bits."""
+    for read in (raw_fields, hdf5_fields, lambda path: series_fields(path, "out.bp")):
+        ours, theirs = read(one), read(other)
+        assert list(ours) == sorted(ours, key=lambda key: key[0]), "out of order"
+        assert set(ours) == set(theirs)
+        different = [key for key in ours if ours[key] != theirs[key]]
+        assert not different
+    assert (one / "time_series.csv").read_bytes() == (other / "time_series.csv").read_bytes()
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("scheme", ["euler", "ab2", "ab3", "rk3"])
+def test_resumed_run_is_bitwise_equal(tmp_path, monkeypatch, scheme, precision):
+    def in_process(name, *overrides, resume=False):
+        case = cases.write_case(tmp_path / name, steps=20, scheme=scheme, precision=precision)
+        monkeypatch.chdir(case.parent)
+        assert tr.Simulation(tr.load_case(case, overrides), MPI.COMM_SELF, resume=resume).run() == 0
+
+    in_process("straight", "checkpoint.every=20")
+    in_process("halves", "checkpoint.every=10", "time.steps=10")
+    assert cases.checkpoints(tmp_path / "halves") == [10]
+    in_process("halves", "checkpoint.every=10", resume=True)
+    expected = cases.state(tmp_path / "straight", 20)
+    history = {"ab2": 3, "ab3": 6}.get(scheme, 0)
+    assert len(expected) == 3 + history, "what a state consists of"
+    assert expected["ux"].dtype == {"double": np.float64, "single": np.float32}[precision]
+    cases.assert_same_state(cases.state(tmp_path / "halves", 20), expected)
+    # The second half did not merely repeat the first state.
+    assert abs(cases.state(tmp_path / "halves", 10)["ux"] - expected["ux"]).max() > 1e-3
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 6])
+def test_resumed_run_is_bitwise_equal_on_several_ranks(tmp_path, ranks):
+    """Left to itself, a resumed run takes the process grid of its checkpoint, though another may measure faster."""
+    halves = cases.write_case(tmp_path / "halves", steps=20, every=10, scheme="ab3")
+    run(halves, "--set=time.steps=10", ranks=ranks)
+    told = sidecar.read(tmp_path / "halves/checkpoints/step-00000010")["attributes"]
+    run(halves, "--resume", ranks=ranks)
+    straight = cases.write_case(tmp_path / "straight", steps=20, every=20, scheme="ab3")
+    given = [f"--set=parallel.{key}={told[key]}" for key in ("rows", "cols", "transpose")]
+    run(straight, *given, ranks=ranks)
+    cases.assert_same_state(cases.state(tmp_path / "halves", 20), cases.state(tmp_path / "straight", 20))
+
+
+@pytest.mark.parametrize("box", ["free-slip", "mixed"])
+def test_resume_on_other_rank_counts(tmp_path, box):
+    case = cases.write_case(tmp_path / "first", box, steps=20, every=20, scheme="ab3")
+    run(case)
+    expected = cases.state(tmp_path / "first", 20)
+    first = cases.write_case(tmp_path / "half", box, steps=20, every=10, scheme="ab3")
+    run(first, "--set=time.steps=10", ranks=3)
+    for ranks in (1, 2, 4, 6):
+        shutil.copytree(tmp_path / "half", tmp_path / f"on{ranks}")
+        run(tmp_path / f"on{ranks}" / "case.toml", "--resume", ranks=ranks)
+        cases.assert_same_state(cases.state(tmp_path / f"on{ranks}", 20), expected, 1e-12)
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_outputs_and_time_series_are_rewound(tmp_path, ranks):
+    """The first run goes past its checkpoint before it ends without one: what it wrote there must not stand twice."""
+    kind = {"steps": 20, "outputs": ENGINES, "output_every": 2, "scheme": "ab2"}
+    grid = ["--set=parallel.rows=1", f"--set=parallel.cols={ranks or 1}"]
+    run(cases.write_case(tmp_path / "straight", every=6, **kind), *grid, ranks=ranks)
+    halves = cases.write_case(tmp_path / "halves", every=6, **kind)
+    run(halves, *grid, "--set=time.steps=15", ranks=ranks)
+    assert cases.checkpoints(tmp_path / "halves") == [12, 15]
+    shutil.rmtree(tmp_path / "halves/checkpoints/step-00000015")  # it ran on to 15 and died there
+    assert "step 12" in run(halves, *grid, "--resume", ranks=ranks).out
+    rows = read_time_series(tmp_path / "halves/time_series.csv")
+    assert rows["step"].tolist() == list(range(21))
+    assert_same_outputs(tmp_path / "halves", tmp_path / "straight")
+    # And once more from the end: nothing to do, nothing changes.
+    run(halves, *grid, "--resume", ranks=ranks)
+    assert_same_outputs(tmp_path / "halves", tmp_path / "straight")
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_asked_to_stop(tmp_path, ranks, number):
+    """SIGTERM and Ctrl-C to what the user started: `tailrace run`, or `tailrace run -n 3`."""
+    grid = ["--set=parallel.rows=1", f"--set=parallel.cols={ranks or 1}"]
+    case = cases.write_case(tmp_path / "cut", steps=100000, outputs=ENGINES, output_every=4)
+    many = ["-n", ranks] if ranks else []
+    process = mpi_run.start(mpi_run.tailrace_command("run", case, *many, *grid), case.parent)
+    while not (case.parent / "out.h5").exists() and process.poll() is None:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    process.send_signal(number)
+    started = time.monotonic()
+    result = mpi_run.finish(process, 30)
+    assert time.monotonic() - started < 15
+    assert result.code == 128 + signal.SIGTERM, result.text
+    (last,) = cases.checkpoints(case.parent)
+    assert last > 0
+    assert f"stopped on request at step {last}, " in result.out
+    assert "--resume" in result.out
+    assert not mpi_run.members(process), "ranks are left"
+    run(case, *grid, "--resume", f"--set=time.steps={last + 3}", "--set=checkpoint.every=1", ranks=ranks)
+    straight = cases.write_case(tmp_path / "straight", steps=last + 3, outputs=ENGINES, output_every=4)
+    run(straight, *grid, "--set=checkpoint.every=1000", ranks=ranks)
+    cases.assert_same_state(cases.state(case.parent, last + 3), cases.state(tmp_path / "straight", last + 3))
+    assert_same_outputs(case.parent, tmp_path / "straight")
+
+
+def test_the_last_ones_are_kept(tmp_path):
+    run(cases.write_case(tmp_path, steps=11, every=2, keep=3))
+    assert cases.checkpoints(tmp_path) == [8, 10, 11]
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == [
+        f"step-{step:08d}" for step in (8, 10, 11)
+    ]
+
+
+def test_a_new_run_does_not_mistake_the_checkpoints_of_the_last_one_for_its_own(tmp_path):
+    case = cases.write_case(tmp_path, steps=20, every=10)
+    run(case)
+    again = run(case, "--set=time.dt=0.005", "--set=time.steps=4", "--set=checkpoint.every=2")
+    assert "earlier run, up to step 20" in again.out
+    assert cases.checkpoints(tmp_path) == [2, 4], "neither the old ones stay nor the new ones go"
+    assert "step 4, t = 0.02" in run(case, "--resume", "--set=time.dt=0.005", "--set=time.steps=5").out
+
+
+def test_checkpoints_of_a_future_given_up_are_not_resumed_from(tmp_path):
+    case = cases.write_case(tmp_path, steps=9, every=4)
+    run(case)
+    assert cases.checkpoints(tmp_path) == [8, 9]
+    (tmp_path / "checkpoints/step-00000009/ux-1.bin").write_bytes(b"")
+    run(case, "--resume", "--set=time.steps=12")
+    assert cases.checkpoints(tmp_path) == [8, 12], "the damaged one is gone, the good one before it stays"
+
+
+def test_by_the_clock(tmp_path):
+    case = cases.write_case(tmp_path, steps=200000, diagnostics=1000)
+    process = mpi_run.start(mpi_run.tailrace_command("run", case, "--set=checkpoint.minutes=0.005", ranks=2), tmp_path)
+    seen = set()
+    end = time.monotonic() + 30
+    while len(seen) < 3 and time.monotonic() < end and process.poll() is None:
+        seen.update(cases.checkpoints(tmp_path))
+        time.sleep(0.02)
+    mpi_run.kill_session(process)
+    mpi_run.finish(process, 10)
+    assert len(seen) >= 3
+
+
+@pytest.mark.parametrize(
+    "override, key",
+    [
+        ("grid.points=[16,11,12]", "grid.points"),
+        ("grid.lengths=[2.0,3.0,1.6]", "grid.lengths"),
+        ("grid.boundaries=['periodic','free-slip','free-slip']", "grid.boundaries"),
+        ("time.scheme='ab2'", "time.scheme"),
+        ("numerics.precision='single'", "numerics.precision"),
+    ],
+)
+def test_resume_with_another_case(tmp_path, override, key):
+    case = cases.write_case(tmp_path, steps=2, every=2)
+    run(case)
+    result = run(case, "--resume", f"--set={override}", code=1)
+    assert key in result.err
+    assert "Traceback" not in result.err
+
+
+def test_another_reynolds_number_and_time_step_are_allowed(tmp_path):
+    case = cases.write_case(tmp_path, steps=2, every=2)
+    run(case)
+    run(case, "--resume", "--set=case.reynolds=50.0", "--set=time.dt=0.005", "--set=time.steps=4")
+    assert read_time_series(tmp_path / "time_series.csv")["time"].tolist() == pytest.approx(
+        [0, 0.01, 0.02, 0.025, 0.03]
+    )
+
+
+def test_nothing_to_resume_from(tmp_path):
+    result = run(cases.write_case(tmp_path), "--resume", code=1)
+    assert "there is no checkpoint in checkpoints" in result.err
+    assert not (tmp_path / "time_series.csv").exists(), "nothing is touched"

@@ -1,0 +1,240 @@
+"""Analyses inside a run: the solver's own arrays, errors that stop or switch off, and resuming as if never stopped."""
+
+import shutil
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import tailrace as tr
+from helpers.analyses import assert_close, output, script, write_case
+from tailrace.io.time_series import read_time_series
+
+
+def block(name, rhythm="every = 2", more=""):
+    return f'[[analysis]]\nscript = "{name}"\n{rhythm}\n{more}\n'
+
+
+@pytest.fixture
+def run(tailrace):
+    """`tailrace run` in the directory of a case."""
+    return lambda case, *words, **options: tailrace(case.parent, "run", case, *words, **options)
+
+
+SEES = """
+import numpy as np
+
+def analyse(step, factor=2.0):
+    assert step.dt == 0.02 and step.viscosity == 0.01 and not step.missed
+    q = step["q"]
+    return {"time": step.time} if factor == 0 else {"twice": factor * step.index, "q": q, "lowest": q.min(),
+            "address": float(step["ux"].data.__array_interface__["data"][0]),
+            "writable": step["ux"].data.flags.writeable}
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_numbers_are_those_of_the_run(run, tailrace, tmp_path, ranks):
+    """Inside and afterwards, they are those that the solver itself computes."""
+    case = write_case(tmp_path, output("bp", "bp5", "run.bp"), block("budget"))
+    result = run(case, ranks=ranks)
+    assert_close(tmp_path / "analysis/budget.csv", tmp_path / "time_series.csv")
+    assert "analysis budget" in result.out, "the summary tells its time"
+    if ranks == 2:
+        tailrace(tmp_path, "analyse", "budget", "run.bp", "-o", "after", ranks=3)
+        assert_close(tmp_path / "after/budget.csv", tmp_path / "analysis/budget.csv")
+
+
+def test_it_sees_the_arrays_of_the_solver(tmp_path, monkeypatch):
+    script(tmp_path, SEES)
+    parameters = "[analysis.parameters]\nfactor = 3"
+    times = 'interval = 0.03\nout = "here"\nname = "own"\nengine = "bp5"'
+    case = write_case(tmp_path / "case", output("h5", "hdf5", "run.h5"), block("../script.py", times, parameters))
+    monkeypatch.chdir(case.parent)
+    simulation = tr.Simulation(tr.load_case(case), MPI.COMM_SELF)
+    assert simulation.run() == 0
+    rows = read_time_series(tmp_path / "case/here/own.csv")
+    np.testing.assert_allclose(rows["time"], [0, 0.03, 0.06, 0.09], rtol=1e-14)
+    assert set(rows["writable"]) == {0.0}
+    address = simulation.field("ux").__array_interface__["data"][0]
+    assert set(rows["address"]) == {float(address)}
+    np.testing.assert_array_equal(rows["twice"], 3 * rows["step"])
+    with tr.open("here/own.bp") as found:
+        assert found.attributes["boundaries"] == "periodic,periodic,free-slip"
+        assert [step["q"].min() for step in found] == list(rows["lowest"])
+
+
+@pytest.mark.parametrize(
+    ("block_text", "said"),
+    [
+        (block("missing.py"), "analysis[0].script: there is no file"),
+        (block("budgte"), "did you mean 'budget'?"),
+        (block("bad.py"), "bad.py, line 1: is not valid Python"),
+        (block("budget", "every = 2\ninterval = 0.1"), "give exactly one of every"),
+        (block("budget") + block("budget"), "'budget' is taken by analysis[0].name"),
+        (block("budget", more='engine = "sst"'), "engine: must be"),
+        (block("budget", more='on_eror = "off"'), "did you mean analysis[0].on_error?"),
+    ],
+)
+def test_a_wrong_block_is_told_before_anything_starts(tmp_path, block_text, said):
+    script(tmp_path, "def analyse(step\n", "bad.py")
+    case = write_case(tmp_path, block_text)
+    with pytest.raises(tr.ConfigError) as caught:
+        tr.load_case(case)
+    assert said in str(caught.value)
+
+
+def test_the_case_survives_being_written_out(tmp_path):
+    case = tr.load_case(write_case(tmp_path, block("budget", more="[analysis.parameters]\nx = [1, 2]")))
+    (tmp_path / "again.toml").write_text(case.to_toml())
+    assert tr.load_case(tmp_path / "again.toml") == case
+    assert "every = 100 is more" in str(tr.load_case(tmp_path / "case.toml", ["analysis[0].every=100"]).warnings())
+
+
+def test_an_unknown_parameter_stops_the_start(run, tmp_path):
+    case = write_case(tmp_path, block("budget", more="[analysis.parameters]\nx = 1"))
+    assert "analysis 'budget' has no parameter 'x'" in run(case, code=2).err
+
+
+FAILS = """
+def analyse(step):
+    if step.index == 4 and step.comm.rank == 1:
+        raise ValueError("out of luck")
+    return step.time
+"""
+
+
+def test_an_error_stops_the_run_cleanly(run, tmp_path, ranks=2):
+    script(tmp_path, FAILS)
+    case = write_case(
+        tmp_path, "[checkpoint]\nevery = 100", output("h5", "hdf5", "run.h5", "[output.parameters]\nbuffers = 2"),
+        block("script.py"),
+    )  # fmt: skip
+    result = run(case, ranks=ranks, code=1)
+    assert result.err.count("analysis 'script' failed at step 4, t = 0.08") == 1
+    assert "script.py, line 4, in analyse: ValueError: out of luck" in result.err
+    assert "Traceback" not in result.err
+    with tr.open(tmp_path / "run.h5") as stored:
+        assert [step.index for step in stored] == [0, 2, 4]
+        assert stored.verify() == []
+    assert list(read_time_series(tmp_path / "analysis/script.csv")["step"]) == [0, 2]
+    script(tmp_path, FAILS.replace("== 4", "== 400"))
+    run(case, "--resume", ranks=ranks)
+    assert list(read_time_series(tmp_path / "analysis/script.csv")["step"]) == [0, 2, 4, 6]
+
+
+def test_an_error_switches_one_script_off(run, tmp_path):
+    script(tmp_path, FAILS)
+    case = write_case(tmp_path, block("script.py", more='on_error = "off"'), block("enstrophy"))
+    result = run(case, ranks=2)
+    assert "out of luck" in result.text and "it is switched off" in result.text
+    assert list(read_time_series(tmp_path / "analysis/script.csv")["step"]) == [0, 2]
+    assert_close(tmp_path / "analysis/enstrophy.csv", tmp_path / "time_series.csv", ("enstrophy",))
+
+
+# ---- resuming --------------------------------------------------------------------------------------------------------
+STATE = """
+import numpy as np
+import tailrace as tr
+
+class Running:
+    def __init__(self, weight=0.5):
+        self.weight = weight
+
+    def start(self, step):
+        self.count, self.mean, self.label = 0, step["ux"] * 0.0, "begun"
+        self.steps, self.flags, self.empty = np.zeros(0, np.int64), np.zeros((2, 3), np.bool_), np.zeros((0, 4))
+
+    def step(self, step):
+        self.count += 1
+        self.mean = self.mean * (1 - self.weight) + step["ux"] * self.weight
+        self.steps = np.append(self.steps, step.index)
+        self.flags[0, 1] = True
+        return {"mean": self.mean, "energy": tr.mean(self.mean * self.mean), "count": self.count}
+
+    def save(self):
+        return {"count": self.count, "mean": self.mean, "label": self.label, "steps": self.steps,
+                "weird/key": [1.5, float("nan")], "flags": self.flags, "empty": self.empty}
+
+    def load(self, state):
+        assert state["mean"].parity == (1, 1, 1) and np.isnan(state["weird/key"][1])
+        assert state["empty"].shape == (0, 4) and state["flags"].dtype == bool
+        assert state["flags"].tolist() == [[False, True, False], [False] * 3]
+        self.count, self.mean, self.label = state["count"], state["mean"], state["label"] + ", loaded"
+        self.steps, self.flags, self.empty = state["steps"], state["flags"], state["empty"]
+
+    def finish(self):
+        print("steps", self.steps.tolist(), self.label)
+        return {"mean": self.mean}
+"""
+FIGURE = """
+import matplotlib.pyplot as plt
+
+def analyse(step):
+    figure, axes = plt.subplots()
+    axes.plot([0, step.time])
+    return {"line": figure, "time_squared": step.time**2}
+"""
+
+
+def test_a_resumed_run_leaves_what_an_unbroken_one_does(run, tmp_path):
+    """Cut at a step that was analysed, past its checkpoint, and resumed on other rank counts: states go on exactly."""
+    more = "[checkpoint]\nevery = 3\n"
+
+    def make(name):
+        (tmp_path / name).mkdir()
+        script(tmp_path / name, STATE, "state.py")
+        script(tmp_path / name, FIGURE, "figure.py")
+        return write_case(tmp_path / name, more, block("state.py", "every = 1"), block("figure.py", "every = 3"))
+
+    run(make("straight"), ranks=2)
+    halves = make("halves")
+    run(halves, "--set=time.steps=5", ranks=2)
+    shutil.rmtree(tmp_path / "halves/checkpoints/step-00000005")  # it died there
+    for ranks in (3, 1):
+        where = tmp_path / f"on{ranks}"
+        shutil.copytree(tmp_path / "halves", where)
+        result = run(where / "case.toml", "--resume", ranks=ranks)
+        assert "steps [0, 1, 2, 3, 4, 5, 6] begun, loaded" in result.out
+        ours, theirs = where / "analysis", tmp_path / "straight/analysis"
+        assert sorted(path.name for path in ours.iterdir()) == sorted(path.name for path in theirs.iterdir())
+        assert_close(ours / "state.csv", theirs / "state.csv", ("energy", "count"))
+        assert list(read_time_series(ours / "figure.csv")["step"]) == [0, 3, 6]
+        with tr.open(ours / "state.h5") as one, tr.open(theirs / "state.h5") as other:
+            assert [step.index for step in one] == list(range(7))
+            for a, b in zip(one, other, strict=True):
+                np.testing.assert_allclose(a["mean"], b["mean"], atol=1e-14)
+        with tr.open(ours / "state-final.h5") as one:
+            assert [step.index for step in one] == [6]
+
+
+def test_on_the_same_ranks_they_go_on_to_the_last_bit(tmp_path, monkeypatch):
+    def in_process(name, *overrides, resume=False):
+        (tmp_path / name).mkdir(exist_ok=True)
+        script(tmp_path / name, STATE, "state.py")
+        case = write_case(tmp_path / name, "[checkpoint]\nevery = 3\n", block("state.py", "every = 1"))
+        monkeypatch.chdir(case.parent)
+        assert tr.Simulation(tr.load_case(case, overrides), MPI.COMM_SELF, resume=resume).run() == 0
+
+    in_process("straight")
+    in_process("halves", "time.steps=3")
+    in_process("halves", resume=True)
+    ours, theirs = tmp_path / "halves/analysis", tmp_path / "straight/analysis"
+    assert (ours / "state.csv").read_bytes() == (theirs / "state.csv").read_bytes()
+    with tr.open(ours / "state.h5") as one, tr.open(theirs / "state.h5") as other:
+        assert all(a["mean"].tobytes() == b["mean"].tobytes() for a, b in zip(one, other, strict=True))
+
+
+def test_a_script_that_is_new_in_a_resumed_run_begins_there(run, tmp_path):
+    script(tmp_path, STATE, "state.py")
+    run(write_case(tmp_path, "[checkpoint]\nevery = 2\n"), "--set=time.steps=2")
+    result = run(write_case(tmp_path, block("state.py"), block("budget")), "--resume")
+    assert "has no state of analysis 'state', which begins anew" in result.out
+    assert list(read_time_series(tmp_path / "analysis/state.csv")["step"]) == [2, 4, 6]
+
+
+def test_a_state_that_cannot_be_stored_is_told(run, tmp_path):
+    bad = STATE.replace('"label": self.label', '"label": object()')
+    script(tmp_path, bad, "state.py")
+    case = write_case(tmp_path, "[checkpoint]\nevery = 2\n", block("state.py"))
+    assert "when its state was saved" in run(case, code=1).err

@@ -1,0 +1,284 @@
+"""Damaged checkpoints, full disks, sudden death, blown-up flows: a clear word, and a way on."""
+
+import os
+import random
+import shutil
+import signal
+import time
+
+import h5py
+import numpy as np
+import pytest
+
+import tailrace as tr
+from helpers import cases, mpi_run
+from helpers.cases import message, run
+from tailrace.io.time_series import read_time_series
+
+# ---- damaged checkpoints ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def with_checkpoints(tmp_path_factory):
+    """A run with checkpoints at steps 8 and 10, and its state at step 12 had it gone on."""
+    directory = tmp_path_factory.mktemp("good")
+    case = cases.write_case(directory, steps=12, every=2)
+    assert run(case).code == 0
+    expected = cases.state(directory, 12)
+    shutil.rmtree(directory / "checkpoints")
+    assert run(case, "--set=time.steps=10").code == 0
+    assert cases.checkpoints(directory) == [8, 10]
+    return directory, expected
+
+
+def flip(path, at, bit=4):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1 << bit
+    path.write_bytes(data)
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[:-8])
+
+
+def empty(path):
+    for file in path.iterdir():
+        file.unlink()
+
+
+def flip_time(path):
+    """A digit of the time: still valid JSON, still a plausible number."""
+    text = path.read_bytes()
+    flip(path, text.index(b"0.0999"), 0) if b"0.0999" in text else flip(path, text.index(b"0.1"), 1)
+
+
+DAMAGES = {
+    "truncated field": lambda path: truncate(path / "uy-1.bin"),
+    "flipped bit": lambda path: flip(path / "uz-1.bin", 777),
+    "flipped bit in the last byte": lambda path: flip(path / "ux-1.bin", -1),
+    "missing field": lambda path: (path / "ux-1.bin").unlink(),
+    "empty field": lambda path: (path / "ux-1.bin").write_bytes(b""),
+    "empty directory": empty,
+    "truncated description": lambda path: truncate(path / "series.jsonl"),
+    "flipped bit in the description": lambda path: flip_time(path / "series.jsonl"),
+    "missing checksum": lambda path: (path / "SHA256SUMS").unlink(),
+    "a file in its place": lambda path: (shutil.rmtree(path), path.write_text("")),
+}
+
+
+@pytest.mark.parametrize("damage", list(DAMAGES))
+def test_damaged_checkpoint_is_passed_over(with_checkpoints, tmp_path, damage):
+    good, expected = with_checkpoints
+    directory = tmp_path / "run"
+    shutil.copytree(good, directory)
+    DAMAGES[damage](directory / "checkpoints/step-00000010")
+    result = run(directory / "case.toml", "--resume", ranks=3 if damage == "flipped bit" else None)
+    assert result.code == 0, result.text
+    assert "step-00000010 is damaged and passed over: " in result.out
+    assert "step 8, t = 0.08" in result.out
+    cases.assert_same_state(cases.state(directory, 12), expected, 1e-13)
+    assert read_time_series(directory / "time_series.csv")["step"].tolist() == list(range(13))
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_all_checkpoints_damaged(with_checkpoints, tmp_path, ranks):
+    directory = tmp_path / "run"
+    shutil.copytree(with_checkpoints[0], directory)
+    truncate(directory / "checkpoints/step-00000008/ux-1.bin")
+    flip(directory / "checkpoints/step-00000010/ux-1.bin", 99)
+    before = (directory / "time_series.csv").read_bytes()
+    result = run(directory / "case.toml", "--resume", ranks=ranks)
+    assert "none of the 2 checkpoints in checkpoints is whole" in message(result)
+    assert "step-00000008" in result.out
+    assert "step-00000010" in result.out
+    assert (directory / "time_series.csv").read_bytes() == before, "nothing else is touched"
+
+
+def test_a_replacement_cut_between_its_two_renames_is_found(with_checkpoints, tmp_path):
+    directory = tmp_path / "run"
+    shutil.copytree(with_checkpoints[0], directory)
+    checkpoints = directory / "checkpoints"
+    (checkpoints / "step-00000010").rename(checkpoints / "step-00000010.replaced")
+    result = run(directory / "case.toml", "--resume")
+    assert "resuming from checkpoints/step-00000010" in result.out
+
+
+# ---- full disks ------------------------------------------------------------------------------------------------------
+
+
+FULL = "No space left on device"
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_disk_full_while_checkpointing(tmp_path, small_disk, ranks):
+    grid = ["--set=parallel.rows=1", f"--set=parallel.cols={ranks or 1}"]
+    disk = small_disk("160k")  # room for two checkpoints, and three are needed for a moment
+    case = cases.write_case(tmp_path / "run", steps=10, every=2)
+    case.write_text(case.read_text().replace("keep = 2", f'keep = 2\npath = "{disk}/checkpoints"'))
+    started = time.monotonic()
+    text = message(run(case, *grid, ranks=ranks))
+    assert time.monotonic() - started < 15
+    assert FULL in text
+    assert "step-00000006" in text
+    found = sorted(path.name for path in (disk / "checkpoints").iterdir())
+    assert found == ["step-00000002", "step-00000004"], "the good ones stay, the torn one goes"
+    small_disk("4m")
+    result = run(case, *grid, "--resume", ranks=ranks)
+    assert result.code == 0, result.text
+    assert "step 4, t = 0.04" in result.out
+    straight = cases.write_case(tmp_path / "straight", steps=10, every=10)
+    run(straight, *grid, ranks=ranks)
+    cases.assert_same_state(cases.state(disk, 10), cases.state(tmp_path / "straight", 10))
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+@pytest.mark.parametrize(
+    "engine, size", [("raw", "400k"), ("hdf5", "400k"), ("sion", "900k"), ("bp5", "1700k"), ("time series", "8k")]
+)
+def test_disk_full_while_writing(tmp_path, small_disk, engine, size, ranks):
+    disk = small_disk(size)
+    case = cases.write_case(
+        tmp_path / "run", steps=60, every=3, outputs=() if engine == "time series" else (engine,), output_every=1
+    )
+    if engine == "time series":
+        text = case.read_text().replace("[diagnostics]", f'[diagnostics]\npath = "{disk}/history.csv"')
+    else:
+        text = case.read_text().replace('path = "out', f'path = "{disk}/out')
+    case.write_text(text)
+    started = time.monotonic()
+    text = message(run(case, ranks=ranks))
+    assert time.monotonic() - started < 15
+    assert FULL in text
+    assert str(disk) in text, "which file"
+    last = cases.checkpoints(case.parent)[-1]
+    assert last >= 3
+    small_disk("64m")
+    result = run(case, "--resume", ranks=ranks)
+    assert result.code == 0, result.text
+    assert f"step {last}, " in result.out
+    if engine == "time series":
+        assert read_time_series(disk / "history.csv")["step"].tolist() == list(range(61))
+    else:
+        with tr.open(next(disk.glob("out*"))) as series:
+            assert [step.index for step in series] == list(range(61))
+            assert series.verify() == []
+
+
+# ---- sudden death ----------------------------------------------------------------------------------------------------
+
+
+def outputs_of(directory):
+    for name in ("out", "out.h5", "out.bp"):
+        with tr.open(directory / name) as series:
+            assert series.verify() == [], name
+            yield {(step.index, field): step[field].tobytes() for step in series for field in step.names}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks, kills", [(None, 20), (3, 6)])
+def test_killed_at_random_moments(tmp_path, ranks, kills):
+    """kill -9 of everything, again and again, during runs that checkpoint every second step."""
+    random_moment = random.Random(2021 + (ranks or 1))
+    steps = 600
+    grid = ["--set=parallel.rows=1", f"--set=parallel.cols={ranks or 1}"]
+    kind = {"steps": steps, "scheme": "ab3", "outputs": ("raw", "hdf5", "bp5"), "output_every": 5}
+    case = cases.write_case(tmp_path / "cut", every=2, **kind)
+    moments = []
+    for number in range(4 * kills):
+        newest = max(cases.checkpoints(case.parent), default=0)
+        resume = ["--resume"] if newest else []
+        process = mpi_run.start(mpi_run.tailrace_command("run", case, *grid, *resume, ranks=ranks), case.parent)
+        # The interesting time begins with the files; before that the interpreter starts.
+        line = process.stdout.readline()
+        assert line, process.communicate()
+        # However slow the machine is, every second kill finds a run that has got further than the last.
+        while number % 2 and process.poll() is None and max(cases.checkpoints(case.parent), default=0) <= newest:
+            time.sleep(0.001)
+        time.sleep(random_moment.uniform(0.0, 0.05 if number % 2 else 0.15))
+        alive = process.poll() is None
+        mpi_run.kill_session(process)
+        result = mpi_run.finish(process, 20)
+        assert alive or result.code == 0, result.text
+        if resume:
+            assert "resuming from" in line + result.out or "passed over" in line
+        if not alive:
+            break
+        moments.append(max(cases.checkpoints(case.parent), default=0))
+        if len(moments) == kills:
+            break
+    print(f"{len(moments)} kills, with the newest checkpoint at steps {moments}")
+    assert len(moments) == kills, "the run was over too soon"
+    assert moments == sorted(moments)
+    assert moments[-1] >= moments[0] + kills - 2, "kills fell into more than the start"
+    result = run(case, "--resume", *grid, ranks=ranks, limit=120)
+    assert result.code == 0, result.text
+    straight = cases.write_case(tmp_path / "straight", every=steps, **kind)
+    assert run(straight, *grid, ranks=ranks, limit=120).code == 0
+    cases.assert_same_state(cases.state(case.parent, steps), cases.state(straight.parent, steps))
+    for ours, theirs in zip(outputs_of(case.parent), outputs_of(straight.parent), strict=True):
+        assert ours == theirs
+    with h5py.File(case.parent / "out.h5") as file:
+        assert file["VTKHDF/Steps"].attrs["NSteps"] == steps // 5 + 1
+    ours, theirs = ((path.parent / "time_series.csv").read_bytes() for path in (case, straight))
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV], ids=["kill", "crash"])
+def test_one_rank_dies(tmp_path, number):
+    case = cases.write_case(tmp_path, steps=1000000, every=20, diagnostics=20)
+    process = mpi_run.start(mpi_run.tailrace_command("run", case, "-n", 3), tmp_path)
+    while not cases.checkpoints(tmp_path):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    started = time.monotonic()
+    os.kill(mpi_run.rank_processes(process)[-1], number)
+    result = mpi_run.finish(process, 30)
+    assert time.monotonic() - started < 10, "the others waited"
+    assert result.code == 128 + number
+    assert not mpi_run.members(process), "ranks are left"
+    last = cases.checkpoints(tmp_path)[-1]
+    result = run(case, "--resume", f"--set=time.steps={last + 1}", ranks=3)
+    assert result.code == 0, result.text
+    assert f"step {last}, " in result.out
+
+
+def test_second_sigterm_ends_at_once(tmp_path):
+    case = cases.write_case(tmp_path, steps=1000000, every=20, diagnostics=20)
+    process = mpi_run.start(mpi_run.tailrace_command("run", case, "-n", 2), tmp_path)
+    while not cases.checkpoints(tmp_path):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGTERM)
+    assert mpi_run.finish(process, 20).code != 0
+    assert not mpi_run.members(process)
+
+
+# ---- a flow that blows up --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_flow_that_blows_up(tmp_path, ranks):
+    # The numbers are looked at rarely; the checkpoints must notice by themselves.
+    case = cases.write_case(tmp_path, steps=500, dt=0.5, diagnostics=1000, every=2, outputs=("raw",), output_every=1000)
+    text = message(run(case, ranks=ranks))
+    assert "the flow is not finite at step " in text
+    for word in (" at node (", "x = ", "t = ", "CFL", "time.dt"):
+        assert word in text
+    step = int(text.split("not finite at step ")[1].split(",")[0])
+    kept = cases.checkpoints(tmp_path)
+    assert kept, "it blew up before the first checkpoint: the test needs a smaller step"
+    assert max(kept) < step
+    for checkpoint in kept:
+        assert all(np.isfinite(values).all() for values in cases.state(tmp_path, checkpoint).values())
+    assert not list((tmp_path / "checkpoints").glob("*.partial"))
+
+
+def test_blown_up_flow_is_not_stored_on_sigterm(tmp_path):
+    case = cases.write_case(tmp_path, steps=10000000, dt=0.5, diagnostics=10000000, extra="")
+    process = mpi_run.start(mpi_run.tailrace_command("run", case), tmp_path)
+    assert process.stdout.readline()
+    time.sleep(1.0)
+    process.send_signal(signal.SIGTERM)
+    assert "the flow is not finite" in message(mpi_run.finish(process, 20))
+    assert cases.checkpoints(tmp_path) == []

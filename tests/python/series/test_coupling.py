@@ -1,0 +1,59 @@
+"""The closing report of a stream, in words, from numbers of both sides."""
+
+import pytest
+
+from tailrace.io.coupling import Coupling, CouplingSide, explain, split
+
+
+def side(ranks, steps, compute, wait, transfer, state="closed"):
+    return CouplingSide(ranks, steps, compute + wait + transfer, compute, wait, transfer, state, "host", 1)
+
+
+def report(writer, *readers, dropped=0, skipped=0, unread=0):
+    return explain(Coupling("writer", writer, readers, dropped, skipped, unread))
+
+
+def test_both_sides_say_where_their_time_went():
+    lines = report(side(4, 10, 60.0, 10.0, 30.0), side(1, 10, 90.0, 5.0, 5.0))
+    assert lines[0] == (
+        "simulation (4 ranks): 10 steps in 100.0 s: 60.0 s (60%) computing, 30.0 s (30%) handing steps over, "
+        "10.0 s (10%) waiting"
+    )
+    assert lines[1].startswith("analysis (1 rank): 10 steps in 100.0 s: 90.0 s (90%) computing, 5.0 s (5%) fetching")
+
+
+def test_who_waited_and_what_would_balance():
+    # 36 s of one rank against 9.5: of 5 ranks 4 and 1 are best, and it is so already
+    assert report(side(4, 10, 80.0, 0.0, 10.0), side(1, 10, 30.0, 60.0, 0.0))[-1] == (
+        "the analysis waited for the other side; with 5 ranks no other split does better; one analysis rank could "
+        "follow 12.0 simulation ranks"
+    )
+    # the simulation waits: work of 20 and 90 s of one rank over 5 ranks
+    assert report(side(4, 10, 5.0, 85.0, 0.0), side(1, 10, 90.0, 0.0, 0.0))[-1] == (
+        "the simulation waited for the other side; 5 ranks would be balanced as 1 for the simulation and 4 for the "
+        "analysis"
+    )
+    assert "is balanced" in report(side(1, 10, 98.0, 2.0, 0.0), side(1, 10, 99.0, 1.0, 0.0))[-1]
+
+
+def test_an_analysis_that_cannot_keep_up():
+    lines = report(side(1, 8, 24.0, 0.0, 0.1), side(1, 8, 30.0, 0.1, 1.0), dropped=50, skipped=3)
+    assert "steps left out: 50 dropped, 3 skipped" in lines
+    assert lines[-1].startswith("the analysis could not keep up; with 2 ranks no other split does better; 9.8 analysis")
+
+
+def test_readers_that_came_to_grief_and_none_at_all():
+    lines = report(side(2, 9, 1.0, 0.0, 0.0), side(1, 3, 1.0, 0.0, 0.0, "lost"), side(1, 4, 1.0, 0.0, 0.0, "dropped"))
+    assert lines[1].endswith("; it was lost")
+    assert lines[2].startswith("analysis 2 (1 rank)") and lines[2].endswith("was dropped")
+    assert report(side(2, 0, 1.0, 0.0, 0.0), unread=7)[-1] == "nobody read it"
+    assert explain(Coupling("none", side(0, 0, 0, 0, 0), (), 0, 0, 0)) == []
+
+
+@pytest.mark.parametrize("total", [2, 3, 7, 16])
+@pytest.mark.parametrize(("simulation", "analysis"), [(1.0, 1.0), (10.0, 1.0), (0.2, 3.0)])
+def test_the_split_is_the_best_of_all(total, simulation, analysis):
+    ours, theirs = split(total, simulation, analysis)
+    assert ours + theirs == total and ours >= 1 and theirs >= 1
+    slowest = [max(simulation / n, analysis / (total - n)) for n in range(1, total)]
+    assert max(simulation / ours, analysis / theirs) == min(slowest)

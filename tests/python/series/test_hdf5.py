@@ -1,0 +1,269 @@
+"""What only hdf5 series have: filters, variables that come and go, stretched grids; and damage, looked at with h5py and
+VTK."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tailrace._core import InputError
+
+from helpers import mpi_run
+from tailrace.io import series as tr
+
+h5py = pytest.importorskip("h5py")
+
+DAMAGES = max(10, int(os.environ.get("TAILRACE_TEST_DAMAGES", "4")))  # as test_io_faults.py tells
+SHAPE = (17, 12, 9)
+NX, NY, NZ = SHAPE
+GRID = tr.UniformGrid(SHAPE, (0.5, -1.0, 2.0), (0.1, 0.2, 0.3))
+
+
+def field(salt: float = 0.0) -> np.ndarray:
+    return np.arange(NX) + 100.0 * np.arange(NY)[:, None] + 10000.0 * np.arange(NZ)[:, None, None] + salt
+
+
+def vtk_array(reader, moment: float, name: str) -> np.ndarray | None:
+    from vtk.util.numpy_support import vtk_to_numpy
+
+    reader.UpdateTimeStep(moment)
+    data = reader.GetOutputDataObject(0)
+    while data.IsA("vtkMultiBlockDataSet"):
+        data = data.GetBlock(0)
+    return vtk_to_numpy(data.GetPointData().GetArray(name)).reshape(NZ, NY, NX)
+
+
+def test_variables_come_and_go(tmp_path):
+    path = tmp_path / "run.h5"
+    with tr.open(path, "w", grid=GRID) as out:
+        out.write_step(0.0, index=0, ux=field())
+        out.write_step(1.0, index=1, ux=field(1), pp=field(11))
+        out.write_step(2.0, index=2, ux=field(2))
+        out.write_step(3.0, index=3, ux=field(3), pp=field(13))
+    with tr.open(path, "a", rewind_to=2) as out:  # the place of a dropped value must not show it
+        out.write_step(3.0, index=4, ux=field(4))
+    series = tr.open(path)
+    assert [sorted(step.names) for step in series] == [["ux"], ["pp", "ux"], ["ux"], ["ux"]]
+    np.testing.assert_array_equal(series[1]["pp"], field(11))
+    with h5py.File(path) as file:
+        np.testing.assert_array_equal(file["VTKHDF/PointData/pp"][1], field(11))
+        for absent in (0, 2, 3):
+            assert not file["VTKHDF/PointData/pp"][absent].any()
+    vtk = pytest.importorskip("vtk")
+    reader = vtk.vtkHDFReader()
+    reader.SetFileName(str(path))
+    reader.UpdateInformation()
+    np.testing.assert_array_equal(vtk_array(reader, 1.0, "pp"), field(11))
+    np.testing.assert_array_equal(vtk_array(reader, 2.0, "ux"), field(2))
+
+
+FILTERED = """
+    import sys
+    import numpy as np
+    from mpi4py import MPI
+    from tailrace.io import series as tr
+    comm = MPI.COMM_WORLD
+    path, compression = sys.argv[1:]
+    nx, ny, nz = 17, 12, 9
+    whole = np.arange(nx) + 100.0 * np.arange(ny)[:, None] + 10000.0 * np.arange(nz)[:, None, None]
+    begin, end = ny * comm.rank // comm.size, ny * (comm.rank + 1) // comm.size
+    def block(salt):
+        return tr.Block(np.ascontiguousarray((whole + salt)[:, begin:end]), (nx, ny, nz), (0, begin, 0))
+    parameters = {"compression": compression, "chunk_bytes": 3000}
+    grid = tr.UniformGrid((nx, ny, nz))
+    with tr.open(path, "w", grid=grid, parameters=parameters) as out:
+        for step in range(4):
+            out.write_step(step, index=step, ux=block(step))
+    with tr.open(path, "a", rewind_to=1) as out:  # goes on as it was laid out
+        out.write_step(2.0, index=5, ux=block(50), pp=block(0))
+"""
+
+
+@pytest.mark.parametrize("compression", ["gzip", "szip"])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_filters(tmp_path, compression, ranks):
+    path, script = tmp_path / "run.h5", tmp_path / "write.py"
+    script.write_text(textwrap.dedent(FILTERED))
+    command = [*mpi_run.mpiexec(ranks), sys.executable, script, path, compression]
+    result = mpi_run.finish(mpi_run.start(command, tmp_path), 100)
+    assert result.code == 0, result.text
+    expected = [field(), field(1), field(50)]
+    series = tr.open(path)
+    assert not any(step.verify() for step in series)
+    for step, values in zip(series, expected, strict=True):
+        np.testing.assert_array_equal(step["ux"], values)
+    with h5py.File(path) as file:
+        data = file["VTKHDF/PointData/ux"]
+        assert data.compression == compression and data.shape[0] == 3
+        for row, values in enumerate(expected):
+            np.testing.assert_array_equal(data[row], values)
+    vtk = pytest.importorskip("vtk")
+    reader = vtk.vtkHDFReader()
+    reader.SetFileName(str(path))
+    reader.UpdateInformation()
+    if compression == "gzip":  # VTK's own HDF5 has no szip
+        np.testing.assert_array_equal(vtk_array(reader, 2.0, "ux"), field(50))
+
+
+def test_gzip_makes_files_smaller(tmp_path):
+    sizes = {}
+    for name, parameters in {"none": {}, "gzip": {"compression": "gzip", "level": 1}}.items():
+        with tr.open(tmp_path / f"{name}.h5", "w", parameters=parameters) as out:
+            out.write_step(0.0, ux=np.tile(field(), (8, 8, 8)), index=0)
+        sizes[name] = (tmp_path / f"{name}.h5").stat().st_size
+    assert sizes["gzip"] < sizes["none"] / 3
+
+
+@pytest.mark.parametrize(
+    ("parameters", "shape", "multiple"),
+    [({}, (67, 256, 256), 2 << 20), ({"alignment": 1 << 18}, (3, 256, 256), 1 << 18)],
+)
+def test_large_chunks_begin_at_multiples(tmp_path, parameters, shape, multiple):
+    path = tmp_path / "run.h5"
+    with tr.open(path, "w", parameters=parameters) as out:
+        for step in range(3):
+            out.write_step(float(step), index=step, p=np.full(shape, 0.5 + step), ux=np.full(shape, 10.0 + step))
+    with h5py.File(path) as file:
+        for name, base in (("p", 0.5), ("ux", 10.0)):
+            data = file[f"VTKHDF/PointData/{name}"]
+            places = [data.id.get_chunk_info(chunk).byte_offset for chunk in range(data.id.get_num_chunks())]
+            assert len(places) == 3 and not any(place % multiple for place in places)
+            for step in range(3):
+                np.testing.assert_array_equal(data[step], base + step)
+    assert path.stat().st_size < 6.4 * shape[0] * shape[1] * shape[2] * 8 + 6 * multiple * bool(parameters)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"compression": "gzip", "transfer": "collective"}, "transfer"),
+        ({"compression": "gzip", "level": 10}, "levels 1 to 9"),
+        ({"shuffle": True}, "compression = gzip"),
+        ({"level": 3}, "level"),
+    ],
+)
+def test_refuses_what_makes_no_sense(tmp_path, parameters, message):
+    with pytest.raises(InputError, match=message):
+        tr.open(tmp_path / "run.h5", "w", parameters=parameters)
+
+
+@pytest.mark.parametrize("name", ["run.h5", "run", "run.bp", "run.sion"])
+def test_stretched_grid(tmp_path, name):
+    y = np.tanh(np.linspace(-1.0, 1.0, NY))
+    grid = tr.StretchedGrid(SHAPE, (0.0, -1.0, 0.0), (0.5, 0.1, 0.25), ((), tuple(y), ()))
+    path = tmp_path / name
+    for first in (0, 1):
+        with tr.open(path, "a" if first else "w", grid=grid) as out:
+            out.write_step(float(first), index=first, ux=field(first))
+    found = tr.open(path).grid
+    assert isinstance(found, tr.StretchedGrid)
+    np.testing.assert_array_equal(found.coordinates[1], y)
+    assert not len(found.coordinates[0])
+    drawing = {"run.h5": tmp_path / "run.xdmf", "run": path / "series.xdmf"}.get(name)
+    if drawing is None:
+        return
+    vtk = pytest.importorskip("vtk")
+    if not hasattr(vtk, "vtkXdmfReader"):
+        pytest.skip("this VTK has no XDMF reader")
+    from vtk.util.numpy_support import vtk_to_numpy
+
+    reader = vtk.vtkXdmfReader()
+    reader.SetFileName(str(drawing))
+    reader.UpdateInformation()
+    for step in (0, 1):
+        np.testing.assert_array_equal(vtk_array(reader, float(step), "ux"), field(step))
+    data = reader.GetOutputDataObject(0)
+    while data.IsA("vtkMultiBlockDataSet"):
+        data = data.GetBlock(0)
+    np.testing.assert_allclose(vtk_to_numpy(data.GetYCoordinates()), y)
+    np.testing.assert_allclose(vtk_to_numpy(data.GetXCoordinates()), 0.5 * np.arange(NX))
+
+
+def test_reads_while_a_step_is_written(tmp_path):
+    path = tmp_path / "run.h5"
+    out = tr.open(path, "w", grid=GRID)
+    out.write_step(0.0, index=0, ux=field())
+    out.begin_step(1, 1.0)
+    out.write("ux", field(1))
+    begin = time.monotonic()
+    series = tr.open(path)
+    np.testing.assert_array_equal(series[0]["ux"], field())
+    with h5py.File(path) as file:
+        assert file["VTKHDF/Steps"].attrs["NSteps"] == 1
+    assert time.monotonic() - begin < 5
+    out.end_step()
+    out.close()
+    assert len(tr.open(path)) == 2
+
+
+def write_small(path: Path) -> None:
+    """A file that is metadata for the most part."""
+    with tr.open(path, "w", grid=tr.UniformGrid((4, 3, 2))) as out:
+        out.attribute("case", "tgv")
+        out.attribute("reynolds", 1600.0)
+        for step in range(3):
+            values = np.full((2, 3, 4), float(step))
+            out.write_step(0.5 * step, index=step, ux=values, scalars={"energy": 0.5 / (step + 1)})
+
+
+def everything(path: Path) -> object:
+    """All that our reader says of a file; an error is None."""
+    try:
+        series = tr.open(path)
+        steps = [(s.index, s.time, s.scalars, {name: s[name].tolist() for name in s.names}) for s in series]
+        return series.attributes, series.grid, steps
+    except (OSError, RuntimeError):
+        return None
+
+
+def verify(path: Path) -> int:
+    result = mpi_run.tailrace("verify", path, cwd=path.parent, limit=60)
+    assert "Traceback" not in result.text
+    return result.code
+
+
+PROBE = """
+import pickle, sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+import test_hdf5
+pickle.dump(test_hdf5.everything(Path(sys.argv[2])), open(sys.argv[3], "wb"))
+"""
+
+
+def read_apart(path: Path) -> object:
+    """`everything` in a process of its own, which a crash of HDF5 would end."""
+    answer = path.with_suffix(".pickle")
+    command = [sys.executable, "-c", PROBE, Path(__file__).parents[1], path, answer]
+    result = mpi_run.finish(mpi_run.start(command, path.parent), 60)
+    assert result.code == 0, result.text
+    return pickle.loads(answer.read_bytes())
+
+
+@pytest.mark.slow
+def test_damage_is_found(tmp_path):
+    whole, hurt = tmp_path / "whole.h5", tmp_path / "hurt.h5"
+    write_small(whole)
+    original, told = whole.read_bytes(), everything(whole)
+    dice = random.Random(4)
+    missed = []
+    for _ in range(DAMAGES):
+        at = dice.randrange(len(original))
+        changed = bytearray(original)
+        changed[at] ^= 1 << dice.randrange(8)
+        hurt.write_bytes(changed)
+        code = verify(hurt)
+        assert code in (0, 1, 2)
+        if code == 0 and read_apart(hurt) != told:
+            missed.append(at)
+    assert len(missed) <= 1, f"flips that change what is read and were not found: {missed}"
+    for _ in range(DAMAGES):
+        hurt.write_bytes(original[: dice.randrange(len(original))])
+        assert verify(hurt) in (1, 2)

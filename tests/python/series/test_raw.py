@@ -1,0 +1,166 @@
+"""Raw and mpiio series, looked at with numpy.fromfile and the sidecar alone, whatever wrote them."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from tailrace._core import InputError
+
+from helpers import mpi_run
+from tailrace.io import series as tr
+
+SHAPE = (7, 10, 12)  # z, y, x
+UX = np.arange(np.prod(SHAPE), dtype=np.float64).reshape(SHAPE)
+
+WRITE = """
+    import json, sys
+    import numpy as np
+    from mpi4py import MPI
+    from tailrace.io import series as tr
+
+    engine, parameters = sys.argv[1], json.loads(sys.argv[2])
+    rank = MPI.COMM_WORLD.rank
+    y, ny = ((0, 4), (4, 6))[rank % 2]
+    z, nz = ((0, 3), (3, 4))[rank // 2]
+    part = np.full((nz + 2, ny + 2, 14), -1.0)
+    whole = np.arange(7 * 10 * 12.0).reshape(7, 10, 12)
+    with tr.open("run", "w", engine=engine, parameters=parameters) as out:
+        for step in range(2):
+            part[1:-1, 1:-1, 1:-1] = whole[z : z + nz, y : y + ny] + step
+            out.write_step(0.5 * step, index=10 * step, ux=tr.Block(part, (12, 10, 7), (0, y, z), ghosts=1))
+"""
+
+READ = """
+    import numpy as np
+    from mpi4py import MPI
+    from tailrace.io import series as tr
+
+    comm = MPI.COMM_WORLD
+    whole = np.arange(7 * 10 * 12.0).reshape(7, 10, 12)
+    random = np.random.default_rng(comm.rank)
+    series = tr.open("run", comm=comm)
+    for step in range(2):
+        for _ in range(20):
+            start = [int(random.integers(0, n)) for n in (12, 10, 7)]
+            count = [int(random.integers(1, n - s + 1)) for s, n in zip(start, (12, 10, 7))]
+            part = tuple(slice(s, s + c) for s, c in zip(start[::-1], count[::-1]))
+            np.testing.assert_array_equal(series[step].read("ux", box=(start, count)), whole[part] + step)
+"""
+
+
+def mpirun(script: str, ranks: int, cwd: Path, *arguments: str) -> None:
+    mpi_run.script(textwrap.dedent(script), *arguments, cwd=cwd, ranks=ranks, limit=60)
+
+
+def read_directory(path: Path) -> list[dict[str, np.ndarray]]:
+    """All steps of a series, by the description in docs/io.md."""
+    objects = [json.loads(line)[1] for line in (path / "series.jsonl").read_text().splitlines()]
+    steps = []
+    for step in (found for found in objects if "index" in found):
+        arrays = {}
+        for variable in step["variables"]:
+            kind, shape = variable["type"], variable["shape"]
+            if "file" in variable:
+                arrays[variable["name"]] = np.fromfile(path / variable["file"], kind).reshape(shape)
+                continue
+            array = np.full(shape, np.nan, kind)
+            for number, offset, z, y, x, nz, ny, nx in variable["blocks"]:
+                values = np.fromfile(path / variable["files"][number], kind, nz * ny * nx, offset=offset)
+                array[z : z + nz, y : y + ny, x : x + nx] = values.reshape(nz, ny, nx)
+            arrays[variable["name"]] = array
+        steps.append(arrays)
+    return steps
+
+
+@pytest.mark.parametrize(
+    ("engine", "parameters", "files"),
+    [
+        ("raw", {}, ["ux-1.bin"]),
+        ("raw", {"strategy": "collect"}, ["ux-1.bin"]),
+        ("raw", {"strategy": "collect_xy"}, ["ux-1.bin"]),
+        ("raw", {"strategy": "dist"}, [f"ux-1.{n:04d}.bin" for n in range(4)]),
+        ("raw", {"strategy": "node"}, ["ux-1.0000.bin"]),
+        ("raw", {"aggregators": "plane", "layout": "files"}, ["ux-1.0000.bin", "ux-1.0002.bin"]),
+        ("raw", {"aggregators": 3, "layout": "files"}, ["ux-1.0000.bin", "ux-1.0002.bin", "ux-1.0003.bin"]),
+        ("mpiio", {"transfer": "independent"}, ["ux-10.bin"]),
+        ("mpiio", {"transfer": "independent", "collect_bytes": 0}, ["ux-10.bin"]),
+        ("mpiio", {"transfer": "collective", "collect_bytes": 0}, ["ux-10.bin"]),
+    ],
+    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
+)
+def test_every_layout_is_what_the_sidecar_says(tmp_path, engine, parameters, files):
+    mpirun(WRITE, 4, tmp_path, engine, json.dumps(parameters))
+    found = read_directory(tmp_path / "run")
+    assert len(found) == 2
+    for step, arrays in enumerate(found):
+        np.testing.assert_array_equal(arrays["ux"], UX + step)
+    number = files[0][3:-4].split(".")[0]
+    assert sorted(path.name for path in (tmp_path / "run").glob(f"ux-{number}[.]*")) == files
+    in_one = (
+        "files" not in json.loads((tmp_path / "run" / "series.jsonl").read_text().splitlines()[1])[1]["variables"][0]
+    )
+    assert (tmp_path / "run" / "series.xdmf").exists() == in_one
+    mpirun(READ, 3, tmp_path)
+    np.testing.assert_array_equal(tr.open(tmp_path / "run")[1]["ux"], UX + 1)
+    assert tr.open(tmp_path / "run").engine == engine
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"strategy": "dist", "layout": "shared"}, "contradict"),
+        ({"strategy": "collect", "aggregators": "all"}, "contradict"),
+        ({"strategy": "distt"}, "expected one of"),
+        ({"aggregators": "some"}, "expected all, node, plane, one"),
+        ({"aggregators": 0}, "expected all, node, plane, one"),
+        ({"layout": "file"}, "expected one of"),
+        ({"transfer": "collective"}, "no parameter 'transfer'"),
+    ],
+)
+def test_impossible_parameters(tmp_path, parameters, message):
+    with pytest.raises(InputError, match=message):
+        tr.open(tmp_path / "run", "w", parameters=parameters)
+
+
+def test_a_strategy_may_repeat_its_knobs(tmp_path):
+    with tr.open(tmp_path / "run", "w", parameters={"strategy": "dist", "layout": "files"}) as out:
+        out.write_step(0.0, index=1, ux=UX)
+    np.testing.assert_array_equal(read_directory(tmp_path / "run")[0]["ux"], UX)
+
+
+def times_in_xdmf(path: Path) -> list[float]:
+    return [float(time.attrib["Value"]) for time in ElementTree.fromstring(path.read_text()).iter("Time")]
+
+
+@pytest.mark.parametrize("engine", ["raw", "mpiio"])
+def test_series_xdmf_is_whole_after_every_step(tmp_path, engine):
+    place = tmp_path / "run"
+    with tr.open(place, "w", engine=engine) as out:
+        for step in range(5):
+            out.write_step(0.5 * step, index=step, ux=UX, mask=UX.astype(np.int32))
+            assert times_in_xdmf(place / "series.xdmf") == [0.5 * n for n in range(step + 1)]
+    with tr.open(place, "a", engine=engine, rewind_to=1) as out:
+        assert times_in_xdmf(place / "series.xdmf") == [0.0, 0.5]
+        out.write_step(7.0, index=9, ux=UX, mask=UX.astype(np.int32))
+    assert times_in_xdmf(place / "series.xdmf") == [0.0, 0.5, 7.0]
+    kinds = [
+        item.attrib["DataType"]
+        for item in ElementTree.fromstring((place / "series.xdmf").read_text()).iter("DataItem")
+        if "DataType" in item.attrib
+    ]
+    assert kinds == ["Float", "Int"] * 3
+
+
+def test_hints_are_told(tmp_path):
+    with tr.open(tmp_path / "run", "w", engine="mpiio", parameters={"hints.no_such_hint": "7"}) as out:
+        notes = "\n".join(out.notes)
+        out.write_step(0.0, index=1, ux=UX)
+    assert "transfer = " in notes
+    assert "no_such_hint = 7" in notes
+    assert "hints in effect" in notes or "no hints in effect" in notes
+    np.testing.assert_array_equal(read_directory(tmp_path / "run")[0]["ux"], UX)

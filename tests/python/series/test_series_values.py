@@ -1,0 +1,109 @@
+"""What a series can hold besides three-dimensional reals: components, integers, lists, texts; and what is copied."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tailrace._core import InputError
+
+from tailrace.io import series as tr
+
+PATHS = {
+    "raw": "run",
+    "sion": "run.sion",
+    "hdf5": "run.h5",
+    "bp4": "run.bp4",
+    "bp5": "run.bp",
+    "adios_hdf5": "run.adios_hdf5",
+}
+
+
+@pytest.fixture(params=list(PATHS))
+def path(request, tmp_path):
+    return tmp_path / PATHS[request.param]
+
+
+def components(dtype: str = "float64") -> np.ndarray:
+    return np.arange(3 * 4 * 5 * 6).reshape(3, 4, 5, 6).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_components(path, dtype):
+    f = components(dtype)
+    with tr.open(path, "w") as out:
+        out.write_step(0.0, f=f)
+    step = tr.open(path)[0]
+    assert step.names == ["f_1", "f_2", "f_3"] and step.components("f") == 3 and step.components("f_1") == 0
+    assert "f" in step and "g" not in step
+    assert step["f"].dtype == dtype
+    np.testing.assert_array_equal(step["f"], f)
+    np.testing.assert_array_equal(step["f_2"], f[1])
+    np.testing.assert_array_equal(step.read("f", ((1, 2, 3), (4, 2, 1))), f[:, 3:4, 2:4, 1:5])
+    for other in ("float32", "float64"):
+        assert step.read("f", dtype=other).dtype == other
+        np.testing.assert_array_equal(step.read("f", dtype=other), f)
+    with pytest.raises(InputError, match="no variable 'g'"):
+        step["g"]
+
+
+def test_components_with_ghosts_and_regions(path):
+    f = components()
+    wide = np.pad(f, ((0, 0), (1, 1), (0, 0), (2, 2)), constant_values=np.nan)
+    with tr.open(path, "w") as out:
+        out.begin_step(0, 0.0)
+        out.write("f", tr.Block(wide, (6, 5, 4), ghosts=(2, 0, 1)))
+        out.write("coarse", f, region=tr.Region((0, 1, 0), (3, 1, 2), (2, 1, 3)))
+        out.write("later", f, deferred=True)
+        out.end_step()
+    step = tr.open(path)[0]
+    np.testing.assert_array_equal(step["f"], f)
+    np.testing.assert_array_equal(step["coarse"], f[:, ::3, 1:2, ::2])
+    np.testing.assert_array_equal(step["later"], f)
+
+
+def test_lists_and_texts(path):
+    rows = np.arange(8, dtype=np.float32).reshape(4, 2)
+    with tr.open(path, "w") as out:
+        out.write_step(
+            0.0, lists={"particles": rows, "ids": np.arange(4)}, scalars={"note": "two words", "count": 2**60 + 1}
+        )
+        out.write_step(1.0, lists={"particles": rows[:1], "ids": np.arange(0)})
+    first, second = tr.open(path)
+    assert first.variables["particles"] == ("float32", (2, 4, 1), True)
+    np.testing.assert_array_equal(first["particles"], rows)
+    np.testing.assert_array_equal(first.read("particles", ((0, 1, 0), (2, 2, 1))), rows[1:3])
+    np.testing.assert_array_equal(first["ids"], np.arange(4))
+    assert first["ids"].dtype == np.int64 and first.scalars == {"note": "two words", "count": 2**60 + 1}
+    assert second["particles"].shape == (1, 2) and second["ids"].shape == (0,)
+    assert "particles" in repr(second) and "list of 1 x 2" in repr(tr.open(path))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bool", "uint8", "complex128", "U4", "O"])
+def test_other_types_are_refused(path, dtype):
+    with tr.open(path, "w") as out:
+        out.begin_step(0, 0.0)
+        for write in (lambda a: out.write("a", a), lambda a: out.write_list("a", a[0, 0])):
+            with pytest.raises(InputError, match="expected an array of float32, float64, int32 or int64, found"):
+                write(np.zeros((2, 2, 2), dtype))
+        out.write("a", np.zeros((2, 2, 2)))
+        out.end_step()
+    np.testing.assert_array_equal(tr.open(path)[0]["a"], np.zeros((2, 2, 2)))
+
+
+def test_contiguous_arrays_are_not_copied(path):
+    """What is changed between a deferred write and end_step is noticed where the core has the array itself."""
+    contiguous = components()[0]
+    for array, noticed in ((contiguous, True), (contiguous[:, :, ::-1], False), (np.asfortranarray(contiguous), False)):
+        out = tr.open(path, "w")
+        out.begin_step(0, 0.0)
+        out.write("a", array, deferred=True)
+        before = array.copy()
+        array[0, 0, 0] += 1
+        if noticed:
+            with pytest.raises(InputError, match="'a' was changed"):
+                out.end_step()
+            out.close()
+        else:
+            out.end_step()
+            out.close()
+            np.testing.assert_array_equal(tr.open(path)[0]["a"], before)

@@ -1,0 +1,131 @@
+"""The time series: exact numbers, restarts without duplicates, torn and damaged files."""
+
+import csv
+import math
+
+import numpy as np
+import pytest
+
+from tailrace.io.time_series import COLUMNS, TimeSeries, TimeSeriesError, read_time_series, rewind
+
+
+def row(step, **changes):
+    values = {name: math.sqrt(step + at) / 3 for at, name in enumerate(COLUMNS)}
+    return {**values, "step": step, "time": 0.1 * step, **changes}
+
+
+def write(path, steps, **options):
+    with TimeSeries(path, **options) as series:
+        for step in steps:
+            series.append(row(step))
+
+
+def test_numbers_come_back_bit_for_bit_and_the_head_says_what_they_are(tmp_path):
+    path = tmp_path / "deep" / "series.csv"
+    write(path, [0, 10, 20], title="case tgv\nRe = 1600")
+    columns = read_time_series(path)
+    assert tuple(columns) == COLUMNS
+    assert columns["step"].dtype == np.int64
+    for name in COLUMNS:
+        np.testing.assert_array_equal(columns[name], [row(step)[name] for step in (0, 10, 20)])
+    head = path.read_text().split("\nstep,time,")[0]
+    assert all(line.startswith("#") for line in head.splitlines())
+    for words in ("Re = 1600", "kinetic_energy = <u . u> / 2", "2 nu <S_ij S_ij>", "max |div u| L / U", "nu = 1 / Re"):
+        assert words in head
+
+
+def test_a_row_is_there_when_append_returns(tmp_path):
+    path = tmp_path / "series.csv"
+    with TimeSeries(path) as series:
+        series.append(row(1))
+        assert list(read_time_series(path)["step"]) == [1]
+
+
+def test_others_read_it_without_us(tmp_path):
+    write(tmp_path / "series.csv", [0, 10])
+    with (tmp_path / "series.csv").open() as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    assert tuple(rows[0]) == COLUMNS
+    assert [float(each["time"]) for each in rows] == [0.0, 1.0]
+
+
+def test_a_fresh_run_replaces_a_former_one(tmp_path):
+    write(tmp_path / "series.csv", range(5))
+    write(tmp_path / "series.csv", [0])
+    assert list(read_time_series(tmp_path / "series.csv")["step"]) == [0]
+
+
+def test_resuming_drops_what_lies_after_the_checkpoint(tmp_path):
+    path = tmp_path / "series.csv"
+    write(path, range(0, 60, 10))
+    write(path, [20, 30], resume_step=25)
+    assert list(read_time_series(path)["step"]) == [0, 10, 20, 30], "20 is kept once"
+    write(path, [], resume_step=-1)
+    assert len(read_time_series(path)["step"]) == 0
+
+
+def test_resuming_where_the_file_was_lost_starts_a_new_one(tmp_path):
+    write(tmp_path / "series.csv", [110], resume_step=100)
+    assert list(read_time_series(tmp_path / "series.csv")["step"]) == [110]
+
+
+@pytest.mark.parametrize("cut", [1, 5, 40])
+def test_a_torn_last_line_is_dropped(tmp_path, cut):
+    path = tmp_path / "series.csv"
+    write(path, [0, 10, 20])
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert list(read_time_series(path)["step"]) == [0, 10]
+    assert rewind(path, 100) == 10
+    write(path, [20], resume_step=100)
+    assert list(read_time_series(path)["step"]) == [0, 10, 20]
+
+
+def test_zero_bytes_left_by_a_power_cut_are_torn_too(tmp_path):
+    path = tmp_path / "series.csv"
+    write(path, [0, 10])
+    with path.open("ab") as file:
+        file.write(b"\0" * 100)
+    assert rewind(path, 100) == 10
+    assert b"\0" not in path.read_bytes()
+
+
+def test_rewinding_is_all_or_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "series.csv"
+    write(path, [0, 10, 20])
+    before = path.read_bytes()
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="No space"):
+        rewind(path, 10)
+    assert path.read_bytes() == before
+
+
+def test_a_damaged_line_is_named(tmp_path):
+    path = tmp_path / "series.csv"
+    write(path, [0, 10, 20])
+    lines = path.read_text().splitlines(keepends=True)
+    lines[-2] = "10,0.5,x\n"
+    path.write_text("".join(lines))
+    with pytest.raises(
+        TimeSeriesError, match=rf"series.csv, line {len(lines) - 1}: expected 9 numbers, found: 10,0.5,x"
+    ):
+        read_time_series(path)
+
+
+@pytest.mark.parametrize("text", ["", "# nothing else\n", "a,b\n1,2\n", "\x89PNG\r\n"])
+def test_other_files_are_refused_and_left_alone(tmp_path, text):
+    path = tmp_path / "series.csv"
+    path.write_text(text)
+    before = path.read_bytes()
+    for use in (read_time_series, lambda path: rewind(path, 3), lambda path: TimeSeries(path, resume_step=3)):
+        with pytest.raises(TimeSeriesError, match="is not a time series"):
+            use(path)
+    assert path.read_bytes() == before
+
+
+def test_wrong_rows_are_refused(tmp_path):
+    with TimeSeries(tmp_path / "series.csv") as series:
+        series.append(row(10))
+        with pytest.raises(TimeSeriesError, match="step 9 comes after step 10"):
+            series.append(row(9))
+        with pytest.raises(TimeSeriesError, match=r"missing \['cfl'\], unknown \['CFL'\]"):
+            series.append({("CFL" if name == "cfl" else name): value for name, value in row(11).items()})
