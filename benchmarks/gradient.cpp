@@ -13,6 +13,8 @@
 #include <vector>
 
 using namespace tailrace;
+using namespace tailrace::grid;
+using namespace tailrace::ops;
 
 namespace {
 

@@ -9,6 +9,9 @@
 #include <nanobind/stl/complex.h>
 
 using namespace tailrace;
+using namespace tailrace::grid;
+using namespace tailrace::ops;
+using namespace tailrace::analysis;
 
 namespace {
 

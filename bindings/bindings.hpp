@@ -26,7 +26,7 @@ void bind_io(nb::module_ &m);
 template <class T> using Array = nb::ndarray<nb::numpy, T, nb::ndim<3>, nb::c_contig>;
 
 /// A view of memory that lives as long as `owner`.
-template <class T> Array<T> view(T *data, const tailrace::Index3 &count, nb::handle owner) {
+template <class T> Array<T> view(T *data, const tailrace::grid::Index3 &count, nb::handle owner) {
   return Array<T>(
       data,
       {static_cast<std::size_t>(count[2]), static_cast<std::size_t>(count[1]), static_cast<std::size_t>(count[0])},
@@ -34,8 +34,8 @@ template <class T> Array<T> view(T *data, const tailrace::Index3 &count, nb::han
 }
 
 /// An array that owns the memory of the buffer.
-template <class T> Array<T> adopt(tailrace::Buffer<T> buffer, const tailrace::Index3 &count) {
-  auto *kept = new tailrace::Buffer<T>(std::move(buffer));
-  nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<tailrace::Buffer<T> *>(p); });
+template <class T> Array<T> adopt(tailrace::grid::Buffer<T> buffer, const tailrace::grid::Index3 &count) {
+  auto *kept = new tailrace::grid::Buffer<T>(std::move(buffer));
+  nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<tailrace::grid::Buffer<T> *>(p); });
   return view(kept->data(), count, owner);
 }

@@ -3,6 +3,9 @@
 #include <tailrace/flow/navier_stokes.hpp>
 
 using namespace tailrace;
+using namespace tailrace::grid;
+using namespace tailrace::ops;
+using namespace tailrace::flow;
 
 namespace {
 
@@ -50,7 +53,7 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
       .def_prop_ro("history_ages",
                    [](const Flow<T> &self) {
                      const TimeScheme scheme = self.solver.options().scheme;
-                     return history_outlives_step(scheme) ? history(scheme) : 0;
+                     return history_outlives_step(scheme) ? stored_right_hand_sides(scheme) : 0;
                    })
       .def(
           "history",

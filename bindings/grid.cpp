@@ -6,6 +6,7 @@
 #include <tailrace/grid/tuning.hpp>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 
 void bind_grid(nb::module_ &m) {
   nb::class_<Grid>(m, "Grid", "A uniform Cartesian grid; see tailrace.Grid.")

@@ -24,6 +24,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace tailrace;
+using namespace tailrace::grid;
 
 namespace {
 
@@ -152,7 +153,7 @@ std::vector<std::tuple<std::string, std::string, Index3, bool>> variables(const 
   return result;
 }
 
-std::optional<GridTuple> grid(const io::Series &series) {
+std::optional<GridTuple> grid_of(const io::Series &series) {
   const auto found = series.grid();
   return found ? std::optional<GridTuple>({found->points, found->origin, found->spacing, found->coordinates})
                : std::nullopt;
@@ -262,7 +263,7 @@ void bind_io(nb::module_ &m) {
       .def("close", &Series::close, free)
       .def("steps", &steps)
       .def("next_step", &Series::next_step, "timeout"_a, free)
-      .def("grid", &grid)
+      .def("grid", &grid_of)
       .def("attributes", &Series::attributes)
       .def("variables", &variables, "step"_a)
       .def("components", &io::count_components, "step"_a, "name"_a)

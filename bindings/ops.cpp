@@ -9,6 +9,8 @@
 #include <algorithm>
 
 using namespace tailrace;
+using namespace tailrace::grid;
+using namespace tailrace::ops;
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <string>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);

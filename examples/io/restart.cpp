@@ -2,6 +2,7 @@
 #include <tailrace/grid/decomposition.hpp>
 #include <tailrace/io/series.hpp>
 using namespace tailrace;
+using namespace tailrace::grid;
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   bool right = false;

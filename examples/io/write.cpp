@@ -3,6 +3,7 @@
 #include <tailrace/io/series.hpp>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   double last = 0;

@@ -14,6 +14,8 @@
 
 namespace tailrace::test {
 
+using namespace grid;
+
 using Processes = std::shared_ptr<const ProcessGrid>;
 
 inline const Communicator &world() {

@@ -11,8 +11,8 @@ int main(int argc, char **argv) {
   bool ok = false;
   {
     const tailrace::Communicator world(MPI_COMM_WORLD);
-    const tailrace::Box whole{{0, 0, 0}, {7, 5, 3 * world.size()}};
-    const tailrace::Box mine = whole.intersect({{0, 0, 3 * world.rank()}, {100, 100, 3}});
+    const tailrace::grid::Box whole{{0, 0, 0}, {7, 5, 3 * world.size()}};
+    const tailrace::grid::Box mine = whole.intersect({{0, 0, 3 * world.rank()}, {100, 100, 3}});
     ok = world.sum(mine.size()) == whole.size();
     if (world.rank() == 0)
       std::printf("consumer on %d ranks: %s\n", world.size(), ok ? "ok" : "wrong sum");

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tailrace {
+namespace tailrace::analysis {
 
 namespace {
 
@@ -130,4 +130,4 @@ void invariant(Invariant which, const std::array<const T *, 9> &gradient, std::i
 template void invariant(Invariant, const std::array<const float *, 9> &, std::int64_t, float *);
 template void invariant(Invariant, const std::array<const double *, 9> &, std::int64_t, double *);
 
-} // namespace tailrace
+} // namespace tailrace::analysis

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-namespace tailrace {
+namespace tailrace::analysis {
 
 /// What marks a vortex, from the gradient g[i][j] = d u_i / d x_j at a point, with S and W its symmetric and
 /// antisymmetric parts.
@@ -21,4 +21,4 @@ double middle_eigenvalue(const std::array<double, 6> &matrix);
 template <class T>
 void invariant(Invariant which, const std::array<const T *, 9> &gradient, std::int64_t points, T *out);
 
-} // namespace tailrace
+} // namespace tailrace::analysis

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-namespace tailrace {
+namespace tailrace::analysis {
+
+using namespace grid;
 
 namespace {
 constexpr std::int64_t block = 1024; ///< points whose deviations stay in cache
@@ -76,4 +78,4 @@ template void add_products(const std::vector<const double *> &, const Index3 &,
                            const std::array<std::vector<double>, 3> &, const std::array<bool, 3> &,
                            const std::vector<const double *> &, const std::vector<double *> &);
 
-} // namespace tailrace
+} // namespace tailrace::analysis

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-namespace tailrace {
+namespace tailrace::analysis {
 
 /// Running means and products of deviations of several fields at each point, by West's (1979) weighted form of
 /// Welford's update: with d = x - mean, mean += share d, and product of a and b += factor d_a d_b. `products` are those
@@ -19,8 +19,8 @@ void add_sample(const std::vector<const T *> &fields, std::int64_t points, doubl
 /// `products` are arrays over the kept directions, x fastest; `weights` are those of the points along x, y and z, which
 /// count in the directions summed over. One pass over the fields. Local.
 template <class T>
-void add_products(const std::vector<const T *> &fields, const Index3 &count,
+void add_products(const std::vector<const T *> &fields, const grid::Index3 &count,
                   const std::array<std::vector<double>, 3> &weights, const std::array<bool, 3> &kept,
                   const std::vector<const double *> &means, const std::vector<double *> &products);
 
-} // namespace tailrace
+} // namespace tailrace::analysis

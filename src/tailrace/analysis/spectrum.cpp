@@ -11,7 +11,10 @@
 #include <cmath>
 #include <numbers>
 
-namespace tailrace {
+namespace tailrace::analysis {
+
+using namespace grid;
+using namespace ops;
 
 namespace {
 
@@ -201,4 +204,4 @@ std::vector<Complex> mean_cross_spectrum(const Grid &grid, const std::array<bool
   return mean;
 }
 
-} // namespace tailrace
+} // namespace tailrace::analysis

@@ -7,7 +7,7 @@
 #include <complex>
 #include <vector>
 
-namespace tailrace {
+namespace tailrace::analysis {
 
 /// The energy of fields by the length of the wave vector. With f_k = 1/N sum f exp(-i k x), shell n holds the modes
 /// with round(|k| / width) = n, where width = 2 pi / (longest side of the box), the smallest wave number there is. The
@@ -19,16 +19,16 @@ struct Shells {
 };
 
 /// Fields are this rank's X pencils of the nodes. InputError where a direction is not periodic. Collective.
-Shells shell_spectrum(const Grid &grid, const std::shared_ptr<const ProcessGrid> &processes,
+Shells shell_spectrum(const grid::Grid &grid, const std::shared_ptr<const grid::ProcessGrid> &processes,
                       const std::vector<const double *> &fields);
 
 /// conj(F_k) G_k for k = 0 .. points / 2, where F_k = sum_j f[j] exp(-2 pi i j k / points) along `direction`, of lines
 /// lengthened by zeros to `points`; averaged over the other two directions by the trapezoidal rule. `f` and `g` are
 /// this rank's X pencils of a field on the cell centres in the directions of `centred` and on the nodes in the others;
 /// they may be the same array. Collective.
-std::vector<std::complex<double>> mean_cross_spectrum(const Grid &grid, const std::array<bool, 3> &centred,
-                                                      const std::shared_ptr<const ProcessGrid> &processes,
+std::vector<std::complex<double>> mean_cross_spectrum(const grid::Grid &grid, const std::array<bool, 3> &centred,
+                                                      const std::shared_ptr<const grid::ProcessGrid> &processes,
                                                       int direction, std::int64_t points, const double *f,
                                                       const double *g);
 
-} // namespace tailrace
+} // namespace tailrace::analysis

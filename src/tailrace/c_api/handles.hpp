@@ -14,7 +14,7 @@
 #include <utility>
 
 struct tailrace_decomposition {
-  tailrace::Decomposition decomposition;
+  tailrace::grid::Decomposition decomposition;
 };
 
 struct tailrace_series {
@@ -24,6 +24,9 @@ struct tailrace_series {
 };
 
 namespace tailrace::c_api {
+
+using grid::Box;
+using grid::Index3;
 
 /// Keeps the text of an error for tailrace_error_text, and returns the status.
 int failed(int status, const char *text);

@@ -5,6 +5,7 @@
 #include <memory>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::c_api;
 
 namespace {

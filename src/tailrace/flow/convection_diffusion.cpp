@@ -2,7 +2,10 @@
 
 #include <tailrace/support/error.hpp>
 
-namespace tailrace {
+namespace tailrace::flow {
+
+using namespace grid;
+using namespace ops;
 
 template <class T>
 auto ConvectionDiffusion<T>::make(const Grid &grid, int d, double viscosity, Parity parity) -> Systems {
@@ -72,8 +75,8 @@ void ConvectionDiffusion<T>::solve(const Systems &s, const Vec<T> *ud, const Vec
     // Gradient and flux share their factors where periodic.
     Vec<T> *const first[2] = {gradient, flux}, *const second[1] = {diffusion};
     Vec<T> last_first[2] = {y_gradient, y_flux}, last_second[1] = {y_diffusion};
-    detail::wrap_around<T, 2>(s.gradient, first, last_first);
-    detail::wrap_around<T, 1>(s.diffusion, second, last_second);
+    ops::detail::wrap_around<T, 2>(s.gradient, first, last_first);
+    ops::detail::wrap_around<T, 1>(s.diffusion, second, last_second);
     x_gradient = last_first[0], x_flux = last_first[1], x_diffusion = last_second[0];
   }
   const T *d_gradient = s.gradient.diagonal.data(), *d_flux = s.flux.diagonal.data(),
@@ -91,4 +94,4 @@ void ConvectionDiffusion<T>::solve(const Systems &s, const Vec<T> *ud, const Vec
 template class ConvectionDiffusion<float>;
 template class ConvectionDiffusion<double>;
 
-} // namespace tailrace
+} // namespace tailrace::flow

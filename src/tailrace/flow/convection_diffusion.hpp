@@ -2,7 +2,7 @@
 
 #include <tailrace/ops/sweep.hpp>
 
-namespace tailrace {
+namespace tailrace::flow {
 
 /// One direction's part of the momentum equation for the three velocity components,
 ///   F_i(d) = -1/2 (u_d du_i/dx_d + d(u_d u_i)/dx_d) + nu d2u_i/dx_d2,
@@ -10,28 +10,28 @@ namespace tailrace {
 /// together. Local: lines along d must be whole.
 template <class T> class ConvectionDiffusion {
 public:
-  ConvectionDiffusion(const Grid &grid, int direction, double viscosity);
+  ConvectionDiffusion(const grid::Grid &grid, int direction, double viscosity);
 
   /// u: the three components on lines along d. finish(i, offset, F_i(d), count) receives each register once; it may
   /// overwrite u at that offset.
-  template <class Finish> void sweep(const Lines &lines, const std::array<const T *, 3> &u, Finish finish) const {
-    tailrace::sweep<T, 3, 3>(lines, lines.points, u, [&](auto &tile) { body(tile, lines.points); }, finish);
+  template <class Finish> void sweep(const grid::Lines &lines, const std::array<const T *, 3> &u, Finish finish) const {
+    ops::sweep<T, 3, 3>(lines, lines.points, u, [&](auto &tile) { body(tile, lines.points); }, finish);
   }
 
 private:
   /// The systems for a component of the given parity along this direction.
   struct Systems {
-    LineSystem<T> gradient;  ///< -1/2 d/dx of u_i
-    LineSystem<T> flux;      ///< -1/2 d/dx of u_d u_i
-    LineSystem<T> diffusion; ///< nu d2/dx2 of u_i
+    ops::LineSystem<T> gradient;  ///< -1/2 d/dx of u_i
+    ops::LineSystem<T> flux;      ///< -1/2 d/dx of u_d u_i
+    ops::LineSystem<T> diffusion; ///< nu d2/dx2 of u_i
   };
-  static Systems make(const Grid &grid, int d, double viscosity, Parity parity);
-  void body(Tile<T, 3, 3> &tile, std::int64_t n) const;
+  static Systems make(const grid::Grid &grid, int d, double viscosity, ops::Parity parity);
+  void body(ops::Tile<T, 3, 3> &tile, std::int64_t n) const;
   static void solve(const Systems &systems, const Vec<T> *ud, const Vec<T> *ui, Vec<T> *result, std::int64_t n);
 
   int direction_;
-  Boundary boundary_;
+  grid::Boundary boundary_;
   Systems normal_, tangential_;
 };
 
-} // namespace tailrace
+} // namespace tailrace::flow

@@ -6,7 +6,10 @@
 
 #include <cmath>
 
-namespace tailrace {
+namespace tailrace::flow {
+
+using namespace grid;
+using namespace ops;
 
 namespace {
 
@@ -151,4 +154,4 @@ template <class T> std::optional<BadPoint> Diagnostics<T>::find_bad_point() cons
 template class Diagnostics<float>;
 template class Diagnostics<double>;
 
-} // namespace tailrace
+} // namespace tailrace::flow

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace tailrace {
+namespace tailrace::flow {
 
 /// Volume averages and extremes of a flow. Averages weigh boundary nodes of free-slip directions by one half per
 /// direction.
@@ -22,14 +22,14 @@ struct FlowNumbers {
 /// Where a value is not finite.
 struct BadPoint {
   int component;
-  Index3 node;
+  grid::Index3 node;
 };
 
 /// The velocity gradient of a flow and what follows from it, on this rank's X pencil of the nodes.
 template <class T> class Diagnostics {
 public:
   /// Keeps a reference to the flow. Collective.
-  Diagnostics(NavierStokes<T> &flow, std::shared_ptr<const ProcessGrid> processes, TransposeMethod method);
+  Diagnostics(NavierStokes<T> &flow, std::shared_ptr<const grid::ProcessGrid> processes, grid::TransposeMethod method);
 
   /// Everything in FlowNumbers for the present velocity. Collective.
   FlowNumbers numbers(double dt);
@@ -45,14 +45,14 @@ private:
   /// Nine derivatives at one node, g[i][d] = d u_i / d x_d.
   using Gradient = std::array<std::array<double, 3>, 3>;
   void compute_gradient();
-  void apply(Operation operation, int component, int direction, T *out);
+  void apply(ops::Operation operation, int component, int direction, T *out);
   template <class Function> double average(Function function) const;
   Gradient at(std::int64_t point) const;
 
   NavierStokes<T> &flow_;
-  Operators<T> operators_;
-  Field<T> gradient_[3][3];
+  ops::Operators<T> operators_;
+  grid::Field<T> gradient_[3][3];
   bool fresh_ = false;
 };
 
-} // namespace tailrace
+} // namespace tailrace::flow

@@ -2,7 +2,10 @@
 
 #include <cmath>
 
-namespace tailrace {
+namespace tailrace::flow {
+
+using namespace grid;
+using namespace ops;
 
 template <class T>
 NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
@@ -13,7 +16,7 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
                             ConvectionDiffusion<T>(grid, 1, options.viscosity),
                             ConvectionDiffusion<T>(grid, 2, options.viscosity)},
       projection_(grid, options.interpolation, processes, method, workspace_),
-      right_hand_sides_(static_cast<std::size_t>(tailrace::history(options.scheme) + 1)) {
+      right_hand_sides_(static_cast<std::size_t>(stored_right_hand_sides(options.scheme) + 1)) {
   const Decomposition &nodes = nodes_.decomposition();
   const auto allocate = [&](Components &fields, Pencil pencil) {
     for (Field<T> &field : fields)
@@ -188,4 +191,4 @@ template <class T> FlowTimes NavierStokes<T>::times() const {
 template class NavierStokes<float>;
 template class NavierStokes<double>;
 
-} // namespace tailrace
+} // namespace tailrace::flow

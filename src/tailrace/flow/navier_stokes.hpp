@@ -6,13 +6,13 @@
 
 #include <optional>
 
-namespace tailrace {
+namespace tailrace::flow {
 
 /// What a flow is made of besides its grid.
 struct FlowOptions {
   double viscosity;
   TimeScheme scheme = TimeScheme::rk3;
-  Interpolation interpolation = Interpolation::aggressive;
+  ops::Interpolation interpolation = ops::Interpolation::aggressive;
 };
 
 /// Wall time by phase since the start, in seconds, on this rank. Transposes are counted apart from the phase they
@@ -26,8 +26,8 @@ struct FlowTimes {
 template <class T> class NavierStokes {
 public:
   /// Collective. InputError for boundaries the solver does not know.
-  NavierStokes(const Grid &grid, const FlowOptions &options, std::shared_ptr<const ProcessGrid> processes,
-               TransposeMethod method);
+  NavierStokes(const grid::Grid &grid, const FlowOptions &options, std::shared_ptr<const grid::ProcessGrid> processes,
+               grid::TransposeMethod method);
 
   /// One time step of size dt. Collective.
   void step(double dt);
@@ -35,17 +35,19 @@ public:
   /// Removes the divergence of the present velocity, for initial fields that have some. Collective.
   void project() { projection_(pointers(velocity_)); }
 
-  const Grid &grid() const { return grid_; }
+  const grid::Grid &grid() const { return grid_; }
   const FlowOptions &options() const { return options_; }
-  const Decomposition &nodes() const { return nodes_.decomposition(); }
-  Exchange<T> &exchange() { return nodes_; }
+  const grid::Decomposition &nodes() const { return nodes_.decomposition(); }
+  grid::Exchange<T> &exchange() { return nodes_; }
   FlowTimes times() const;
 
   /// Velocity component i on this rank's X pencil of the nodes.
-  Field<T> &velocity(int i) { return velocity_[i]; }
+  grid::Field<T> &velocity(int i) { return velocity_[i]; }
   /// Right-hand side of component i, `age` stages ago (1 the newest); what a checkpoint keeps for Adams-Bashforth
   /// schemes.
-  Field<T> &history(int age, int i) { return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()][i]; }
+  grid::Field<T> &history(int age, int i) {
+    return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()][i];
+  }
   /// Steps since the start of the flow; restarts set it.
   long steps() const { return steps_; }
   void set_steps(long steps) { steps_ = steps; }
@@ -57,18 +59,18 @@ public:
   double max_divergence();
 
 private:
-  using Components = std::array<Field<T>, 3>;
+  using Components = std::array<grid::Field<T>, 3>;
   static std::array<T *, 3> pointers(Components &fields);
   void advance(const Stage &stage, double dt);
   void right_hand_side_yz(Components &rhs);
   void sweep_x(const Stage &stage, double dt, Components &rhs);
   std::array<T *, 3> z_start(const std::array<T *, 3> &arrays) const;
-  std::array<T *, 3> move(Pencil from, Pencil to, const std::array<T *, 3> &in, Components &out);
+  std::array<T *, 3> move(grid::Pencil from, grid::Pencil to, const std::array<T *, 3> &in, Components &out);
 
-  Grid grid_;
+  grid::Grid grid_;
   FlowOptions options_;
-  std::shared_ptr<Workspace> workspace_;
-  Exchange<T> nodes_;
+  std::shared_ptr<grid::Workspace> workspace_;
+  grid::Exchange<T> nodes_;
   std::array<ConvectionDiffusion<T>, 3> convection_diffusion_;
   Projection<T> projection_;
   Components velocity_;
@@ -80,4 +82,4 @@ private:
   FlowTimes times_;
 };
 
-} // namespace tailrace
+} // namespace tailrace::flow

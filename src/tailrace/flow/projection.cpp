@@ -2,7 +2,10 @@
 
 #include <tailrace/ops/apply.hpp>
 
-namespace tailrace {
+namespace tailrace::flow {
+
+using namespace grid;
+using namespace ops;
 
 namespace {
 Index3 first_cells(const Grid &grid, int directions) {
@@ -289,4 +292,4 @@ template <class T> void Projection<T>::to_nodes(const T *cells, T *nodes) {
 template class Projection<float>;
 template class Projection<double>;
 
-} // namespace tailrace
+} // namespace tailrace::flow

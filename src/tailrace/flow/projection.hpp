@@ -2,14 +2,15 @@
 
 #include <tailrace/ops/poisson.hpp>
 
-namespace tailrace {
+namespace tailrace::flow {
 
 /// Makes a velocity on nodes divergence-free on the cells: solves  div grad phi = div u  and subtracts grad phi. Works
 /// plane by plane and line by line in cache; the divergence and phi never exist as whole arrays unless asked for.
 template <class T> class Projection {
 public:
-  Projection(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes,
-             TransposeMethod method, std::shared_ptr<Workspace> workspace);
+  Projection(const grid::Grid &grid, ops::Interpolation interpolation,
+             std::shared_ptr<const grid::ProcessGrid> processes, grid::TransposeMethod method,
+             std::shared_ptr<grid::Workspace> workspace);
 
   /// u: three components in this rank's X pencil of the nodes, replaced by u - grad phi. Collective.
   void operator()(const std::array<T *, 3> &u);
@@ -21,34 +22,34 @@ public:
   /// Values on the cells (Z pencil) interpolated to the nodes (X pencil). Collective.
   void to_nodes(const T *cells, T *nodes);
 
-  const Decomposition &cells() const { return poisson_.cells(); }
+  const grid::Decomposition &cells() const { return poisson_.cells(); }
 
 private:
   /// The four staggered operators of a direction, for the parities that occur.
   struct Staggered {
-    LineSystem<T> derivative_to_centre; ///< of the normal, odd, velocity
-    LineSystem<T> average_to_centre;    ///< of even quantities
-    LineSystem<T> derivative_to_node;
-    LineSystem<T> average_to_node;
+    ops::LineSystem<T> derivative_to_centre; ///< of the normal, odd, velocity
+    ops::LineSystem<T> average_to_centre;    ///< of even quantities
+    ops::LineSystem<T> derivative_to_node;
+    ops::LineSystem<T> average_to_node;
   };
-  static Staggered make(const Grid &grid, int d, Interpolation interpolation);
+  static Staggered make(const grid::Grid &grid, int d, ops::Interpolation interpolation);
   std::array<T *, 2> z_columns();
   void gather_xy(const std::array<const T *, 3> &u);
-  void divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out, const Index3 &count) const;
-  void divergence_y(const std::array<const T *, 3> &in, const std::array<T *, 2> &out, const Index3 &count) const;
+  void divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out, const grid::Index3 &count) const;
+  void divergence_y(const std::array<const T *, 3> &in, const std::array<T *, 2> &out, const grid::Index3 &count) const;
   template <class Tile> void divergence_z(Tile &tile) const;
-  void gradient_y(const std::array<const T *, 2> &in, const std::array<T *, 3> &out, const Index3 &count) const;
-  void gradient_x(const std::array<const T *, 3> &in, const std::array<T *, 3> &u, const Index3 &count) const;
+  void gradient_y(const std::array<const T *, 2> &in, const std::array<T *, 3> &out, const grid::Index3 &count) const;
+  void gradient_x(const std::array<const T *, 3> &in, const std::array<T *, 3> &u, const grid::Index3 &count) const;
   void scatter_xy(const std::array<T *, 3> &u);
-  bool planes() const { return xy_.is_free(Pencil::x, Pencil::y); }
+  bool planes() const { return xy_.is_free(grid::Pencil::x, grid::Pencil::y); }
 
-  Grid grid_;
+  grid::Grid grid_;
   std::array<Staggered, 3> staggered_;
-  Exchange<T> xy_; ///< cells in x, nodes in y and z
-  Exchange<T> yz_; ///< cells in x and y, nodes in z
-  Poisson<T> poisson_;
-  std::array<Buffer<T>, 3> x_part_, y_part_;  ///< after the x stage, in X and in Y pencils
-  std::array<Buffer<T>, 2> y_cells_, z_part_; ///< after the y stage, in Y and in Z pencils
+  grid::Exchange<T> xy_; ///< cells in x, nodes in y and z
+  grid::Exchange<T> yz_; ///< cells in x and y, nodes in z
+  ops::Poisson<T> poisson_;
+  std::array<grid::Buffer<T>, 3> x_part_, y_part_;  ///< after the x stage, in X and in Y pencils
+  std::array<grid::Buffer<T>, 2> y_cells_, z_part_; ///< after the y stage, in Y and in Z pencils
 };
 
-} // namespace tailrace
+} // namespace tailrace::flow

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace tailrace {
+namespace tailrace::flow {
 
 namespace {
 constexpr std::array<const char *, 4> names{"euler", "ab2", "ab3", "rk3"};
@@ -36,8 +36,10 @@ std::vector<Stage> stages(TimeScheme scheme, long steps_done) {
   }
 }
 
-int history(TimeScheme scheme) { return scheme == TimeScheme::euler ? 0 : scheme == TimeScheme::ab3 ? 2 : 1; }
+int stored_right_hand_sides(TimeScheme scheme) {
+  return scheme == TimeScheme::euler ? 0 : scheme == TimeScheme::ab3 ? 2 : 1;
+}
 
 bool history_outlives_step(TimeScheme scheme) { return scheme == TimeScheme::ab2 || scheme == TimeScheme::ab3; }
 
-} // namespace tailrace
+} // namespace tailrace::flow

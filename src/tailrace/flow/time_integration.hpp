@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace tailrace {
+namespace tailrace::flow {
 
 /// Explicit schemes for du/dt = F(u).
 enum class TimeScheme { euler, ab2, ab3, rk3 };
@@ -26,7 +26,7 @@ std::vector<Stage> stages(TimeScheme scheme, long steps_done);
 
 /// How many earlier right-hand sides the scheme needs kept between stages, and whether also between steps
 /// (checkpoints).
-int history(TimeScheme scheme);
+int stored_right_hand_sides(TimeScheme scheme);
 bool history_outlives_step(TimeScheme scheme);
 
-} // namespace tailrace
+} // namespace tailrace::flow

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 /// Three numbers, one per direction, always in the order x, y, z.
 using Index3 = std::array<std::int64_t, 3>;
@@ -38,4 +38,4 @@ struct Box {
   bool operator==(const Box &) const = default;
 };
 
-} // namespace tailrace
+} // namespace tailrace::grid

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace tailrace {
+namespace tailrace::grid {
 
 /// Memory for `size` values, aligned for vectors and on large pages where the system gives them: sweeps along z touch
 /// one page per point otherwise. Not initialised.
@@ -46,4 +46,4 @@ private:
   std::int64_t size_ = 0;
 };
 
-} // namespace tailrace
+} // namespace tailrace::grid

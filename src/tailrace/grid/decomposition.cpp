@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::vector<std::pair<int, int>> Decomposition::process_grids(int size, const In
   return grids;
 }
 
-} // namespace tailrace
+} // namespace tailrace::grid

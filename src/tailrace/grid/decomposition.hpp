@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 /// A pencil is named after the direction that is whole on every rank.
 enum class Pencil : int { x = 0, y = 1, z = 2 };
@@ -62,4 +62,4 @@ private:
   Index3 shape_;
 };
 
-} // namespace tailrace
+} // namespace tailrace::grid

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 /// The ways of one decomposition's arrays between pencils. Where two pencils are the same box on every rank (slabs, one
 /// rank) nothing moves: callers get their own array back. With TransposeMethod::shared nothing moves between Y and Z
@@ -98,4 +98,4 @@ private:
   std::optional<Transpose<T>> plans_[2][2]; ///< [X and Y, Y and Z][there, back]
 };
 
-} // namespace tailrace
+} // namespace tailrace::grid

@@ -6,7 +6,7 @@
 
 #include <span>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 /// One array on one box, surrounded by `halo` points on every side. Memory is x fastest.
 template <class T> class Field {
@@ -47,4 +47,4 @@ private:
   Buffer<T> values_;
 };
 
-} // namespace tailrace
+} // namespace tailrace::grid

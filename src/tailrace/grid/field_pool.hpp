@@ -6,7 +6,7 @@
 #include <limits>
 #include <mutex>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 /// Memory for the fields of one decomposition, used again when it is given back: fresh memory costs as much as a
 /// derivative. Where ranks share memory along z (see Exchange) every piece lies in a slot that they all reach, and
@@ -107,4 +107,4 @@ private:
   std::vector<const T *> known_;
 };
 
-} // namespace tailrace
+} // namespace tailrace::grid

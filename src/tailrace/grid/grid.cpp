@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 namespace {
 constexpr std::array<const char *, 3> names{"periodic", "free-slip", "dirichlet"};
@@ -45,4 +45,4 @@ std::vector<double> Grid::coordinates(int d) const {
   return x;
 }
 
-} // namespace tailrace
+} // namespace tailrace::grid

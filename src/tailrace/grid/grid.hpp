@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 /// What happens at both ends of a direction.
 enum class Boundary {
@@ -38,4 +38,4 @@ struct Grid {
   std::vector<double> coordinates(int d) const;
 };
 
-} // namespace tailrace
+} // namespace tailrace::grid

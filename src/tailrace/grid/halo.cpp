@@ -6,7 +6,7 @@
 
 #include <complex>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 namespace {
 
@@ -102,4 +102,4 @@ template class HaloExchange<double>;
 template class HaloExchange<std::complex<float>>;
 template class HaloExchange<std::complex<double>>;
 
-} // namespace tailrace
+} // namespace tailrace::grid

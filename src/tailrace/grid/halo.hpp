@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 /// Fills the halo of fields on one pencil of a decomposition with the neighbours' values, edges and corners included.
 /// Outside a direction that is not periodic the halo is left as it is.
@@ -29,4 +29,4 @@ private:
   std::array<Neighbours, 3> neighbours_;
 };
 
-} // namespace tailrace
+} // namespace tailrace::grid

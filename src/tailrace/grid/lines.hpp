@@ -2,7 +2,7 @@
 
 #include <tailrace/grid/box.hpp>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 /// The lines of a block along one direction: memory is [outer][points][stride], of which the first `inner` columns are
 /// visited; columns are contiguous.
@@ -24,4 +24,4 @@ struct Lines {
   }
 };
 
-} // namespace tailrace
+} // namespace tailrace::grid

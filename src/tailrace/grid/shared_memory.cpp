@@ -14,7 +14,7 @@
 #include <unistd.h>
 #endif
 
-namespace tailrace {
+namespace tailrace::grid {
 
 #ifdef __linux__
 
@@ -139,4 +139,4 @@ bool can_share_memory(const Communicator &comm) {
   return true;
 }
 
-} // namespace tailrace
+} // namespace tailrace::grid

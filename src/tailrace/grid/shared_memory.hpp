@@ -3,7 +3,7 @@
 #include <tailrace/grid/buffer.hpp>
 #include <tailrace/support/communicator.hpp>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 /// Whether all ranks of `comm` can map each other's memory: same node, same user, and the system lets them. Collective;
 /// the same answer everywhere.
@@ -28,4 +28,4 @@ template <class T> Buffer<T> shared_buffer(const Communicator &comm, std::int64_
   return Buffer<T>(std::shared_ptr<T>(memory, reinterpret_cast<T *>(memory.get())), size);
 }
 
-} // namespace tailrace
+} // namespace tailrace::grid

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <limits>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 namespace {
 
@@ -295,4 +295,4 @@ template class Transpose<double>;
 template class Transpose<std::complex<float>>;
 template class Transpose<std::complex<double>>;
 
-} // namespace tailrace
+} // namespace tailrace::grid

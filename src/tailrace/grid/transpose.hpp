@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 /// How blocks travel between ranks.
 enum class TransposeMethod {
@@ -78,4 +78,4 @@ private:
   std::vector<MPI_Request> requests_; ///< receives first, then sends
 };
 
-} // namespace tailrace
+} // namespace tailrace::grid

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 namespace {
 
@@ -60,4 +60,4 @@ std::vector<TuningResult> tune_process_grid(const Communicator &comm, const Inde
   return results;
 }
 
-} // namespace tailrace
+} // namespace tailrace::grid

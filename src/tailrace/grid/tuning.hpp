@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace tailrace {
+namespace tailrace::grid {
 
 /// One way to share the work, and what a round X -> Y -> Z -> Y -> X of one double field took (seconds, slowest rank).
 struct TuningResult {
@@ -21,4 +21,4 @@ struct TuningResult {
 std::vector<TuningResult> tune_process_grid(const Communicator &comm, const Index3 &shape, int rows, int cols,
                                             std::optional<TransposeMethod> method);
 
-} // namespace tailrace
+} // namespace tailrace::grid

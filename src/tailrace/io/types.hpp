@@ -12,6 +12,10 @@
 
 namespace tailrace::io {
 
+using grid::Box;
+using grid::Index3;
+using grid::product;
+
 /// What a caller wants from a series: a new one, more steps after those it has, or its contents.
 enum class Mode { write, append, read };
 

@@ -2,11 +2,11 @@
 
 #include <tailrace/ops/sweep.hpp>
 
-namespace tailrace {
+namespace tailrace::ops {
 
 /// The compact scheme of `system` applied to all `lines` of `in`; `finish` puts the results into `out`. Local.
 template <class T, class Finish>
-void sweep_system(const LineSystem<T> &system, const Lines &lines, const T *in, T *out, Finish finish) {
+void sweep_system(const LineSystem<T> &system, const grid::Lines &lines, const T *in, T *out, Finish finish) {
   sweep<T, 1, 1>(
       lines, system.points_out, {in},
       [&](auto &tile) {
@@ -20,8 +20,8 @@ void sweep_system(const LineSystem<T> &system, const Lines &lines, const T *in, 
 /// out = the compact scheme of `system` applied to `in` along direction d. `count` is the block of the input, whole
 /// along d; the output block differs from it along d only (system.points_out). In place where both lengths are equal.
 /// Local.
-template <class T> void apply(const LineSystem<T> &system, int d, const Index3 &count, const T *in, T *out) {
-  sweep_system(system, Lines::along(d, count), in, out, StoreTo<T, 1>{{out}});
+template <class T> void apply(const LineSystem<T> &system, int d, const grid::Index3 &count, const T *in, T *out) {
+  sweep_system(system, grid::Lines::along(d, count), in, out, StoreTo<T, 1>{{out}});
 }
 
-} // namespace tailrace
+} // namespace tailrace::ops

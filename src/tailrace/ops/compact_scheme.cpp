@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace tailrace {
+namespace tailrace::ops {
 
 Interpolation interpolation_from_name(const std::string &name) {
   if (name == "classic")
@@ -110,4 +110,4 @@ std::vector<ClosureRow> wall_closures(Operation operation, double h, double filt
   }
 }
 
-} // namespace tailrace
+} // namespace tailrace::ops

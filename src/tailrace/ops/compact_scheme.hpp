@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace tailrace {
+namespace tailrace::ops {
 
 /// What a compact scheme computes along a line, and between which points.
 enum class Operation {
@@ -69,4 +69,4 @@ struct ClosureRow {
 /// Filter: the value at the wall stays, then the filters of second and fourth order with the same alpha, `filter`.
 std::vector<ClosureRow> wall_closures(Operation operation, double h, double filter = 0.45);
 
-} // namespace tailrace
+} // namespace tailrace::ops

@@ -3,7 +3,7 @@
 #include <tailrace/ops/line_system.hpp>
 #include <tailrace/support/simd.hpp>
 
-namespace tailrace {
+namespace tailrace::ops {
 
 /// Points kept on either side of a line in a tile, enough for the widest stencil.
 inline constexpr int line_ghosts = 4;
@@ -12,13 +12,13 @@ inline constexpr int line_ghosts = 4;
 /// `at_centres` tells whether the points are cell centres, which mirror about a boundary half a cell away. Nothing to
 /// do at walls.
 template <class T>
-inline void fill_ghosts(Vec<T> *lines, std::int64_t n, Boundary boundary, Parity parity, bool at_centres) {
-  if (boundary == Boundary::dirichlet) {
+inline void fill_ghosts(Vec<T> *lines, std::int64_t n, grid::Boundary boundary, Parity parity, bool at_centres) {
+  if (boundary == grid::Boundary::dirichlet) {
     for (int g = 1; g <= line_ghosts; ++g)
       lines[-g] = lines[n - 1 + g] = Vec<T>{}; // read, but closures replace what comes of it
     return;
   }
-  if (boundary == Boundary::periodic) {
+  if (boundary == grid::Boundary::periodic) {
     for (int g = 1; g <= line_ghosts; ++g) {
       lines[-g] = lines[n - g];
       lines[n - 1 + g] = lines[g - 1];
@@ -178,4 +178,4 @@ inline void solve_lines(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec
   }
 }
 
-} // namespace tailrace
+} // namespace tailrace::ops

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <limits>
 
-namespace tailrace {
+namespace tailrace::ops {
+
+using namespace grid;
 
 namespace {
 
@@ -88,4 +90,4 @@ template <class T> void LineSystem<T>::factor_open(const CompactScheme &scheme, 
 template struct LineSystem<float>;
 template struct LineSystem<double>;
 
-} // namespace tailrace
+} // namespace tailrace::ops

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tailrace {
+namespace tailrace::ops {
 
 /// How a quantity continues beyond a free-slip boundary: mirrored, or mirrored with its sign turned (normal velocity).
 enum class Parity : int { odd = -1, even = 1 };
@@ -19,10 +19,11 @@ inline Parity operator*(Parity a, Parity b) { return a == b ? Parity::even : Par
 template <class T> struct LineSystem {
   /// `parity` is that of the input, about the boundaries; it matters for free-slip only. `nodes` counts nodes, `factor`
   /// multiplies the result.
-  LineSystem(const CompactScheme &scheme, std::int64_t nodes, Boundary boundary, Parity parity, double factor = 1);
+  LineSystem(const CompactScheme &scheme, std::int64_t nodes, grid::Boundary boundary, Parity parity,
+             double factor = 1);
 
   Operation operation;
-  Boundary boundary;
+  grid::Boundary boundary;
   Parity parity;
   std::int64_t points_in, points_out;
   T pairs[4];
@@ -44,4 +45,4 @@ private:
   void factor_open(const CompactScheme &scheme, double factor);
 };
 
-} // namespace tailrace
+} // namespace tailrace::ops

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <numbers>
 
-namespace tailrace {
+namespace tailrace::ops {
+
+using namespace grid;
 
 namespace {
 
@@ -224,4 +226,4 @@ template <class T> void RowTransform<T>::backward(T *complex, T *real, std::int6
 template class RowTransform<float>;
 template class RowTransform<double>;
 
-} // namespace tailrace
+} // namespace tailrace::ops

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-namespace tailrace {
+namespace tailrace::ops {
 
 /// A Fourier or cosine transform of bundles of lines, one pair of lanes being one complex line or two real ones. All
 /// kinds run on the same in-cache complex FFT: two real lines travel as the real and the imaginary part of one.
@@ -66,4 +66,4 @@ private:
   std::unique_ptr<Plans> plans_;
 };
 
-} // namespace tailrace
+} // namespace tailrace::ops

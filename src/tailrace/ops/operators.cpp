@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
-namespace tailrace {
+namespace tailrace::ops {
+
+using namespace grid;
 
 template <class T>
 Operators<T>::Operators(const Grid &grid, std::shared_ptr<const ProcessGrid> processes, TransposeMethod method,
@@ -66,18 +68,18 @@ void Operators<T>::apply(Operation operation, int direction, Parity parity, cons
   Exchange<T> &from = exchange(shape(centred)), &to = exchange(shape(centred_out));
   const Decomposition &before = from.decomposition(), &after = to.decomposition();
   if (direction == 0)
-    return tailrace::apply(lines, 0, before.box(Pencil::x).count, in, out);
+    return ops::apply(lines, 0, before.box(Pencil::x).count, in, out);
   // The exchange only reads its input; it hands the same pointer back where nothing moves, hence the cast.
   const bool free_xy = from.is_free(Pencil::x, Pencil::y), free_yz = from.is_free(Pencil::y, Pencil::z);
   T *y_in = from.move(Pencil::x, Pencil::y, const_cast<T *>(in),
                       free_xy ? nullptr : room(y_in_, before.box(Pencil::y).size()));
   T *y_out = free_xy ? out : room(y_out_, after.box(Pencil::y).size());
   if (direction == 1) {
-    tailrace::apply(lines, 1, before.box(Pencil::y).count, y_in, y_out);
+    ops::apply(lines, 1, before.box(Pencil::y).count, y_in, y_out);
   } else {
     T *z_in = from.move(Pencil::y, Pencil::z, y_in, free_yz ? nullptr : room(z_in_, before.box(Pencil::z).size()));
     T *z_out = free_yz ? y_out : room(z_out_, after.box(Pencil::z).size());
-    tailrace::apply(lines, 2, before.box(Pencil::z).count, z_in, z_out);
+    ops::apply(lines, 2, before.box(Pencil::z).count, z_in, z_out);
     to.move(Pencil::z, Pencil::y, z_out, y_out);
   }
   to.move(Pencil::y, Pencil::x, y_out, out);
@@ -86,4 +88,4 @@ void Operators<T>::apply(Operation operation, int direction, Parity parity, cons
 template class Operators<float>;
 template class Operators<double>;
 
-} // namespace tailrace
+} // namespace tailrace::ops

@@ -6,7 +6,7 @@
 
 #include <map>
 
-namespace tailrace {
+namespace tailrace::ops {
 
 /// One part of a sum: `factor` times a derivative, node to node, of array number `input` adds to array number `output`.
 struct Term {
@@ -20,14 +20,14 @@ struct Term {
 /// data cross ranks only where the direction is not whole there.
 template <class T> class Operators {
 public:
-  Operators(const Grid &grid, std::shared_ptr<const ProcessGrid> processes, TransposeMethod method,
+  Operators(const grid::Grid &grid, std::shared_ptr<const grid::ProcessGrid> processes, grid::TransposeMethod method,
             Interpolation interpolation = Interpolation::aggressive);
 
-  const Grid &grid() const { return grid_; }
+  const grid::Grid &grid() const { return grid_; }
   /// Shape of a field that is on the nodes in every direction but those in `centred`, where it is on the cell centres.
-  Index3 shape(const std::array<bool, 3> &centred) const;
+  grid::Index3 shape(const std::array<bool, 3> &centred) const;
   /// This rank's X pencil of that shape.
-  Box box(const std::array<bool, 3> &centred) const;
+  grid::Box box(const std::array<bool, 3> &centred) const;
 
   /// out = the operator applied along `direction` to `in`, whose points are where `centred` tells. `parity` is that of
   /// `in` in that direction (free-slip only). A node-to-centre operator needs nodes there, a centre-to-node one
@@ -43,32 +43,32 @@ public:
   void combine(const std::vector<Term> &terms, const std::vector<const T *> &in, const std::vector<T *> &out);
 
   /// Memory for a field on the nodes, from the pool; see FieldPool. Local.
-  Buffer<T> take(bool reach = true) { return pool_.take(reach); }
+  grid::Buffer<T> take(bool reach = true) { return pool_.take(reach); }
   /// Tells that these arrays are the solver's, which this object's ranks reach in place; see FieldPool. Local.
   void know(const T *array) { pool_.know(array); }
 
 private:
   struct Sum;
-  Exchange<T> &exchange(const Index3 &shape);
+  grid::Exchange<T> &exchange(const grid::Index3 &shape);
   const LineSystem<T> &system(Operation operation, int direction, Parity parity, double factor = 1, double filter = 0);
   void check(const std::vector<Term> &terms, std::size_t inputs, std::size_t outputs) const;
   void sweep_z(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out);
   void sweep_z_reaching(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out);
   void sweep_planes(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out);
-  void sweep_term(Sum &sum, const Term &term, const Lines &lines, const T *in, T *out, bool add);
-  std::vector<T *> scratch(Pencil pencil, int which, const std::vector<bool> &wanted);
+  void sweep_term(Sum &sum, const Term &term, const grid::Lines &lines, const T *in, T *out, bool add);
+  std::vector<T *> scratch(grid::Pencil pencil, int which, const std::vector<bool> &wanted);
 
-  Grid grid_;
-  std::shared_ptr<const ProcessGrid> processes_;
-  TransposeMethod method_;
+  grid::Grid grid_;
+  std::shared_ptr<const grid::ProcessGrid> processes_;
+  grid::TransposeMethod method_;
   Interpolation interpolation_;
-  std::shared_ptr<Workspace> workspace_ = std::make_shared<Workspace>();
-  std::map<Index3, Exchange<T>> exchanges_;
+  std::shared_ptr<grid::Workspace> workspace_ = std::make_shared<grid::Workspace>();
+  std::map<grid::Index3, grid::Exchange<T>> exchanges_;
   std::map<std::tuple<Operation, int, Parity, double, double>, LineSystem<T>> systems_;
-  Buffer<T> y_in_, z_in_, y_out_, z_out_;
-  Exchange<T> nodes_; ///< of arrays in the pool: these may lie in memory that ranks share
-  FieldPool<T> pool_;
-  std::map<std::pair<Pencil, int>, std::vector<Buffer<T>>> scratch_;
+  grid::Buffer<T> y_in_, z_in_, y_out_, z_out_;
+  grid::Exchange<T> nodes_; ///< of arrays in the pool: these may lie in memory that ranks share
+  grid::FieldPool<T> pool_;
+  std::map<std::pair<grid::Pencil, int>, std::vector<grid::Buffer<T>>> scratch_;
 };
 
-} // namespace tailrace
+} // namespace tailrace::ops

@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
-namespace tailrace {
+namespace tailrace::ops {
+
+using namespace grid;
 
 /// What is under way: the terms, and which outputs hold something to add to.
 template <class T> struct Operators<T>::Sum {
@@ -198,4 +200,4 @@ template void Operators<float>::combine(const std::vector<Term> &, const std::ve
 template void Operators<double>::combine(const std::vector<Term> &, const std::vector<const double *> &,
                                          const std::vector<double *> &);
 
-} // namespace tailrace
+} // namespace tailrace::ops

@@ -2,7 +2,9 @@
 
 #include <numbers>
 
-namespace tailrace {
+namespace tailrace::ops {
+
+using namespace grid;
 
 namespace {
 
@@ -230,4 +232,4 @@ template <class T> void Poisson<T>::solve(const T *f, T *p) {
 template class Poisson<float>;
 template class Poisson<double>;
 
-} // namespace tailrace
+} // namespace tailrace::ops

@@ -8,7 +8,7 @@
 #include <complex>
 #include <optional>
 
-namespace tailrace {
+namespace tailrace::ops {
 
 /// Interleaved complex columns in memory as two registers of lanes: the lower half of the columns (k = 0) and the
 /// upper.
@@ -36,8 +36,8 @@ template <class T> struct StoreComplexTo {
 /// Fourier modes, all others cosines. Modes that the operators cannot see (the mean, and grid-scale pairs) get p = 0.
 template <class T> class Poisson {
 public:
-  Poisson(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes,
-          TransposeMethod method, std::shared_ptr<Workspace> workspace);
+  Poisson(const grid::Grid &grid, Interpolation interpolation, std::shared_ptr<const grid::ProcessGrid> processes,
+          grid::TransposeMethod method, std::shared_ptr<grid::Workspace> workspace);
 
   /// `f` and `p` fill this rank's Z pencil of the cells; they may be the same array. Collective.
   void solve(const T *f, T *p);
@@ -45,44 +45,45 @@ public:
   /// The same in three parts, for callers that make f and use p line by line in cache. body(tile) leaves lines of f in
   /// tile.out[0]; `in` are arrays laid out as `from`, the lines of this rank's Z pencil.
   template <int inputs, class Body>
-  void z_forward(const Lines &from, const std::array<const T *, inputs> &in, Body body);
+  void z_forward(const grid::Lines &from, const std::array<const T *, inputs> &in, Body body);
   /// From the transform of f to that of p. Collective.
   void spectral();
   /// body(tile) finds lines of p in tile.in[0], with room for ghosts, and fills `outputs` lines that are handed on as
   /// for arrays laid out as `into`.
-  template <int outputs, class Body, class Finish> void z_backward(const Lines &into, Body body, Finish finish);
+  template <int outputs, class Body, class Finish> void z_backward(const grid::Lines &into, Body body, Finish finish);
 
-  const Decomposition &cells() const { return cells_; }
+  const grid::Decomposition &cells() const { return cells_; }
 
 private:
   using Complex = std::complex<T>;
   using Kind = typename LineTransform<T>::Kind;
-  void make_multipliers(const Grid &grid, Interpolation interpolation);
+  void make_multipliers(const grid::Grid &grid, Interpolation interpolation);
   T *z_modes();
-  void y_forward(const T *in, T *out, const Index3 &cells) const;
-  void y_backward(const T *in, T *out, const Index3 &cells) const;
-  void x_solve(T *rows, const Box &box);
-  void scale(T *rows, const Box &box) const;
-  T *exchange(bool is_complex, Exchange<T> &real, Exchange<Complex> &complex, Pencil from, Pencil to, T *in, T *out);
+  void y_forward(const T *in, T *out, const grid::Index3 &cells) const;
+  void y_backward(const T *in, T *out, const grid::Index3 &cells) const;
+  void x_solve(T *rows, const grid::Box &box);
+  void scale(T *rows, const grid::Box &box) const;
+  T *exchange(bool is_complex, grid::Exchange<T> &real, grid::Exchange<Complex> &complex, grid::Pencil from,
+              grid::Pencil to, T *in, T *out);
 
-  Decomposition cells_;
+  grid::Decomposition cells_;
   Kind z_kind_, y_kind_, x_kind_;
   bool complex_z_, complex_y_, complex_x_; ///< whether data are complex once that direction is transformed
   LineTransform<T> z_, y_;
   std::optional<LineTransform<T>> x_cosine_;
   std::optional<RowTransform<T>> x_rows_;
-  Decomposition modes_z_, modes_y_; ///< shapes once z, then y, is transformed
-  Exchange<T> real_zy_, real_yx_;
-  Exchange<Complex> complex_zy_, complex_yx_;
-  Buffer<T> z_block_, y_block_, y_modes_, x_block_, x_modes_;
+  grid::Decomposition modes_z_, modes_y_; ///< shapes once z, then y, is transformed
+  grid::Exchange<T> real_zy_, real_yx_;
+  grid::Exchange<Complex> complex_zy_, complex_yx_;
+  grid::Buffer<T> z_block_, y_block_, y_modes_, x_block_, x_modes_;
   std::array<std::vector<T>, 3> wave_, transfer_; ///< squares of modified wave number and transfer function, per mode
   T scale_;
 };
 
 template <class T>
 template <int inputs, class Body>
-void Poisson<T>::z_forward(const Lines &from, const std::array<const T *, inputs> &in, Body body) {
-  const Lines into = real_zy_.z_lines();
+void Poisson<T>::z_forward(const grid::Lines &from, const std::array<const T *, inputs> &in, Body body) {
+  const grid::Lines into = real_zy_.z_lines();
   T *modes = z_modes();
   if (z_kind_ == Kind::cosine) {
     sweep_columns<T, inputs, 1>(
@@ -107,8 +108,8 @@ void Poisson<T>::z_forward(const Lines &from, const std::array<const T *, inputs
 
 template <class T>
 template <int outputs, class Body, class Finish>
-void Poisson<T>::z_backward(const Lines &into, Body body, Finish finish) {
-  const Lines from = real_zy_.z_lines();
+void Poisson<T>::z_backward(const grid::Lines &into, Body body, Finish finish) {
+  const grid::Lines from = real_zy_.z_lines();
   const T *modes = z_modes();
   if (z_kind_ == Kind::cosine) {
     sweep_columns<T, 1, outputs>(
@@ -131,4 +132,4 @@ void Poisson<T>::z_backward(const Lines &into, Body body, Finish finish) {
       finish);
 }
 
-} // namespace tailrace
+} // namespace tailrace::ops

@@ -7,7 +7,9 @@
 #include <numeric>
 #include <tuple>
 
-namespace tailrace {
+namespace tailrace::ops {
+
+using namespace grid;
 
 namespace {
 
@@ -97,4 +99,4 @@ template double weighted_sum(const Weights &, const Index3 &, const double *);
 template double weighted_sum(const Weights &, const Index3 &, const Pairs<float> &);
 template double weighted_sum(const Weights &, const Index3 &, const Pairs<double> &);
 
-} // namespace tailrace
+} // namespace tailrace::ops

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace tailrace {
+namespace tailrace::ops {
 
 /// out[p] = a[p] b[p] + c[p] d[p] + ... for each of `size` points, in one pass; the pairs are at most 9. `out` may be
 /// one of them. Local.
@@ -18,11 +18,11 @@ void sum_of_products(const std::vector<std::pair<const T *, const T *>> &pairs, 
 using Weights = std::array<std::vector<double>, 3>;
 
 /// The sum of weight times value over a block of `count` points, in double precision. Local.
-template <class T> double weighted_sum(const Weights &weights, const Index3 &count, const T *values);
+template <class T> double weighted_sum(const Weights &weights, const grid::Index3 &count, const T *values);
 
 /// The same of the sum of products of `pairs`, which is not stored. Local.
 template <class T>
-double weighted_sum(const Weights &weights, const Index3 &count,
+double weighted_sum(const Weights &weights, const grid::Index3 &count,
                     const std::vector<std::pair<const T *, const T *>> &pairs);
 
-} // namespace tailrace
+} // namespace tailrace::ops

@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace tailrace {
+namespace tailrace::ops {
 
 /// Bundles per tile: four registers of neighbouring columns are one or more whole cache lines wide, which makes strided
 /// sweeps fetch whole lines and touch each page less often.
@@ -29,10 +29,10 @@ template <class T, int inputs, int outputs> struct Tile {
 
 /// Scratch of one thread, kept between sweeps.
 template <class T> inline Vec<T> *tile_memory(std::int64_t vectors) {
-  thread_local Buffer<T> memory;
+  thread_local grid::Buffer<T> memory;
   const std::int64_t size = vectors * lanes<T>;
   if (memory.size() < size)
-    memory = Buffer<T>(size);
+    memory = grid::Buffer<T>(size);
   return reinterpret_cast<Vec<T> *>(memory.data());
 }
 
@@ -174,7 +174,7 @@ template <class T, int inputs> struct LoadFrom {
 /// load(input, offset, count), where offset is into arrays laid out as `from`, and finishes into arrays laid out as
 /// `into`. `tiles_abreast` tiles are loaded together and handed on together.
 template <class T, int inputs, int outputs, int tiles_abreast = 1, class Load, class Body, class Finish>
-void sweep_columns(const Lines &from, const Lines &into, Load load_columns, Body &&body, Finish &&finish) {
+void sweep_columns(const grid::Lines &from, const grid::Lines &into, Load load_columns, Body &&body, Finish &&finish) {
   constexpr int W = lanes<T>, most = tiles_abreast * tile_bundles;
   constexpr std::int64_t ahead = 8; // rows; enough to hide the way to memory
   auto tiles = detail::make_tiles<T, inputs, outputs, tiles_abreast>(from.points, into.points);
@@ -230,7 +230,7 @@ void sweep_columns(const Lines &from, const Lines &into, Load load_columns, Body
 /// count), where offset is into arrays of outer x points_out x stride. A tile is read whole before any of it is handed
 /// on, so results may replace their own inputs. Local.
 template <class T, int inputs, int outputs, class Body, class Finish>
-void sweep(const Lines &lines, std::int64_t points_out, const std::array<const T *, inputs> &in, Body body,
+void sweep(const grid::Lines &lines, std::int64_t points_out, const std::array<const T *, inputs> &in, Body body,
            Finish finish) {
   if (lines.outer * lines.inner == 0)
     return;
@@ -244,8 +244,8 @@ void sweep(const Lines &lines, std::int64_t points_out, const std::array<const T
 
 /// Ghosts for input k of every bundle in use.
 template <class T, int inputs, int outputs>
-inline void fill_ghosts(Tile<T, inputs, outputs> &tile, int k, std::int64_t points, Boundary boundary, Parity parity,
-                        bool at_centres) {
+inline void fill_ghosts(Tile<T, inputs, outputs> &tile, int k, std::int64_t points, grid::Boundary boundary,
+                        Parity parity, bool at_centres) {
   for (int b = 0; b < tile.bundles; ++b)
     fill_ghosts<T>(tile.in[k][b], points, boundary, parity, at_centres);
 }
@@ -266,4 +266,4 @@ inline void solve_tile(const LineSystem<T> &system, Vec<T> *const (&from)[tile_b
   }
 }
 
-} // namespace tailrace
+} // namespace tailrace::ops

@@ -12,6 +12,8 @@
 #include <numbers>
 
 using namespace tailrace;
+using namespace tailrace::grid;
+using namespace tailrace::analysis;
 using namespace tailrace::test;
 
 namespace {

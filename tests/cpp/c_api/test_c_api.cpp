@@ -10,6 +10,7 @@
 #include <vector>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::test;
 
 namespace {

@@ -12,6 +12,10 @@
 
 namespace tailrace::test {
 
+using namespace grid;
+using namespace ops;
+using namespace flow;
+
 inline constexpr double pi = std::numbers::pi;
 using Point = std::array<double, 3>;
 using Vector = std::function<Point(const Point &)>;

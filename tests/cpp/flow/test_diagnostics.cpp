@@ -9,6 +9,9 @@
 #include <limits>
 
 using namespace tailrace;
+using namespace tailrace::grid;
+using namespace tailrace::ops;
+using namespace tailrace::flow;
 using namespace tailrace::test;
 
 namespace {

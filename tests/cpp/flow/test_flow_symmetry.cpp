@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 using namespace tailrace;
+using namespace tailrace::grid;
+using namespace tailrace::ops;
+using namespace tailrace::flow;
 using namespace tailrace::test;
 
 namespace {

@@ -7,6 +7,9 @@
 #include <numbers>
 
 using namespace tailrace;
+using namespace tailrace::grid;
+using namespace tailrace::ops;
+using namespace tailrace::flow;
 using namespace tailrace::test;
 
 namespace {

@@ -10,6 +10,9 @@
 #include <numbers>
 
 using namespace tailrace;
+using namespace tailrace::grid;
+using namespace tailrace::ops;
+using namespace tailrace::flow;
 using namespace tailrace::test;
 
 namespace {
@@ -153,7 +156,7 @@ TEST(TimeIntegration, StagesAddUpToOneStep) {
         older = std::max(older, stage.weights.size() - 1);
       }
       EXPECT_NEAR(total, 1, 1e-15);
-      EXPECT_LE(static_cast<int>(older), history(scheme));
+      EXPECT_LE(static_cast<int>(older), stored_right_hand_sides(scheme));
       // The first stage of a step looks back only where the history lives on between steps, and never beyond the start.
       const long back = static_cast<long>(stages(scheme, done).front().weights.size()) - 1;
       EXPECT_TRUE(back == 0 || history_outlives_step(scheme));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::test;
 
 namespace {

@@ -7,6 +7,7 @@
 #include <complex>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::test;
 
 namespace {

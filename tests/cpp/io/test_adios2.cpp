@@ -17,6 +17,7 @@
 
 namespace fs = std::filesystem;
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::io;
 using test::error_of;
 using test::has;

@@ -17,6 +17,7 @@
 #include <vector>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::io;
 using namespace tailrace::test;
 namespace fs = std::filesystem;

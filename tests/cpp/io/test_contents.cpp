@@ -15,6 +15,7 @@
 #include <vector>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::io;
 
 namespace {

@@ -21,6 +21,7 @@
 #include <vector>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::io;
 using test::error_of;
 using test::has;

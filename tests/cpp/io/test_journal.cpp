@@ -10,6 +10,7 @@
 #include <string>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::io;
 namespace fs = std::filesystem;
 

@@ -53,6 +53,7 @@ extern "C" ssize_t pwritev(int fd, const iovec *parts, int count, __off_t begin)
 }
 
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::io;
 
 namespace {

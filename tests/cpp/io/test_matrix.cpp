@@ -21,6 +21,7 @@
 #include <vector>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::io;
 using tailrace::test::world;
 namespace fs = std::filesystem;

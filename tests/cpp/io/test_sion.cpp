@@ -16,6 +16,7 @@
 #include <vector>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::io;
 namespace fs = std::filesystem;
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::io;
 
 namespace {

@@ -7,6 +7,9 @@
 
 namespace tailrace::test {
 
+using namespace grid;
+using namespace ops;
+
 /// One operation on a line of `nodes` nodes.
 struct Case {
   Operation op;

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 using namespace tailrace;
+using namespace tailrace::grid;
+using namespace tailrace::ops;
 using namespace tailrace::test;
 
 namespace {

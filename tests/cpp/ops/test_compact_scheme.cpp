@@ -9,6 +9,8 @@
 #include <vector>
 
 using namespace tailrace;
+using namespace tailrace::grid;
+using namespace tailrace::ops;
 using namespace tailrace::test;
 
 TEST(CompactScheme, ResponseToPeriodicWaves) {

@@ -6,6 +6,7 @@
 #include <typeinfo>
 
 using namespace tailrace;
+using namespace tailrace::grid;
 using namespace tailrace::test;
 
 namespace {
