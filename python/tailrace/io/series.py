@@ -204,7 +204,7 @@ class Series:
         core = self.core()
         with together(core):
             plain = _attribute_value(value)
-        core.attribute(name, plain)
+        core.set_attribute(name, plain)
 
     def end_step(self) -> None:
         """End the step: from now on it is there for readers, and survives whatever happens to this run.

@@ -107,6 +107,37 @@ double Communicator::max(double value) const { return reduce(get(), value, MPI_M
 std::int64_t Communicator::sum(std::int64_t value) const { return reduce(get(), value, MPI_SUM); }
 std::int64_t Communicator::max(std::int64_t value) const { return reduce(get(), value, MPI_MAX); }
 
+namespace {
+
+void combine_tallies(void *from, void *into, int *count, MPI_Datatype *) {
+  const auto *ours = static_cast<const Tally *>(from);
+  auto *result = static_cast<Tally *>(into);
+  for (int i = 0; i < *count; ++i)
+    for (std::size_t n = 0; n < ours[i].largest.size(); ++n) {
+      result[i].largest[n] = std::max(result[i].largest[n], ours[i].largest[n]);
+      result[i].sum[n] += ours[i].sum[n];
+    }
+}
+
+/// MPI's description of a Tally, which it must not cut in pieces, and of what is done with two of them. They live as
+/// long as the process: there is one of each.
+struct TallyReduction {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Op operation = MPI_OP_NULL;
+  TallyReduction() {
+    check_mpi(MPI_Type_contiguous(sizeof(Tally) / sizeof(std::int64_t), MPI_INT64_T, &type), "MPI_Type_contiguous");
+    check_mpi(MPI_Type_commit(&type), "MPI_Type_commit");
+    check_mpi(MPI_Op_create(combine_tallies, 1, &operation), "MPI_Op_create");
+  }
+};
+
+} // namespace
+
+void Communicator::combine(Tally &tally) const {
+  static const TallyReduction reduction;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &tally, 1, reduction.type, reduction.operation, get()), "MPI_Allreduce");
+}
+
 std::int64_t Communicator::exclusive_scan(std::int64_t value) const {
   std::int64_t below = 0;
   check_mpi(MPI_Exscan(&value, &below, 1, MPI_INT64_T, MPI_SUM, get()), "MPI_Exscan");

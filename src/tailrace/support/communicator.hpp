@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -11,6 +12,12 @@
 #include <vector>
 
 namespace tailrace {
+
+/// Numbers of this rank, and after Communicator::combine those of all ranks.
+struct Tally {
+  std::array<std::int64_t, 4> largest{};
+  std::array<std::int64_t, 4> sum{};
+};
 
 /// A duplicated MPI communicator that frees itself. Copies share the duplicate.
 class Communicator {
@@ -37,6 +44,8 @@ public:
   double max(double value) const;
   std::int64_t sum(std::int64_t value) const;
   std::int64_t max(std::int64_t value) const;
+  /// Largest values and sums over all ranks in one reduction. Collective.
+  void combine(Tally &tally) const;
   /// Sum of `value` over the ranks below this one.
   std::int64_t exclusive_scan(std::int64_t value) const;
   std::string broadcast(std::string text, int root) const;

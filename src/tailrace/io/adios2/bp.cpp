@@ -10,8 +10,6 @@
 // waits for ever for bytes that a data file lacks, and crashes on damaged metadata: tailrace.json beside the files
 // tells, so that we see it first.
 
-#include <tailrace/io/adios2/engines.hpp>
-
 #if TAILRACE_HAVE_ADIOS2
 
 #include <tailrace/io/adios2/bp_index.hpp>
@@ -20,7 +18,6 @@
 #include <tailrace/io/adios2/output.hpp>
 #include <tailrace/io/adios2/session.hpp>
 #include <tailrace/io/data/json.hpp>
-#include <tailrace/io/engines.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/files.hpp>
 
@@ -43,7 +40,7 @@ constexpr std::int64_t alignment = std::int64_t{8} << 10;      ///< behind which
 constexpr std::int64_t least_in_place = std::int64_t{4} << 20; // BP5 copies smaller arrays, to write them together
 const std::string sizes_name = "tailrace/sizes";               // BP4: of the data files before the step, to rewind
 
-class BpEngine final : public Engine {
+class BpEngine final : public StepSink, public StepSource {
 public:
   BpEngine(const std::string &kind, const Target &target, Parameters &parameters);
 
@@ -118,10 +115,8 @@ void BpEngine::prepare(std::size_t &kept) {
     probe(kept);
   if (target_.mode == Mode::read)
     return;
-  if (there && kept == 0) {
-    check_engine_there(target_.path, {"bp4", "bp5"});
+  if (there && kept == 0)
     check_only_bp(target_.path);
-  }
   remove_bp_record(target_.path);
   if (!there && ::mkdir(target_.path.c_str(), 0777) != 0 && errno != EEXIST)
     throw file_error("create", target_.path, errno);
@@ -381,8 +376,12 @@ void BpEngine::read(std::size_t step, const VariableInfo &variable, const Box &b
 
 } // namespace
 
-std::unique_ptr<Engine> open_bp(const std::string &kind, const Target &target, Parameters parameters) {
-  return std::make_unique<BpEngine>(kind, target, parameters);
+std::unique_ptr<Engine> open_bp4(const Target &target, Parameters parameters) {
+  return std::make_unique<BpEngine>("bp4", target, parameters);
+}
+
+std::unique_ptr<Engine> open_bp5(const Target &target, Parameters parameters) {
+  return std::make_unique<BpEngine>("bp5", target, parameters);
 }
 
 } // namespace tailrace::io

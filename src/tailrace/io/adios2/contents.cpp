@@ -2,6 +2,7 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -119,19 +120,15 @@ std::optional<VariableInfo> describe(adios2::IO &io, adios2::Engine &engine, std
 
 /// The lists of a step, also the empty ones, which ADIOS2 does not know of.
 std::vector<VariableInfo> lists(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
-  std::vector<VariableInfo> result;
   const std::string known = text(io, engine, step, lists_name);
   if (known.empty())
-    return result;
+    return {};
   try {
-    const nlohmann::json all = nlohmann::json::parse(known);
-    for (const auto &[name, list] : all.items())
-      result.push_back({name, type_named(list.at("type")), {list.at("columns"), list.at("rows"), 1}, true});
+    return lists_from_json(nlohmann::json::parse(known));
   } catch (const nlohmann::json::exception &error) {
     throw IoError(
         fmt::format("cannot read {}: '{}' of step {} is damaged ({})", engine.Name(), lists_name, step, error.what()));
   }
-  return result;
 }
 
 /// The value of a variable that is no array, of the type T; stored as S.

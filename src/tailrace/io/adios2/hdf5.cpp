@@ -4,8 +4,6 @@
 // the step it was in. ADIOS2 creates a dataset when it is given its values, and that is collective in parallel HDF5: so
 // all ranks give it all variables, with nothing in it where they have nothing, and all of them the scalars.
 
-#include <tailrace/io/adios2/engines.hpp>
-
 #if TAILRACE_HAVE_ADIOS2
 
 #include <tailrace/io/adios2/contents.hpp>
@@ -26,7 +24,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -188,20 +185,7 @@ void AdiosHdf5Engine::write(const Block &block) {
 
 /// Rank 0's, on all ranks.
 StepTail AdiosHdf5Engine::tail_of_root(const StepTail &tail) const {
-  json scalars = json::array();
-  for (const auto &[name, scalar] : tail.scalars)
-    scalars.push_back({name, scalar.index(), std::visit([](const auto &value) { return json(value); }, scalar)});
-  StepTail result;
-  for (const auto &one : json::parse(target_.comm.broadcast(scalars.dump(), 0))) {
-    const std::string name = one.at(0);
-    if (one.at(1) == 2)
-      result.scalars[name] = one.at(2).get<std::string>();
-    else if (one.at(1) == 1)
-      result.scalars[name] = one.at(2).get<std::int64_t>();
-    else // JSON has no NaN
-      result.scalars[name] = one.at(2).is_null() ? std::numeric_limits<double>::quiet_NaN() : one.at(2).get<double>();
-  }
-  return result;
+  return {scalars_from_json(json::parse(target_.comm.broadcast(scalars_to_json(tail.scalars).dump(), 0))), ""};
 }
 
 /// ADIOS2 passes over the errors of HDF5's closing, so rank 0 looks whether the file is whole.

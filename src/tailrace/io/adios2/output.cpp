@@ -3,6 +3,7 @@
 #if TAILRACE_HAVE_ADIOS2
 
 #include <tailrace/io/adios2/contents.hpp>
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/xdmf.hpp>
 
 #include <nlohmann/json.hpp>
@@ -91,7 +92,7 @@ template <class T> void Output::put_as(adios2::Engine &engine, const Block &bloc
 void Output::put(adios2::Engine &engine, const Block &block, bool in_place) {
   with_type(block.type, [&]<class T>(T) { put_as<T>(engine, block, in_place); });
   if (block.list)
-    lists_[block.name] = {block.type, block.place.shape};
+    lists_.push_back({block.name, block.type, block.place.shape, true});
   else
     shapes_[block.name] = block.place.shape;
 }
@@ -130,12 +131,8 @@ void Output::end_step(adios2::Engine &engine, const StepInfo &step, const StepTa
       put_value(engine, name, value, true);
   if (!tail.checksums.empty())
     put_text(engine, checksums_name, checksums_of_lossless(tail.checksums), root);
-  if (lists_.empty())
-    return;
-  json lists = json::object(); // ADIOS2 cannot say that a step has a variable without values
-  for (const auto &[name, list] : lists_)
-    lists[name] = {{"type", name_of(list.first)}, {"columns", list.second[0]}, {"rows", list.second[1]}};
-  put_text(engine, lists_name, lists.dump(), root);
+  if (!lists_.empty()) // ADIOS2 cannot say that a step has a variable without values
+    put_text(engine, lists_name, lists_to_json(lists_).dump(), root);
 }
 
 void Output::define_attributes(const Attributes &attributes, const std::optional<GridDescription> &grid,

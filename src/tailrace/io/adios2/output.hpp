@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace tailrace::io::bp {
 
@@ -54,7 +55,7 @@ private:
   std::map<std::string, Index3> shapes_;                 ///< of the variables written, lists excepted
   std::map<std::string, std::string> operators_;         ///< of the variables that have one
   std::set<std::string> lossy_;                          ///< the variables that lose digits
-  std::map<std::string, std::pair<Type, Index3>> lists_; ///< of the open step
+  std::vector<VariableInfo> lists_;              ///< of the open step
 };
 
 } // namespace tailrace::io::bp

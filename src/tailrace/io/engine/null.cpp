@@ -12,7 +12,7 @@ namespace tailrace::io {
 
 namespace {
 
-class NullEngine final : public Engine {
+class NullEngine final : public StepSink {
 public:
   NullEngine(const Target &target, const Parameters &parameters) : grid_(target.grid) {
     target.comm.agree([&] {
@@ -35,13 +35,7 @@ public:
   void close() override {}
 
   std::optional<GridDescription> grid() const override { return grid_; }
-
-  // Only a series that was opened to read asks for these.
   Attributes attributes() const override { return {}; }
-  std::vector<VariableInfo> variables(std::size_t) const override { return {}; }
-  Scalars scalars(std::size_t) const override { return {}; }
-  std::string checksums(std::size_t) const override { return {}; }
-  void read(std::size_t, const VariableInfo &, const Box &, void *) const override {}
 
 private:
   std::optional<GridDescription> grid_;

@@ -49,7 +49,7 @@ std::vector<vtkhdf::Chunk> chunks_of(std::string_view bytes) {
   return chunks;
 }
 
-class Hdf5Engine final : public Engine {
+class Hdf5Engine final : public StepSink, public StepSource {
 public:
   Hdf5Engine(const Target &target, Parameters &parameters);
   ~Hdf5Engine() override { abandon_step(); }

@@ -1,7 +1,6 @@
 #include <tailrace/io/sidecar/engine.hpp>
 
 #include <tailrace/io/data/json.hpp>
-#include <tailrace/io/engines.hpp>
 #include <tailrace/io/storage/files.hpp>
 
 #include <fmt/format.h>
@@ -55,10 +54,8 @@ void SidecarEngine::open() {
     const bool there = std::filesystem::exists(log_.path());
     if (target_.mode == Mode::read || (target_.mode == Mode::append && there))
       load();
-    else {
-      check_engine_there(target_.path, {name_});
+    else
       create();
-    }
     if (target_.rewind_to)
       rewind(*target_.rewind_to);
     if (target_.mode == Mode::append)
@@ -147,12 +144,7 @@ void SidecarEngine::create() {
              {"axes", {"z", "y", "x"}},
              {"layout", layout_}};
   if (target_.grid)
-    header_["grid"] = {{"points", reversed(target_.grid->points)},
-                       {"origin", {target_.grid->origin[2], target_.grid->origin[1], target_.grid->origin[0]}},
-                       {"spacing", {target_.grid->spacing[2], target_.grid->spacing[1], target_.grid->spacing[0]}}};
-  if (target_.grid && target_.grid->stretched()) // none where the points are even
-    header_["grid"]["coordinates"] = {target_.grid->coordinates[2], target_.grid->coordinates[1],
-                                      target_.grid->coordinates[0]};
+    header_["grid"] = grid_to_json(*target_.grid);
   log_.replace({header_}, target_.sync);
   if (target_.sync)
     sync_parent(target_.path);
@@ -255,16 +247,7 @@ void SidecarEngine::close() {
 std::optional<GridDescription> SidecarEngine::grid() const {
   if (!header_.contains("grid"))
     return std::nullopt;
-  GridDescription grid;
-  const auto &found = header_.at("grid");
-  for (std::size_t d = 0; d < 3; ++d) {
-    grid.points[d] = found.at("points").at(2 - d);
-    grid.origin[d] = found.at("origin").at(2 - d);
-    grid.spacing[d] = found.at("spacing").at(2 - d);
-    if (found.contains("coordinates"))
-      grid.coordinates[d] = found.at("coordinates").at(2 - d).get<std::vector<double>>();
-  }
-  return grid;
+  return grid_from_json(header_.at("grid"));
 }
 
 const json &SidecarEngine::line(std::size_t step) const {

@@ -15,7 +15,7 @@ namespace tailrace::io {
 /// each. The sidecar is the truth: a step's line is added when its files are complete. A run cut anywhere leaves at
 /// most files that the sidecar does not list. Rank 0 reads and writes it; the others read the line of a step when they
 /// need it.
-class SidecarEngine : public Engine {
+class SidecarEngine : public StepSink, public StepSource {
 public:
   std::vector<StepInfo> steps() const override;
   void begin_step(const StepInfo &step) override;

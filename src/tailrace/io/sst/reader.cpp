@@ -28,12 +28,11 @@ namespace {
 
 using Clock = SstConnection::Clock;
 
-class SstReader final : public Engine {
+class SstReader final : public StreamSource {
 public:
   SstReader(const Target &target, const SstOptions &options)
       : target_(target), options_(options), connection_(target, options) {}
 
-  bool streaming() const override { return true; }
   std::vector<StepInfo> steps() const override { return steps_; }
   bool next_step(double timeout) override;
   std::optional<GridDescription> grid() const override { return grid_; }
@@ -45,13 +44,6 @@ public:
   void close() override;
   std::vector<std::int64_t> missed(std::size_t step) const override { return current(step), missed_.since().list(); }
   Coupling coupling() const override;
-
-  // Only a series that was opened to write asks for these.
-  void begin_step(const StepInfo &) override {}
-  void write(const Block &) override {}
-  void end_step(const StepTail &) override {}
-  void abandon_step() noexcept override {}
-  void set_attributes(const Attributes &) override {}
 
 private:
   bool root() const { return target_.comm.rank() == 0; }

@@ -27,7 +27,7 @@ using nlohmann::json;
 
 namespace {
 
-class SstWriter final : public Engine {
+class SstWriter final : public StepSink {
 public:
   SstWriter(const Target &target, const SstOptions &options);
   ~SstWriter() override;
@@ -41,15 +41,9 @@ public:
   void set_attributes(const Attributes &attributes) override { attributes_ = attributes; }
   void close() override;
   std::optional<GridDescription> grid() const override { return target_.grid; }
+  Attributes attributes() const override { return {}; }
   std::vector<LeftOut> left_out() const override { return root() ? gate_->records().all() : std::vector<LeftOut>{}; }
   Coupling coupling() const override { return root() ? gate_->coupling() : Coupling{}; }
-
-  // Only a series that was opened to read asks for these.
-  Attributes attributes() const override { return {}; }
-  std::vector<VariableInfo> variables(std::size_t) const override { return {}; }
-  Scalars scalars(std::size_t) const override { return {}; }
-  std::string checksums(std::size_t) const override { return {}; }
-  void read(std::size_t, const VariableInfo &, const Box &, void *) const override {}
 
 private:
   bool root() const { return target_.comm.rank() == 0; }

@@ -11,7 +11,7 @@ template <class Work> void Writer::in_step(Work work) {
   try {
     work();
   } catch (...) {
-    engine_.abandon_step();
+    sink_.abandon_step();
     throw;
   }
 }
@@ -21,9 +21,9 @@ bool Writer::begin_step(const StepInfo &step) {
   checksums_ = json::object();
   bool taken = true;
   in_step([&] {
-    taken = engine_.takes_step(step);
+    taken = sink_.takes_step(step);
     if (taken)
-      engine_.begin_step(step);
+      sink_.begin_step(step);
   });
   if (!taken)
     Trace::set_step(-1);
@@ -44,7 +44,7 @@ void Writer::write(Block block, Type given) {
     RunningChecksum sum;
     if (with_checksums_)
       block.checksum = &sum;
-    engine_.write(block);
+    sink_.write(block);
     const auto &[start, count] = block.place.block;
     if (with_checksums_ && !block.place.block.empty())
       checksums_[block.name] = {start[2], start[1], start[0], count[2], count[1], count[0], sum.text()};
@@ -65,12 +65,12 @@ void Writer::end_step(const Scalars &scalars, const std::optional<Attributes> &a
   in_step([&] {
     const Span span(trace_, Phase::metadata);
     if (attributes)
-      engine_.set_attributes(*attributes);
-    engine_.end_step({scalars, with_checksums_ ? gather_checksums() : ""});
+      sink_.set_attributes(*attributes);
+    sink_.end_step({scalars, with_checksums_ ? gather_checksums() : ""});
   });
   Trace::set_step(-1);
 }
 
-void Writer::abandon_step() noexcept { engine_.abandon_step(); }
+void Writer::abandon_step() noexcept { sink_.abandon_step(); }
 
 } // namespace tailrace::io

@@ -14,8 +14,8 @@ namespace tailrace::io {
 /// in the caller's thread or, with asynchronous writing, in the background; collective over the engine's communicator.
 class Writer {
 public:
-  Writer(Engine &engine, const Communicator &comm, Trace &trace, bool checksums)
-      : engine_(engine), comm_(comm), trace_(trace), with_checksums_(checksums) {}
+  Writer(StepSink &sink, const Communicator &comm, Trace &trace, bool checksums)
+      : sink_(sink), comm_(comm), trace_(trace), with_checksums_(checksums) {}
 
   /// Whether the engine takes the step; if not, it is over.
   bool begin_step(const StepInfo &step);
@@ -29,7 +29,7 @@ private:
   template <class Work> void in_step(Work work);
   std::string gather_checksums() const;
 
-  Engine &engine_;
+  StepSink &sink_;
   Communicator comm_;
   Trace &trace_;
   bool with_checksums_;
