@@ -1,6 +1,7 @@
 #include <tailrace/io/engines.hpp>
 
 #include <tailrace/io/adios2/bp_index.hpp>
+#include <tailrace/io/engine/engine.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>

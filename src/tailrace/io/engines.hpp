@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/types.hpp>
 
 #include <map>
 #include <memory>
@@ -8,6 +8,10 @@
 #include <vector>
 
 namespace tailrace::io {
+
+class Engine;
+class Parameters;
+struct Target;
 
 /// All engines of this library, by name.
 const std::vector<std::string> &engine_names();
