@@ -66,11 +66,6 @@ Box Decomposition::box(Pencil pencil, int row, int col) const {
   return box;
 }
 
-bool Decomposition::is_local(Pencil pencil, int d) const {
-  return (split_by_rows(pencil) != d || processes_->rows() == 1) &&
-         (split_by_cols(pencil) != d || processes_->cols() == 1);
-}
-
 std::vector<std::pair<int, int>> Decomposition::process_grids(int size, const Index3 &shape) {
   std::vector<std::pair<int, int>> grids;
   for (int rows = 1; rows <= size; ++rows)

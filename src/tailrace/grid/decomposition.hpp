@@ -45,14 +45,11 @@ public:
   Decomposition(std::shared_ptr<const ProcessGrid> processes, Index3 shape, bool may_be_empty = false);
 
   const ProcessGrid &processes() const { return *processes_; }
-  std::shared_ptr<const ProcessGrid> shared_processes() const { return processes_; }
   const Communicator &comm() const { return processes_->comm(); }
   const Index3 &shape() const { return shape_; }
   /// This rank's box in a pencil.
   Box box(Pencil pencil) const { return box(pencil, processes_->row(), processes_->col()); }
   Box box(Pencil pencil, int row, int col) const;
-  /// Whether direction d is whole on every rank in this pencil; then no transpose is needed to sweep along it.
-  bool is_local(Pencil pencil, int d) const;
 
   /// Every process grid on which each rank gets a part of `shape`, slabs first.
   static std::vector<std::pair<int, int>> process_grids(int size, const Index3 &shape);
