@@ -16,7 +16,7 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   std::optional<Parameters> parameters;
   std::int64_t buffers = 0;
   Target target{path, mode, comm, options.grid, options.rewind_to, false, false, {}, &trace_, &notes_};
-  Background::settle();
+  Background::wait_until_idle();
   comm.agree([&] {
     settings = settle_settings(path, mode, options.engine, options.parameters);
     if (options.rewind_to && mode != Mode::append)
@@ -97,7 +97,7 @@ bool Series::next_step(double timeout) {
       throw InputError(
           fmt::format("{} is {}", path(), self_->closed_ ? "closed" : "open for writing, not for reading"));
   });
-  Background::settle();
+  Background::wait_until_idle();
   const Span span(self_->trace_, Phase::wait);
   const bool more = self_->engine_->next_step(timeout);
   self_->steps_ = self_->engine_->steps();
@@ -106,12 +106,12 @@ bool Series::next_step(double timeout) {
 }
 
 std::vector<LeftOut> Series::dropped() const {
-  Background::settle();
+  Background::wait_until_idle();
   return self_->engine_->left_out();
 }
 
 Coupling Series::coupling() const {
-  Background::settle();
+  Background::wait_until_idle();
   return self_->engine_->coupling();
 }
 
@@ -122,7 +122,7 @@ std::vector<std::int64_t> Series::missed(std::size_t step) const {
 
 std::vector<VariableInfo> Series::variables(std::size_t step) const {
   self_->step(step);
-  Background::settle();
+  Background::wait_until_idle();
   return self_->engine_->variables(step);
 }
 
@@ -140,7 +140,7 @@ VariableInfo Series::variable(std::size_t step, const std::string &name) const {
 
 Scalars Series::scalars(std::size_t step) const {
   self_->step(step);
-  Background::settle();
+  Background::wait_until_idle();
   return self_->engine_->scalars(step);
 }
 
@@ -167,13 +167,13 @@ void Series::read(std::size_t step, const std::string &name, Type type, const Bo
 
 std::vector<std::string> Series::verify(std::size_t step) const {
   self_->comm_.agree([&] { self_->step(step); });
-  Background::settle();
+  Background::wait_until_idle();
   return verify_step(*self_->engine_, self_->comm_, step);
 }
 
 std::vector<std::string> Series::unchecked(std::size_t step) const {
   self_->step(step);
-  Background::settle();
+  Background::wait_until_idle();
   return unchecked_variables(*self_->engine_, step);
 }
 
