@@ -40,18 +40,18 @@ public:
     return reach ? take_slot() : take_own();
   }
 
-  /// Memory made by Exchange::allocate elsewhere, the solver's own fields: it gets a number as slots have. To be told
-  /// on all ranks in the same order. Local.
-  void know(const T *array) {
+  /// Registers memory that Exchange::allocate made elsewhere, such as the solver's fields, and gives it a number as
+  /// slots have. Call it on all ranks in the same order. Local.
+  void register_shared(const T *array) {
     if (slot(array) < 0)
-      known_.push_back(array);
+      shared_.push_back(array);
   }
 
   /// The number of the slot that an array of this rank is in; -1: in none, other ranks may not reach it. Local.
   std::int64_t slot(const T *array) const {
-    const auto found = std::find(known_.begin(), known_.end(), array);
-    if (found != known_.end())
-      return most_slots + (found - known_.begin());
+    const auto found = std::find(shared_.begin(), shared_.end(), array);
+    if (found != shared_.end())
+      return most_slots + (found - shared_.begin());
     if (!state_->start)
       return -1;
     const std::int64_t offset = array - (state_->start + state_->before);
@@ -104,7 +104,7 @@ private:
     std::vector<bool> used, fresh;
   };
   std::shared_ptr<State> state_;
-  std::vector<const T *> known_;
+  std::vector<const T *> shared_;
 };
 
 } // namespace tailrace::grid

@@ -19,7 +19,7 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   std::optional<Parameters> parameters;
   std::int64_t buffers = 0;
   Target target{path, mode, comm, options.grid, options.rewind_to, false, false, {}, &trace_, &notes_};
-  Background::settle();
+  Background::wait_until_idle();
   comm.agree([&] {
     settings = settle_settings(path, mode, options.engine, options.parameters);
     if (options.rewind_to && mode != Mode::append)
@@ -128,7 +128,7 @@ bool Series::next_step(double timeout) {
   self_->enter([&](Tally &) { self_->require_reading(); });
   if (self_->stream_ == nullptr)
     return false;
-  Background::settle();
+  Background::wait_until_idle();
   const Span span(self_->trace_, Phase::wait);
   const bool more = self_->stream_->next_step(timeout);
   self_->steps_ = self_->engine_->steps();
@@ -137,12 +137,12 @@ bool Series::next_step(double timeout) {
 }
 
 std::vector<LeftOut> Series::dropped() const {
-  Background::settle();
+  Background::wait_until_idle();
   return self_->sink_ ? self_->sink_->left_out() : std::vector<LeftOut>{};
 }
 
 Coupling Series::coupling() const {
-  Background::settle();
+  Background::wait_until_idle();
   return self_->engine_->coupling();
 }
 
@@ -153,7 +153,7 @@ std::vector<std::int64_t> Series::missed(std::size_t step) const {
 
 std::vector<VariableInfo> Series::variables(std::size_t step) const {
   self_->step(step);
-  Background::settle();
+  Background::wait_until_idle();
   return self_->source_->variables(step);
 }
 
@@ -171,7 +171,7 @@ VariableInfo Series::variable(std::size_t step, const std::string &name) const {
 
 Scalars Series::scalars(std::size_t step) const {
   self_->step(step);
-  Background::settle();
+  Background::wait_until_idle();
   return self_->source_->scalars(step);
 }
 
@@ -216,13 +216,13 @@ void Series::read(std::size_t step, const std::function<ReadRequest()> &make) co
 
 std::vector<std::string> Series::verify(std::size_t step) const {
   self_->enter([&](Tally &) { self_->step(step); });
-  Background::settle();
+  Background::wait_until_idle();
   return verify_step(*self_->source_, self_->comm_, step);
 }
 
 std::vector<std::string> Series::unchecked(std::size_t step) const {
   self_->step(step);
-  Background::settle();
+  Background::wait_until_idle();
   return unchecked_variables(*self_->source_, step);
 }
 

@@ -44,8 +44,8 @@ public:
 
   /// Memory for a field on the nodes, from the pool; see FieldPool. Local.
   grid::Buffer<T> take(bool reach = true) { return pool_.take(reach); }
-  /// Tells that these arrays are the solver's, which this object's ranks reach in place; see FieldPool. Local.
-  void know(const T *array) { pool_.know(array); }
+  /// The array is one of the solver's, which all ranks of this object can reach in place; see FieldPool. Local.
+  void register_shared(const T *array) { pool_.register_shared(array); }
 
 private:
   struct Sum;

@@ -105,7 +105,7 @@ template <class T> std::vector<T *> Operators<T>::scratch(Pencil pencil, int whi
       continue;
     if (!kept[i].data() && pencil == Pencil::y) {
       kept[i] = nodes_.allocate();
-      pool_.know(kept[i].data());
+      pool_.register_shared(kept[i].data());
     } else if (!kept[i].data()) {
       kept[i] = Buffer<T>(nodes_.decomposition().box(pencil).size());
     }

@@ -5,7 +5,7 @@
 
 namespace tailrace {
 
-/// Base of every error this library throws. The text names the thing, what was expected, what was found and how to mend
+/// Base of every error this library throws. The text names the thing, what was expected, what was found and how to fix
 /// it.
 class Error : public std::runtime_error {
 public:

@@ -5,7 +5,7 @@
 
 #include <tuple>
 
-namespace tailrace::io {
+namespace tailrace {
 
 namespace {
 
@@ -28,8 +28,8 @@ FileWatch::FileWatch(const Communicator &comm, const std::string &path, double s
     idle = now == last ? idle + 1 : 0;
     last = now;
     if (idle >= seconds)
-      end_program(fmt::format("{}. Nothing was written for {} s", why, idle))(0);
+      end_program(fmt::format("{}. Nothing was written for {} s", why, idle));
   });
 }
 
-} // namespace tailrace::io
+} // namespace tailrace

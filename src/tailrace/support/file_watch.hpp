@@ -6,17 +6,18 @@
 #include <optional>
 #include <string>
 
-namespace tailrace::io {
+namespace tailrace {
 
-/// Ends the program, with `why`, when nobody has changed a file for `seconds` while the object lives: for calls of a
-/// library in which all ranks write it, and which may not come back when that fails on one of them. Rank 0 watches, if
-/// there are others. A file system that does not answer, and a program that is stopped, take no time. Local.
+/// Ends the program, with `why`, when nobody has changed a file for `seconds` while the object lives. For calls of a
+/// library in which all ranks write the file, and which may never return when the write fails on one rank. Rank 0
+/// watches, if there are other ranks. The time in which the file system does not answer, or in which the program is
+/// stopped, does not count. Local.
 class FileWatch {
 public:
   FileWatch(const Communicator &comm, const std::string &path, double seconds, const std::string &why);
 
 private:
-  std::optional<Deadline> ticks_;
+  std::optional<Watchdog> ticks_;
 };
 
-} // namespace tailrace::io
+} // namespace tailrace

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <utility>
 
-namespace tailrace::io {
+namespace tailrace {
 
-Deadline::Deadline(double seconds, std::function<void(int)> late)
+Watchdog::Watchdog(double seconds, std::function<void(int)> late)
     : thread_([this, seconds, late = std::move(late)] {
         std::unique_lock lock(mutex_);
         double wait = seconds;
@@ -22,7 +22,7 @@ Deadline::Deadline(double seconds, std::function<void(int)> late)
         }
       }) {}
 
-Deadline::~Deadline() {
+Watchdog::~Watchdog() {
   {
     const std::lock_guard lock(mutex_);
     over_ = true;
@@ -31,12 +31,10 @@ Deadline::~Deadline() {
   thread_.join();
 }
 
-std::function<void(int)> end_program(std::string why) {
-  return [why = std::move(why)](int) {
-    fmt::print(stderr, "tailrace: {}; ending\n", why);
-    std::fflush(nullptr);
-    std::_Exit(1);
-  };
+void end_program(const std::string &why) {
+  fmt::print(stderr, "tailrace: {}; ending\n", why);
+  std::fflush(nullptr);
+  std::_Exit(1);
 }
 
-} // namespace tailrace::io
+} // namespace tailrace

@@ -6,14 +6,15 @@
 #include <string>
 #include <thread>
 
-namespace tailrace::io {
+namespace tailrace {
 
-/// Calls `late` in a thread of its own when the object has lived for `seconds`, and every second from then on with 0,
-/// 1, 2, ... For calls of a library that has no time-out. Local.
-class Deadline {
+/// Calls `late` in a thread of its own when the object has lived for `seconds`, and again every second after that.
+/// `late` is given the number of the call: 0, 1, 2, ... For calls of a library that has no time limit of its own.
+/// Local.
+class Watchdog {
 public:
-  Deadline(double seconds, std::function<void(int)> late);
-  ~Deadline(); ///< waits for a call of `late` that is under way
+  Watchdog(double seconds, std::function<void(int)> late);
+  ~Watchdog(); ///< waits for a running call of `late`
 
 private:
   std::mutex mutex_;
@@ -22,7 +23,8 @@ private:
   std::thread thread_; // last: it uses the others
 };
 
-/// For a Deadline after which nothing helps: prints why and ends the program, and so the other ranks.
-std::function<void(int)> end_program(std::string why);
+/// Prints why, flushes all streams and ends the process at once with exit code 1, so that MPI ends the other ranks. For
+/// a hang that nothing else can end: destructors and exit handlers could hang too, so they do not run. Local.
+[[noreturn]] void end_program(const std::string &why);
 
-} // namespace tailrace::io
+} // namespace tailrace

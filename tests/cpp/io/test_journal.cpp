@@ -85,7 +85,7 @@ TEST_F(JournalTest, ForgetsAWriterKilledBetweenSteps) {
     fs::copy_file(path + ".journal", path + ".kept");
   }
   fs::rename(path + ".kept", path + ".journal");
-  const Journal::Look look(path, 0);
+  const Journal::ReadLock lock(path, 0);
   EXPECT_EQ(read_file(path), "XXXX" + before.substr(4));
   EXPECT_FALSE(fs::exists(path + ".journal"));
 }
@@ -105,13 +105,13 @@ TEST_F(JournalTest, LeavesALiveWriterAlone) {
   EXPECT_THROW(Journal::recover(path, 0.05), IoError);
   EXPECT_TRUE(fs::exists(path + ".journal"));
   {
-    const Journal::Look look(path, 0);
+    const Journal::ReadLock lock(path, 0);
   } // readers are welcome until it begins
   journal->begin_commit();
-  EXPECT_THROW(Journal::Look(path, 0.05), IoError);
+  EXPECT_THROW(Journal::ReadLock(path, 0.05), IoError);
   journal->commit();
   {
-    const Journal::Look look(path, 0);
+    const Journal::ReadLock lock(path, 0);
   } // and when it is done
   journal.reset();
   Journal::recover(path, 0);

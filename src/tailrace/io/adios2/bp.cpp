@@ -6,9 +6,9 @@
 //
 // ADIOS2 throws on the rank that fails and leaves the others waiting in collectives. So rank 0 tries first what all are
 // about to do (does the file open, is there room on the disk), every rank reserves the room in its own file, and all
-// agree before they go in; what fails inside all the same ends the program after a time, see meet_inside. And ADIOS2
-// waits for ever for bytes that a data file lacks, and crashes on damaged metadata: tailrace.json beside the files
-// tells, so that we see it first.
+// agree before they go in; what fails inside all the same ends the program after a time, see guarded_collective. And
+// ADIOS2 waits for ever for bytes that a data file lacks, and crashes on damaged metadata: tailrace.json beside the
+// files tells, so that we see it first.
 
 #if TAILRACE_HAVE_ADIOS2
 
@@ -249,7 +249,7 @@ void BpEngine::write(const Block &block) {
   ++variables_;
   target_.comm.agree([&] {
     if (root() && in_place)
-      check_room(target_.path, buffered_ + all, target_.comm.size());
+      check_free_space(target_.path, buffered_ + all, target_.comm.size());
     if (in_place)
       reserve_data(own_ + bytes);
     translate("write " + target_.path,
@@ -268,7 +268,7 @@ void BpEngine::write(const Block &block) {
 /// grow.
 void BpEngine::reserve_data(std::int64_t bytes) const {
   if (bytes > 0 && !own_file_.empty() && !asynchronous_)
-    reserve_room_behind(own_file_, bytes + alignment);
+    preallocate_behind(own_file_, bytes + alignment);
 }
 
 /// What is written at the end of a step: values that were copied, and the metadata, generously.
@@ -287,20 +287,20 @@ void BpEngine::reserve_rest(const StepTail &tail) const {
   reserve_data(is_bp4() ? own_ + 1024 * (variables_ + 4) + 2 * texts : own_);
   if (!root() || asynchronous_)
     return;
-  reserve_room_behind(file("md.0"), (1 << 14) + 512 * numbers + 2 * texts);
-  reserve_room_behind(file("md.idx"), (1 << 12) + 16 * numbers + 64 * target_.comm.size());
+  preallocate_behind(file("md.0"), (1 << 14) + 512 * numbers + 2 * texts);
+  preallocate_behind(file("md.idx"), (1 << 12) + 16 * numbers + 64 * target_.comm.size());
   if (!is_bp4())
-    reserve_room_behind(file("mmd.0"), (1 << 13) + 256 * static_cast<std::int64_t>(variables_ + tail.scalars.size()));
+    preallocate_behind(file("mmd.0"), (1 << 13) + 256 * static_cast<std::int64_t>(variables_ + tail.scalars.size()));
 }
 
 void BpEngine::release() const noexcept {
   if (asynchronous_)
     return;
   if (!own_file_.empty())
-    release_room(own_file_);
+    release_preallocated(own_file_);
   if (root())
     for (const char *name : {"md.0", "md.idx", "mmd.0"})
-      release_room(file(name));
+      release_preallocated(file(name));
 }
 
 void BpEngine::abandon_step() noexcept {
@@ -311,7 +311,7 @@ void BpEngine::abandon_step() noexcept {
 void BpEngine::end_step(const StepTail &tail) {
   target_.comm.agree([&] {
     if (root())
-      check_room(target_.path, buffered_, target_.comm.size());
+      check_free_space(target_.path, buffered_, target_.comm.size());
     reserve_rest(tail);
     translate("write " + target_.path, [&] {
       output_.define_attributes(attributes_, target_.grid, steps_.empty());

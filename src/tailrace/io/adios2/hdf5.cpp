@@ -136,10 +136,10 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
     check_file_limit(open_file(), 4 * around);
     if (!root())
       return;
-    check_room(target_.path, 0, target_.comm.size());
+    check_free_space(target_.path, 0, target_.comm.size());
     ::unlink(open_file().c_str());                           // HDF5 may have one of that name open still, see above
     const Descriptor probe(open_file(), O_WRONLY | O_CREAT); // HDF5 would not say why it cannot
-    reserve_room(open_file(), 0, 4 * around);
+    preallocate(open_file(), 0, 4 * around);
   });
   meet("write", [&] {
     engine_ = io.Open(open_file(), adios2::Mode::Write);
@@ -154,7 +154,7 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
 void AdiosHdf5Engine::meet(const std::string &verb, const std::function<void()> &work) {
   const std::string path = open_file();
   try {
-    meet_writing(target_.comm, failure_timeout_, "HDF5", path, [&] { translate(verb + " " + path, work); });
+    guarded_write(target_.comm, failure_timeout_, "HDF5", path, [&] { translate(verb + " " + path, work); });
   } catch (const Error &error) {
     failure_ = error.what();
     throw;
@@ -166,10 +166,10 @@ void AdiosHdf5Engine::meet(const std::string &verb, const std::function<void()> 
 void AdiosHdf5Engine::reserve(std::int64_t more) {
   target_.comm.agree([&] {
     if (root())
-      check_room(target_.path, more, target_.comm.size());
+      check_free_space(target_.path, more, target_.comm.size());
     check_file_limit(open_file(), reserved_ + more);
     if (root())
-      reserve_room(open_file(), 0, reserved_ + more);
+      preallocate(open_file(), 0, reserved_ + more);
   });
   reserved_ += more;
 }
@@ -195,7 +195,7 @@ void AdiosHdf5Engine::finish_file() {
   if (opened < 0 || H5Lexists(opened, "Step0", H5P_DEFAULT) <= 0)
     throw IoError(fmt::format("cannot write {}: HDF5 could not complete the file", open_file()));
   H5Fclose(opened);
-  release_room(open_file());
+  release_preallocated(open_file());
   step_["bytes"] = fs::file_size(open_file());
   if (!target_.sync)
     return;

@@ -22,7 +22,7 @@ struct Adios2Options {
   std::map<std::string, std::string> engine; ///< the engine's own parameters
   std::string config;                        ///< ADIOS2's XML or YAML file; empty: none
   Adios2Operator operation;
-  double failure_timeout = 0; ///< seconds, see meet_inside
+  double failure_timeout = 0; ///< seconds, see guarded_collective
 };
 
 /// Takes the parameters of the engine `kind`. Throws InputError, also for those left over and for a configuration file
@@ -62,10 +62,10 @@ template <class Work> auto translate(const std::string &what, Work work) {
   }
 }
 
-/// meet_inside for a call of ADIOS2. Collective; the same error on all ranks.
+/// guarded_collective for a call of ADIOS2. Collective; the same error on all ranks.
 template <class Work>
 void meet_in_adios2(const Communicator &comm, double timeout, const std::string &what, Work work) {
-  meet_inside(comm, timeout, "ADIOS2", [&] { translate(what, work); });
+  guarded_collective(comm, timeout, "ADIOS2", [&] { translate(what, work); });
 }
 
 } // namespace tailrace::io

@@ -162,7 +162,7 @@ void Hdf5Engine::create() {
 /// Runs `work` on a file that no writer is changing, and once more when one did after all.
 template <class Work> auto Hdf5Engine::look(Work work) const {
   for (int turn = 0;; ++turn) {
-    const Journal::Look quiet(target_.path, patience);
+    const Journal::ReadLock quiet(target_.path, patience);
     try {
       return work();
     } catch (const IoError &) {
@@ -268,7 +268,7 @@ std::string Hdf5Engine::make_room(const Block &block) {
       return packed + encode_creation(h5::dataset(file_, variable.path));
   }
   for (const auto &chunk : chunks)
-    reserve_large(target_.path, chunk.offset, chunk.bytes);
+    preallocate_large(target_.path, chunk.offset, chunk.bytes);
   return placed + std::string(reinterpret_cast<const char *>(chunks.data()), chunks.size() * sizeof(vtkhdf::Chunk));
 }
 

@@ -205,7 +205,7 @@ void Journal::recover(const std::string &path, double patience) {
     throw still_written(path);
 }
 
-Journal::Look::Look(const std::string &path, double patience) : path_(path) {
+Journal::ReadLock::ReadLock(const std::string &path, double patience) : path_(path) {
   const bool free = wait_until(patience, [&] {
     journal_ = open_journal(path);
     if (!journal_)
@@ -219,6 +219,6 @@ Journal::Look::Look(const std::string &path, double patience) : path_(path) {
     throw still_written(path);
 }
 
-bool Journal::Look::disturbed() const { return journal_ || ::access(journal_path(path_).c_str(), F_OK) == 0; }
+bool Journal::ReadLock::disturbed() const { return journal_ || ::access(journal_path(path_).c_str(), F_OK) == 0; }
 
 } // namespace tailrace::io

@@ -36,13 +36,13 @@ public:
   /// still writing the file after `patience` seconds.
   static void recover(const std::string &path, double patience);
 
-  /// A look at the file at `path`, which keeps a writer from changing what is there while it lasts. A writer that is in
-  /// the middle of a step is not in the way, one that ends it is waited for; one that is dead is rolled back.
-  class Look {
+  /// Keeps a writer from changing what the file at `path` holds as long as the object lives. A writer in the middle of
+  /// a step is no obstacle; the end of a step is waited for; what a dead writer left is rolled back.
+  class ReadLock {
   public:
     /// Throws IoError as `recover` does.
-    Look(const std::string &path, double patience);
-    /// There was a writer, or there is one by now: what cannot be read may be there at a second look.
+    ReadLock(const std::string &path, double patience);
+    /// There was a writer, or there is one now: what could not be read may be readable under a new lock.
     bool disturbed() const;
 
   private:

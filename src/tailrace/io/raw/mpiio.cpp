@@ -166,7 +166,7 @@ void MpiioEngine::prepare(const std::string &path, std::int64_t bytes) const {
       return;
     const Descriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
     if (bytes > 0)
-      reserve_room(made.get(), path, 0, bytes);
+      preallocate(made.get(), path, 0, bytes);
   });
   comm.agree([&] { // after rank 0 has created it
     const Descriptor mine(path, O_WRONLY);

@@ -171,7 +171,7 @@ void RawEngine::write_shared(const Block &block, const Communicator *group) {
   const bool alone = aggregation_->only_one();
   const auto create = [&] {
     Descriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
-    reserve_large(made.get(), path, 0, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
+    preallocate_large(made.get(), path, 0, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
     return made;
   };
   Descriptor created;
@@ -222,7 +222,7 @@ void RawEngine::fill(const Block &block, const Communicator *group, const std::f
     if (member != last) {
       begin += last_box.size() * size, last = member, last_box = whole;
       if (!shared)
-        reserve_large(part.file.get(), part.path, begin, whole.size() * size);
+        preallocate_large(part.file.get(), part.path, begin, whole.size() * size);
     }
     const Span span(*target_.trace, Phase::write, piece.place.block.size() * size);
     write_block(part.file.get(), part.path, begin * !shared, shared ? Box{{0, 0, 0}, block.place.shape} : whole, piece,

@@ -149,7 +149,7 @@ void SionStream::reserve(std::int64_t size) const {
   std::int64_t from = used_.back() + static_cast<std::int64_t>(buffer_.size());
   for (; size > 0; ++block, from -= chunk_)
     if (const std::int64_t part = std::min(size, chunk_ - from); part > 0) {
-      reserve_large(file_.get(), path_, start_ + block * skip_ + from, part);
+      preallocate_large(file_.get(), path_, start_ + block * skip_ + from, part);
       from += part, size -= part;
     }
 }

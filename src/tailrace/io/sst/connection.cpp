@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <thread>
 #include <utility>
@@ -93,11 +91,8 @@ void SstConnection::meet_writer() {
 }
 
 void SstConnection::cut_writer(bool alone) const {
-  if (!alone) {
-    fmt::print(stderr, "tailrace: cannot read the stream {}: the writer does not answer; ending\n", target_.path);
-    std::fflush(nullptr);
-    std::_Exit(1);
-  }
+  if (!alone)
+    end_program(fmt::format("cannot read the stream {}: the writer does not answer", target_.path));
   for (const auto &one : tcp_connections())
     if (foreign_sockets_.count(one.inode) == 0)
       cut(one);
@@ -114,7 +109,7 @@ bool SstConnection::try_open(double timeout) {
   bool opened = false;
   target_.comm.barrier();
   {
-    const Deadline deadline(std::max(timeout, 0.0), [&](int) {
+    const Watchdog watchdog(std::max(timeout, 0.0), [&](int) {
       if (root())
         cut_writer(target_.comm.size() == 1);
     });

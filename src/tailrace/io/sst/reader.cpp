@@ -237,7 +237,7 @@ void SstReader::read(std::size_t step, const VariableInfo &variable, const Box &
     connection_.cut_writer(true);
   };
   try {
-    const Deadline deadline(options_.timeout, expire);
+    const Watchdog watchdog(options_.timeout, expire);
     with_type(variable.type, [&]<class T>(T) {
       auto stored = connection_.io().InquireVariable<T>(variable.name);
       stored.SetSelection({bp::dims(box.start), bp::dims(box.count)});

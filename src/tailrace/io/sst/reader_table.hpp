@@ -36,7 +36,7 @@ public:
   /// progress for `timeout` seconds; says so, naming `step`.
   void wait(std::int64_t most, std::int64_t given, std::int64_t step);
   /// A call of ADIOS2 has waited for `timeout` seconds, and `call` more: to ADIOS2 some reader shall have died. True:
-  /// nothing helps. For the thread of a Deadline, while ADIOS2 is being called.
+  /// nothing helps. For the thread of a Watchdog, while ADIOS2 is being called.
   bool rescue(int call, std::int64_t given, std::int64_t step);
   /// The same in a rank other than 0: drops those that do not even take what was sent to them.
   static void rescue_elsewhere();

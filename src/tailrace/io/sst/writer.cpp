@@ -18,8 +18,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 
 namespace tailrace::io {
 
@@ -90,7 +88,7 @@ template <class Work> void SstWriter::attempt(const char *what, Work work) const
 /// Runs a call of ADIOS2 that waits for readers, who get `timeout` seconds.
 template <class Work> void SstWriter::within_time(Work work) {
   target_.comm.barrier(); // a rank that comes late is no fault of the readers
-  const Deadline deadline(options_.timeout, [this](int call) { rescue(call); });
+  const Watchdog watchdog(options_.timeout, [this](int call) { rescue(call); });
   work();
 }
 
@@ -123,12 +121,9 @@ SstWriter::~SstWriter() {
 void SstWriter::rescue(int call) {
   if (!root())
     return StreamReaders::rescue_elsewhere();
-  if (!gate_->rescue(call, step_.info.index))
-    return;
-  fmt::print(stderr, "tailrace: stream {}, step {}: ADIOS2 does not come back, though no reader is left; ending\n",
-             target_.path, step_.info.index);
-  std::fflush(nullptr);
-  std::_Exit(1);
+  if (gate_->rescue(call, step_.info.index))
+    end_program(fmt::format("stream {}, step {}: ADIOS2 does not come back, though no reader is left", target_.path,
+                            step_.info.index));
 }
 
 /// Before the first step: until a reader has been admitted, or wait_for_reader seconds long.

@@ -145,7 +145,8 @@ void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer, 
     return comm_.agree([&] { write_pieces(offset, block, transfer, pieces, will_sync); });
   const std::int64_t calls = comm_.max(static_cast<std::int64_t>(pieces.size()));
   pieces.resize(static_cast<std::size_t>(calls)); // a rank that is done still takes part, with empty ones
-  meet_writing(comm_, failure_timeout_, "MPI-IO", path_, [&] { write_pieces(offset, block, transfer, pieces, false); });
+  guarded_write(comm_, failure_timeout_, "MPI-IO", path_,
+                [&] { write_pieces(offset, block, transfer, pieces, false); });
 }
 
 void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer transfer, const std::vector<Box> &pieces,

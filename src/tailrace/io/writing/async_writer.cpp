@@ -46,7 +46,7 @@ void AsyncWriter::begin_step(const StepInfo &step) {
   open_->used = 0;
   open_->spoilt = nullptr;
   if (direct_) {
-    Background::settle();
+    Background::wait_until_idle();
     writer_.begin_step(step);
   }
 }
@@ -67,7 +67,7 @@ AsyncWriter::Piece &AsyncWriter::next_piece(std::size_t bytes) {
 
 void AsyncWriter::write(const Block &block, Type given) {
   if (direct_) {
-    Background::settle();
+    Background::wait_until_idle();
     return writer_.write(block, given);
   }
   const std::int64_t bytes = block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));

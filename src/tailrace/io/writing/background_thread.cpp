@@ -22,7 +22,7 @@ std::shared_ptr<Background> Background::get() {
   return found;
 }
 
-void Background::settle() {
+void Background::wait_until_idle() {
   std::shared_ptr<Background> found;
   {
     const std::lock_guard lock(one_mutex);

@@ -17,7 +17,7 @@ public:
   static std::shared_ptr<Background> get();
   /// Waits until the thread, if there is one, has nothing to do: to be called by anybody else who uses an engine, for
   /// neither HDF5 nor ADIOS2 may be used by two threads at once. Local.
-  static void settle();
+  static void wait_until_idle();
   /// Whether MPI may be called from that thread.
   static bool allowed();
 
