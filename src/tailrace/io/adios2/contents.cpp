@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <type_traits>
 
 namespace tailrace::io::bp {
 
@@ -78,6 +80,13 @@ std::optional<GridDescription> read_grid(adios2::IO &io) {
     if (const auto found = io.InquireAttribute<double>(grid_prefix + "coordinates/" + "xyz"[d]))
       grid.coordinates[d] = found.Data();
   return grid;
+}
+
+std::optional<Type> type_of(const std::string &adios2_type) {
+  static const std::map<std::string, Type> all{
+      {"float", Type::float32}, {"double", Type::float64}, {"int32_t", Type::int32}, {"int64_t", Type::int64}};
+  const auto found = all.find(adios2_type);
+  return found == all.end() ? std::nullopt : std::optional(found->second);
 }
 
 adios2::Dims dims(const Index3 &n) {
@@ -173,12 +182,10 @@ std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std:
   for (const auto &[name, about] : io.AvailableVariables(true)) {
     if (listed(name))
       continue;
-    const std::string type = io.VariableType(name);
-    const auto info = type == "float"     ? describe<float>(io, engine, step, name)
-                      : type == "double"  ? describe<double>(io, engine, step, name)
-                      : type == "int32_t" ? describe<std::int32_t>(io, engine, step, name)
-                      : type == "int64_t" ? describe<std::int64_t>(io, engine, step, name)
-                                          : std::nullopt;
+    const auto type = type_of(io.VariableType(name));
+    const auto info =
+        type ? with_type(*type, [&, &name = name]<class T>(T) { return describe<T>(io, engine, step, name); })
+             : std::nullopt;
     if (info)
       result.push_back(*info);
   }
@@ -191,17 +198,13 @@ Scalars scalars(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
   for (const auto &[name, about] : io.AvailableVariables(true)) {
     if (name == "time" || name == "step" || name.rfind("tailrace/", 0) == 0)
       continue;
-    const std::string type = io.VariableType(name);
-    if (type == "double")
-      add_scalar<double, double>(result, io, engine, step, name);
-    else if (type == "float")
-      add_scalar<float, double>(result, io, engine, step, name);
-    else if (type == "int64_t")
-      add_scalar<std::int64_t, std::int64_t>(result, io, engine, step, name);
-    else if (type == "int32_t")
-      add_scalar<std::int32_t, std::int64_t>(result, io, engine, step, name);
-    else if (type == "string")
+    const std::string stored = io.VariableType(name);
+    if (stored == "string")
       add_scalar<std::string, std::string>(result, io, engine, step, name);
+    else if (const auto type = type_of(stored))
+      with_type(*type, [&, &name = name]<class T>(T) {
+        add_scalar<T, std::conditional_t<std::is_integral_v<T>, std::int64_t, double>>(result, io, engine, step, name);
+      });
   }
   return result;
 }

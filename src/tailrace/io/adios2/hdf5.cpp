@@ -6,6 +6,8 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
+#include <hdf5.h>
+
 #include <tailrace/io/adios2/contents.hpp>
 #include <tailrace/io/adios2/output.hpp>
 #include <tailrace/io/adios2/session.hpp>
@@ -19,7 +21,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <hdf5.h>
 #include <unistd.h>
 
 #include <filesystem>

@@ -52,9 +52,9 @@ private:
   adios2::IO io_;
   Adios2Operator operation_;
   bool everyone_ = false;
-  std::map<std::string, Index3> shapes_;                 ///< of the variables written, lists excepted
-  std::map<std::string, std::string> operators_;         ///< of the variables that have one
-  std::set<std::string> lossy_;                          ///< the variables that lose digits
+  std::map<std::string, Index3> shapes_;         ///< of the variables written, lists excepted
+  std::map<std::string, std::string> operators_; ///< of the variables that have one
+  std::set<std::string> lossy_;                  ///< the variables that lose digits
   std::vector<VariableInfo> lists_;              ///< of the open step
 };
 

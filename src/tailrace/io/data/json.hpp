@@ -6,8 +6,8 @@
 
 #include <vector>
 
-// How a series says in JSON what it holds: in sidecars, in texts inside BP files, in streams. Every pair of functions is
-// each other's inverse. All are local; what is no such JSON is an nlohmann::json::exception.
+// How a series says in JSON what it holds: in sidecars, in texts inside BP files, in streams. Every pair of functions
+// is each other's inverse. All are local; what is no such JSON is an nlohmann::json::exception.
 namespace tailrace::io {
 
 /// Attributes as JSON, where numbers keep their kind, and back.

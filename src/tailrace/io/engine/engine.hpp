@@ -49,8 +49,8 @@ struct StepTail {
 };
 
 /// How a series reaches its place, in the roles below. A Series has checked names, shapes and order before it calls; it
-/// calls from all ranks in the same order. What is opened is an Engine, and a StepSink or a StepSource or both: a series
-/// that is open to write or append needs a sink, one that is open to read needs a source.
+/// calls from all ranks in the same order. What is opened is an Engine, and a StepSink or a StepSource or both: a
+/// series that is open to write or append needs a sink, one that is open to read needs a source.
 class Engine {
 public:
   virtual ~Engine() = default;

@@ -2,8 +2,6 @@
 
 #include <tailrace/io/engine/engine.hpp>
 
-#include <nlohmann/json.hpp>
-
 #include <deque>
 #include <memory>
 
@@ -13,7 +11,6 @@ namespace tailrace::io {
 struct StreamStep {
   StepInfo info;
   StepTail tail;
-  nlohmann::json lists = nlohmann::json::object(); ///< type and shape of the lists
   Attributes attributes;
 };
 

@@ -35,9 +35,7 @@ SstOptions sst_options(Mode mode, Parameters &parameters);
 // What every step of ours holds besides its variables, as texts of JSON, since attributes of ADIOS2 come only with the
 // step they were set in, which a reader may not have got.
 inline const char *const sst_series_name = "tailrace/series"; ///< version, attributes, grid, number, what was left out
-inline const char *const sst_lists_name = "tailrace/lists";   ///< type and shape of the lists
-inline const char *const sst_checksums_name = "tailrace/checksums";
-constexpr int sst_version = 2; ///< of these
+constexpr int sst_version = 3;                                ///< of these
 
 // The two ends. Collective.
 std::unique_ptr<Engine> open_sst_writer(const Target &target, const SstOptions &options);

@@ -55,7 +55,7 @@ private:
   void take_lists(const std::string &text);
   template <class T> std::optional<T> value(const std::string &name) const;
   template <class T> void take_variable(const std::string &name);
-  std::string text(const char *name) const { return value<std::string>(name).value_or(""); }
+  std::string text(const std::string &name) const { return value<std::string>(name).value_or(""); }
 
   Target target_;
   SstOptions options_;
@@ -166,7 +166,7 @@ void SstReader::take_series(const std::string &text) {
   attributes_ = attributes_from_json(about.at("attributes"));
   grid_.reset();
   if (about.contains("grid"))
-    grid_ = GridDescription{about["grid"].at("points"), about["grid"].at("origin"), about["grid"].at("spacing")};
+    grid_ = grid_from_json(about["grid"]);
   missed_.take(about.at("steps"));
   writer_ = side_from_json(about.at("writer"));
 }
@@ -174,10 +174,9 @@ void SstReader::take_series(const std::string &text) {
 void SstReader::take_lists(const std::string &text) {
   if (text.empty())
     return;
-  const json lists = json::parse(text); // outlives the loop's iterator
-  for (const auto &[name, list] : lists.items()) {
-    std::erase_if(variables_, [&, &name = name](const auto &info) { return info.name == name; });
-    variables_.push_back({name, type_named(list.at("type")), {list.at("columns"), list.at("rows"), 1}, true});
+  for (const VariableInfo &list : lists_from_json(json::parse(text))) {
+    std::erase_if(variables_, [&](const auto &info) { return info.name == list.name; });
+    variables_.push_back(list);
   }
 }
 
@@ -189,20 +188,14 @@ void SstReader::take_step() {
       if (name.rfind("tailrace/", 0) == 0)
         continue;
       if (type == "string")
-        scalars_[name] = text(name.c_str());
-      else if (type == "double")
-        take_variable<double>(name);
-      else if (type == "float")
-        take_variable<float>(name);
-      else if (type == "int64_t")
-        take_variable<std::int64_t>(name);
-      else if (type == "int32_t")
-        take_variable<std::int32_t>(name);
+        scalars_[name] = text(name);
+      else if (const auto known = bp::type_of(type))
+        with_type(*known, [&]<class T>(T) { take_variable<T>(name); });
     }
     const std::string series = text(sst_series_name);
     take_series(series);
-    take_lists(text(sst_lists_name));
-    checksums_ = text(sst_checksums_name);
+    take_lists(text(bp::lists_name));
+    checksums_ = text(bp::checksums_name);
     StepInfo step{steps_.empty() ? 0 : steps_.back().index + 1, 0};
     if (const auto index = scalars_.find("step"); !series.empty() && index != scalars_.end())
       step.index = std::get<std::int64_t>(index->second);

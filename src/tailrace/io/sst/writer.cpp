@@ -6,8 +6,7 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
-#include <tailrace/io/adios2/contents.hpp>
-#include <tailrace/io/data/block.hpp>
+#include <tailrace/io/adios2/output.hpp>
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/sst/admission.hpp>
 #include <tailrace/io/sst/contact_file.hpp>
@@ -56,9 +55,6 @@ private:
   void hand_over();
   void begin();
   void give(const StreamStep &step);
-  template <class T> void put_block(const Block &block);
-  void put(const Block &block);
-  template <class T> void put_value(const std::string &name, const T &value);
   json describe_series(const StreamStep &step) const;
 
   Target target_;
@@ -71,6 +67,7 @@ private:
   bool waited_ = false, begun_ = false, broken_ = false, open_ = false, holding_ = false;
   adios2::ADIOS adios_;
   adios2::IO io_;
+  bp::Output output_;
   adios2::Engine engine_;
 };
 
@@ -104,6 +101,7 @@ SstWriter::SstWriter(const Target &target, const SstOptions &options)
   io_ = adios_.DeclareIO("series");
   io_.SetEngine("SST");
   io_.SetParameters(options.engine);
+  output_ = bp::Output(io_, {});
   const std::set<int> before = listening_ports();
   attempt("open", [&] { engine_ = io_.Open(target_.path, adios2::Mode::Write); });
   open_ = true;
@@ -159,7 +157,7 @@ bool SstWriter::takes_step(const StepInfo &step) {
   if (broken_)
     throw IoError(
         fmt::format("the stream {} is out of use since an error; ADIOS2 cannot drop the step it was in", target_.path));
-  step_ = StreamStep{step, {}, json::object(), {}};
+  step_ = StreamStep{step, {}, {}};
   holding_ = false;
   if (!waited_)
     await_reader();
@@ -210,7 +208,7 @@ void SstWriter::hand_over() {
     const Span span(*target_.trace, Phase::write);
     attempt("write to", [&] {
       for (const auto &piece : step.pieces)
-        put(piece.block);
+        output_.put(engine_, piece.block);
     });
   }
   give(step);
@@ -221,6 +219,7 @@ void SstWriter::begin() {
   if (begun_)
     return;
   begun_ = true;
+  output_.begin_step();
   attempt("write to", [&] { engine_.BeginStep(); });
 }
 
@@ -231,28 +230,6 @@ void SstWriter::abandon_step() noexcept {
   holding_ = false;
 }
 
-template <class T> void SstWriter::put_block(const Block &block) {
-  const auto &[shape, part, memory] = block.place;
-  auto variable = io_.InquireVariable<T>(block.name);
-  if (!variable)
-    variable = io_.DefineVariable<T>(block.name, bp::dims(shape), adios2::Dims(3, 0), adios2::Dims(3, 0));
-  variable.SetShape(bp::dims(shape));
-  if (part.empty())
-    return;
-  variable.SetSelection({bp::dims(part.start), bp::dims(part.count)});
-  variable.SetMemorySelection({{}, {}});
-  if (!(memory == part)) {
-    const Index3 inside{part.start[0] - memory.start[0], part.start[1] - memory.start[1],
-                        part.start[2] - memory.start[2]};
-    variable.SetMemorySelection({bp::dims(inside), bp::dims(memory.count)});
-  }
-  engine_.Put(variable, static_cast<const T *>(block.data), adios2::Mode::Sync);
-}
-
-void SstWriter::put(const Block &block) {
-  with_type(block.type, [&]<class T>(T) { put_block<T>(block); });
-}
-
 void SstWriter::write(const Block &block) {
   if (!holding_)
     begin();
@@ -261,20 +238,8 @@ void SstWriter::write(const Block &block) {
   attempt("write to", [&] {
     if (holding_)
       return held_.back().add(block);
-    if (block.checksum)
-      add_block(*block.checksum, block.place, size_of(block.type), block.data);
-    put(block);
+    output_.put(engine_, block);
   });
-  if (block.list) // ADIOS2 cannot say that a step has a variable without values
-    step_.lists[block.name] = {
-        {"type", name_of(block.type)}, {"columns", block.place.shape[0]}, {"rows", block.place.shape[1]}};
-}
-
-template <class T> void SstWriter::put_value(const std::string &name, const T &value) {
-  auto variable = io_.InquireVariable<T>(name);
-  if (!variable)
-    variable = io_.DefineVariable<T>(name);
-  engine_.Put(variable, value, adios2::Mode::Sync);
 }
 
 json SstWriter::describe_series(const StreamStep &step) const {
@@ -282,8 +247,7 @@ json SstWriter::describe_series(const StreamStep &step) const {
              {"attributes", attributes_to_json(step.attributes)},
              {"steps", gate_->records().recent()}};
   if (target_.grid)
-    about["grid"] = {
-        {"points", target_.grid->points}, {"origin", target_.grid->origin}, {"spacing", target_.grid->spacing}};
+    about["grid"] = grid_to_json(*target_.grid);
   about["writer"] = to_json(gate_->own_side());
   return about;
 }
@@ -295,15 +259,8 @@ void SstWriter::give(const StreamStep &step) {
     if (!root())
       return;
     gate_->records().give(step.info);
-    put_value("step", step.info.index);
-    put_value("time", step.info.time);
-    for (const auto &[name, scalar] : step.tail.scalars)
-      std::visit([&, &name = name](const auto &value) { put_value(name, value); }, scalar);
-    put_value(sst_series_name, describe_series(step).dump());
-    if (!step.lists.empty())
-      put_value(sst_lists_name, step.lists.dump());
-    if (!step.tail.checksums.empty())
-      put_value(sst_checksums_name, step.tail.checksums);
+    output_.put_text(engine_, sst_series_name, describe_series(step).dump(), true);
+    output_.end_step(engine_, step.info, step.tail, true);
   });
   const Span span(*target_.trace, Phase::wait);
   within_time([&] { attempt("write to", [&] { engine_.EndStep(); }); });
