@@ -17,8 +17,9 @@ import numpy as np
 
 from tailrace import _core
 from tailrace.case.sections import SUFFIX
-from tailrace.fields.field import NODES, Field
+from tailrace.fields.field import Field
 from tailrace.fields.parity import Signs
+from tailrace.fields.points import NODES
 from tailrace.fields.vector import Tensor, Vector
 from tailrace.io import series
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step

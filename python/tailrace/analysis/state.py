@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tailrace.fields.field import NODES, Field
+from tailrace.fields.field import Field
+from tailrace.fields.points import NODES
 from tailrace.io import series
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 from tailrace import _core
 
-from .field import Field, same_points
+from .field import Field, known_parity, same_points
 from .operators import Term
 from .parity import Signs, product_parity, sum_parity
 from .vector import Tensor, Vector
@@ -123,21 +123,6 @@ def _direction(axis: str) -> int:
     if axis not in ("x", "y", "z"):
         raise _core.InputError(f"axis {axis!r}: expected 'x', 'y' or 'z'")
     return "xyz".index(axis)
-
-
-def known_parity(f: Field, direction: int) -> int:
-    """The parity of a field in a direction in which a scheme needs it."""
-    if f.parity[direction] == 0:
-        axis = "xyz"[direction]
-        raise _core.InputError(
-            f"{f.name or 'the field'}: how it continues beyond the free-slip boundary in {axis} is not known, since it "
-            f"is made of parts that do so differently; say it by field.with_parity(({_example(f.parity, direction)}))"
-        )
-    return f.parity[direction]
-
-
-def _example(parity: Signs, direction: int) -> str:
-    return ", ".join("1 or -1" if d == direction else str(sign or 1) for d, sign in enumerate(parity))
 
 
 def _combine(terms: Sequence[Term], fields: list[Field]) -> list[Field]:

@@ -21,16 +21,15 @@ import numpy as np
 
 from tailrace import _core
 
+from .averages import average
 from .parity import EVEN, Signs, parity_of
+from .points import NODES, Centred, axis_names
 
 if TYPE_CHECKING:
     import xarray
     from numpy.typing import NDArray
 
     from .operators import Operators
-
-Centred = tuple[bool, bool, bool]
-NODES: Centred = (False, False, False)
 
 
 class Field(np.lib.mixins.NDArrayOperatorsMixin):
@@ -67,6 +66,35 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
                 f"{name or 'field'}: the array has shape {self._data.shape}; this rank's part of the grid is "
                 f"{expected} in z, y, x"
             )
+
+    # ---- making ------------------------------------------------------------------------------------------------------
+    @classmethod
+    def from_function(
+        cls,
+        operators: Operators,
+        values: Callable[..., Any] | NDArray[Any] | float,
+        *,
+        parity: Signs = EVEN,
+        name: str = "",
+    ) -> Field:
+        """A field on the nodes, in the type of the operators. Local.
+
+        :param values: a function of the coordinates x, y, z, which come as arrays of shape (1, 1, nx), (1, ny, 1) and
+            (nz, 1, 1); or this rank's part of an array, (nz, ny, nx); or one number for all points.
+        """
+        out = operators.empty()
+        x, y, z = operators.coordinates()
+        out[...] = values(x[None, None, :], y[None, :, None], z[:, None, None]) if callable(values) else values
+        return cls(out, operators, parity=parity, name=name)
+
+    @classmethod
+    def empty_like(cls, field: Field) -> Field:
+        """A field of unknown values at the points of another one, with its parity. Local.
+
+        The type is that of the operators.
+        """
+        operators = field.operators
+        return cls(operators.empty(field.centred), operators, parity=field.parity, centred=field.centred)
 
     # ---- looking -----------------------------------------------------------------------------------------------------
     @property
@@ -152,9 +180,10 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self) -> Field:
         """The same values in memory of its own: what is kept from a running simulation must be copied."""
-        result = self.operators.empty_like(self)
+        result = self.empty_like(self)
         result[...] = self._data
-        return self.like(result, name=self.name)
+        result.name = self.name
+        return result
 
     def astype(self, dtype: Any) -> Field:
         """The same values in another type."""
@@ -178,7 +207,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
             return given
         ours = ufunc in _REAL_FUNCTIONS and not kwargs
         if ours and all(_is_float(one, self.operators.dtype) for one in plain):
-            kwargs["out"] = self.operators.empty_like(self)  # memory used before is memory in place
+            kwargs["out"] = self.operators.empty(self.centred)  # memory used before is memory in place
         return self.like(ufunc(*plain, **kwargs), parity=self._parity_of(ufunc, inputs))
 
     def _parity_of(self, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Signs:
@@ -204,9 +233,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         """
         if self._whole(axis, others) or axis is None:
             return self.integral() / self.operators.volume
-        from .sampling import average
-
-        return average(self, axis_names(axis))
+        return average(self.operators, self._data, self.centred, axis_names(axis))
 
     def integral(self) -> float:
         """Integral over the box by the trapezoidal rule. Collective."""
@@ -296,16 +323,19 @@ def _places(centred: Centred) -> str:
     return f"cell centres in {', '.join(found)}" if found else "nodes"
 
 
-def axis_names(axis: str | int | tuple[int, ...]) -> str:
-    """Directions as letters; NumPy's numbers count z, y, x."""
-    if isinstance(axis, str):
-        names = axis
-    else:
-        numbers = axis if isinstance(axis, tuple) else (axis,)
-        names = "".join("zyx"[number] if -3 <= number < 3 else "?" for number in numbers)
-    if not names or any(name not in "xyz" for name in names) or len(set(names)) < len(names):
-        raise _core.InputError(f"axis {axis!r}: expected some of the letters x, y, z, or NumPy's numbers of them")
-    return names
+def known_parity(f: Field, direction: int) -> int:
+    """The parity of a field in a direction in which a scheme needs it."""
+    if f.parity[direction] == 0:
+        axis = "xyz"[direction]
+        raise _core.InputError(
+            f"{f.name or 'the field'}: how it continues beyond the free-slip boundary in {axis} is not known, since it "
+            f"is made of parts that do so differently; say it by field.with_parity(({_example(f.parity, direction)}))"
+        )
+    return f.parity[direction]
+
+
+def _example(parity: Signs, direction: int) -> str:
+    return ", ".join("1 or -1" if d == direction else str(sign or 1) for d, sign in enumerate(parity))
 
 
 # ---- helpers ---------------------------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ import numpy as np
 
 from tailrace import _core
 
-from .calculus import known_parity
-from .field import Field, axis_names
+from .field import Field, known_parity
+from .points import axis_names
 from .vector import Vector
 
 

@@ -1,7 +1,7 @@
 """A grid shared over ranks, and the solver's own schemes on it, for Python.
 
     ops = tr.Operators((128, 128, 128), (2 * pi,) * 3, ("periodic",) * 3)
-    f = ops.field(lambda x, y, z: np.sin(x) * np.cos(y))
+    f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x) * np.cos(y))
     tr.ddx(f)
 
 Everything is for this rank's part of a field, (nz, ny, nx), as the solver has it: x whole, y and z shared. Schemes are
@@ -11,23 +11,21 @@ the wall), "odd" for what changes sign (velocity through the wall); a `tr.Field`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from tailrace import _core
 
-from .field import NODES, Field
-from .parity import EVEN, polar
-from .vector import Vector
+from .points import NODES
 
 if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
-    from .field import Centred
     from .parity import Signs
+    from .points import Centred
 
     Parity = Literal["even", "odd"]
 
@@ -140,25 +138,6 @@ class Operators:
     def empty(self, centred: Centred = NODES) -> NDArray[Any]:
         """An array for this rank's part, of unknown content; on the nodes its memory is used again later. Local."""
         return self.core.empty() if centred == NODES else np.empty(self.local_shape(centred), self.dtype)
-
-    def empty_like(self, field: Field) -> NDArray[Any]:
-        """An array for a field at the same points. Local."""
-        return self.empty(field.centred)
-
-    def field(
-        self, values: Callable[..., Any] | NDArray[Any] | float, *, parity: Signs = EVEN, name: str = ""
-    ) -> Field:
-        """A field on the nodes: from a function of (x, y, z), from this rank's part of an array, or constant. Local."""
-        out = self.empty()
-        x, y, z = self.coordinates()
-        out[...] = values(x[None, None, :], y[None, :, None], z[:, None, None]) if callable(values) else values
-        return Field(out, self, parity=parity, name=name)
-
-    def vector(self, values: Callable[..., Sequence[Any]]) -> Vector:
-        """A velocity on the nodes from a function of (x, y, z) that returns three arrays; odd through walls. Local."""
-        x, y, z = self.coordinates()
-        parts = values(x[None, None, :], y[None, :, None], z[:, None, None])
-        return Vector(*(self.field(part, parity=polar(d)) for d, part in enumerate(parts)))
 
     # ---- reductions and derivatives ----------------------------------------------------------------------------------
     def integral(self, values: NDArray[Any], centred: Centred = NODES) -> float:

@@ -1,4 +1,4 @@
-"""Parts of fields: averages over directions, planes, lines, and values at any point. All collective but `spread`.
+"""Parts of fields: planes, lines, and values at any point; profiles as fields. All collective but `spread`.
 
 Between the points of the grid values come from the polynomial of degree five through the six nearest in each direction.
 It goes on beyond periodic and free-slip boundaries as the field does; at a wall it becomes one-sided. The error is of
@@ -15,35 +15,20 @@ import numpy as np
 from tailrace import _core
 from tailrace.parallel import agree
 
-from .calculus import known_parity
-from .field import Field, axis_names
+from .averages import join_parts, kept_directions, sum_over_ranks
+from .field import Field, known_parity
 from .parity import Signs
+from .points import axis_names
 from .vector import Vector
 
 if TYPE_CHECKING:
-    from mpi4py import MPI
     from numpy.typing import ArrayLike, NDArray
 
-    from .field import Centred
     from .operators import Operators
+    from .points import Centred
 
 _STENCIL = 6  # points per direction
 _POINTS_AT_ONCE = 4096
-
-
-def average(f: Field, axes: str) -> NDArray[np.float64]:
-    """Average over the directions `axes`, as "xz", weighted by the trapezoidal rule; every rank gets all of it.
-
-    :returns: an array over the directions that are left, in the order z, y, x; of "xz" (ny,).
-    """
-    operators = f.operators
-    kept = [d for d in (2, 1, 0) if "xyz"[d] not in axes]
-    weights = [operators.weights(d, f.centred) / operators.grid.lengths[d] for d in range(3) if "xyz"[d] in axes]
-    letters = ",".join(axis for axis in "xyz" if axis in axes)
-    own = np.einsum(
-        f"zyx,{letters}->" + "".join("xyz"[d] for d in kept), f.data.astype(np.float64, copy=False), *weights
-    )
-    return _put_together(f, kept, own)
 
 
 def spread(profile: ArrayLike, f: Field, axes: str) -> Field:
@@ -130,7 +115,7 @@ class Probes:
             self._plans[key] = self._plan(f)
         values = np.zeros(len(self.points))
         self._plans[key].evaluate(f.data, values)
-        return _sum_over_ranks(f.operators.comm, values)
+        return sum_over_ranks(f.operators.comm, values)
 
     def _plan(self, f: Field) -> _Plan:
         comm = f.operators.comm
@@ -227,7 +212,7 @@ def _lagrange(t: NDArray[np.float64]) -> NDArray[np.float64]:
 def _section(f: Field, axes: str, index: Sequence[int] | None, position: Sequence[float] | None) -> NDArray[Any]:
     """The field at fixed places in the directions `axes`."""
     start, count = f.operators.box(f.centred)
-    kept = [d for d in (2, 1, 0) if "xyz"[d] not in axes]
+    kept = kept_directions(axes)
     own = f.data if position is None else f.data.astype(np.float64, copy=False)
     for d, stencil in agree(f.operators.comm, lambda: _fixed(f, axes, index, position)):
         places, weights = stencil.indices[0] - start[d], stencil.weights[0]
@@ -236,7 +221,7 @@ def _section(f: Field, axes: str, index: Sequence[int] | None, position: Sequenc
         if position is not None:
             parts = parts * weights[mine].reshape([-1 if other == d else 1 for other in (2, 1, 0)])
         own = parts.sum(axis=2 - d, keepdims=True, dtype=own.dtype)
-    result = _put_together(f, kept, own.reshape([count[d] for d in kept]))
+    result = join_parts(f.operators, own.reshape([count[d] for d in kept]), f.centred, kept)
     return result.astype(f.dtype, copy=False) if f.dtype.kind == "f" else result
 
 
@@ -272,21 +257,3 @@ def _inside(grid: _core.Grid, d: int, positions: NDArray[np.float64]) -> NDArray
     if grid.boundaries[d] == "periodic":
         return np.isfinite(positions)
     return (positions >= 0) & (positions <= grid.lengths[d])
-
-
-def _put_together(f: Field, kept: Sequence[int], own: NDArray[Any]) -> NDArray[Any]:
-    """The whole of an array that ends in the directions `kept`; each rank adds to its own part."""
-    shape, (start, count) = f.operators.shape(f.centred), f.operators.box(f.centred)
-    whole = np.zeros([*own.shape[: own.ndim - len(kept)], *(shape[d] for d in kept)], own.dtype)
-    place: tuple[Any, ...] = tuple(slice(start[d], start[d] + count[d]) for d in kept)
-    whole[(..., *place)] = own
-    return _sum_over_ranks(f.operators.comm, whole)
-
-
-def _sum_over_ranks(comm: MPI.Comm, values: NDArray[Any]) -> NDArray[Any]:
-    """The sum over ranks, in place."""
-    if comm.size > 1:
-        from mpi4py import MPI
-
-        comm.Allreduce(MPI.IN_PLACE, values.view(np.uint8) if values.dtype == bool else values)
-    return values

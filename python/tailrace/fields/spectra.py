@@ -9,7 +9,8 @@ import numpy as np
 
 from tailrace import _core
 
-from .field import Field, axis_names, same_points
+from .field import Field, same_points
+from .points import axis_names
 from .vector import Vector
 
 if TYPE_CHECKING:

@@ -24,9 +24,10 @@ import numpy as np
 from tailrace import _core
 from tailrace.parallel import agree
 
-from .field import Field, axis_names, same_points
+from .averages import average, join_parts, kept_directions
+from .field import Field, same_points
 from .parity import EVEN, Signs, product_parity
-from .sampling import _put_together, average
+from .points import axis_names
 from .vector import Vector
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Statistics:
 
     @property
     def _kept(self) -> list[int]:
-        return [d for d in (2, 1, 0) if "xyz"[d] not in self.axes]
+        return kept_directions(self.axes)
 
     def _update_reduced(
         self, samples: Sequence[Field], arrays: list[NDArray[Any]], weight: float, share: float, factor: float
@@ -142,7 +143,7 @@ class Statistics:
         field = samples[0]
         operators, (start, count) = field.operators, field.operators.box(field.centred)
         own = tuple(slice(start[d], start[d] + count[d]) for d in self._kept)
-        means = [average(sample, self.axes) for sample in samples]
+        means = [average(sample.operators, sample.data, sample.centred, self.axes) for sample in samples]
         shares = [(operators.weights(d, field.centred) / operators.grid.lengths[d]).tolist() for d in range(3)]
         kept = tuple(d in self._kept for d in range(3))
         products = np.zeros([len(self._products), *(count[d] for d in self._kept)])
@@ -153,7 +154,7 @@ class Statistics:
             [np.ascontiguousarray(mean[own]) for mean in means],
             [products[number, ...] for number in range(len(products))],
         )
-        whole = _put_together(field, self._kept, products)
+        whole = join_parts(operators, products, field.centred, self._kept)
         self._combine(means, list(weight * whole), share, factor)
 
     def _combine(

@@ -150,8 +150,8 @@ def ops():
 
 
 def test_results_are_sorted_by_kind(ops):
-    f = ops.field(1.0)
-    v = ops.vector(lambda x, y, z: (x, y, z))
+    f = tr.Field.from_function(ops, 1.0)
+    v = tr.Vector.from_function(ops, lambda x, y, z: (x, y, z))
     matplotlib.use("Agg")
     from matplotlib.figure import Figure
 
@@ -249,7 +249,7 @@ def test_what_a_step_has_not_is_named(ops):
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("return {'a': 'text'}", "'a' is of type str"),
         (
-            "return {'a': tr.Operators((9, 9, 9), (1, 1, 1), ['periodic'] * 3).field(1.0)}",
+            "return {'a': tr.Field.from_function(tr.Operators((9, 9, 9), (1, 1, 1), ['periodic'] * 3), 1.0)}",
             "'a' is a field on another grid",
         ),
     ],

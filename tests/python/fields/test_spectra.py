@@ -43,8 +43,9 @@ def test_single_waves_and_taylor_green():
     assert np.allclose(found.energy, expected, atol=1e-14)
     assert found.k[8] == pytest.approx(4.0)
     cube = tr.Operators((12, 14, 10), (2 * np.pi,) * 3, PERIODIC)
-    v = cube.vector(
-        lambda x, y, z: (np.sin(x) * np.cos(y) * np.cos(z), -np.cos(x) * np.sin(y) * np.cos(z), 0 * x * y * z)
+    v = tr.Vector.from_function(
+        cube,
+        lambda x, y, z: (np.sin(x) * np.cos(y) * np.cos(z), -np.cos(x) * np.sin(y) * np.cos(z), 0 * x * y * z),
     )
     found = tr.spectrum(v)
     assert found.energy[2] == pytest.approx(0.125, abs=1e-15)

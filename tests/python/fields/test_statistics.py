@@ -15,7 +15,7 @@ def sample(ops, number, offset=0.0):
     result = {}
     for at, (name, parity) in enumerate(zip(NAMES, parities, strict=True)):
         values = noisy_field(ops, 10 * number + at).data
-        result[name] = ops.field(values + (values.dtype.type(at + 1 + offset)), parity=parity)
+        result[name] = tr.Field.from_function(ops, values + (values.dtype.type(at + 1 + offset)), parity=parity)
     return result
 
 
