@@ -23,6 +23,7 @@ from tailrace.fields.points import NODES
 from tailrace.fields.vector import Tensor, Vector
 from tailrace.io import series
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step
+from tailrace.io.values import STORED, is_stored
 from tailrace.parallel import on_root
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from tailrace.fields.operators import Operators
 
 _KEY = re.compile(r"[A-Za-z_]\w*")
-_STORED = ("float32", "float64", "int32", "int64")
 
 
 @dataclass
@@ -79,15 +79,15 @@ def _place(results: Results, key: str, value: Any) -> None:
     elif isinstance(value, Field):
         if value.centred != NODES:
             raise TypeError(f"'{key}' is a field on cell centres; tr.interpolate(f, axis, 'node') brings it to nodes")
-        if value.dtype != np.bool_ and value.dtype.name not in _STORED:
-            raise TypeError(f"'{key}' is a field of {value.dtype}; expected one of {', '.join(_STORED)} or bool")
+        if value.dtype != np.bool_ and not is_stored(value.dtype):
+            raise TypeError(f"'{key}' is a field of {value.dtype}; expected one of {', '.join(STORED)} or bool")
         results.fields[key] = value
     elif _is_figure(value):
         results.figures[key] = value
     elif _is_number(value):
         results.numbers[key] = float(value)
     elif isinstance(value, np.ndarray) and value.ndim in (1, 2) and value.dtype.kind in "biuf":
-        results.arrays[key] = value if value.dtype.name in _STORED else value.astype(np.float64)
+        results.arrays[key] = value if is_stored(value.dtype) else value.astype(np.float64)
     else:
         raise TypeError(f"'{key}' is {_described(value)}; expected a number, a Field, a Vector, a one- or "
                         "two-dimensional array of real numbers, a matplotlib Figure, or None")  # fmt: skip

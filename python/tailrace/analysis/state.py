@@ -15,14 +15,13 @@ import numpy as np
 from tailrace.fields.field import Field
 from tailrace.fields.points import NODES
 from tailrace.io import series
+from tailrace.io.values import STORED, is_stored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tailrace.fields.operators import Operators
     from tailrace.flow.checkpoint import OpenCheckpoint
-
-_STORED = ("float32", "float64", "int32", "int64")
 
 
 class Packed(NamedTuple):
@@ -44,8 +43,8 @@ def check(state: Any) -> dict[str, Any]:
     for key, value in state.items():
         plain = value.item() if isinstance(value, np.generic) else value
         if isinstance(plain, Field):
-            if plain.dtype.name not in _STORED or plain.centred != NODES:
-                raise TypeError(f"state '{key}': a field must be on the nodes and of {', '.join(_STORED)}")
+            if not is_stored(plain.dtype) or plain.centred != NODES:
+                raise TypeError(f"state '{key}': a field must be on the nodes and of {', '.join(STORED)}")
         elif isinstance(plain, np.ndarray):
             if plain.dtype.hasobject:
                 raise TypeError(f"state '{key}': an array of Python objects cannot be stored")
@@ -108,7 +107,7 @@ def unpack(name: str, checkpoint: OpenCheckpoint, operators: Operators) -> tuple
         elif "array" in entry:
             flat, dtype = checkpoint.read_list(entry["array"]), np.dtype(entry["dtype"])
             count = int(np.prod(entry["shape"]))
-            if dtype.name not in _STORED:
+            if not is_stored(dtype):
                 flat = np.frombuffer(flat.tobytes()[: count * dtype.itemsize], dtype)
             state[key] = flat.reshape(entry["shape"]).copy()
         else:
@@ -128,7 +127,7 @@ def whole(packed: list[Packed]) -> Packed:
 
 def _flat(array: NDArray[Any]) -> NDArray[Any]:
     """The values in a row, or their bytes where the type is not one that series store."""
-    if array.dtype.name in _STORED:
+    if is_stored(array.dtype):
         return np.ascontiguousarray(array).reshape(-1)
     data = np.ascontiguousarray(array).tobytes()
     return np.frombuffer(data + bytes(-len(data) % 4), np.int32)

@@ -24,8 +24,10 @@ import numpy as np
 from tailrace import _core
 
 from .coupling import Coupling, CouplingSide, LeftOut
+from .handle import Handle
 from .placement import Block, Box, PointGrid, Region, Stored, StretchedGrid, UniformGrid, shape_of, triple
-from .step import Step, together
+from .step import Step
+from .values import attribute_value, parameter_text, scalar_value, stored_array
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -50,7 +52,6 @@ __all__ = [
     "open",
 ]
 
-_STORED = [np.dtype(name) for name in ("float32", "float64", "int32", "int64")]
 Mode = Literal["r", "w", "a"]
 
 
@@ -91,9 +92,9 @@ def open(
         origin, spacing = (tuple(float(v) for v in values) for values in (grid.origin, grid.spacing))
         coordinates = getattr(grid, "coordinates", ((), (), ()))
         place = (triple(grid.points), origin, spacing, tuple([float(x) for x in along] for along in coordinates))
-    texts = {key: _parameter_text(value) for key, value in (parameters or {}).items()}
+    texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
     core = _core.Series.open(name, mode, comm.py2f(), engine or "", texts, place, precision, rewind_to)
-    return Series(core, mode, comm.size)
+    return Series(Handle(core), mode, comm.size)
 
 
 class Series:
@@ -102,8 +103,8 @@ class Series:
     All methods are collective over the communicator it was opened with, except those that only look.
     """
 
-    def __init__(self, core: _core.Series, mode: Mode, ranks: int) -> None:
-        self._core: _core.Series | None = core
+    def __init__(self, handle: Handle, mode: Mode, ranks: int) -> None:
+        self._handle = handle
         self._mode = mode
         self._ranks = ranks
         self._kept: list[NDArray[Any]] = []  # arrays that the core reads in end_step
@@ -127,7 +128,7 @@ class Series:
         its own rows.
         """
         if index is None:
-            last = self.core().last_index()
+            last = self._handle.core().last_index()
             index = 0 if last is None else last + 1
         if self.begin_step(index, time):
             for name, data in {**(fields or {}), **more}.items():
@@ -140,8 +141,7 @@ class Series:
 
     def declare(self, name: str, shape: Sequence[int], dtype: str) -> None:
         """Fix the shape (x, y, z) and the stored type ("float32", "int64") of a variable before its first write."""
-        core = self.core()
-        with together(core):
+        with self._handle.raise_on_all_ranks() as core:
             extent, stored = triple(shape), str(dtype)
         core.declare(name, extent, stored)
 
@@ -152,8 +152,7 @@ class Series:
         taken is checked and ignored, so who looks can save the work; `end_step` ends it all the same. With `buffers`
         that is decided later, and the answer is True.
         """
-        core = self.core()
-        with together(core):
+        with self._handle.raise_on_all_ranks() as core:
             number, moment = int(index), float(time)
         return bool(core.begin_step(number, moment))
 
@@ -168,10 +167,9 @@ class Series:
         :param deferred: nothing is copied, and the array must stay as it is until `end_step`; one that has changed
             is an error there.
         """
-        core = self.core()
-        with together(core):
+        with self._handle.raise_on_all_ranks() as core:
             part = data if isinstance(data, Block) else self._whole(name, data)
-            array, shape = _numbers(name, part.data), triple(part.shape)
+            array, shape = stored_array(name, part.data), triple(part.shape)
             block, memory = part.boxes()
             place = None if region is None else Region(*(triple(three) for three in Region(*region)))
         if deferred:
@@ -183,17 +181,15 @@ class Series:
 
         :param rows: (rows,) or (rows, columns); stored in the order of the ranks.
         """
-        core = self.core()
-        with together(core):
-            array = _numbers(name, rows)
+        with self._handle.raise_on_all_ranks() as core:
+            array = stored_array(name, rows)
             array = array.reshape(-1, 1) if array.ndim == 1 else array
         core.write_list(name, array)
 
     def write_scalar(self, name: str, value: Scalar) -> None:
         """Write one number or text of the open step; rank 0's counts."""
-        core = self.core()
-        with together(core):
-            plain = _scalar_value(value)
+        with self._handle.raise_on_all_ranks() as core:
+            plain = scalar_value(value)
         core.write_scalar(name, plain)
 
     def attribute(self, name: str, value: Attribute) -> None:
@@ -201,9 +197,8 @@ class Series:
 
         :param value: text, a number or a list of numbers.
         """
-        core = self.core()
-        with together(core):
-            plain = _attribute_value(value)
+        with self._handle.raise_on_all_ranks() as core:
+            plain = attribute_value(value)
         core.attribute(name, plain)
 
     def end_step(self) -> None:
@@ -213,20 +208,20 @@ class Series:
         next `begin_step`, `flush` or `close`.
         """
         try:
-            self.core().end_step()
+            self._handle.core().end_step()
         finally:
             self._kept.clear()
 
     def flush(self) -> None:
         """With `buffers`: wait until every step that was ended is written, or raise what went wrong."""
-        self.core().flush()
+        self._handle.core().flush()
 
     def close(self) -> None:
         """Close the series. Closing twice does nothing."""
-        if self._core is not None:
-            self._core.close()
+        if self._handle.is_open:
+            self._handle.core().close()  # it can still be asked what a stream has left out
             self._closing = self.dropped, self.coupling
-            self._core = None
+            self._handle.drop()
 
     @property
     def dropped(self) -> list[LeftOut]:
@@ -234,30 +229,31 @@ class Series:
 
         Also after `close`. With `buffers` it waits for the background.
         """
-        if self._core is None and self._closing is not None:
+        if self._closing is not None:
             return self._closing[0]
-        return [LeftOut(*one) for one in self.core().dropped()]
+        return [LeftOut(*one) for one in self._handle.core().dropped()]
 
     # ---- reading --------------------------------------------------------------------------------
     @property
     def steps(self) -> list[Step]:
         """The complete steps, in order; of a stream those that came so far, of which the last can be read."""
-        return [Step(self, number, index, time) for number, (index, time) in enumerate(self.core().steps())]
+        found = enumerate(self._handle.core().steps())
+        return [Step(self._handle, number, index, time) for number, (index, time) in found]
 
     @property
     def times(self) -> NDArray[np.float64]:
         """The times of the steps."""
-        return np.array([time for _, time in self.core().steps()])
+        return np.array([time for _, time in self._handle.core().steps()])
 
     @property
     def attributes(self) -> dict[str, Any]:
         """What the series says of itself as a whole."""
-        return dict(self.core().attributes())
+        return dict(self._handle.core().attributes())
 
     @property
     def grid(self) -> UniformGrid | None:
         """Where the points lie, if the writer told."""
-        found = self.core().grid()
+        found = self._handle.core().grid()
         if found is None:
             return None
         points, origin, spacing, (x, y, z) = found
@@ -265,7 +261,7 @@ class Series:
         return StretchedGrid(*place, (x, y, z)) if x or y or z else UniformGrid(*place)
 
     def __len__(self) -> int:
-        return len(self.core().steps())
+        return len(self._handle.core().steps())
 
     @overload
     def __getitem__(self, number: int) -> Step: ...
@@ -279,27 +275,27 @@ class Series:
 
     def verify(self) -> list[str]:
         """Compare all steps with their checksums; one line for all damage. Of a stream: those to come."""
-        return [*self.core().damage(), *(line for step in self for line in step.verify())]
+        return [*self._handle.core().damage(), *(line for step in self for line in step.verify())]
 
     @property
     def streaming(self) -> bool:
         """Whether the steps come one by one, as the writer makes them: a stream, open to read."""
-        return bool(self.core().streaming)
+        return bool(self._handle.core().streaming)
 
     def next_step(self, timeout: float | None = None) -> Step | None:
         """Of a stream: wait for the next step, after which only that one can be read. None: the writer has ended.
 
         :raises IoError: nothing came for `timeout` seconds; without it, for as many as the parameter `timeout` says.
         """
-        return self.steps[-1] if self.core().next_step(-1.0 if timeout is None else timeout) else None
+        return self.steps[-1] if self._handle.core().next_step(-1.0 if timeout is None else timeout) else None
 
     # ---- both -----------------------------------------------------------------------------------
     @property
     def coupling(self) -> Coupling:
         """What a stream has cost, of both of its ends, so far; in rank 0. Also after `close`."""
-        if self._core is None and self._closing is not None:
+        if self._closing is not None:
             return self._closing[1]
-        found = self.core().coupling()
+        found = self._handle.core().coupling()
         sides = tuple(CouplingSide(**one) for one in (found["own"], *found["others"]))
         counts = {name: found[name] for name in ("dropped", "skipped", "unread")}
         return Coupling(found["role"], sides[0], sides[1:], **counts)
@@ -307,26 +303,26 @@ class Series:
     @property
     def path(self) -> str:
         """Where the series is."""
-        return str(self.core().path)
+        return str(self._handle.core().path)
 
     @property
     def engine(self) -> str:
         """Name of the engine in use."""
-        return str(self.core().engine)
+        return str(self._handle.core().engine)
 
     @property
     def counters(self) -> dict[str, float]:
         """Bytes moved and seconds spent by this rank so far."""
-        return dict(self.core().counters())
+        return dict(self._handle.core().counters())
 
     @property
     def notes(self) -> list[str]:
         """What the series has to say about how it was opened: striping, what was chosen and why. Rank 0 has all."""
-        return list(self.core().notes())
+        return list(self._handle.core().notes())
 
     def summary(self) -> list[PhaseSummary]:
         """Where the time of all ranks went so far. Collective."""
-        return [PhaseSummary(*row) for row in self.core().summary()]
+        return [PhaseSummary(*row) for row in self._handle.core().summary()]
 
     def __enter__(self) -> Series:
         return self
@@ -337,34 +333,25 @@ class Series:
         if kind is None:
             self.close()
         else:
-            # One rank may have failed alone: no collective close. Complete steps stay, an open one is dropped.
-            self._core = None
+            self._handle.drop()  # one rank may have failed alone: no collective close
 
     def __repr__(self) -> str:
-        if self._core is None:
+        if not self._handle.is_open:
             return "<Series, closed>"
+        core = self._handle.core()
         verb = {"r": "reading", "w": "writing", "a": "appending"}[self._mode]
-        steps = self._core.steps()
+        steps = core.steps()
         lines = [f"<Series {self.path}: {self.engine}, {verb}, {len(steps)} step{'' if len(steps) == 1 else 's'}>"]
         if steps:
             lines.append(f"  index {steps[0][0]} to {steps[-1][0]}, time {steps[0][1]:g} to {steps[-1][1]:g}")
-        if steps and self._mode == "r" and not self._core.streaming:
-            variables = self._core.variables(len(steps) - 1)
+        if steps and self._mode == "r" and not core.streaming:
+            variables = core.variables(len(steps) - 1)
             width = max((len(name) for name, *_ in variables), default=0)
             for name, dtype, shape, is_list in variables:
                 extent = f"list of {shape[1]} x {shape[0]}" if is_list else f"(z, y, x) = {tuple(reversed(shape))}"
                 lines.append(f"  {name:{width}} {dtype} {extent}")
-            lines += [f"  {name} = {value}" for name, value in self._core.scalars(len(steps) - 1).items()]
+            lines += [f"  {name} = {value}" for name, value in core.scalars(len(steps) - 1).items()]
         return "\n".join(lines)
-
-    def core(self) -> _core.Series:
-        """The compiled series.
-
-        :raises InputError: it is closed.
-        """
-        if self._core is None:
-            raise _core.InputError("the series is closed")
-        return self._core
 
     def _whole(self, name: str, data: NDArray[Any]) -> Block:
         array = np.asarray(data)
@@ -383,32 +370,3 @@ class PhaseSummary(NamedTuple):
     min_seconds: float
     mean_seconds: float
     max_seconds: float
-
-
-def _numbers(name: str, data: Any) -> NDArray[Any]:
-    array = np.ascontiguousarray(data)
-    if array.dtype not in _STORED:
-        raise _core.InputError(f"{name}: expected an array of float32, float64, int32 or int64, found {array.dtype}")
-    return array
-
-
-def _parameter_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _scalar_value(value: Any) -> Any:
-    plain = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(plain, str | int | float):
-        raise _core.InputError(f"expected a number or a text, not {plain!r}")
-    return int(plain) if isinstance(plain, bool) else plain
-
-
-def _attribute_value(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, str | int | float):
-        return value
-    values = list(value)
-    if not all(isinstance(one, int | float) for one in values):
-        raise _core.InputError(f"expected a text, a number or numbers, not {values!r}")
-    return values
