@@ -18,8 +18,8 @@ from tailrace.run.progress import duration
 from .errors import AnalysisError
 from .grid_file import read_grid_file
 from .results import Results, Sink, last_result
-from .runner import Running
 from .script import Script, load
+from .script_runner import ScriptRunner
 from .source import SeriesSource
 from .task import OnError, Task
 
@@ -109,12 +109,12 @@ class Analyse:
             rewind_to = source.first_index - 1
         elif request.resume:
             done = rewind_to = last_result(request.out, script.name, engine, self._world)
-        running = Running(script, self._comm)
+        runner = ScriptRunner(script, self._comm)
         sink = Sink(
             request.out, script.name, self._world, source.operators,
             engine=engine, attributes=source.attributes, resume_step=rewind_to,
         )  # fmt: skip
-        return Task(running, sink, request.on_error, self._say, done)
+        return Task(runner, sink, request.on_error, self._say, done)
 
     # ---- the steps ---------------------------------------------------------------------------------------------------
     def run(self) -> int:
@@ -189,7 +189,7 @@ class Analyse:
     # ---- the end -----------------------------------------------------------------------------------------------------
     def _finish(self) -> None:
         for task in self._tasks:
-            if not task.running.script.has("finish") or task.failed or self._last is None:
+            if not task.runner.script.has("finish") or task.failed or self._last is None:
                 continue
             self._merge(task)
             results = self._by_groups(task, lambda task=task: task.finish() if self._group == 0 else None)  # type: ignore[misc]
@@ -201,13 +201,13 @@ class Analyse:
         """The states of the other groups come to the first, whose ranks have the same parts of the fields."""
         if self._request.groups == 1:
             return
-        state = task.running.save()
+        state = task.runner.save()
         plain = None if state is None else {key: _packed(value) for key, value in state.items()}
         column = self._world.Split(self._comm.rank, self._world.rank)
         states = column.gather(plain)
         for other in (states or [])[1:]:
             if other is not None:
-                task.running.merge({key: self._unpacked(value) for key, value in other.items()})
+                task.runner.merge({key: self._unpacked(value) for key, value in other.items()})
 
     def _unpacked(self, value: Any) -> Any:
         if isinstance(value, _PackedField):
@@ -215,7 +215,7 @@ class Analyse:
         return value
 
     def _sum_up(self, total: float) -> None:
-        seconds = spread(self._world, {task.name: task.running.seconds for task in self._tasks})
+        seconds = spread(self._world, {task.name: task.runner.seconds for task in self._tasks})
         for task in self._tasks:
             said = f"{task.name}: {task.sink.written} steps with results, {seconds[task.name][1]:.2f} s in the script"
             self._out(f"{said} -> {task.sink.table.parent / task.name}.*")

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
-from tailrace.case.sections import SUFFIX
 from tailrace.fields.field import Field
 from tailrace.fields.parity import Signs
 from tailrace.fields.points import NODES
 from tailrace.fields.vector import Tensor, Vector
 from tailrace.io import series
-from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step
+from tailrace.io.paths import SUFFIX, holds_something
+from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
 from tailrace.io.values import STORED, is_stored
 from tailrace.parallel import on_root
 
@@ -156,14 +156,14 @@ class Sink:
         self.written = 0  # steps
         self._check_ours()
         on_root(comm, self._make_ready)
-        if resume_step is not None and on_root(comm, lambda: _holds_something(self.path)):
+        if resume_step is not None and on_root(comm, lambda: holds_something(self.path)):
             self._open_series()
 
     def _check_ours(self) -> None:
         """A script that is named like something else must not write over it."""
         kind = on_root(self._comm, lambda: _kind_of(self.table, self._title))
         foreign = self.table if kind == "foreign" else None
-        if kind == "nothing" and on_root(self._comm, lambda: _holds_something(self.path)):
+        if kind == "nothing" and on_root(self._comm, lambda: holds_something(self.path)):
             try:
                 with series.open(self.path, "r", comm=self._comm) as stored:
                     foreign = None if stored.attributes.get("analysis") == self.name else self.path
@@ -196,7 +196,7 @@ class Sink:
     def _open_series(self) -> None:
         nodes, lengths = self._operators.grid.nodes, self._operators.grid
         spacing = tuple(lengths.spacing(d) for d in range(3))
-        going_on = self._resume is not None and on_root(self._comm, lambda: _holds_something(self.path))
+        going_on = self._resume is not None and on_root(self._comm, lambda: holds_something(self.path))
         self._series = series.open(
             self.path,
             "a" if going_on else "w",
@@ -330,7 +330,7 @@ def last_result(directory: Path, name: str, engine: str, comm: MPI.Comm) -> int 
     """
     table, path = directory / f"{name}.csv", directory / f"{name}{SUFFIX[engine]}"
     found = [on_root(comm, lambda: last_step(table))] if on_root(comm, table.exists) else []
-    if on_root(comm, lambda: _holds_something(path)):
+    if on_root(comm, lambda: holds_something(path)):
         with series.open(path, "r", comm=comm) as stored:
             found.append(stored[-1].index if len(stored) else None)
     steps = [step for step in found if step is not None]
@@ -349,13 +349,7 @@ def _kind_of(table: Path, title: str) -> str:
 
 
 def _columns_of(path: Path) -> tuple[str, ...]:
-    from tailrace.io.time_series import read_columns
-
     try:
         return read_columns(path)
     except TimeSeriesError as error:
         raise TimeSeriesError(f"{error}. Move the file away, or start anew without --resume") from None
-
-
-def _holds_something(path: Path) -> bool:
-    return path.is_file() or (path.is_dir() and any(path.iterdir()))

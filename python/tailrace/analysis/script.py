@@ -1,4 +1,4 @@
-"""Scripts: found by name, checked, loaded, and made into something with `step`.
+"""Scripts: loaded, and made into something with `step`.
 
 A script is a Python file with a function `analyse(step)`, or with one class that has `step(self, step)` and may have
 `start(self, step)`, `finish(self)`, `save(self)`, `load(self, state)` and `merge(self, other)`. Further arguments of
@@ -7,14 +7,13 @@ the function, or those of the class's constructor, are its parameters.
 
 from __future__ import annotations
 
-import ast
 import difflib
 import functools
 import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -22,60 +21,11 @@ from typing import Any
 
 from tailrace import _core
 from tailrace.case.document import override_value
+from tailrace.case.scripts import find_analysis, nothing_to_run
 
 from .errors import failure
 
-READY = Path(__file__).parent / "ready"
 Entry = Callable[..., Any]
-
-
-def ready_made() -> list[str]:
-    """Names of the analyses that come with Tailrace."""
-    return sorted(path.stem for path in READY.glob("*.py") if path.stem != "__init__")
-
-
-def find(word: str, directory: Path) -> tuple[Path, str]:
-    """File and entry ("" where it is not said) of "file.py", "file.py:Name", or of a ready-made analysis by its name.
-
-    :param directory: what the file is relative to.
-    :raises ValueError: there is none such.
-    """
-    file, _, entry = word.partition(":") if ".py:" in word else (word, "", "")
-    if not file.endswith(".py"):
-        if file in ready_made():
-            return READY / f"{file}.py", ""
-        near = difflib.get_close_matches(file, ready_made(), n=1)
-        hint = f"; did you mean '{near[0]}'?" if near else f"; ready-made: {', '.join(ready_made())}"
-        raise ValueError(f"'{word}' is neither a Python file, as script.py, nor a ready-made analysis{hint}")
-    path = directory / file
-    if not path.is_file():
-        near = difflib.get_close_matches(path.name, [each.name for each in path.parent.glob("*.py")], n=1)
-        raise ValueError(f"there is no file {path}" + (f"; did you mean {near[0]}?" if near else ""))
-    return path, entry
-
-
-def check(word: str, directory: Path) -> None:
-    """Whether a script is there, is Python, and may have something to run; it is read, not run.
-
-    :raises ValueError: what is wrong with it.
-    """
-    path, entry = find(word, directory)
-    try:
-        body = ast.parse(path.read_text(encoding="utf-8"), filename=str(path)).body
-    except SyntaxError as error:
-        raise ValueError(f"{path}, line {error.lineno}: is not valid Python: {error.msg}") from None
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
-    names = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    elsewhere = any(isinstance(node, ast.Import | ast.ImportFrom | ast.Assign | ast.If | ast.Try) for node in body)
-    has_class = any(isinstance(node, ast.ClassDef) for node in body)
-    if not elsewhere and (entry not in names if entry else not has_class and "analyse" not in names):
-        raise ValueError(_nothing(path, entry, sorted(names)))
-
-
-def _nothing(path: Path, entry: str, names: Sequence[str]) -> str:
-    wanted = f"no '{entry}'" if entry else "neither a function 'analyse' nor a class with 'step'"
-    return f"{path} has {wanted}; it has {', '.join(names) or 'no functions and classes'}"
 
 
 @dataclass
@@ -142,12 +92,12 @@ class _Function:
 def load(word: str, directory: Path = Path(), name: str = "") -> Script:
     """Run the file of a script, and find what is in it.
 
-    :param word: as `find` takes it.
+    :param word: as `case.scripts.find_analysis` takes it.
     :raises InputError: there is no such file, or not one thing to run in it.
     :raises AnalysisError: the file fails.
     """
     try:
-        path, entry = find(word, directory)
+        path, entry = find_analysis(word, directory)
     except ValueError as error:
         raise _core.InputError(str(error)) from None
     name = name or path.stem
@@ -182,11 +132,11 @@ def _entry(module: ModuleType, path: Path, wanted: str) -> Entry:
     found: dict[str, Any] = {**classes, **({"analyse": own["analyse"]} if callable(own.get("analyse")) else {})}
     if wanted:
         if not callable(own.get(wanted)):
-            raise _core.InputError(_nothing(path, wanted, list(found)))
+            raise _core.InputError(nothing_to_run(path, wanted, list(found)))
         return own[wanted]
     if not found:
         here = [name for name, value in own.items() if getattr(value, "__module__", "") == module.__name__]
-        raise _core.InputError(_nothing(path, "", here))
+        raise _core.InputError(nothing_to_run(path, "", here))
     if len(found) > 1:
         raise _core.InputError(
             f"{path} has several things to run: {', '.join(found)}; choose one, as {path.name}:{next(iter(found))}"

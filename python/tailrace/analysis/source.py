@@ -1,4 +1,4 @@
-"""Steps from a series: files, or a stream. The simulation's own are made in `inside`."""
+"""Steps from a series: files, or a stream. The simulation's own are made in `run.inline_analyses`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
+from tailrace.case.names import RAW_NAMES
 from tailrace.fields.operators import Operators
-from tailrace.formats.xcompact3d import FIELD_FILES
 from tailrace.io import series
 
 from .grid_file import GridFile
@@ -124,7 +124,7 @@ class SeriesSource:
         stored = {name: one for name, one in step.variables.items() if not one.is_list and one.shape == self._points}
         names = {name: name for name in stored}
         if self.engine == "raw":
-            names.update({ours: theirs for ours, theirs in FIELD_FILES.items() if theirs in stored})
+            names.update({ours: theirs for ours, theirs in RAW_NAMES.items() if theirs in stored})
         for ours, theirs in self._given.variables.items():
             if theirs not in stored:
                 near = difflib.get_close_matches(theirs, stored, n=1)

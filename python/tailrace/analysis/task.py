@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from .errors import AnalysisError
 from .results import Results, Sink
-from .runner import Running
+from .script_runner import ScriptRunner
 
 if TYPE_CHECKING:
     from .step import AnalysisStep
@@ -16,7 +16,7 @@ OnError = Literal["stop", "off"]
 
 
 class Task:
-    """One script on its way through the steps. Collective over the ranks of `running`.
+    """One script on its way through the steps. Collective over the ranks of `runner`.
 
     :param sink: where results go; it may be of more ranks than the script runs on.
     :param on_error: "stop": an error of the script is raised; "off": it is told, and the script runs no more.
@@ -24,16 +24,16 @@ class Task:
     """
 
     def __init__(
-        self, running: Running, sink: Sink, on_error: OnError, say: Callable[[str], None], done: int | None = None
+        self, runner: ScriptRunner, sink: Sink, on_error: OnError, say: Callable[[str], None], done: int | None = None
     ) -> None:
-        self.running, self.sink, self.done = running, sink, done
+        self.runner, self.sink, self.done = runner, sink, done
         self.failed: AnalysisError | None = None
         self._on_error, self._say = on_error, say
 
     @property
     def name(self) -> str:
         """Of the script, and of its results."""
-        return self.running.name
+        return self.runner.name
 
     def wants(self, index: int) -> bool:
         """Whether the script still runs, and has not had this step."""
@@ -44,11 +44,11 @@ class Task:
 
         :raises AnalysisError: it failed, and errors stop.
         """
-        return self._guarded(lambda: self.running.step(step))
+        return self._guarded(lambda: self.runner.step(step))
 
     def finish(self) -> Results:
         """What it returns of all of them."""
-        return self._guarded(self.running.finish) if self.failed is None else Results()
+        return self._guarded(self.runner.finish) if self.failed is None else Results()
 
     def fail(self, error: AnalysisError) -> None:
         """Take note of an error.
@@ -63,7 +63,7 @@ class Task:
     def close(self) -> None:
         """Close the results, and let go of the script. Closing twice does no harm."""
         self.sink.close()
-        self.running.close()
+        self.runner.close()
 
     def _guarded(self, work: Callable[[], Results]) -> Results:
         try:

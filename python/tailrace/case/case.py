@@ -15,11 +15,12 @@ from typing import Any, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 
+from tailrace.io.paths import SUFFIX
+
 from . import scripts
 from .document import ConfigError, Document, Problem, ProblemsError, apply_overrides, explain, read_toml
 from .sections import (
     MIN_POINTS,
-    SUFFIX,
     TAYLOR_GREEN,
     AnalysisSection,
     CaseSection,
@@ -97,7 +98,7 @@ class Case(Section):
 
         :raises ConfigError: the file fails when it is loaded, or the name is not a function.
         """
-        return None if self.case.flow == TAYLOR_GREEN else scripts.load(self.case.flow, self._directory)
+        return None if self.case.flow == TAYLOR_GREEN else scripts.load_flow(self.case.flow, self._directory)
 
     def rhythms(self) -> Iterable[tuple[str, OutputSection | AnalysisSection]]:
         """Outputs and analyses, each with the label that problems name it by."""

@@ -23,29 +23,19 @@ from pydantic import (
     model_validator,
 )
 
+from tailrace.io.paths import SUFFIX, FileEngine
+
 from . import scripts
+from .names import FIELDS, FieldName
 from .schedule import Schedule
 
 if TYPE_CHECKING:
-    from tailrace.io.series import Region
+    from tailrace.io.placement import Region
 
-FIELDS = ("ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q")
 TAYLOR_GREEN = "taylor-green"
 MIN_POINTS = 8  # the widest stencil of the sixth-order schemes, closures at both ends included
-SUFFIX = {
-    "adios_hdf5": ".adios_hdf5",
-    "bp4": ".bp4",
-    "bp5": ".bp",
-    "hdf5": ".h5",
-    "mpiio": "",
-    "null": "",
-    "raw": "",
-    "sion": ".sion",
-}
 
-FieldName = Literal["ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q"]
 Boundary = Literal["periodic", "free-slip"]
-FileEngine = Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "raw", "sion"]
 Parameter = str | int | float | bool
 
 
@@ -140,7 +130,7 @@ class CaseSection(Section):
             return flow
         if difflib.get_close_matches(flow, [TAYLOR_GREEN], cutoff=0.7):
             raise ValueError(f"must be '{TAYLOR_GREEN}' or a Python function as 'file.py:function'")
-        scripts.check(flow, Path((info.context or {}).get("directory", ".")))
+        scripts.check_flow(flow, Path((info.context or {}).get("directory", ".")))
         return flow
 
 
@@ -264,7 +254,7 @@ class OutputSection(Rhythm):
 
         :raises ValueError: names the key that asks for points outside the field.
         """
-        from tailrace.io.series import Region
+        from tailrace.io.placement import Region  # needs the compiled module, which the command loads late
 
         axes = list(zip("xyz", self.start, self.count, self.stride, shape, strict=True))
         for axis, start, count, stride, points in axes:
@@ -304,9 +294,7 @@ class AnalysisSection(Rhythm):
     @field_validator("script")
     @classmethod
     def _script_exists(cls, script: str, info: ValidationInfo) -> str:
-        from tailrace.analysis.script import check
-
-        check(script, Path((info.context or {}).get("directory", ".")))
+        scripts.check_analysis(script, Path((info.context or {}).get("directory", ".")))
         return script
 
 

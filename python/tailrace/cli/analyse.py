@@ -48,7 +48,7 @@ class BesideOptions(NamedTuple):
 
 def fields_beside(text: str) -> list[str]:
     """The fields of a comma-separated list."""
-    from tailrace.case.sections import FIELDS
+    from tailrace.case.names import FIELDS
 
     found = list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in found:
@@ -155,7 +155,7 @@ def _arguments(options: dict[str, object]) -> list[str]:
 def _check(engine: str | None, precision: str | None, on_error: str) -> None:
     from typing import get_args
 
-    from tailrace.case.sections import FileEngine
+    from tailrace.io.paths import FileEngine
 
     for option, value, allowed in (
         ("--engine", engine, get_args(FileEngine)),

@@ -139,6 +139,14 @@ class Operators:
         """An array for this rank's part, of unknown content; on the nodes its memory is used again later. Local."""
         return self.core.empty() if centred == NODES else np.empty(self.local_shape(centred), self.dtype)
 
+    def register_shared(self, values: NDArray[Any]) -> None:
+        """Tell that an array lies in memory that all ranks can reach, so that schemes read it there without a copy.
+
+        Local, but every rank tells of its parts of the same fields in the same order. The array must live as long as
+        these operators.
+        """
+        self.core.know(values)
+
     # ---- reductions and derivatives ----------------------------------------------------------------------------------
     def integral(self, values: NDArray[Any], centred: Centred = NODES) -> float:
         """Integral over the box by the trapezoidal rule. Collective."""

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
+from tailrace.case.names import COMPONENTS
 from tailrace.io import series
 from tailrace.parallel import on_root
-
-from .initial import COMPONENTS
 
 if TYPE_CHECKING:
     from mpi4py import MPI

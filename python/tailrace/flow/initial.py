@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
+from tailrace.case.names import COMPONENTS
 from tailrace.parallel import agree
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Velocity = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], tuple[Any, Any, Any]]
-
-COMPONENTS = ("ux", "uy", "uz")
 
 
 def coordinates(grid: _core.Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.float64], ...]:

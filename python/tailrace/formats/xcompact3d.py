@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.case.document import ConfigError, Problem, read_text
+from tailrace.case.names import RAW_NAMES
 
 from .xcompact3d_input import Namelist, read_input
 
-__all__ = ["FIELD_FILES", "HISTORY_COLUMNS", "read_history", "read_input", "read_snapshot", "read_time_evol"]
+__all__ = ["HISTORY_COLUMNS", "read_history", "read_input", "read_snapshot", "read_time_evol"]
 
-# Our names of fields, and the file names of Xcompact3D.
-FIELD_FILES = {"pressure": "pp", "vorticity": "vort", "q": "critq"}
 HISTORY_COLUMNS = ("t", "kinetic_energy", "dissipation", "dissipation2", "enstrophy")
 
 
@@ -127,7 +126,7 @@ def read_snapshot(
     if not list(directory.glob("*.bin")) and (directory / "data").is_dir():
         directory = directory / "data"
     nx, ny, nz = points
-    return {name: _read_field(directory, FIELD_FILES.get(name, name), number, (nz, ny, nx)) for name in fields}
+    return {name: _read_field(directory, RAW_NAMES.get(name, name), number, (nz, ny, nx)) for name in fields}
 
 
 def _read_field(directory: Path, name: str, number: int, shape: tuple[int, int, int]) -> NDArray[Any]:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
-from tailrace.flow.initial import COMPONENTS
-from tailrace.formats.xcompact3d import FIELD_FILES
+from tailrace.case.names import RAW_NAMES
 from tailrace.io import series
 from tailrace.io.coupling import explain
+from tailrace.io.paths import holds_something
 from tailrace.io.time_series import TimeSeries
 from tailrace.parallel import on_root
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mpi4py import MPI
-    from numpy.typing import NDArray
 
     from tailrace.case.case import OutputSection
 
@@ -38,7 +37,7 @@ class Output:
         path = Path(section.path)
         kept = resume_step is not None and section.engine != "null"
         self._region = section.region(grid.points)
-        going_on = kept and on_root(comm, lambda: _holds_something(path))
+        going_on = kept and on_root(comm, lambda: holds_something(path))
         on_root(comm, lambda: _make_directory(path.parent, section.name))
         self._series = series.open(
             path,
@@ -81,7 +80,7 @@ class Output:
 
     def _stored_name(self, field: str) -> str:
         """Raw files have the names that Xcompact3D's tools look for; the other engines ours."""
-        return FIELD_FILES.get(field, field) if self._series.engine == "raw" else field
+        return RAW_NAMES.get(field, field) if self._series.engine == "raw" else field
 
     @property
     def bytes_written(self) -> int:
@@ -141,25 +140,3 @@ def _make_directory(path: Path, output: str) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _core.IoError(f"output '{output}': cannot make the directory {path}: {error.strerror}") from error
-
-
-def _holds_something(path: Path) -> bool:
-    return path.is_file() or (path.is_dir() and any(path.iterdir()))
-
-
-class FieldCache:
-    """Derived fields of the present state, each computed once however many outputs ask."""
-
-    def __init__(self, flow: Any, box: tuple[Any, Any], shape: tuple[int, int, int]) -> None:
-        self._flow, self._box, self._shape = flow, box, shape
-        self._made: dict[str, NDArray[Any]] = {}
-
-    def __call__(self, name: str) -> series.Block:
-        """The field as this rank's block of the whole."""
-        if name in COMPONENTS:
-            values = self._flow.velocity("xyz".index(name[1]))
-        else:
-            if name not in self._made:
-                self._made[name] = self._flow.derive(name)
-            values = self._made[name]
-        return series.Block(values, self._shape, tuple(self._box[0]))

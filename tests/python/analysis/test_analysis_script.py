@@ -11,9 +11,10 @@ import tailrace as tr
 from tailrace.analysis.after import load_scripts
 from tailrace.analysis.errors import AnalysisError
 from tailrace.analysis.results import figures, sort
-from tailrace.analysis.runner import Running
-from tailrace.analysis.script import check, load, ready_made
+from tailrace.analysis.script import load
+from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.analysis.step import AnalysisStep
+from tailrace.case.scripts import check_analysis, ready_made
 
 FUNCTION = """
 def analyse(step, *, alpha=1.0, count: int = 3, name="x", flag=False, free=None, many=(1, 2)):
@@ -46,7 +47,7 @@ def write(tmp_path):
 def test_ready_made_ones_are_found_by_name():
     assert {"enstrophy", "budget", "qcriterion"} <= set(ready_made())
     for name in ready_made():
-        check(name, Path())
+        check_analysis(name, Path())
         assert load(name).name == name
 
 
@@ -61,7 +62,7 @@ def test_ready_made_ones_are_found_by_name():
 )
 def test_what_is_not_there_is_named(write, tmp_path, word, said):
     write(FUNCTION)
-    for find in (check, load):
+    for find in (check_analysis, load):
         with pytest.raises(ValueError, match=said):
             find(word, tmp_path)
 
@@ -77,7 +78,7 @@ def test_what_is_not_there_is_named(write, tmp_path, word, said):
 def test_what_cannot_run_is_told_without_running_it(write, tmp_path, text, said):
     path = write(text)
     with pytest.raises(ValueError, match=said):
-        check(path, tmp_path)
+        check_analysis(path, tmp_path)
     with pytest.raises((ValueError, AnalysisError), match=said):
         load(path)
 
@@ -90,7 +91,7 @@ def test_a_script_that_fails_when_loaded_names_its_line(write):
 
 def test_several_candidates_are_listed_and_one_is_chosen(write, tmp_path):
     path = write(FUNCTION + "class Other:\n    def step(self, step): return None\n")
-    check(path, tmp_path)
+    check_analysis(path, tmp_path)
     with pytest.raises(tr.InputError, match="several things to run: Other, analyse"):
         load(path)
     assert load(f"{path}:analyse").parameters()["alpha"].default == 1.0
@@ -255,7 +256,7 @@ def test_what_a_step_has_not_is_named(ops):
     ],
 )
 def test_errors_name_file_and_line(write, ops, body, said):
-    running = Running(load(write(f"import tailrace as tr\ndef analyse(step):\n    {body}\n")), MPI.COMM_SELF)
+    running = ScriptRunner(load(write(f"import tailrace as tr\ndef analyse(step):\n    {body}\n")), MPI.COMM_SELF)
     with pytest.raises(AnalysisError, match=said) as caught:
         running.step(make_step(ops, ["ux"]))
     assert "analysis 'script' failed at step 4, t = 0.5" in str(caught.value)

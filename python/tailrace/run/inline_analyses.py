@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,67 +11,66 @@ from tailrace import _core
 from tailrace.analysis import state
 from tailrace.analysis.errors import AnalysisError
 from tailrace.analysis.results import Results, Sink
-from tailrace.analysis.runner import Running
 from tailrace.analysis.script import Script, load
+from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.analysis.step import AnalysisStep
 from tailrace.analysis.task import Task
 from tailrace.case.document import ConfigError
-from tailrace.case.sections import FIELDS
-from tailrace.fields.operators import Operators
+from tailrace.case.names import FIELDS
 from tailrace.parallel import agree
 
 if TYPE_CHECKING:
     from tailrace.case.schedule import Schedule
     from tailrace.case.sections import AnalysisSection
+    from tailrace.flow.checkpoint import OpenCheckpoint
+    from tailrace.flow.model import FieldCache, Model
 
-    from .outputs import FieldCache
-    from .simulation import Simulation
 
+class InlineAnalyses:
+    """All the scripts of a case at work on a model. Collective.
 
-class Inside:
-    """All of them. Collective.
-
-    :param resumed: the step of the checkpoint that the run goes on from; None: it starts anew.
-    :param say: tells something on rank 0.
+    :param resumed: the step that the run goes on from; None: it starts from the beginning.
+    :param checkpoint: the checkpoint of that step, which may have states of the scripts.
+    :param timed: called with the name of a phase; counts the time of a block.
+    :param say: prints a line on rank 0.
     :raises ConfigError, AnalysisError, InputError: a script cannot be loaded, or has other parameters.
     """
 
-    def __init__(self, simulation: Simulation, resumed: int | None, say: Callable[[str], None]) -> None:
-        self._s, self._say = simulation, say
-        case = simulation.case
-        self._sections = list(case.analysis)
-        self._schedules: list[Schedule] = [section.schedule(case.time.dt) for section in self._sections]
-        self._tasks: list[Task] = []
+    def __init__(
+        self,
+        model: Model,
+        resumed: int | None,
+        checkpoint: OpenCheckpoint | None,
+        *,
+        timed: Callable[[str], AbstractContextManager[None]],
+        say: Callable[[str], None],
+    ) -> None:
+        self._model, self._timed, self._say = model, timed, say
+        case = model.case
+        self._schedules: list[Schedule] = [section.schedule(case.time.dt) for section in case.analysis]
+        self._operators = model.operators()
+        scripts = agree(model.comm, lambda: [_load(section, case.directory) for section in case.analysis])
+        pairs = zip(case.analysis, scripts, strict=True)
+        self._tasks = [self._task(section, script, resumed) for section, script in pairs]
         self._states: list[dict[str, Any] | None] = []
-        if not self._sections:
-            return
-        self._operators = Operators(
-            simulation.grid.nodes, simulation.grid.lengths, simulation.grid.boundaries, comm=simulation.comm,
-            processes=simulation.processes, interpolation=case.numerics.interpolation,
-            dtype="float64" if case.numerics.precision == "double" else "float32",
-        )  # fmt: skip
-        simulation.lend_velocity(self._operators)
-        scripts = agree(simulation.comm, lambda: [_load(section, case.directory) for section in self._sections])
-        for section, script in zip(self._sections, scripts, strict=True):
-            self._tasks.append(self._task(section, script, resumed))
-        if resumed is not None:
-            self._states = [self._state(task) for task in self._tasks]
+        if checkpoint is not None:
+            self._states = [self._state(task, checkpoint) for task in self._tasks]
 
     def _task(self, section: AnalysisSection, script: Script, resumed: int | None) -> Task:
-        running = Running(script, self._s.comm)
+        runner = ScriptRunner(script, self._model.comm)
         sink = Sink(
-            Path(section.out), section.name, self._s.comm, self._operators,
-            engine=section.engine, attributes=self._s.about, resume_step=resumed,
+            Path(section.out), section.name, self._model.comm, self._operators,
+            engine=section.engine, attributes=self._model.about, resume_step=resumed,
         )  # fmt: skip
-        return Task(running, sink, section.on_error, self._say)
+        return Task(runner, sink, section.on_error, self._say)
 
-    def _state(self, task: Task) -> dict[str, Any] | None:
+    def _state(self, task: Task, checkpoint: OpenCheckpoint) -> dict[str, Any] | None:
         """What the checkpoint has of a script."""
-        checkpoint = self._s.resumed_from
-        assert checkpoint is not None
         task.done, found = state.unpack(task.name, checkpoint, self._operators)
-        if found is None and task.running.script.has("save"):
-            self._s.say(f"note: {checkpoint.path} has no state of analysis '{task.name}', which begins anew")
+        if found is None and task.runner.script.has("save"):
+            note = f"note: {checkpoint.path} has no state of analysis '{task.name}', which starts without one"
+            if self._model.comm.rank == 0:
+                print(note, flush=True)
         return found
 
     # ---- while the run goes on ---------------------------------------------------------------------------------------
@@ -88,12 +88,14 @@ class Inside:
 
         :raises AnalysisError: one failed, and its errors stop the run.
         """
-        s = self._s
-        step = AnalysisStep(s.step, s.time, self._operators, FIELDS, lambda name: fields(name).data, attributes=s.about)
+        model = self._model
+        step = AnalysisStep(
+            model.step, model.time, self._operators, FIELDS, lambda name: fields(name).data, attributes=model.about
+        )
         self._load_states(step)
         for task in tasks:
-            with s.timed(f"analysis {task.name}"):
-                task.sink.write(s.step, s.time, task.look(step))
+            with self._timed(f"analysis {task.name}"):
+                task.sink.write(model.step, model.time, task.look(step))
 
     def _load_states(self, step: AnalysisStep) -> None:
         """Before the first step, after `start`: what the script was when the checkpoint was written."""
@@ -101,15 +103,15 @@ class Inside:
         for task, found in zip(self._tasks, states, strict=False):
             if found is not None:
                 try:
-                    task.running.start(step)
-                    task.running.load(found)
+                    task.runner.start(step)
+                    task.runner.load(found)
                 except AnalysisError as error:
                     task.fail(error)
 
     @property
     def states_are_whole(self) -> bool:
         """Whether no script with a state failed in the midst of a step: only an earlier checkpoint has that state."""
-        return not any(task.failed and task.running.script.has("save") for task in self._tasks)
+        return not any(task.failed and task.runner.script.has("save") for task in self._tasks)
 
     def packed(self) -> state.Packed:
         """What the checkpoint has to store."""
@@ -117,11 +119,11 @@ class Inside:
         for task in self._tasks:
             saved = None
             try:
-                saved = task.running.save() if task.failed is None else None
+                saved = task.runner.save() if task.failed is None else None
             except AnalysisError as error:
                 task.fail(error)
             if task.failed is None:
-                last = task.running.last_step if task.running.last_step is not None else task.done
+                last = task.runner.last_step if task.runner.last_step is not None else task.done
                 found.append(state.pack(task.name, last, saved, self._operators))
         return state.whole(found)
 
@@ -133,14 +135,14 @@ class Inside:
     def finish(self) -> None:
         """The run has come to its end: the last word of each script."""
         for task in self._tasks:
-            if task.running.script.has("finish") and task.running.last_step is not None:
-                with self._s.timed(f"analysis {task.name}"):
+            if task.runner.script.has("finish") and task.runner.last_step is not None:
+                with self._timed(f"analysis {task.name}"):
                     results = task.finish()
                     self._write_final(task, results)
 
     def _write_final(self, task: Task, results: Results) -> None:
         final = task.sink.beside(f"{task.name}-final")
-        final.write(self._s.step, self._s.time, results)
+        final.write(self._model.step, self._model.time, results)
         final.close()
 
     def close(self) -> None:

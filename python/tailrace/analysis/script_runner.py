@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PATIENCE = float(os.environ.get("TAILRACE_ANALYSIS_PATIENCE", "30"))
 
 
-class Running:
+class ScriptRunner:
     """A script at work on the ranks of `comm`. All methods are collective.
 
     :raises AnalysisError: whatever the script raises, on any rank, is raised on all of them.
