@@ -13,7 +13,7 @@ from tailrace import _core
 from tailrace.fields.field import Field
 from tailrace.io.coupling import explain
 from tailrace.parallel import agree, spread
-from tailrace.run.progress import duration
+from tailrace.text import duration
 
 from .errors import AnalysisError
 from .grid_file import read_grid_file

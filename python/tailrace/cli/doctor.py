@@ -12,6 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal, TextIO
 
+from tailrace.text import size
+
 State = Literal["ok", "note", "missing"]
 
 
@@ -165,7 +167,7 @@ def _processor() -> list[Finding]:
         total, free = memory
         # Some thirty doubles per point are what a run in double precision holds.
         points = int((free / (30 * 8)) ** (1 / 3))
-        findings.append(Finding("memory", f"{_gib(total)}, {_gib(free)} free: room for about {points}^3 points"))
+        findings.append(Finding("memory", f"{size(total)}, {size(free)} free: room for about {points}^3 points"))
     return findings
 
 
@@ -194,14 +196,10 @@ def _memory() -> tuple[int, int] | None:
     return sizes["MemTotal"], sizes.get("MemAvailable", sizes["MemTotal"])
 
 
-def _gib(size: float) -> str:
-    return f"{size / 2**30:.1f} GiB"
-
-
 def _storage(directory: Path) -> list[Finding]:
     kind = file_system(directory)
     free = shutil.disk_usage(directory).free
-    findings = [Finding("storage", f"{directory.resolve()}: {kind}, {_gib(free)} free")]
+    findings = [Finding("storage", f"{directory.resolve()}: {kind}, {size(free)} free")]
     if free < 2**30:
         findings[0] = Finding("storage", findings[0].found, "note", "less than 1 GiB is free where you are")
     if kind.startswith("nfs"):

@@ -11,6 +11,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tailrace.text import size
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -93,7 +95,7 @@ class Table:
 
 def tables_of(found: Contents, all_steps: bool = False) -> list[Table]:
     """What `tailrace info` shows of a series."""
-    facts = [["engine", found.engine], ["size", human_size(found.bytes)]]
+    facts = [["engine", found.engine], ["size", size(found.bytes)]]
     if found.grid is not None:
         grid = found.grid
         facts += [
@@ -152,15 +154,6 @@ def show(found: Contents, all_steps: bool = False) -> None:
     print(heading)
     for table in tables:
         print(*(f"  {line}" for line in table.plain()), sep="\n")
-
-
-def human_size(size: float) -> str:
-    """ "12.5 MiB"."""
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} TiB"
 
 
 def _steps_line(steps: list[tuple[int, float]]) -> str:

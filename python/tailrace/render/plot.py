@@ -268,18 +268,18 @@ def _vtkhdf_plane(path: Path, field: str | None, axis: str, index: int | None, s
 
 
 def _series_plane(path: Path, field: str | None, axis: str, index: int | None, step: int) -> Plane:
-    import tailrace
+    from tailrace.io import series
 
-    with tailrace.open(path) as series:
-        at = _resolve(path, "step", step, len(series))
-        current = series[at]
+    with series.open(path) as stored:
+        at = _resolve(path, "step", step, len(stored))
+        current = stored[at]
         name = _pick(path, field, current.names)
         shape = current.variables[name][1]
         node = _node(path, axis, index, shape[::-1])
         start, count = [0, 0, 0], list(shape)
         start[AXES.index(axis)], count[AXES.index(axis)] = node, 1
         values = np.squeeze(current.read(name, (start, count)), axis=2 - AXES.index(axis))
-        grid = series.grid
+        grid = stored.grid
         origin, spacing = (grid.origin, grid.spacing) if grid else (None, None)
         return Plane(values, name, axis, node, float(current.time), at, origin, spacing)
 

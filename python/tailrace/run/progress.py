@@ -20,6 +20,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from tailrace.text import duration, size
+
 if TYPE_CHECKING:
     from tailrace.io.series import PhaseSummary
 
@@ -142,7 +144,7 @@ class Live:
                 numbers[name] = f"{value:{form}}"
         numbers["steps/s"] = f"{speed:.3g}"
         if self._io_bytes and elapsed > 0:
-            numbers["I/O"] = f"{_bytes(self._io_bytes / elapsed)}/s"
+            numbers["I/O"] = f"{size(self._io_bytes / elapsed)}/s"
         if self._total and self._step < self._total and speed > 0:
             numbers["left"] = duration((self._total - self._step) / speed)
         return numbers
@@ -180,26 +182,6 @@ def is_terminal(stream: TextIO) -> bool:
         return True
 
 
-def duration(seconds: float) -> str:
-    """A length of time as people say it: 42 s, 3 min 05 s, 2 h 10 min, 3 d 04 h."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    if whole < 86400:
-        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-    return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"
-
-
-def _bytes(count: float) -> str:
-    for unit in ("B", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.3g} {unit}"
-        count /= 1024
-    return f"{count:.3g} GiB"
-
-
 def summary_table(
     phases: Mapping[str, tuple[float, float, float]], total: float, stream: TextIO | None = None, title: str = ""
 ) -> None:
@@ -229,7 +211,7 @@ def output_table(title: str, phases: Iterable[PhaseSummary], notes: Iterable[str
     for column in ("calls", "bytes", "min s", "mean s", "max s"):
         table.add_column(column, justify="right")
     for name, calls, moved, low, mean, high in phases:
-        table.add_row(name, str(calls), _bytes(moved) if moved else "", f"{low:.2f}", f"{mean:.2f}", f"{high:.2f}")
+        table.add_row(name, str(calls), size(moved) if moved else "", f"{low:.2f}", f"{mean:.2f}", f"{high:.2f}")
     console.print(table)
     for note in notes:
         console.print(f"  {note}", soft_wrap=True)

@@ -9,7 +9,7 @@ import termios
 
 import pytest
 
-from tailrace.run.progress import Live, duration, is_terminal, summary_table
+from tailrace.run.progress import Live, is_terminal, summary_table
 
 
 class Clock:
@@ -101,14 +101,6 @@ def test_an_error_passes_through_and_leaves_a_last_line():
         live.update(3, 0.3, 0.1)
         raise RuntimeError("NaN at step 4")
     assert stream.getvalue().splitlines()[-1].startswith("step 3/10")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.4, "0 s"), (59.6, "1 min 00 s"), (185, "3 min 05 s"), (7800, "2 h 10 min"), (273_600, "3 d 04 h")],
-)
-def test_durations(seconds, text):
-    assert duration(seconds) == text
 
 
 def test_summary_has_shares_and_the_rest():
