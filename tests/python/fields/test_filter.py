@@ -79,7 +79,7 @@ def test_free_slip_is_half_of_a_periodic_line(alpha, sign):
         f = tr.Field.from_function(ops, np.moveaxis(values, 0, 2 - d), parity=parity)
         nodes[d] = 2 * (n - 1)
         whole = tr.Operators(nodes, LENGTHS, PERIODIC)
-        expected = np.moveaxis(tr.filter(whole.field(doubled), axis, alpha).data, 2 - d, 0)[:n]
+        expected = np.moveaxis(tr.filter(tr.Field.from_function(whole, doubled), axis, alpha).data, 2 - d, 0)[:n]
         found = tr.filter(f, axis, alpha)
         assert abs(np.moveaxis(found.data, 2 - d, 0) - expected).max() < 1e-12
         assert found.parity == parity
