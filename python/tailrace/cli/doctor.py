@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -103,29 +104,34 @@ def library_findings(info: Mapping[str, str]) -> list[Finding]:
         findings.append(Finding(name, found if not absent else "not built in", state, remedies[key] if absent else ""))
         if key == "hdf5" and "serial" in found.lower():
             findings[-1] = Finding(name, found, "missing", remedies[key])
-    simd = info.get("simd", "unknown")
-    widest = _widest_simd()
-    narrower = _SIMD_WIDTH.get(widest, 0) > _SIMD_WIDTH.get(simd.lower(), 1 << 30)
-    remedy = f"this processor has {widest}: build on it for its full speed" if narrower else ""
-    findings.append(
-        Finding("SIMD", f"{simd} built in, {widest} in this processor", "note" if narrower else "ok", remedy)
-    )
+    findings.append(_vector_units(info.get("simd", "unknown")))
     return findings
 
 
-_SIMD_WIDTH = {"sse2": 128, "neon": 128, "avx": 256, "avx2": 256, "avx512": 512, "avx512f": 512}
+# Bits of the vector registers behind a flag of /proc/cpuinfo, the widest first.
+_SIMD_BITS = {"avx512f": 512, "avx2": 256, "avx": 256, "sse2": 128, "asimd": 128}
+
+
+def _vector_units(built: str) -> Finding:
+    """Whether the library uses all of the vector registers of this processor.
+
+    :param built: what the library says of itself, such as "256 bits, 4 doubles at a time".
+    """
+    flag = _widest_simd()
+    width = re.match(r"(\d+) bits", built)
+    bits = _SIMD_BITS.get(flag, 0)
+    found = f"built for {built}; this processor has {flag}" + (f", {bits} bits" if bits else "")
+    if width and int(width[1]) < bits:
+        return Finding("SIMD", found, "note", f"this processor has {flag}: build on it for its full speed")
+    return Finding("SIMD", found)
 
 
 def _widest_simd() -> str:
     try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        words = set(Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split())
     except OSError:
         return "unknown"
-    words = set(text.split())
-    for flag in ("avx512f", "avx2", "avx", "sse2"):
-        if flag in words:
-            return flag
-    return "neon" if "asimd" in words else "unknown"
+    return next((flag for flag in _SIMD_BITS if flag in words), "unknown")
 
 
 def _mpi() -> list[Finding]:
