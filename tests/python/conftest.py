@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,8 +11,15 @@ import pytest
 
 from helpers.analyses import Ranks
 from helpers.engines import KINDS, Engine
+from helpers.skips import SkipGuard
 from helpers.streams import Stream
 from helpers.workers import Workers
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In CI, where the reports of all workers of xdist arrive, hold skips against the list."""
+    if os.environ.get("CI") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(SkipGuard(Path(__file__).parent / "allowed_skips.toml"))
 
 
 @pytest.fixture
