@@ -68,7 +68,9 @@ def test_q_is_that_of_the_solver():
 
 def test_known_flows_and_parity():
     ops = tr.Operators((16, 24, 10), (2 * np.pi, 2 * np.pi, 1.0), ("periodic",) * 3)
-    v = ops.vector(lambda x, y, z: (np.sin(x) * np.cos(y) + 0 * z, -np.cos(x) * np.sin(y) + 0 * z, 0 * (x + y + z)))
+    v = tr.Vector.from_function(
+        ops, lambda x, y, z: (np.sin(x) * np.cos(y) + 0 * z, -np.cos(x) * np.sin(y) + 0 * z, 0 * (x + y + z))
+    )
     # A = [[c c, -s s], [s s, -c c]]: A^2 = ((c c)^2 - (s s)^2) I in x, y.
     k = [
         _core.scheme_response(_core.Operation.first_derivative, 2 * np.pi / n, "aggressive", 2 * np.pi / n)

@@ -9,8 +9,8 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-import tailrace
 from tailrace.case.case import ConfigError
+from tailrace.io import series as series_module
 from tailrace.io.time_series import COLUMNS, TimeSeries
 from tailrace.render import plot
 from tailrace.render.plot import Plane, PlotError, plot_slice, plot_time_series, read_plane
@@ -169,7 +169,7 @@ class FakeSeries(list):
     ("axis", "expected"), [("x", lambda f: f[:, :, 2]), ("y", lambda f: f[:, 2]), ("z", lambda f: f[2])]
 )
 def test_other_engines_are_read_through_a_series_and_by_the_plane(tmp_path, monkeypatch, axis, expected):
-    monkeypatch.setitem(vars(tailrace), "open", lambda _: FakeSeries(FakeStep(step) for step in range(4)))
+    monkeypatch.setattr(series_module, "open", lambda _: FakeSeries(FakeStep(step) for step in range(4)))
     (tmp_path / "run.bp").mkdir()
     plane = read_plane(tmp_path / "run.bp", None, axis, 2, -2)
     np.testing.assert_array_equal(plane.values, expected(field(2)))

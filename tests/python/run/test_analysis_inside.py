@@ -229,7 +229,7 @@ def test_a_script_that_is_new_in_a_resumed_run_begins_there(run, tmp_path):
     script(tmp_path, STATE, "state.py")
     run(write_case(tmp_path, "[checkpoint]\nevery = 2\n"), "--set=time.steps=2")
     result = run(write_case(tmp_path, block("state.py"), block("budget")), "--resume")
-    assert "has no state of analysis 'state', which begins anew" in result.out
+    assert "has no state of analysis 'state', which starts without one" in result.out
     assert list(read_time_series(tmp_path / "analysis/state.csv")["step"]) == [2, 4, 6]
 
 
