@@ -86,12 +86,12 @@ class ScriptRunner:
     def merge(self, saved: dict[str, Any]) -> None:
         """Add what another object of the same script, of which this is the state, has seen."""
 
-        def together() -> None:
+        def merge_states() -> None:
             other = self.script.make()
             other.load(saved)
             self._object.merge(other)
 
-        self._call(together, "when parts were merged")
+        self._call(merge_states, "when parts were merged")
 
     def close(self) -> None:
         """The last call: MPI has only so many communicators."""

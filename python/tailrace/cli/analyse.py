@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 import typer
 
 from . import launch
-from .common import fail, guarded
+from .common import fail, guarded, on_ranks
 
 Beside = Annotated[
     list[str],
@@ -123,13 +123,7 @@ def analyse(
         fail(f"analyse needs a script and a source, the source last: tailrace analyse enstrophy {words[0]}")
     _check(engine, precision, on_error)
     chosen = _steps(steps, every)
-    if ranks is not None:
-        try:
-            code = launch.start(ranks, _arguments(locals()))
-        except launch.LaunchError as error:
-            fail(error)
-        if code is not None:
-            raise typer.Exit(code)
+    on_ranks(ranks, _arguments(locals()))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a wait for a stream is not Python's to interrupt
     try:
         from tailrace.analysis.after import Request, analyse

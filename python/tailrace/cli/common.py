@@ -6,7 +6,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import typer
@@ -26,6 +26,18 @@ def fail(text: object, code: int = 2) -> NoReturn:
     if launch.rank() != 0:
         time.sleep(5)  # mpiexec kills all ranks when one leaves; the first one has to have its say
     raise typer.Exit(code)
+
+
+def on_ranks(ranks: int | None, arguments: Sequence[str]) -> None:
+    """Run `tailrace arguments` on so many ranks and end with its exit code; return where nothing is to be started."""
+    if ranks is None:
+        return
+    try:
+        code = launch.start(ranks, arguments)
+    except launch.LaunchError as error:
+        fail(error)
+    if code is not None:
+        raise typer.Exit(code)
 
 
 def guarded(work: Callable[[], int]) -> int:

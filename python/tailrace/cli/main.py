@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import analyse as cli_analyse
-from . import launch
-from .common import fail, guarded, say
+from .common import fail, guarded, on_ranks, say
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
@@ -96,13 +95,7 @@ def run(
             beside, beside_ranks, beside_every, beside_policy, fields, beside_out, beside_set, resume
         )
         raise typer.Exit(cli_analyse.run_beside(ranks or 1, command, options))
-    if ranks is not None:
-        try:
-            code = launch.start(ranks, command)
-        except launch.LaunchError as error:
-            fail(error)
-        if code is not None:
-            raise typer.Exit(code)
+    on_ranks(ranks, command)
     for note in notes:
         say(f"note: {note}")
     for warning in loaded.warnings():

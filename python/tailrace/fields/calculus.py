@@ -14,6 +14,7 @@ from tailrace import _core
 from .field import Field, known_parity, same_points
 from .operators import Term
 from .parity import Signs, product_parity, sum_parity
+from .points import direction_of
 from .vector import Tensor, Vector
 
 Axis = Literal["x", "y", "z"]
@@ -40,7 +41,7 @@ def derivative(f: Field, axis: Axis, order: Literal[1, 2] = 1) -> Field:
     Second: 2/11 f''[i-1] + f''[i] + 2/11 f''[i+1]
     = 12/11 (f[i+1] - 2 f[i] + f[i-1]) / h^2 + 3/11 (f[i+2] - 2 f[i] + f[i-2]) / 4h^2.
     """
-    return _combine([Term(0, 0, _direction(axis), order)], [f])[0]
+    return _combine([Term(0, 0, direction_of(axis), order)], [f])[0]
 
 
 @overload
@@ -110,19 +111,13 @@ def interpolate(f: Field, axis: Axis, to: Literal["centre", "node"]) -> Field:
     a (g[i-1] + g[i+1]) + g[i] = b/2 (f[i+1/2] + f[i-1/2]) + c/2 (f[i+3/2] + f[i-3/2]) + d/2 (...), with the a of the
     Operators' `interpolation` (Nagarajan, Lele and Ferziger 2003).
     """
-    direction = _direction(axis)
+    direction = direction_of(axis)
     sign = known_parity(f, direction)
     data = f.operators.staggered(
         f.data, direction, "interpolate", to, parity="odd" if sign < 0 else "even", centred=f.centred
     )
     centred = tuple(to == "centre" if d == direction else there for d, there in enumerate(f.centred))
     return Field(data, f.operators, parity=f.parity, centred=centred, name=f.name)  # type: ignore[arg-type] # three
-
-
-def _direction(axis: str) -> int:
-    if axis not in ("x", "y", "z"):
-        raise _core.InputError(f"axis {axis!r}: expected 'x', 'y' or 'z'")
-    return "xyz".index(axis)
 
 
 def _combine(terms: Sequence[Term], fields: list[Field]) -> list[Field]:

@@ -22,3 +22,13 @@ def axis_names(axis: str | int | tuple[int, ...]) -> str:
     if not names or any(name not in "xyz" for name in names) or len(set(names)) < len(names):
         raise _core.InputError(f"axis {axis!r}: expected some of the letters x, y, z, or NumPy's numbers of them")
     return names
+
+
+def direction_of(axis: str) -> int:
+    """The number of a direction: 0, 1, 2 for "x", "y", "z". Local.
+
+    :raises InputError: it is none of them.
+    """
+    if axis not in ("x", "y", "z"):
+        raise _core.InputError(f"axis {axis!r}: expected 'x', 'y' or 'z'")
+    return "xyz".index(axis)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tailrace import _core
 
 from .field import Field, same_points
-from .points import axis_names
+from .points import direction_of
 from .vector import Vector
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def spectrum_1d(f: Field, axis: str) -> Spectrum:
 
     :raises InputError: the direction is not periodic.
     """
-    d = _direction(axis)
+    d = direction_of(axis)
     grid, n = f.operators.grid, f.operators.shape(f.centred)[d]
     if grid.boundaries[d] != "periodic":
         raise _core.InputError(
@@ -101,7 +101,7 @@ def correlation(f: Field, axis: str, other: Field | None = None, *, normalise: b
 
     :param normalise: divide by sqrt(<f f> <g g>), the averages being those at r = 0.
     """
-    d = _direction(axis)
+    d = direction_of(axis)
     g = f if other is None else other
     same_points(f, g)
     r, values = _correlate(f, g, d)
@@ -133,10 +133,3 @@ def _products(f: Field, g: Field, d: int, points: int) -> NDArray[np.complex128]
 
 def _real(f: Field) -> NDArray[np.float64]:
     return np.ascontiguousarray(f.data, dtype=np.float64)
-
-
-def _direction(axis: Any) -> int:
-    names = axis_names(axis)
-    if len(names) != 1:
-        raise _core.InputError(f"axis {axis!r}: expected 'x', 'y' or 'z'")
-    return "xyz".index(names)

@@ -3,7 +3,6 @@
 TAILRACE_TEST_STREAMS (0): 1 for all of the tests, before a release and after changes of the engine.
 """
 
-import os
 import signal
 import sys
 from pathlib import Path
@@ -14,15 +13,12 @@ import pytest
 from helpers import mpi_run
 from helpers.analyses import assert_close, output, script, write_case
 from helpers.program import Program
+from helpers.streams import FOREIGN, slow
 from tailrace import _core
 from tailrace.io.time_series import read_time_series
 
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
 
-FOREIGN = Path(__file__).parents[3] / "build/python/tests/cpp/foreign_stream"
-slow = pytest.mark.skipif(
-    os.environ.get("TAILRACE_TEST_STREAMS", "0") == "0", reason="only with TAILRACE_TEST_STREAMS=1"
-)
 TAILRACE = (sys.executable, "-m", "tailrace.cli")
 
 
