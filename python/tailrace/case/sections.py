@@ -1,4 +1,4 @@
-"""The sections of a case file: their keys, types, limits and defaults. `config` makes the whole case of them."""
+"""The sections of a case file: their keys, types, limits and defaults. `case.case` makes the whole case of them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def parse_length(value: Any) -> Any:
 
 
 def _three(value: Any) -> Any:
-    """Three entries, one per direction: the length is judged here, in our words, and the entries after."""
+    """Three entries, one per direction. The length is checked here, for the message; the entries are checked later."""
     if not isinstance(value, list | tuple):
         raise ValueError("must be a list of three values, for x, y and z")
     if len(value) != 3:
@@ -117,7 +117,7 @@ class Section(BaseModel):
 
 
 class CaseSection(Section):
-    """[case]: what flows."""
+    """[case]: the flow."""
 
     name: Name = "run"
     flow: Text = Field(TAYLOR_GREEN, description="the initial flow")
@@ -143,7 +143,7 @@ class GridSection(Section):
 
 
 class TimeSection(Section):
-    """[time]: the scheme, its step, and how far."""
+    """[time]: the scheme, its step, and the end."""
 
     scheme: Literal["euler", "ab2", "ab3", "rk3"] = "rk3"
     dt: Real = Field(gt=0, description="the time step")
@@ -159,7 +159,7 @@ class TimeSection(Section):
 
     @property
     def total_steps(self) -> int:
-        """Steps of `dt` to the end of the run; landings on output times may add a few."""
+        """Steps of `dt` to the end of the run; steps shortened for output times may add a few."""
         if self.steps is not None:
             return self.steps
         assert self.end is not None
@@ -167,7 +167,7 @@ class TimeSection(Section):
 
     @property
     def end_time(self) -> float:
-        """The time at which the run ends, as far as it is known beforehand."""
+        """The time at which the run ends; a run of a number of steps may end earlier, by shortened steps."""
         return self.end if self.end is not None else self.total_steps * self.dt
 
 
@@ -216,7 +216,7 @@ class Rhythm(Section):
 
 
 class OutputSection(Rhythm):
-    """[[output]]: some fields, at some rhythm, to some place.
+    """[[output]]: fields, their rhythm, and the series that they go to.
 
     The default path is the name with the suffix of the engine; the default precision is that of the arithmetic. Points
     start, start + stride, ... are stored, `count` of them in each direction: a plane, a line, every n-th point.
@@ -272,7 +272,7 @@ class OutputSection(Rhythm):
 
 
 class AnalysisSection(Rhythm):
-    """[[analysis]]: a script that looks at the flow while it is computed, at some rhythm.
+    """[[analysis]]: a script that sees the flow while it is computed, and its rhythm.
 
     The default name is that of the file without .py; results are `out`/NAME.csv and so on.
     """

@@ -53,7 +53,7 @@ def grad(f: Sequence[Field]) -> list[Vector]: ...
 def grad(f: Field | Vector | Sequence[Field]) -> Vector | Tensor | list[Vector]:
     """Gradient: (df/dx, df/dy, df/dz) of a field, t[i, j] = d v_i / d x_j of a vector.
 
-    Those of several fields at once, as a list, cost the ranks no more meetings than that of one.
+    The gradients of several fields, given as a sequence, cost no more communication steps than that of one.
     """
     if isinstance(f, Field):
         return Vector(*_combine([Term(0, d, d) for d in range(3)], [f]))
@@ -125,7 +125,7 @@ def _combine(terms: Sequence[Term], fields: list[Field]) -> list[Field]:
     operators = fields[0].operators
     if any(fields[0].centred):
         raise _core.InputError(
-            "derivatives take fields on the nodes; tr.interpolate(f, axis, 'node') brings them there"
+            "derivatives take fields on the nodes; tr.interpolate(f, axis, 'node') moves a field there"
         )
     parities: list[Any] = [f.parity for f in fields]
     for term in terms:
@@ -139,7 +139,7 @@ def _combine(terms: Sequence[Term], fields: list[Field]) -> list[Field]:
 
 
 def _parity_of_term(term: Term, parity: Signs) -> Signs:
-    """A first derivative turns even into odd and back in its direction."""
+    """A first derivative makes odd of even, and even of odd, in its direction."""
     if term.order == 2:
         return parity
     turned: Signs = tuple(-1 if d == term.direction else 1 for d in range(3))  # type: ignore[assignment] # three

@@ -1,4 +1,4 @@
-"""A grid shared over ranks, and the solver's own schemes on it, for Python.
+"""A grid shared by ranks, and the schemes of the solver on it.
 
     ops = tr.Operators((128, 128, 128), (2 * pi,) * 3, ("periodic",) * 3)
     f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x) * np.cos(y))
@@ -45,12 +45,15 @@ class Operators:
     """Sixth-order compact operators (Lele 1992) on one grid. Collective.
 
     :param nodes: nodes in x, y, z.
-    :param lengths: of the box.
+    :param lengths: lengths of the box in x, y, z.
     :param boundaries: "periodic", "free-slip" or "dirichlet" per direction.
     :param comm: the ranks; this one alone (COMM_SELF) by default.
     :param rows, cols: the process grid; 0 for slabs.
-    :param processes: a process grid that is there already, instead of `rows` and `cols`.
-    :param transpose: how data cross ranks; "auto": "shared" where all ranks can reach each other's memory.
+    :param processes: a process grid made before, instead of `rows` and `cols`.
+    :param transpose: how data move between ranks; "auto": "shared" where all ranks can reach each other's memory.
+    :param interpolation: the scheme between nodes and cell centres: "classic", "optimised" or "aggressive".
+    :param dtype: float64 or float32, in which the schemes compute.
+    :raises InputError: the grid, the process grid or the type is not possible.
     """
 
     def __init__(
@@ -85,21 +88,21 @@ class Operators:
 
     # ---- the grid and this rank's part of it -------------------------------------------------------------------------
     def shape(self, centred: Centred = NODES) -> tuple[int, int, int]:
-        """Points of the whole grid in x, y, z."""
+        """Points of the whole grid in x, y, z. Local."""
         x, y, z = self.core.shape(centred)
         return x, y, z
 
     def box(self, centred: Centred = NODES) -> tuple[Any, Any]:
-        """(start, count) in x, y, z of this rank's part."""
+        """(start, count) in x, y, z of this rank's part. Local."""
         return self.core.box(centred)
 
     def local_shape(self, centred: Centred = NODES) -> tuple[int, int, int]:
-        """Shape of this rank's arrays, (nz, ny, nx)."""
+        """Shape of this rank's arrays, (nz, ny, nx). Local."""
         x, y, z = self.box(centred)[1]
         return z, y, x
 
     def coordinates(self, centred: Centred = NODES) -> tuple[NDArray[np.float64], ...]:
-        """x, y, z of this rank's points, each one-dimensional."""
+        """x, y, z of this rank's points, each one-dimensional. Local."""
         start, count = self.box(centred)
         found = []
         for d in range(3):
@@ -109,11 +112,11 @@ class Operators:
 
     @property
     def volume(self) -> float:
-        """Of the box."""
+        """Volume of the box. Local."""
         return float(np.prod(self.grid.lengths))
 
     def weights(self, direction: int, centred: Centred = NODES) -> NDArray[np.float64]:
-        """Share of each of this rank's points along a direction (0, 1, 2) in the integral, a length: trapezoidal."""
+        """Weights of the trapezoidal rule for this rank's points along a direction (0, 1, 2), as lengths. Local."""
         start, count = (three[direction] for three in self.box(centred))
         spacing = self.grid.spacing(direction)
         result = np.full(count, spacing)
@@ -123,7 +126,7 @@ class Operators:
         return result
 
     def same_points(self, other: Operators) -> bool:
-        """Whether arrays of both are parts of the same grid, shared in the same way."""
+        """Whether arrays of both are parts of the same grid on the same decomposition. Local."""
         mine, theirs = self.grid, other.grid
         return (
             tuple(mine.nodes) == tuple(theirs.nodes)
@@ -135,7 +138,7 @@ class Operators:
 
     # ---- memory ------------------------------------------------------------------------------------------------------
     def empty(self, centred: Centred = NODES) -> NDArray[Any]:
-        """An array for this rank's part, of unknown content; on the nodes its memory is used again later. Local."""
+        """An array of unknown values for this rank's part; its memory, on the nodes, is reused later. Local."""
         return self.core.empty() if centred == NODES else np.empty(self.local_shape(centred), self.dtype)
 
     def register_shared(self, values: NDArray[Any]) -> None:
@@ -153,7 +156,7 @@ class Operators:
         return float(self.comm.allreduce(_core.weighted_sum(self._weights(centred), array)))
 
     def integral_of_products(self, pairs: list[tuple[NDArray[Any], NDArray[Any]]], centred: Centred = NODES) -> float:
-        """Integral of a b + c d + ..., which is not stored. Collective."""
+        """Integral of a b + c d + ..., without storing the sum. Collective."""
         return float(self.comm.allreduce(_core.weighted_sum(self._weights(centred), pairs)))
 
     def _weights(self, centred: Centred) -> list[list[float]]:
@@ -168,10 +171,10 @@ class Operators:
     def combine(
         self, terms: Sequence[Term], inputs: Sequence[NDArray[Any]], parities: Sequence[Signs]
     ) -> list[NDArray[Any]]:
-        """Sums of derivatives, several at once: curl, divergence, Laplacian are such sums. Collective.
+        """Sums of derivatives, as curl, divergence and Laplacian, several together. Collective.
 
         :param inputs: this rank's parts of fields on the nodes, with their `parities`.
-        :returns: as many arrays as the terms name outputs.
+        :returns: one array for each output that the terms name.
         """
         told = [
             (

@@ -1,7 +1,7 @@
 """Parts of fields: planes, lines, and values at any point; profiles as fields. All collective but `spread`.
 
 Between the points of the grid values come from the polynomial of degree five through the six nearest in each direction.
-It goes on beyond periodic and free-slip boundaries as the field does; at a wall it becomes one-sided. The error is of
+It continues beyond periodic and free-slip boundaries as the field does; at a wall it is one-sided. The error is of
 sixth order.
 """
 
@@ -34,11 +34,11 @@ _POINTS_AT_ONCE = 4096
 def spread(profile: ArrayLike, f: Field, axes: str) -> Field:
     """A profile over the directions `axes`, as `mean` returns it, as a field that does not vary in the others.
 
-    Fluctuations are `u - tr.spread(u.mean("xz"), u, "y")`. No memory is used: the values are a view of the profile, not
-    to be written to. The parity is that of `f` in `axes`. Local.
+    Fluctuations are `u - tr.spread(u.mean("xz"), u, "y")`. No memory is used: the values are a view of the profile, and
+    must not be changed. The parity is that of `f` in `axes`. Local.
 
     :param profile: the whole of it, in the order z, y, x.
-    :raises InputError: the profile has not the points of `f` along `axes`.
+    :raises InputError: the profile does not have the points of `f` along `axes`.
     """
     kept = [d for d in (2, 1, 0) if "xyz"[d] in axis_names(axes)]
     shape = f.operators.shape(f.centred)
@@ -55,12 +55,12 @@ def spread(profile: ArrayLike, f: Field, axes: str) -> Field:
 
 
 def plane(f: Field, axis: str, index: int | None = None, *, position: float | None = None) -> NDArray[Any]:
-    """The values on a plane at right angles to a direction, on every rank: each needs memory for all of it.
+    """The values on a plane normal to a direction, on every rank: each needs memory for the whole plane.
 
-    :param axis: the direction, "x", "y" or "z".
+    :param axis: the direction of the normal, "x", "y" or "z".
     :param index: number of the point along it; negative ones count from the end.
-    :param position: coordinate instead of `index`; between the points the values are interpolated.
-    :returns: an array over the other two directions, in the order z, y, x; across "y" (nz, nx).
+    :param position: coordinate instead of `index`; between points the values are interpolated.
+    :returns: an array over the other two directions, in the order z, y, x; for "y" (nz, nx).
     :raises InputError: no such direction, index or position.
     """
     return _section(f, axis_names(axis), None if index is None else (index,), None if position is None else (position,))
@@ -73,7 +73,7 @@ def line(
 
     :param axis: the direction, "x", "y" or "z".
     :param index: numbers of the point in the other two directions, in the order x, y, z.
-    :param position: coordinates instead of `index`; between the points the values are interpolated.
+    :param position: coordinates instead of `index`; between points the values are interpolated.
     :returns: as many values as the field has along `axis`.
     :raises InputError: no such direction, index or position.
     """
@@ -88,7 +88,7 @@ class Probes:
         probes = tr.Probes([(0.5, 0.5, 1.0), (1.0, 0.5, 1.0)])
         probes(u)  # two values, on every rank
 
-    Each rank adds up weights times values of the points it has, and the sums are added: no ghost points are needed.
+    Each rank sums weights times values of its own points, and the sums are added: no ghost points are needed.
 
     :param points: n x 3 coordinates x, y, z, the same on every rank. They wrap around periodic directions.
     """
@@ -142,7 +142,7 @@ class Probes:
 
 
 class _Plan:
-    """Which of this rank's values make up which probes."""
+    """Which values of this rank contribute to which probes, with their weights."""
 
     def __init__(self, f: Field, points: NDArray[np.float64]) -> None:
         start, count = f.operators.box(f.centred)
@@ -165,12 +165,12 @@ class _Plan:
             (i, j, k), (x, y, z) = ([part[some] for part in three] for three in (self.places, self.weights))
             weight = z[:, :, None, None] * y[:, None, :, None] * x[:, None, None, :]
             values = data[k[:, :, None, None], j[:, None, :, None], i[:, None, None, :]]
-            # What has no weight must not count even where it is not a number.
+            # Values without weight must not count even where they are NaN.
             into[self.probes[some]] = np.sum(np.where(weight != 0, weight * values, 0.0), axis=(1, 2, 3))
 
 
 class _Stencil(NamedTuple):
-    """Global indices of points along a direction, and what each contributes: both (n, points)."""
+    """Global indices of points along a direction, and their weights: both (n, points)."""
 
     indices: NDArray[np.int64]
     weights: NDArray[np.float64]
@@ -182,7 +182,7 @@ def _stencil(f: Field, d: int, positions: NDArray[np.float64]) -> _Stencil:
     s = positions / grid.spacing(d) - (0.5 if centred else 0.0)
     if kind == "periodic":
         s = np.mod(s, n)
-    nearest = np.rint(s)  # a point of the grid is meant where only rounding stands between
+    nearest = np.rint(s)  # within rounding of a grid point, that point is meant
     s = np.where(abs(s - nearest) <= 4 * n * np.finfo(float).eps, nearest, s)
     first = np.floor(s).astype(np.int64) - (_STENCIL // 2 - 1)
     if kind == "dirichlet":
@@ -194,7 +194,7 @@ def _stencil(f: Field, d: int, positions: NDArray[np.float64]) -> _Stencil:
     beyond = ((indices < 0) | (indices >= n)) & (weights != 0)
     if beyond.any():
         weights = np.where(beyond, weights * known_parity(f, d), weights)
-    shift = 1 if centred else 0  # centres mirror about a boundary half a cell away
+    shift = 1 if centred else 0  # the boundary, about which they are mirrored, is half a cell from the first centre
     indices = np.where(indices < 0, -indices - shift, indices)
     return _Stencil(np.where(indices >= n, 2 * (n - 1) - indices + shift, indices), weights)
 
@@ -228,10 +228,10 @@ def _section(f: Field, axes: str, index: Sequence[int] | None, position: Sequenc
 def _fixed(
     f: Field, axes: str, index: Sequence[int] | None, position: Sequence[float] | None
 ) -> list[tuple[int, _Stencil]]:
-    """Which points of each direction of `axes` make up a section."""
+    """The points of each direction of `axes` that contribute to a section, with their weights."""
     given = index if position is None else position
     if given is None or (index is not None and position is not None) or len(given) != len(axes):
-        raise _core.InputError(f"say where along {', '.join(axes)}: by index or by position, one of them")
+        raise _core.InputError(f"give the place along {', '.join(axes)} either by index or by position")
     directions = ["xyz".index(axis) for axis in axes]
     if position is None:
         return [(d, _at_index(f, d, int(one))) for d, one in zip(directions, given, strict=True)]
@@ -253,7 +253,7 @@ def _at_position(f: Field, d: int, position: float) -> _Stencil:
 
 
 def _inside(grid: _core.Grid, d: int, positions: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Periodic directions go on for ever."""
+    """Which positions are in the box; in a periodic direction all finite ones are."""
     if grid.boundaries[d] == "periodic":
         return np.isfinite(positions)
     return (positions >= 0) & (positions <= grid.lengths[d])

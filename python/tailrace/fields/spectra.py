@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class Spectrum:
     """Energy by wave number. The energies add up to half the mean square, to rounding: sum(energy) = <f f> / 2.
 
-    :param k: wave numbers, in radians per unit of length: of the middle of the shells, or of the modes of a line.
+    :param k: wave numbers, in radians per unit of length: the centres of the shells, or the modes of a line.
     :param energy: of each shell, or of each wave number of a line and its negative.
-    :param modes: number of Fourier modes that were added up.
-    :param step: between two wave numbers.
+    :param modes: number of Fourier modes in each sum.
+    :param step: difference of two neighbouring wave numbers.
     """
 
     k: NDArray[np.float64]
@@ -53,10 +53,10 @@ class Correlation:
 def spectrum(f: Field | Vector) -> Spectrum:
     """Energy in shells of wave numbers, E_n = sum over round(|k| / k0) = n of |f_k|^2 / 2, f_k = 1/N sum f exp(-i k x).
 
-    k0 = 2 pi / (longest side of the box) is the smallest wave number there is, and the width of the shells, also where
-    the box is not a cube or the grid is not equally fine in all directions. Of a vector the energies of its components
-    are added. Every mode is in a shell, also those in the corners beyond the last full one, so that the energies add up
-    to <f f> / 2 or <v . v> / 2. Computed in double precision; the mean is in shell 0.
+    k0 = 2 pi / (longest side of the box) is the smallest wave number and the width of the shells, also where the box is
+    not a cube or the spacing differs between directions. For a vector the energies of its components are added. Every
+    mode is in a shell, also those in the corners beyond the last full one, so that the energies add up to <f f> / 2 or
+    <v . v> / 2. Computed in double precision; the mean is in shell 0.
 
     :raises InputError: a direction is not periodic.
     """

@@ -70,7 +70,7 @@ class Vector:
         return NotImplemented if isinstance(other, Vector | Tensor) else self._by_component(other, np.multiply)
 
     __rmul__ = __mul__
-    __array_ufunc__ = None  # numbers of NumPy on the left leave the work to us
+    __array_ufunc__ = None  # with a number of NumPy on the left, our __rmul__ is called
 
     def __truediv__(self, other: Any) -> Vector:
         return NotImplemented if isinstance(other, Vector | Tensor) else self._by_component(other, np.divide)

@@ -1,15 +1,15 @@
-"""Series of steps on disk: written, appended to and read through the same verbs whatever the engine.
+"""Series of steps on disk or in a stream: written, appended to and read by the same methods with every engine.
 
     with tr.open("run.bp", "w", grid=grid) as out:
         out.write_step(0.25, index=100, ux=ux, uy=uy)
 
-    for step in tr.open("run.bp"):  # or "sst:run": a stream, step by step as another program makes them
+    for step in tr.open("run.bp"):  # or "sst:run": a stream, which has each step when another program ends it
         print(step.index, step.time, step["ux"].max())
 
 Arrays have the shape (nz, ny, nx); one of (components, nz, ny, nx) is stored as a variable per component, name_1 to
 name_n, and read by its own name or by theirs. Numbers are float32, float64, int32 or int64. Boxes, shapes and starts
-are in the order x, y, z, as everywhere in Tailrace. Errors are `InputError` (a ValueError) for what the caller did and
-`IoError` (an OSError) for what the disk or the files did; every rank gets the same one.
+are in the order x, y, z, as everywhere in Tailrace. Errors are `InputError` (a ValueError) for wrong arguments and
+`IoError` (an OSError) for failures of disks and files; every rank gets the same one.
 """
 
 from __future__ import annotations
@@ -66,18 +66,19 @@ def open(
     precision: Literal["float32", "float64"] | None = None,
     rewind_to: int | None = None,
 ) -> Series:
-    """Open the series at `path` to read ("r"), to write anew ("w") or to append to ("a"). Collective over `comm`.
+    """Open the series at `path` to read ("r"), to write from the beginning ("w") or to append ("a"). Collective.
 
     comm: the ranks that take part; all of them (COMM_WORLD) when writing, this one alone (COMM_SELF) when reading.
-    engine: one of `_core.engine_names()`; without it what is there already says, when reading or appending, then the
-        variable TAILRACE_ENGINE of the environment, then the path: .bp, .h5 or .vtkhdf, .sion, sst:NAME, a directory.
+    engine: one of `_core.engine_names()`; without it, when reading or appending, the engine that wrote what is there;
+        else that of the environment variable TAILRACE_ENGINE; else that of the path: .bp, .h5 or .vtkhdf, .sion,
+        sst:NAME, or a directory.
     parameters: of the engine, by their own names; and for all engines `checksums` (True), `sync` (False: a step is
         complete when the operating system has it, not when the disk has it), `buffers` (0; n: steps are copied and
         written in the background, at most n at a time), `stripe_count` and `stripe_size` (on Lustre), `trace` and
-        `folded` (files to write at close: Chrome trace, folded stacks). They win over TAILRACE_PARAMETERS.
-    grid: where the points lie, for the programs that draw them: a UniformGrid, or a StretchedGrid, for which hdf5 adds
+        `folded` (files to write at close: Chrome trace, folded stacks). They have priority over TAILRACE_PARAMETERS.
+    grid: the places of the points, for programs that draw them: a UniformGrid, or a StretchedGrid, for which hdf5 adds
         an XDMF file of the same name.
-    precision: in which type arrays are stored; without it as they come.
+    precision: the type in which arrays are stored; by default that of each array.
     rewind_to: when appending, drop the steps with a larger index first.
     """
     if mode not in ("r", "w", "a"):
@@ -100,7 +101,7 @@ def open(
 class Series:
     """An ordered set of steps in one place; made by `open`. A context manager, and when reading a sequence of steps.
 
-    All methods are collective over the communicator it was opened with, except those that only look.
+    Methods are collective over the communicator that it was opened with; properties, `len` and `repr` are local.
     """
 
     def __init__(self, handle: Handle, mode: Mode, ranks: int) -> None:
@@ -122,10 +123,15 @@ class Series:
         lists: Mapping[str, NDArray[Any]] | None = None,
         **more: NDArray[Any] | Block,
     ) -> None:
-        """Write one step: its time, its index (that of the step before plus one), arrays, numbers and texts by name.
+        """Write one step: arrays, lists, numbers and texts by name.
 
-        On one rank an array is the whole variable; on several each rank gives its `Block`. Of `lists` each rank gives
-        its own rows.
+        :param time: the time of the step.
+        :param fields, more: arrays; on one rank the whole of each, on several ranks this rank's `Block`.
+        :param index: larger than that of the step before; by default that plus one, or 0.
+        :param scalars: numbers and texts; those of rank 0 are stored.
+        :param lists: this rank's own rows of each list.
+        :raises InputError: see `begin_step` and `write`.
+        :raises IoError: the disk is full or gone.
         """
         if index is None:
             last = self._handle.core().last_index()
@@ -149,8 +155,8 @@ class Series:
         """Begin a step; `index` must be larger than that of the step before. Returns whether the step is taken.
 
         Files take every step; a stream may leave it out (its parameter `policy`). What is written to a step that is not
-        taken is checked and ignored, so who looks can save the work; `end_step` ends it all the same. With `buffers`
-        that is decided later, and the answer is True.
+        taken is checked and ignored; `end_step` is needed in both cases. With `buffers` this is decided later, and the
+        result is True.
         """
         with self._handle.raise_on_all_ranks() as core:
             number, moment = int(index), float(time)
@@ -161,7 +167,7 @@ class Series:
     ) -> None:
         """Write this rank's part of a variable: float32, float64, int32 or int64. Afterwards the array may be changed.
 
-        A contiguous array is written from where it is; another one is copied first.
+        A contiguous array is written without a copy; another one is copied first.
 
         :param region: store these points only, as a variable of `region.count` points.
         :param deferred: nothing is copied, and the array must stay as it is until `end_step`; one that has changed
@@ -177,7 +183,7 @@ class Series:
         core.write(name, array, shape, block, memory, place, deferred)
 
     def write_list(self, name: str, rows: NDArray[Any]) -> None:
-        """Write this rank's rows of a list: particles, probes. Each rank has as many as it likes, also none.
+        """Write this rank's rows of a list: particles, probes. Each rank has any number of rows, also none.
 
         :param rows: (rows,) or (rows, columns); stored in the order of the ranks.
         """
@@ -187,7 +193,7 @@ class Series:
         core.write_list(name, array)
 
     def write_scalar(self, name: str, value: Scalar) -> None:
-        """Write one number or text of the open step; rank 0's counts."""
+        """Write one number or text of the open step; that of rank 0 is stored."""
         with self._handle.raise_on_all_ranks() as core:
             plain = scalar_value(value)
         core.write_scalar(name, plain)
@@ -202,10 +208,10 @@ class Series:
         core.attribute(name, plain)
 
     def end_step(self) -> None:
-        """End the step: from now on it is there for readers, and survives whatever happens to this run.
+        """End the step: from now on readers can read it, and it stays when this program is killed.
 
-        With `buffers` that is so when `flush` or `close` returns, and an error of the background is raised by the
-        next `begin_step`, `flush` or `close`.
+        With `buffers` this holds when `flush` or `close` returns, and an error in the background is raised by the next
+        `begin_step`, `flush` or `close`.
         """
         try:
             self._handle.core().end_step()
@@ -213,13 +219,16 @@ class Series:
             self._kept.clear()
 
     def flush(self) -> None:
-        """With `buffers`: wait until every step that was ended is written, or raise what went wrong."""
+        """With `buffers`: wait until every ended step is written.
+
+        :raises IoError: one of them could not be written.
+        """
         self._handle.core().flush()
 
     def close(self) -> None:
         """Close the series. Closing twice does nothing."""
         if self._handle.is_open:
-            self._handle.core().close()  # it can still be asked what a stream has left out
+            self._handle.core().close()  # a closed core still answers the next two questions
             self._closing = self.dropped, self.coupling
             self._handle.drop()
 
@@ -236,7 +245,7 @@ class Series:
     # ---- reading --------------------------------------------------------------------------------
     @property
     def steps(self) -> list[Step]:
-        """The complete steps, in order; of a stream those that came so far, of which the last can be read."""
+        """The complete steps, in order; in a stream those received so far, of which only the last can be read."""
         found = enumerate(self._handle.core().steps())
         return [Step(self._handle, number, index, time) for number, (index, time) in found]
 
@@ -247,12 +256,12 @@ class Series:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What the series says of itself as a whole."""
+        """The attributes of the series as a whole."""
         return dict(self._handle.core().attributes())
 
     @property
     def grid(self) -> UniformGrid | None:
-        """Where the points lie, if the writer told."""
+        """The places of the points, where the writer gave them; else None."""
         found = self._handle.core().grid()
         if found is None:
             return None
@@ -274,25 +283,28 @@ class Series:
         return iter(self.next_step, None) if self.streaming else iter(self.steps)
 
     def verify(self) -> list[str]:
-        """Compare all steps with their checksums; one line for all damage. Of a stream: those to come."""
+        """Compare all steps with their checksums; in a stream, those to come.
+
+        :returns: one line for each damage.
+        """
         return [*self._handle.core().damage(), *(line for step in self for line in step.verify())]
 
     @property
     def streaming(self) -> bool:
-        """Whether the steps come one by one, as the writer makes them: a stream, open to read."""
+        """Whether this is a stream that is open to read: each step comes when its writer ends it. Local."""
         return bool(self._handle.core().streaming)
 
     def next_step(self, timeout: float | None = None) -> Step | None:
-        """Of a stream: wait for the next step, after which only that one can be read. None: the writer has ended.
+        """In a stream: wait for the next step; then only that one can be read. None: the writer has ended.
 
-        :raises IoError: nothing came for `timeout` seconds; without it, for as many as the parameter `timeout` says.
+        :raises IoError: nothing came for `timeout` seconds, by default those of the parameter `timeout`.
         """
         return self.steps[-1] if self._handle.core().next_step(-1.0 if timeout is None else timeout) else None
 
     # ---- both -----------------------------------------------------------------------------------
     @property
     def coupling(self) -> Coupling:
-        """What a stream has cost, of both of its ends, so far; in rank 0. Also after `close`."""
+        """What a stream has cost both of its ends so far, in rank 0. Also after `close`."""
         if self._closing is not None:
             return self._closing[1]
         found = self._handle.core().coupling()
@@ -317,11 +329,11 @@ class Series:
 
     @property
     def notes(self) -> list[str]:
-        """What the series has to say about how it was opened: striping, what was chosen and why. Rank 0 has all."""
+        """Remarks about how the series was opened: striping, what was chosen and why. Rank 0 has all of them. Local."""
         return list(self._handle.core().notes())
 
     def summary(self) -> list[PhaseSummary]:
-        """Where the time of all ranks went so far. Collective."""
+        """Calls, bytes and time of all ranks so far, by phase. Collective."""
         return [PhaseSummary(*row) for row in self._handle.core().summary()]
 
     def __enter__(self) -> Series:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Step:
-    """A step of a series that is being read: index, time, and its variables by name."""
+    """A step of a series that is being read: index, time, and its variables by name. Properties are local."""
 
     def __init__(self, handle: Handle, number: int, index: int, time: float) -> None:
         self._handle = handle
@@ -47,32 +47,34 @@ class Step:
         return list(self._handle.core().missed(self._number))
 
     def verify(self) -> list[str]:
-        """Compare the step with its checksums, in pieces of bounded size; one line for every block that is damaged.
+        """Compare the step with its checksums, in pieces of bounded size. Collective.
 
-        Raises IoError where the writer of a stream is lost, which is no damage.
+        :returns: one line for every damaged block.
+        :raises IoError: the writer of a stream is lost, which is no damage.
         """
         return list(self._handle.core().verify(self._number))
 
     @property
     def unchecked(self) -> list[str]:
-        """The arrays that have no checksums, of which `verify` can say nothing."""
+        """The arrays without checksums, which `verify` cannot check."""
         return list(self._handle.core().unchecked(self._number))
 
     def read(
         self, name: str, box: Box | tuple[Sequence[int], Sequence[int]] | None = None, *, dtype: str | None = None
     ) -> NDArray[Any]:
-        """A box of an array as (nz, ny, nx), or all of it; of a list (rows, columns), or (rows,) where it has but one.
+        """Read a box of an array, or all of it. Collective; every rank may read another box.
 
-        Collective; every rank may want another box.
-
-        All components of an array come as (components, nz, ny, nx).
-
-        :param dtype: "float32" or "float64", if not as stored.
+        :param box: (start, count), both in x, y, z.
+        :param dtype: "float32" or "float64"; by default the stored type.
+        :returns: (nz, ny, nx) of an array, (components, nz, ny, nx) of one with components; (rows, columns) of a list,
+            or (rows,) of one with one column.
+        :raises InputError: there is no such variable or box.
+        :raises IoError: the file is damaged or gone.
         """
         with self._handle.raise_on_all_ranks() as core:
             variables = self.variables
             components = 0 if name in variables else self.components(name)
-            unknown = Stored("float64", (0, 0, 0), False)  # an unknown name fails below, on all ranks
+            unknown = Stored("float64", (0, 0, 0), False)  # an unknown name is an error below, on all ranks
             stored = variables.get(f"{name}_1" if components else name, unknown)
             start, count = ((0, 0, 0), stored.shape) if box is None else (triple(box[0]), triple(box[1]))
             extent = ((components,) if components else ()) + tuple(max(0, n) for n in reversed(count))
@@ -83,7 +85,7 @@ class Step:
         return array[0, :, 0] if stored.shape[0] == 1 else array[0]
 
     def components(self, name: str) -> int:
-        """How many components an array has that was written as (components, nz, ny, nx); 0: it is none."""
+        """The number of components of an array that was written as (components, nz, ny, nx); 0 for others. Local."""
         return int(self._handle.core().components(self._number, name))
 
     def __getitem__(self, name: str) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The [[analysis]] blocks of a running simulation: scripts that look at the solver's own arrays."""
+"""The [[analysis]] blocks of a running simulation: scripts that see the arrays of the solver."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class InlineAnalyses:
         return Task(runner, sink, section.on_error, self._say)
 
     def _state(self, task: Task, checkpoint: OpenCheckpoint) -> dict[str, Any] | None:
-        """What the checkpoint has of a script."""
+        """The state of a script in the checkpoint; None where there is none."""
         task.done, found = state.unpack(task.name, checkpoint, self._operators)
         if found is None and task.runner.script.has("save"):
             note = f"note: {checkpoint.path} has no state of analysis '{task.name}', which starts without one"
@@ -73,18 +73,18 @@ class InlineAnalyses:
                 print(note, flush=True)
         return found
 
-    # ---- while the run goes on ---------------------------------------------------------------------------------------
+    # ---- during the run ---------------------------------------------------------------------------------------
     def next_times(self, time: float) -> list[float | None]:
-        """Times to be met exactly."""
+        """The next times that a step must end at. Local."""
         return [schedule.next_time(time) for schedule in self._schedules]
 
     def due(self, step: int, time: float) -> list[Task]:
-        """The scripts that look at this state."""
+        """The scripts that are to see this state. Local."""
         pairs = zip(self._tasks, self._schedules, strict=True)
         return [task for task, schedule in pairs if schedule.due(step, time) and task.wants(step)]
 
     def look(self, tasks: list[Task], fields: FieldCache) -> None:
-        """Let scripts look at the present state, and store what they return.
+        """Give scripts the present state, and store what they return.
 
         :raises AnalysisError: one failed, and its errors stop the run.
         """
@@ -98,7 +98,7 @@ class InlineAnalyses:
                 task.sink.write(model.step, model.time, task.look(step))
 
     def _load_states(self, step: AnalysisStep) -> None:
-        """Before the first step, after `start`: what the script was when the checkpoint was written."""
+        """Before the first step: start the scripts, and load their states of the checkpoint."""
         states, self._states = self._states, []
         for task, found in zip(self._tasks, states, strict=False):
             if found is not None:
@@ -110,11 +110,11 @@ class InlineAnalyses:
 
     @property
     def states_are_whole(self) -> bool:
-        """Whether no script with a state failed in the midst of a step: only an earlier checkpoint has that state."""
+        """Whether no script with a state has failed in a step: its state would only be in an earlier checkpoint."""
         return not any(task.failed and task.runner.script.has("save") for task in self._tasks)
 
     def packed(self) -> state.Packed:
-        """What the checkpoint has to store."""
+        """The states of the scripts for a checkpoint."""
         found = []
         for task in self._tasks:
             saved = None
@@ -128,12 +128,12 @@ class InlineAnalyses:
         return state.whole(found)
 
     def flush(self) -> None:
-        """A checkpoint must not be ahead of the results."""
+        """Wait until all results are on the disk: a checkpoint must not be ahead of them."""
         for task in self._tasks:
             task.sink.flush()
 
     def finish(self) -> None:
-        """The run has come to its end: the last word of each script."""
+        """At the end of the run: call `finish` of each script, and store what it returns."""
         for task in self._tasks:
             if task.runner.script.has("finish") and task.runner.last_step is not None:
                 with self._timed(f"analysis {task.name}"):
@@ -146,13 +146,13 @@ class InlineAnalyses:
         final.close()
 
     def close(self) -> None:
-        """Close all results. Closing twice does no harm."""
+        """Close all results. Closing twice does nothing."""
         for task in self._tasks:
             task.close()
 
     @property
     def phases(self) -> list[str]:
-        """Names under which the simulation's clock has the time of each script."""
+        """The names of phases by which the time of each script is counted. Local."""
         return [f"analysis {task.name}" for task in self._tasks]
 
 

@@ -66,7 +66,7 @@ class Simulation:
         self._outputs: list[Output] = []
         self._analyses: InlineAnalyses | None = None
         self._live: Live | None = None
-        self._checkpoint_step = self.step  # where we start is where we could start again
+        self._checkpoint_step = self.step  # the state of the start can be made again
         self._last_checkpoint = clock.monotonic()
 
     # ---- looking -----------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ class Simulation:
     def write_checkpoint(self, more: Packed | None = None) -> None:
         """Store the present state so that `resume` finds it.
 
-        :param more: what others than the flow have to go on from.
+        :param more: states of others than the flow.
         :raises IoError: the disk is full or gone; earlier checkpoints are untouched.
         """
         with self.timed("checkpoint"):
@@ -234,7 +234,7 @@ class Simulation:
         return self.step >= time.total_steps
 
     def _after_step(self, dt: float) -> None:
-        """Everything due in the present state: numbers, outputs, checkpoint, in the order that resuming relies on."""
+        """Do all that is due in the present state: numbers, outputs, checkpoint, in the order that resuming needs."""
         due = [output for output in self._outputs if output.schedule.due(self.step, self.time)]
         measure = self.step % self.case.diagnostics.every == 0 or self._at_end()
         checkpoint = self._checkpoint_due()
@@ -306,7 +306,7 @@ class Simulation:
 
     # ---- the end of a run --------------------------------------------------------------------------------------------
     def _leave(self, error: AnalysisError | FlowError) -> None:
-        """Keep what was computed; where a script stops the run, it can go on once the script is corrected."""
+        """Keep what was computed; where a script stops the run, it can continue once the script is corrected."""
         wanted = self.case.checkpoint
         of_script = isinstance(error, AnalysisError) and self._analyses and self._analyses.states_are_whole
         if of_script and (wanted.every or wanted.minutes):
@@ -328,7 +328,7 @@ class Simulation:
         analyses = self._analyses.phases if self._analyses else []
         ours = {name: self.seconds[name] for name in ("diagnostics", "output", "checkpoint", *analyses)}
         solver = self.flow.times
-        # Ranks that arrive early wait for the others there, so the time is not all movement of data.
+        # Ranks that arrive early wait for the others there, so that not all of this time is movement of data.
         solver["transposes, waiting"] = solver.pop("transposes")
         phases = spread(self.comm, {**solver, **ours})
         if self.comm.rank == 0:

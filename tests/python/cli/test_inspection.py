@@ -264,7 +264,7 @@ def test_damaged_bp_metadata_never_reach_adios2(tmp_path, engine):
     program.write_text(
         "import sys\n"
         "from pathlib import Path\n"
-        "from tailrace import cli\n"
+        "from tailrace.cli import main as cli\n"
         "from typer.testing import CliRunner\n"
         "file = Path(sys.argv[2])\n"
         "whole = file.read_bytes()\n"
@@ -348,7 +348,7 @@ def test_verify_reads_a_large_block_in_pieces(tmp_path):
     with (path / "ux-1.bin").open("r+b") as file:
         file.truncate(8 * n**3)
     program = (
-        "import resource, sys; from pathlib import Path; from tailrace import inspection\n"
+        "import resource, sys; from pathlib import Path; from tailrace.cli import inspection\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "found = inspection.verify(Path(sys.argv[1]))\n"
         "print(len(found.damage), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"

@@ -20,7 +20,7 @@ from tailrace.io import series as tr
 
 h5py = pytest.importorskip("h5py")
 
-DAMAGES = max(10, int(os.environ.get("TAILRACE_TEST_DAMAGES", "4")))  # as test_io_faults.py tells
+DAMAGES = max(10, int(os.environ.get("TAILRACE_TEST_DAMAGES", "4")))  # see test_faults.py
 SHAPE = (17, 12, 9)
 NX, NY, NZ = SHAPE
 GRID = tr.UniformGrid(SHAPE, (0.5, -1.0, 2.0), (0.1, 0.2, 0.3))
@@ -233,8 +233,8 @@ PROBE = """
 import pickle, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-import test_hdf5
-pickle.dump(test_hdf5.everything(Path(sys.argv[2])), open(sys.argv[3], "wb"))
+from series.test_hdf5 import everything
+pickle.dump(everything(Path(sys.argv[2])), open(sys.argv[3], "wb"))
 """
 
 
