@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tailrace._core import InputError
 
 from helpers import mpi_run
+from tailrace._core import InputError
 from tailrace.io import series as tr
 
 h5py = pytest.importorskip("h5py")
