@@ -1,4 +1,4 @@
-"""Scripts: loaded, and made into something with `step`.
+"""Scripts: loading them, and making objects with `step` of them.
 
 A script is a Python file with a function `analyse(step)`, or with one class that has `step(self, step)` and may have
 `start(self, step)`, `finish(self)`, `save(self)`, `load(self, state)` and `merge(self, other)`. Further arguments of
@@ -30,9 +30,9 @@ Entry = Callable[..., Any]
 
 @dataclass
 class Script:
-    """A loaded script: `make` gives something with `step`.
+    """A loaded script: `make` returns an object with `step`. All methods are local.
 
-    :param name: names its results.
+    :param name: the name of the script and of its results.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Script:
 
     @property
     def is_class(self) -> bool:
-        """Whether it may keep a state from step to step."""
+        """Whether it is a class, which may keep a state from step to step."""
         return isinstance(self.entry, type)
 
     def has(self, method: str) -> bool:
@@ -50,13 +50,13 @@ class Script:
         return self.is_class and callable(getattr(self.entry, method, None))
 
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """What may be set: the arguments after the step, or those of the constructor."""
+        """The parameters: the arguments after the step, or those of the constructor."""
         if isinstance(self.entry, type) and "__init__" not in _methods(self.entry):
             return {}
         return dict(list(_signature(self.entry).items())[0 if self.is_class else 1 :])
 
     def set(self, name: str, value: Any) -> None:
-        """Set a parameter; text is turned into what its annotation or default says.
+        """Set a parameter; text is converted to the type of its annotation or default.
 
         :raises InputError: there is no such parameter, or the value has another type.
         """
@@ -80,7 +80,7 @@ class Script:
                 )
 
     def make(self) -> Any:
-        """A new object of the class, or the function as an object with `step` alone. Runs the user's code."""
+        """A new object of the class, or an object whose `step` is the function. Runs the user's code."""
         return self.entry(**self.values) if self.is_class else _Function(self.entry, self.values)
 
 
@@ -90,10 +90,10 @@ class _Function:
 
 
 def load(word: str, directory: Path = Path(), name: str = "") -> Script:
-    """Run the file of a script, and find what is in it.
+    """Run the file of a script, and find its function or class. Local.
 
     :param word: as `case.scripts.find_analysis` takes it.
-    :raises InputError: there is no such file, or not one thing to run in it.
+    :raises InputError: there is no such file, or it has not exactly one function or class to run.
     :raises AnalysisError: the file fails.
     """
     try:
@@ -103,13 +103,13 @@ def load(word: str, directory: Path = Path(), name: str = "") -> Script:
     name = name or path.stem
     try:
         module = _run(path)
-    except (Exception, SystemExit) as error:  # the user's code: whatever it raises is their message
+    except (Exception, SystemExit) as error:  # the user's code may raise anything
         raise failure(name, path, error, "when it was loaded") from error
     return Script(name, path, _entry(module, path, entry))
 
 
 def _run(path: Path) -> ModuleType:
-    os.environ.setdefault("MPLBACKEND", "Agg")  # figures go to files: no window, and no display that is missing
+    os.environ.setdefault("MPLBACKEND", "Agg")  # figures go to files: no window or display is needed
     label = f"tailrace_analysis_{path.stem}"
     spec = importlib.util.spec_from_file_location(label, path)
     if spec is None or spec.loader is None:
@@ -139,13 +139,14 @@ def _entry(module: ModuleType, path: Path, wanted: str) -> Entry:
         raise _core.InputError(nothing_to_run(path, "", here))
     if len(found) > 1:
         raise _core.InputError(
-            f"{path} has several things to run: {', '.join(found)}; choose one, as {path.name}:{next(iter(found))}"
+            f"{path} has several functions or classes to run: {', '.join(found)}; choose one, "
+            f"as {path.name}:{next(iter(found))}"
         )
     return next(iter(found.values()))
 
 
 def _methods(kind: type) -> set[str]:
-    """What a class defines, by itself or by those it is made from."""
+    """The names that a class or its bases define."""
     return {name for one in kind.__mro__ if one is not object for name in vars(one)}
 
 
@@ -153,7 +154,7 @@ def _methods(kind: type) -> set[str]:
 def _signature(entry: Entry) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(entry, eval_str=True).parameters
-    except NameError:  # an annotation of names that are there for type checkers only
+    except NameError:  # an annotation with names for type checkers only
         return inspect.signature(entry).parameters
 
 

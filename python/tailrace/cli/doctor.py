@@ -1,4 +1,4 @@
-"""What this machine offers to a run: versions, parallelism, storage, and what is missing with the way to get it."""
+"""What this machine offers to a run: versions, parallelism, storage, and how to get what is missing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ State = Literal["ok", "note", "missing"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report: what, what was found, and the remedy where something is missing or could be better."""
+    """One line of the report: the subject, what was found, and a remedy where it could be better."""
 
     what: str
     found: str
@@ -29,7 +29,7 @@ class Finding:
 
 
 def examine(directory: str | Path = ".") -> list[Finding]:
-    """Look at everything; nothing is raised, what fails is a finding.
+    """Examine everything; failures become findings, and nothing is raised. Local.
 
     :param directory: where a run would write.
     """
@@ -45,9 +45,9 @@ def examine(directory: str | Path = ".") -> list[Finding]:
 
 
 def report(stream: TextIO | None = None, directory: str | Path = ".") -> int:
-    """Print the findings as a table, and the remedies below it.
+    """Print the findings as a table, and below it the remedies.
 
-    :returns: 0, or 1 where something that every run needs is missing.
+    :returns: 0; 1 where something that every run needs is missing.
     """
     from rich.console import Console
     from rich.table import Table
@@ -86,7 +86,7 @@ def _extension() -> list[Finding]:
 
 
 def library_findings(info: Mapping[str, str]) -> list[Finding]:
-    """Findings on the libraries behind the compiled extension, from its build information."""
+    """Findings on the libraries of the compiled extension, from its build information."""
     findings = [
         Finding("solver", " ".join(filter(None, [info.get("version", "?"), info.get("compiler", "")]))),
         Finding("MPI library", info.get("mpi") or "unknown"),
@@ -99,7 +99,7 @@ def library_findings(info: Mapping[str, str]) -> list[Finding]:
     for key, name in (("hdf5", "HDF5"), ("adios2", "ADIOS2"), ("fftw", "FFTW")):
         found = info.get(key, "")
         absent = not found or found.lower() in ("off", "no", "none", "not found")
-        # ADIOS2 may be left out by those who have no use for it; the others carry the solver and its files.
+        # ADIOS2 may be left out; the solver and its files need the others.
         state: State = "ok" if not absent else "note" if key == "adios2" else "missing"
         findings.append(Finding(name, found if not absent else "not built in", state, remedies[key] if absent else ""))
         if key == "hdf5" and "serial" in found.lower():
@@ -143,7 +143,7 @@ def _mpi() -> list[Finding]:
     ]
     try:
         from mpi4py import MPI
-    except Exception as error:  # the loader, MPI itself: whatever stops it is the finding
+    except Exception as error:  # from the loader or from MPI itself: the error is the finding
         remedy = "install mpi4py and an MPI library (Debian: libopenmpi-dev, then pip install mpi4py)"
         return [Finding("MPI", f"does not start: {error}", "missing", remedy), *findings]
     names = {
@@ -171,14 +171,14 @@ def _processor() -> list[Finding]:
     memory = _memory()
     if memory:
         total, free = memory
-        # Some thirty doubles per point are what a run in double precision holds.
+        # A run in double precision holds about thirty doubles per point.
         points = int((free / (30 * 8)) ** (1 / 3))
         findings.append(Finding("memory", f"{size(total)}, {size(free)} free: room for about {points}^3 points"))
     return findings
 
 
 def physical_cores() -> int:
-    """Cores that this process may use, hardware threads of one core counted once."""
+    """The number of cores that this process may use; hardware threads of one core count once."""
     usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     cores = set()
     for cpu in usable:
@@ -215,7 +215,7 @@ def _storage(directory: Path) -> list[Finding]:
         findings[0] = Finding("storage", findings[0].found, "note", remedy)
     if kind == "lustre":
         if shutil.which("lfs"):
-            findings.append(Finding("Lustre", "lfs is there: stripes can be set"))
+            findings.append(Finding("Lustre", "lfs is available: stripes can be set"))
         else:
             remedy = "without lfs Tailrace cannot see stripe counts; load the Lustre client tools"
             findings.append(Finding("Lustre", "lfs not found", "note", remedy))
@@ -235,7 +235,7 @@ def file_system(directory: Path, mounts: Path = Path("/proc/mounts")) -> str:
         if len(words) < 3:
             continue
         point = Path(words[1].replace("\\040", " "))
-        # Of two mounts at the same point the later one covers the earlier.
+        # Of two mounts at the same point the later one hides the earlier.
         if place.is_relative_to(point) and len(point.parts) >= best:
             best, kind = len(point.parts), words[2]
     return kind
