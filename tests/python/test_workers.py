@@ -1,4 +1,4 @@
-"""The ranks that most tests of several ranks call: answers arrive, whatever they print and however they end."""
+"""The ranks that most tests of several ranks call: answers arrive for every output and every kind of end."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Analyses beside a run: on ranks of their own, over a stream, started by one command or by two.
+"""Analyses beside a run: on other ranks, over a stream, started by one command or by two.
 
 TAILRACE_TEST_STREAMS (0): 1 for all of the tests, before a release and after changes of the engine.
 """
@@ -47,7 +47,7 @@ def assert_tidy(directory):
 
 
 def test_one_command_starts_both(tmp_path):
-    """Other ranks, another decomposition, the same numbers; then the run goes on, and the results with it."""
+    """Other ranks, another decomposition, the same numbers; then run and results are continued."""
     script(tmp_path, "def analyse(step, a=1): return {'a': a, 'ranks': step.comm.size}")
     case = write_case(tmp_path, "[checkpoint]\nevery = 2")
     beside = ("--beside=budget", "--beside=script.py", "--beside-set=a=5")
@@ -91,7 +91,7 @@ def test_an_analysis_that_dies_leaves_the_run_alone(tmp_path):
 
 @pytest.mark.parametrize("ranks", [pytest.param(1, marks=slow), 2])
 def test_being_asked_to_stop(tmp_path, start, ranks):
-    """The run writes a checkpoint and leaves, and the analysis ends with the stream."""
+    """The run writes a checkpoint and ends, and the analysis ends with the stream."""
     script(tmp_path, "def analyse(step):\n    print('saw', step.index, flush=True)\n    return {'x': step.time}")
     case = write_case(tmp_path)
     program = start(
@@ -149,7 +149,7 @@ def analyse(step):
 @pytest.mark.skipif(not FOREIGN.exists(), reason="the other program was not built")
 @pytest.mark.parametrize("ranks", [pytest.param(1, marks=slow), 2])
 def test_a_stream_of_another_program(tmp_path, start, ranks):
-    """It knows nothing of us: the grid comes from a file, and so does the time."""
+    """It does not use Tailrace: the grid and the time come from a file."""
     (tmp_path / "grid.toml").write_text(GRID)
     script(tmp_path, LOOKS)
     other = start(2, FOREIGN, "flow", 5)

@@ -96,7 +96,7 @@ def test_an_unknown_text_of_the_library_is_no_note(monkeypatch):
 
 
 def test_the_library_here_is_as_wide_as_the_processor_or_narrower():
-    """What the doctor knows of processors holds for this one: no library runs that is wider."""
+    """The table of the doctor is right for this processor: a library that runs is not wider."""
     bits = int(_core.build_info()["simd"].split()[0])
     assert bits <= doctor._SIMD_BITS.get(doctor._widest_simd(), bits)
 

@@ -1,4 +1,4 @@
-"""`tailrace info` and `verify`: what they say of series of every engine, sound and damaged."""
+"""`tailrace info` and `verify`: what they print for series of every engine, damaged or not."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_minmax_reads_in_pieces(tmp_path, engine, monkeypatch):
     data = np.random.default_rng(1).normal(size=(n, n, n))
     with tr.open(tmp_path / PATHS[engine], "w") as out:
         out.write_step(0.0, ux=data)
-    monkeypatch.setattr(inspection, "PIECE_BYTES", 40_000)  # one plane and a bit
+    monkeypatch.setattr(inspection, "PIECE_BYTES", 40_000)  # more than one plane
     step = tr.open(tmp_path / PATHS[engine])[0]
     tracemalloc.start()
     found = inspection.range_of(step, "ux")
@@ -197,7 +197,7 @@ def test_tables_on_a_terminal(tmp_path, engine, monkeypatch, capsys):
 
 
 def flip(path: Path, wanted: float) -> None:
-    """Change a byte of the one place where a number stands in a file."""
+    """Change a byte of a number that is in one place of a file only."""
     data = bytearray(path.read_bytes())
     place = data.find(np.float64(wanted).tobytes())
     assert place >= 0 and data.find(np.float64(wanted).tobytes(), place + 1) < 0
@@ -258,7 +258,7 @@ def test_verify_names_a_missing_file(tmp_path, name):
 
 @pytest.mark.parametrize("engine", ["bp4", "bp5"])
 def test_damaged_bp_metadata_never_reach_adios2(tmp_path, engine):
-    """A flipped bit or a cut in them crashes ADIOS2, or makes it wait for ever: so a process and a time limit."""
+    """A flipped bit or a cut in them crashes ADIOS2, or makes it wait: so a separate process with a time limit."""
     path = write(tmp_path / PATHS[engine])
     program = tmp_path / "verify.py"
     program.write_text(

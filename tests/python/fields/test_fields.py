@@ -1,4 +1,4 @@
-"""Fields: NumPy on their parts, reductions over the whole, parities, and derivatives that know them."""
+"""Fields: NumPy on their parts, reductions over the whole, parities, and derivatives that use them."""
 
 import json
 
@@ -112,7 +112,7 @@ def test_parity_follows_arithmetic(ops):
 
 
 def waves(ops):
-    """Velocity and pressure of a Taylor-Green kind that obey free-slip walls."""
+    """Velocity and pressure of a Taylor-Green vortex between free-slip walls."""
     a, b, c = np.pi / 2.0, 2 * np.pi / 3.0, np.pi / 1.5
     u = tr.Vector.from_function(
         ops,
@@ -126,7 +126,7 @@ def waves(ops):
 
 
 def errors(n):
-    """Of every derivative by name, on n nodes, against the exact ones."""
+    """The errors of all derivatives on n nodes, by name."""
     ops = tr.Operators((n + 1, n, n + 1), LENGTHS, MIXED)
     u, p = waves(ops)
     a, b, c = np.pi / 2.0, 2 * np.pi / 3.0, np.pi / 1.5

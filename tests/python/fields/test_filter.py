@@ -94,12 +94,12 @@ def test_order_and_constants():
     assert 5.7 < np.log2(errors[0] / errors[1]) < 6.3
     ones = tr.Field.from_function(tr.Operators(NODES, LENGTHS, MIXED), 1.0)
     assert tr.max(abs(tr.filter(ones) - 1)) < 1e-14
-    # More directions are one after the other; vectors go by component.
+    # More directions are one after the other; vectors are filtered by component.
     f, g = noisy_field(ones.operators, 1), noisy_field(ones.operators, 2)
     assert (tr.filter(f, "xz").data == tr.filter(tr.filter(f, "x"), "z").data).all()
     both = tr.filter(tr.Vector(f, g, f), "yz", 0.4)
     assert (both[1].data == tr.filter(g, "yz", 0.4).data).all()
-    # Filters of different alpha do not get mixed up.
+    # Filters of different alpha are kept apart.
     assert (tr.filter(f, "x", 0.1).data != tr.filter(f, "x", 0.2).data).any()
 
 

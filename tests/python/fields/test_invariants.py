@@ -1,4 +1,4 @@
-"""What marks vortices: against NumPy's eigenvalues, also where they meet, and against the definitions."""
+"""Invariants of the velocity gradient: against NumPy's eigenvalues, also where two are equal, and the definitions."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ def test_known_flows_and_parity():
     slip = noisy_vector(tr.Operators(NODES, LENGTHS, ("free-slip",) * 3))
     for function in (tr.q_criterion, tr.lambda2, tr.third_invariant):
         assert function(slip).parity == (1, 1, 1)
-    turned = tr.curl(slip)  # turned around by a mirror, compared with a velocity
+    turned = tr.curl(slip)  # of the opposite parity of a velocity
     assert tr.q_criterion(turned).parity == (1, 1, 1)
     assert tr.third_invariant(turned).parity == (-1, -1, -1)
     mixed = tr.Vector(slip[0], turned[1], slip[2])

@@ -1,4 +1,4 @@
-"""Xcompact3D: inputs, histories with their times mended, snapshots."""
+"""Xcompact3D: inputs, histories with corrected times, snapshots."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Pictures: what they hold, from files written here with h5py, and what is said where there is nothing to draw."""
+"""Pictures: what they show, from files written here with h5py, and the messages where there is nothing to draw."""
 
 import math
 import types
@@ -16,7 +16,7 @@ from tailrace.render import plot
 from tailrace.render.plot import Plane, PlotError, plot_slice, plot_time_series, read_plane
 
 SAMPLE = Path(__file__).parents[2] / "data" / "xcompact3d" / "tgv33"
-SHAPE = (4, 6, 9)  # nz, ny, nx: no two alike, so that swapped directions show
+SHAPE = (4, 6, 9)  # nz, ny, nx: all different, so that exchanged directions are seen
 
 
 def field(step, at=0):
@@ -139,7 +139,7 @@ def test_files_that_are_no_snapshots(tmp_path):
 
 
 class FakeStep:
-    """A step as the readers of the other engines give it; it hands out boxes and remembers how much was asked for."""
+    """A step as the readers of the other engines give it; it returns boxes and records their sizes."""
 
     names = ("ux",)
     variables = {"ux": ("float64", SHAPE[::-1])}  # noqa: RUF012

@@ -1,4 +1,4 @@
-"""Analyses inside a run: the solver's own arrays, errors that stop or switch off, and resuming as if never stopped."""
+"""Analyses inside a run: the solver's own arrays, errors that stop or switch off, and resuming."""
 
 import shutil
 
@@ -178,7 +178,7 @@ def analyse(step):
 
 
 def test_a_resumed_run_leaves_what_an_unbroken_one_does(run, tmp_path):
-    """Cut at a step that was analysed, past its checkpoint, and resumed on other rank counts: states go on exactly."""
+    """Killed at an analysed step, after its checkpoint, and resumed on other rank counts: states continue exactly."""
     more = "[checkpoint]\nevery = 3\n"
 
     def make(name):
@@ -190,7 +190,7 @@ def test_a_resumed_run_leaves_what_an_unbroken_one_does(run, tmp_path):
     run(make("straight"), ranks=2)
     halves = make("halves")
     run(halves, "--set=time.steps=5", ranks=2)
-    shutil.rmtree(tmp_path / "halves/checkpoints/step-00000005")  # it died there
+    shutil.rmtree(tmp_path / "halves/checkpoints/step-00000005")  # it was killed there
     for ranks in (3, 1):
         where = tmp_path / f"on{ranks}"
         shutil.copytree(tmp_path / "halves", where)

@@ -1,4 +1,4 @@
-"""The live line and the closing table."""
+"""The progress and the table at the end."""
 
 import fcntl
 import io
@@ -86,7 +86,7 @@ def test_a_terminal_is_redrawn_in_place(monkeypatch):
 
 
 def test_a_pseudo_terminal_without_a_size_is_a_log():
-    """So does Open MPI connect its processes when its own output goes to a file."""
+    """Open MPI connects its processes in this way when its own output goes to a file."""
     leader, follower = pty.openpty()
     with os.fdopen(leader), os.fdopen(follower, "w") as stream:
         assert stream.isatty()

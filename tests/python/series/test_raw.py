@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tailrace._core import InputError
 
 from helpers import mpi_run
+from tailrace._core import InputError
 from tailrace.io import series as tr
 
 SHAPE = (7, 10, 12)  # z, y, x
