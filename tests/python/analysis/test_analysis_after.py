@@ -238,7 +238,7 @@ def test_a_rank_that_fails_while_others_wait_ends_the_program(done, tmp_path, mo
     result = mpi_run.tailrace(*words, cwd=done, ranks=2, limit=30)
     assert result.code == 1
     assert "out of luck" in result.err
-    assert "on rank 1 alone; the others did not come back" in result.err
+    assert "only on rank 1; the other ranks did not return" in result.err
 
 
 @pytest.mark.parametrize("name", ["run", "time_series"])

@@ -92,7 +92,7 @@ def test_a_script_that_fails_when_loaded_names_its_line(write):
 def test_several_candidates_are_listed_and_one_is_chosen(write, tmp_path):
     path = write(FUNCTION + "class Other:\n    def step(self, step): return None\n")
     check_analysis(path, tmp_path)
-    with pytest.raises(tr.InputError, match="several things to run: Other, analyse"):
+    with pytest.raises(tr.InputError, match="several functions or classes to run: Other, analyse"):
         load(path)
     assert load(f"{path}:analyse").parameters()["alpha"].default == 1.0
     assert load(f"{path}:Other").is_class
@@ -101,7 +101,7 @@ def test_several_candidates_are_listed_and_one_is_chosen(write, tmp_path):
 
 
 def test_a_class_is_found_with_its_inherited_step(write):
-    with pytest.raises(tr.InputError, match="several things to run: Base, Mean"):
+    with pytest.raises(tr.InputError, match="several functions or classes to run: Base, Mean"):
         load(write(CLASS))
     script = load(f"{write(CLASS)}:Mean")
     assert list(script.parameters()) == ["width", "depth"]

@@ -28,7 +28,7 @@ def test_wrong_places():
     for wrong, text in (
         (lambda: tr.plane(f, "z", 15), "index 15 in z.*15 points"),
         (lambda: tr.plane(f, "z"), "index or by position"),
-        (lambda: tr.plane(f, "z", 1, position=0.5), "one of them"),
+        (lambda: tr.plane(f, "z", 1, position=0.5), "either by index or by position"),
         (lambda: tr.plane(f, "z", position=1.51), "1.51 in z is outside the box, 0 to 1.5"),
         (lambda: tr.line(f, "xy", (1, 2)), "one direction"),
         (lambda: tr.line(f, "x", (1,)), "y, z"),

@@ -138,7 +138,7 @@ def test_wrong_use():
         (lambda: tr.Statistics(("a", "a")), "all different"),
         (lambda: tr.Statistics("ux"), "some"),
         (lambda: tr.Statistics(("a",), "xq"), "axis 'xq'"),
-        (lambda: found.variance("p"), "nothing was added"),
+        (lambda: found.variance("p"), "there are no samples yet"),
         (lambda: found.update({"ux": one["ux"]}), "no field 'p' among ux"),
         (lambda: found.update(one, 0.0), "positive"),
         (lambda: found.update(one, np.nan), "positive"),

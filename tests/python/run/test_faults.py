@@ -74,7 +74,7 @@ def test_damaged_checkpoint_is_passed_over(with_checkpoints, tmp_path, damage):
     DAMAGES[damage](directory / "checkpoints/step-00000010")
     result = run(directory / "case.toml", "--resume", ranks=3 if damage == "flipped bit" else None)
     assert result.code == 0, result.text
-    assert "step-00000010 is damaged and passed over: " in result.out
+    assert "step-00000010 is damaged and skipped: " in result.out
     assert "step 8, t = 0.08" in result.out
     cases.assert_same_state(cases.state(directory, 12), expected, 1e-13)
     assert read_time_series(directory / "time_series.csv")["step"].tolist() == list(range(13))
@@ -88,7 +88,7 @@ def test_all_checkpoints_damaged(with_checkpoints, tmp_path, ranks):
     flip(directory / "checkpoints/step-00000010/ux-1.bin", 99)
     before = (directory / "time_series.csv").read_bytes()
     result = run(directory / "case.toml", "--resume", ranks=ranks)
-    assert "none of the 2 checkpoints in checkpoints is whole" in message(result)
+    assert "none of the 2 checkpoints in checkpoints is undamaged" in message(result)
     assert "step-00000008" in result.out
     assert "step-00000010" in result.out
     assert (directory / "time_series.csv").read_bytes() == before, "nothing else is touched"
@@ -200,7 +200,7 @@ def test_killed_at_random_moments(tmp_path, ranks, kills):
         result = mpi_run.finish(process, 20)
         assert alive or result.code == 0, result.text
         if resume:
-            assert "resuming from" in line + result.out or "passed over" in line
+            assert "resuming from" in line + result.out or "skipped" in line
         if not alive:
             break
         moments.append(max(cases.checkpoints(case.parent), default=0))
