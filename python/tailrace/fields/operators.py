@@ -4,8 +4,9 @@
     f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x) * np.cos(y))
     tr.ddx(f)
 
-Arrays are this rank's parts of fields, (nz, ny, nx), as the solver has them: x whole, y and z shared. What users call
-are the functions of `tr.Field`s; the methods here are what these are made of.
+The methods take and return arrays: this rank's parts of fields, (nz, ny, nx), as the solver has them, x whole, y and z
+shared. `parity` matters for free-slip boundaries only: "even" for what is mirrored there (scalars, velocities along the
+wall), "odd" for what changes sign (velocity through the wall). A `tr.Field` has its own parity.
 """
 
 from __future__ import annotations
@@ -190,6 +191,29 @@ class Operators:
         arrays = [np.ascontiguousarray(array, self.dtype) for array in inputs]
         return self.core.combine(told, arrays, 1 + max(term.output for term in terms))
 
+    def ddx(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
+        """First derivative along x. Collective.
+
+        f'[i-1]/3 + f'[i] + f'[i+1]/3 = 14/9 (f[i+1] - f[i-1]) / 2h + 1/9 (f[i+2] - f[i-2]) / 4h
+        """
+        return self._apply(_core.Operation.first_derivative, 0, values, parity)
+
+    def ddy(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
+        """First derivative along y, by the formula of `ddx`. Collective."""
+        return self._apply(_core.Operation.first_derivative, 1, values, parity)
+
+    def ddz(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
+        """First derivative along z, by the formula of `ddx`. Collective."""
+        return self._apply(_core.Operation.first_derivative, 2, values, parity)
+
+    def second(self, values: NDArray[Any], direction: int, parity: Parity = "even") -> NDArray[Any]:
+        """Second derivative along a direction (0, 1, 2). Collective.
+
+        2/11 f''[i-1] + f''[i] + 2/11 f''[i+1]
+            = 12/11 (f[i+1] - 2 f[i] + f[i-1]) / h^2 + 3/11 (f[i+2] - 2 f[i] + f[i-2]) / 4h^2
+        """
+        return self._apply(_core.Operation.second_derivative, direction, values, parity)
+
     def staggered(
         self,
         values: NDArray[Any],
@@ -208,5 +232,15 @@ class Operators:
         :param centred: per direction, whether `values` are on the cell centres.
         """
         operation = getattr(_core.Operation, f"{what}_to_{to}")
+        return self._apply(operation, direction, values, parity, centred)
+
+    def _apply(
+        self,
+        operation: _core.Operation,
+        direction: int,
+        values: NDArray[Any],
+        parity: Parity,
+        centred: Centred = NODES,
+    ) -> NDArray[Any]:
         array = np.ascontiguousarray(values, dtype=self.dtype)
         return self.core.apply(operation, direction, _SIGN[parity], centred, array)
