@@ -225,6 +225,17 @@ def test_on_the_same_ranks_they_go_on_to_the_last_bit(tmp_path, monkeypatch):
         assert all(a["mean"].tobytes() == b["mean"].tobytes() for a, b in zip(one, other, strict=True))
 
 
+def test_a_simulation_that_was_stepped_by_hand_can_run_on_with_analyses(tmp_path, monkeypatch):
+    script(tmp_path, STATE, "state.py")
+    case = write_case(tmp_path, block("state.py"))
+    monkeypatch.chdir(tmp_path)
+    simulation = tr.Simulation(tr.load_case(case), MPI.COMM_SELF)
+    simulation.advance()
+    simulation.advance()
+    assert simulation.run() == 0
+    assert list(read_time_series("analysis/state.csv")["step"]) == [2, 4, 6]
+
+
 def test_a_script_that_is_new_in_a_resumed_run_begins_there(run, tmp_path):
     script(tmp_path, STATE, "state.py")
     run(write_case(tmp_path, "[checkpoint]\nevery = 2\n"), "--set=time.steps=2")
