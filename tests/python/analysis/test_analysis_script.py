@@ -75,7 +75,7 @@ def test_what_is_not_there_is_named(write, tmp_path, word, said):
         ("", "no functions and classes"),
     ],
 )
-def test_what_cannot_run_is_told_without_running_it(write, tmp_path, text, said):
+def test_what_cannot_run_is_reported_without_running_it(write, tmp_path, text, said):
     path = write(text)
     with pytest.raises(ValueError, match=said):
         check_analysis(path, tmp_path)
@@ -130,7 +130,7 @@ def test_parameters_take_the_type_of_their_default(write):
         ("alpha", "must be NAME=VALUE"),
     ],
 )
-def test_wrong_parameters_are_told(write, value, said):
+def test_wrong_parameters_are_reported(write, value, said):
     with pytest.raises(tr.InputError, match=said):
         load_scripts([write(FUNCTION)], [value])
 
@@ -202,7 +202,7 @@ def make_step(ops, names, **attributes):
     return AnalysisStep(4, 0.5, ops, names, lambda name: ops.empty(), attributes=attributes)
 
 
-def test_parities_are_known_or_told(ops):
+def test_parities_are_known_or_given(ops):
     names = [
         "ux",
         "uy",

@@ -123,7 +123,7 @@ def test_a_run_that_fails_takes_the_analysis_along(tmp_path):
         (["--beside=budget", "--beside-fields=ux,uv"], "there is no field 'uv'; did you mean"),
     ],
 )
-def test_wrong_requests_are_told_before_anything_starts(tmp_path, arguments, said):
+def test_wrong_requests_are_reported_before_anything_starts(tmp_path, arguments, said):
     script(tmp_path, "def analyse(step): pass\n1 / 0", "bad.py")
     script(tmp_path, "class Mean:\n    def step(self, step): pass", "class.py")
     assert said in run(write_case(tmp_path), *arguments, code=2).err

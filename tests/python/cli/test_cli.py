@@ -313,7 +313,7 @@ def test_warnings_come_once(parallel):
     assert result.stderr.count("warning: checkpoint.every") == 1
 
 
-def test_an_error_of_all_ranks_is_told_once(parallel):
+def test_an_error_of_all_ranks_is_reported_once(parallel):
     result = finish(parallel('raise RuntimeError("the disk is full")'))
     assert result.returncode == 1
     assert result.stderr.count("tailrace: the disk is full") == 1
@@ -334,7 +334,7 @@ def test_an_error_of_one_rank_leaves_no_rank_waiting(parallel):
     assert "[rank 1] tailrace: only here" in result.stderr
 
 
-def test_a_wrong_case_is_told_before_mpi_starts(parallel):
+def test_a_wrong_case_is_reported_before_mpi_starts(parallel):
     result = finish(parallel("pass", "--set", "time.dt=-1"))
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1, "one line, and none from mpiexec"

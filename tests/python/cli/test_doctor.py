@@ -51,7 +51,7 @@ def test_the_report_names_everything(built, tmp_path):
     assert code == 0, text
 
 
-def test_a_missing_extension_is_told_with_its_remedy(monkeypatch):
+def test_a_missing_extension_is_reported_with_its_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "tailrace._core", None)
     stream = io.StringIO()
     assert doctor.report(stream) == 1

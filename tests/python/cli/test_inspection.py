@@ -155,7 +155,7 @@ def test_info_of_checkpoints(tmp_path):
     assert [variable["name"] for variable in found["variables"]] == ["ux", "uy", "uz"]
 
 
-def test_the_engine_is_told_by_what_is_there(tmp_path):
+def test_the_engine_is_recognised_by_what_is_there(tmp_path):
     write(tmp_path / "odd.name", engine="hdf5")
     write(tmp_path / "odd.h5", engine="raw")
     write(tmp_path / "odd", engine="bp5")

@@ -173,7 +173,7 @@ def test_a_new_run_does_not_mistake_the_checkpoints_of_the_last_one_for_its_own(
     assert "step 4, t = 0.02" in run(case, "--resume", "--set=time.dt=0.005", "--set=time.steps=5").out
 
 
-def test_checkpoints_of_a_future_given_up_are_not_resumed_from(tmp_path):
+def test_later_checkpoints_of_an_abandoned_run_are_not_resumed_from(tmp_path):
     case = cases.write_case(tmp_path, steps=9, every=4)
     run(case)
     assert cases.checkpoints(tmp_path) == [8, 9]

@@ -182,7 +182,7 @@ def test_time_series_with_a_reference(tmp_path):
     assert inked(out) > 0.01
 
 
-def test_several_runs_are_told_apart(tmp_path, monkeypatch):
+def test_several_runs_have_different_labels(tmp_path, monkeypatch):
     (tmp_path / "coarse").mkdir()
     (tmp_path / "fine").mkdir()
     figures = []

@@ -76,7 +76,7 @@ def test_it_sees_the_arrays_of_the_solver(tmp_path, monkeypatch):
         (block("budget", more='on_eror = "off"'), "did you mean analysis[0].on_error?"),
     ],
 )
-def test_a_wrong_block_is_told_before_anything_starts(tmp_path, block_text, said):
+def test_a_wrong_block_is_reported_before_anything_starts(tmp_path, block_text, said):
     script(tmp_path, "def analyse(step\n", "bad.py")
     case = write_case(tmp_path, block_text)
     with pytest.raises(tr.ConfigError) as caught:
@@ -244,7 +244,7 @@ def test_a_script_that_is_new_in_a_resumed_run_begins_there(run, tmp_path):
     assert list(read_time_series(tmp_path / "analysis/state.csv")["step"]) == [2, 4, 6]
 
 
-def test_a_state_that_cannot_be_stored_is_told(run, tmp_path):
+def test_a_state_that_cannot_be_stored_is_reported(run, tmp_path):
     bad = STATE.replace('"label": self.label', '"label": object()')
     script(tmp_path, bad, "state.py")
     case = write_case(tmp_path, "[checkpoint]\nevery = 2\n", block("state.py"))

@@ -67,7 +67,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", list(DAMAGES))
-def test_damaged_checkpoint_is_passed_over(with_checkpoints, tmp_path, damage):
+def test_damaged_checkpoint_is_skipped(with_checkpoints, tmp_path, damage):
     good, expected = with_checkpoints
     directory = tmp_path / "run"
     shutil.copytree(good, directory)

@@ -47,7 +47,7 @@ def test_slow_steps_get_lines_in_between_but_ever_fewer():
     assert len(drive(io.StringIO(), 36_000, 1.0)) < 200, "a night leaves a log that can be read"
 
 
-def test_the_line_has_what_was_told():
+def test_the_line_has_what_was_given():
     line = drive(io.StringIO(), 200, 0.5, energy=0.125, divergence=3e-14, cfl=0.31, io_bytes=2 << 30)[-1]
     for part in ("energy 0.125000", "max div 3.0e-14", "CFL 0.31", "steps/s 2", "I/O 20.5 MiB/s"):
         assert part in line

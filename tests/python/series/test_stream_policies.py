@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there
     ("policy", "ranks", "blind"),
     [("drop_newest", 2, ""), ("drop_oldest", 2, ""), *more(("drop_oldest", 1, "yes"), ("adapt", 1, "yes"))],
 )
-def test_what_a_slow_reader_misses_is_told(stream, policy, ranks, blind):
+def test_what_a_slow_reader_misses_is_reported(stream, policy, ranks, blind):
     """Both ends have the same lists, which together contain all steps."""
     writer = stream(
         "write",
