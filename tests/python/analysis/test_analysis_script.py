@@ -140,7 +140,7 @@ def test_parameters_go_to_those_who_have_them(write):
     first, second = load_scripts([one, two], ["alpha=2", "two:alpha=3", "count=4"])
     assert first.values == {"alpha": 2.0, "count": 4}
     assert second.values == {"alpha": 3}
-    with pytest.raises(tr.InputError, match="two scripts are named 'script'"):
+    with pytest.raises(tr.InputError, match="two scripts have the name 'script'"):
         load_scripts([one, one], [])
 
 
