@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All linters, after tools/setup.sh. With --fix, mend what can be mended first.
+# All linters, after tools/setup.sh. With --fix, fix what can be fixed first.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 bin=.venv/bin
@@ -29,9 +29,10 @@ clang_format() { # says how many places in which files; `make format` knows what
   [ -z "$places" ]
 }
 check "ruff check" $bin/ruff check --quiet --output-format concise .
-check "ruff format (make format mends it)" $bin/ruff format --check --quiet --output-format concise .
-check "clang-format (make format mends it)" clang_format
+check "ruff format (make format fixes it)" $bin/ruff format --check --quiet --output-format concise .
+check "clang-format (make format fixes it)" clang_format
 # mypy looks for the extension module's types beside the sources; the build has written them.
 cp build/python/bindings/_core.pyi python/tailrace/
 check "mypy" $bin/mypy
+check "layers" $bin/python tools/check_layers.py
 exit $status

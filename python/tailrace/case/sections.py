@@ -1,4 +1,4 @@
-"""The sections of a case file: their keys, types, limits and defaults. `config` makes the whole case of them."""
+"""The sections of a case file: their keys, types, limits and defaults. `case.case` makes the whole case of them."""
 
 from __future__ import annotations
 
@@ -23,29 +23,19 @@ from pydantic import (
     model_validator,
 )
 
+from tailrace.io.paths import SUFFIX, FileEngine
+
 from . import scripts
+from .names import FIELDS, FieldName
 from .schedule import Schedule
 
 if TYPE_CHECKING:
-    from tailrace.io.series import Region
+    from tailrace.io.placement import Region
 
-FIELDS = ("ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q")
 TAYLOR_GREEN = "taylor-green"
 MIN_POINTS = 8  # the widest stencil of the sixth-order schemes, closures at both ends included
-SUFFIX = {
-    "adios_hdf5": ".adios_hdf5",
-    "bp4": ".bp4",
-    "bp5": ".bp",
-    "hdf5": ".h5",
-    "mpiio": "",
-    "null": "",
-    "raw": "",
-    "sion": ".sion",
-}
 
-FieldName = Literal["ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q"]
 Boundary = Literal["periodic", "free-slip"]
-FileEngine = Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "raw", "sion"]
 Parameter = str | int | float | bool
 
 
@@ -71,7 +61,7 @@ def parse_length(value: Any) -> Any:
 
 
 def _three(value: Any) -> Any:
-    """Three entries, one per direction: the length is judged here, in our words, and the entries after."""
+    """Three entries, one per direction. The length is checked here, for the message; the entries are checked later."""
     if not isinstance(value, list | tuple):
         raise ValueError("must be a list of three values, for x, y and z")
     if len(value) != 3:
@@ -127,7 +117,7 @@ class Section(BaseModel):
 
 
 class CaseSection(Section):
-    """[case]: what flows."""
+    """[case]: the flow."""
 
     name: Name = "run"
     flow: Text = Field(TAYLOR_GREEN, description="the initial flow")
@@ -140,7 +130,7 @@ class CaseSection(Section):
             return flow
         if difflib.get_close_matches(flow, [TAYLOR_GREEN], cutoff=0.7):
             raise ValueError(f"must be '{TAYLOR_GREEN}' or a Python function as 'file.py:function'")
-        scripts.check(flow, Path((info.context or {}).get("directory", ".")))
+        scripts.check_flow(flow, Path((info.context or {}).get("directory", ".")))
         return flow
 
 
@@ -153,7 +143,7 @@ class GridSection(Section):
 
 
 class TimeSection(Section):
-    """[time]: the scheme, its step, and how far."""
+    """[time]: the scheme, its step, and the end."""
 
     scheme: Literal["euler", "ab2", "ab3", "rk3"] = "rk3"
     dt: Real = Field(gt=0, description="the time step")
@@ -169,7 +159,7 @@ class TimeSection(Section):
 
     @property
     def total_steps(self) -> int:
-        """Steps of `dt` to the end of the run; landings on output times may add a few."""
+        """Steps of `dt` to the end of the run; steps shortened for output times may add a few."""
         if self.steps is not None:
             return self.steps
         assert self.end is not None
@@ -177,7 +167,7 @@ class TimeSection(Section):
 
     @property
     def end_time(self) -> float:
-        """The time at which the run ends, as far as it is known beforehand."""
+        """The time at which the run ends; a run of a number of steps may end earlier, by shortened steps."""
         return self.end if self.end is not None else self.total_steps * self.dt
 
 
@@ -226,7 +216,7 @@ class Rhythm(Section):
 
 
 class OutputSection(Rhythm):
-    """[[output]]: some fields, at some rhythm, to some place.
+    """[[output]]: fields, their rhythm, and the series that they go to.
 
     The default path is the name with the suffix of the engine; the default precision is that of the arithmetic. Points
     start, start + stride, ... are stored, `count` of them in each direction: a plane, a line, every n-th point.
@@ -264,7 +254,7 @@ class OutputSection(Rhythm):
 
         :raises ValueError: names the key that asks for points outside the field.
         """
-        from tailrace.io.series import Region
+        from tailrace.io.placement import Region  # needs the compiled module, which the command loads late
 
         axes = list(zip("xyz", self.start, self.count, self.stride, shape, strict=True))
         for axis, start, count, stride, points in axes:
@@ -282,7 +272,7 @@ class OutputSection(Rhythm):
 
 
 class AnalysisSection(Rhythm):
-    """[[analysis]]: a script that looks at the flow while it is computed, at some rhythm.
+    """[[analysis]]: a script that sees the flow while it is computed, and its rhythm.
 
     The default name is that of the file without .py; results are `out`/NAME.csv and so on.
     """
@@ -304,9 +294,7 @@ class AnalysisSection(Rhythm):
     @field_validator("script")
     @classmethod
     def _script_exists(cls, script: str, info: ValidationInfo) -> str:
-        from tailrace.analysis.script import check
-
-        check(script, Path((info.context or {}).get("directory", ".")))
+        scripts.check_analysis(script, Path((info.context or {}).get("directory", ".")))
         return script
 
 
