@@ -9,27 +9,27 @@ namespace tailrace::io {
 /// One program of a coupling, as its rank 0 measured it. Seconds of wall time.
 struct CouplingSide {
   std::int64_t ranks = 0;
-  std::int64_t steps = 0;                     ///< given to the readers, or read to their end
-  double elapsed = 0;                         ///< since the two met, up to now or the end
-  double compute = 0, wait = 0, transfer = 0; ///< own work; waiting for the other side; moving steps
-  std::string state;                          ///< "open" or "closed"; of a reader also "lost" or "dropped"
+  std::int64_t steps = 0;                     ///< written, or read completely
+  double elapsed = 0;                         ///< from the first contact until now or the end
+  double compute = 0, wait = 0, transfer = 0; ///< own work; waiting for the other side; transferring steps
+  std::string state;                          ///< "open" or "closed"; for a reader also "lost" or "dropped"
   std::string host;
   std::int64_t process = 0;
 };
 
-/// What a stream has cost, of both of its ends. Everything is rank 0's; the others know nothing of it.
+/// What a stream has cost at both of its ends. Only rank 0 has these figures.
 struct Coupling {
   enum class Role { none, writer, reader };
   Role role = Role::none; ///< none: not a stream, or not rank 0
   CouplingSide own;
-  std::vector<CouplingSide> others; ///< of a writer the readers, in the order they came; of a reader the writer
-  std::int64_t dropped = 0;         ///< steps for which there was no room; of a reader: all steps that it missed
-  std::int64_t skipped = 0;         ///< steps left out to keep to the `share`
-  std::int64_t unread = 0;          ///< steps when there was no reader
+  std::vector<CouplingSide> others; ///< a writer has its readers, in the order of their coming; a reader has its writer
+  std::int64_t dropped = 0;         ///< a writer: steps for which there was no room; a reader: all steps that it missed
+  std::int64_t skipped = 0;         ///< steps left out to keep within the `share`
+  std::int64_t unread = 0;          ///< steps while there was no reader
 };
 
-/// A step that did not go out: "dropped" (there was no room), "skipped" (to keep to the `share`) or "unread" (there was
-/// no reader).
+/// A step that did not go out: "dropped" (there was no room), "skipped" (to keep within the `share`) or "unread" (there
+/// was no reader).
 struct LeftOut {
   std::int64_t index = 0;
   double time = 0;

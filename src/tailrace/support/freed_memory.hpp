@@ -2,10 +2,10 @@
 
 namespace tailrace {
 
-/// From now on memory that this process frees stays with it, to be given out again: a system that hands out large
-/// blocks anew clears every page of them, which for the copies of a stream of steps took longer than copying. For
-/// programs whose steps are alike; it holds for the whole process, so a library does not call it. Does nothing but with
-/// glibc. Local.
+/// From now on this process keeps the memory that it frees, and uses it again. Without this, a system that gives out
+/// large blocks clears all their pages each time, which took longer than the copying of a stream of steps into them.
+/// For programs whose steps are alike. It affects the whole process, so a library must not call it. Does nothing
+/// without glibc. Local.
 void keep_freed_memory();
 
 } // namespace tailrace

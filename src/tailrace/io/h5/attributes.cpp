@@ -36,7 +36,7 @@ std::optional<Attribute> read_attribute(hid_t where, const std::string &name) {
     return number_attribute<double>(attribute, space);
   case H5T_STRING: {
     if (H5Tis_variable_str(kind) > 0)
-      return std::nullopt; // not ours
+      return std::nullopt; // not of a kind that we write
     std::string text(H5Tget_size(kind), '\0');
     check(H5Aread(attribute, kind, text.data()), "read attribute " + name);
     text.resize(std::min(text.find('\0'), text.size()));

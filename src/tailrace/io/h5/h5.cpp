@@ -35,7 +35,7 @@ hid_t check(hid_t result, const std::string &what) {
   if (result >= 0)
     return result;
   std::string reason;
-  // The innermost message says what really happened: "No space left on device", "truncated file".
+  // The innermost message gives the cause: "No space left on device", "truncated file".
   const auto innermost = [](unsigned depth, const H5E_error2_t *error, void *text) -> herr_t {
     if (depth == 0 && error->desc != nullptr)
       *static_cast<std::string *>(text) = error->desc;
@@ -54,8 +54,8 @@ Handle access_list(std::int64_t alignment) {
     H5Pset_alignment(list, large_chunk_bytes, piece_bytes);
   else
     H5Pset_alignment(list, 1 << 20, static_cast<hsize_t>(alignment));
-  // Objects of version 1.8 carry checksums, those of before do not. Those of 1.10 would refuse other programs the file
-  // while a step is written.
+  // Objects of version 1.8 carry checksums, older ones do not. With those of 1.10, other programs could not open the
+  // file while a step is written.
   H5Pset_libver_bounds(list, H5F_LIBVER_V18, H5F_LIBVER_V18);
   return list;
 }
@@ -84,7 +84,7 @@ std::string name_of(hid_t file) {
 }
 
 bool exists(hid_t where, const std::string &path) {
-  // H5Lexists wants every link on the way to exist.
+  // H5Lexists fails unless every link on the path exists.
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     if (H5Lexists(where, path.substr(0, slash).c_str(), H5P_DEFAULT) <= 0)
       return false;
@@ -107,7 +107,7 @@ Handle dataset(hid_t where, const std::string &path) {
 
 namespace {
 
-/// Names of what `path` holds of one kind.
+/// Names of the objects of one kind in `path`.
 std::vector<std::string> members(hid_t where, const std::string &path, H5O_type_t kind) {
   std::vector<std::string> all, names;
   if (!exists(where, path))

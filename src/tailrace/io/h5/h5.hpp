@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-/// The little of HDF5's C interface that the hdf5 engine needs, with owners and exceptions. Everything is local and
-/// serial.
+/// The part of HDF5's C interface that the hdf5 engine needs, with owning handles and exceptions. Everything is local
+/// and serial.
 namespace tailrace::io::h5 {
 
 /// An HDF5 identifier that closes itself.
@@ -24,7 +24,7 @@ public:
   ~Handle();
   operator hid_t() const { return id_; }
   explicit operator bool() const { return id_ >= 0; }
-  /// Closes now and says whether that worked.
+  /// Closes now and returns whether that worked.
   herr_t close();
 
 private:
@@ -32,7 +32,7 @@ private:
   herr_t (*close_)(hid_t) = nullptr;
 };
 
-/// Keeps HDF5 from printing its errors while it lives; we report them ourselves.
+/// Keeps HDF5 from printing errors while the object lives; we report them ourselves.
 class Quiet {
 public:
   Quiet();
@@ -48,40 +48,41 @@ private:
 /// Throws IoError "cannot <what>: <HDF5's own reason>" when `result` is negative, and returns it otherwise.
 hid_t check(hid_t result, const std::string &what);
 
-/// Opens a file to read. Locks are left to our journal: a reader must never make a running simulation fail.
+/// Opens a file to read, without HDF5's locks: a reader must never make a running simulation fail. Our journal has
+/// locks.
 Handle open_file(const std::string &path);
-/// How our files are opened. Objects of 1 MiB and more begin at multiples of `alignment` bytes; 0: those of 32 MiB and
-/// more at multiples of 2 MiB.
+/// How our files are opened. Objects of 1 MiB and more begin at multiples of `alignment` bytes. With 0, those of 32 MiB
+/// and more begin at multiples of 2 MiB.
 Handle access_list(std::int64_t alignment);
 
 std::string name_of(hid_t file); ///< its path
 
 bool exists(hid_t where, const std::string &path);
-Handle group(hid_t where, const std::string &path); ///< opened, or made with its parents
+Handle group(hid_t where, const std::string &path); ///< opened, or created with its parents
 Handle dataset(hid_t where, const std::string &path);
-std::vector<std::string> datasets(hid_t where, const std::string &group); ///< names; none when there is no such group
+std::vector<std::string> datasets(hid_t where, const std::string &group); ///< names; empty when there is no such group
 std::vector<std::string> groups(hid_t where, const std::string &group);
-void remove(hid_t where, const std::string &path); ///< the link, and what it was the last one to
+void remove(hid_t where, const std::string &path); ///< the link, and the object when this was its last link
 std::vector<hsize_t> extent(hid_t dataset);
 Handle space_of(hid_t dataset);
-/// First byte and bytes of a dataset that lies in one piece.
+/// First byte and size of a contiguous dataset.
 std::pair<std::int64_t, std::int64_t> place_of(hid_t dataset);
 
-// ---- attributes: hdf5_attributes.cpp ----
+// ---- attributes: attributes.cpp ----
 
 void set_attribute(hid_t where, const std::string &name, const Attribute &value);
-Attributes attributes(hid_t where);                                              ///< those of the kinds we write
+Attributes attributes(hid_t where);                                              ///< of the kinds that we write
 template <class T> std::vector<T> numbers(hid_t where, const std::string &name); ///< of one attribute
 
-// ---- growing one-dimensional datasets: hdf5_rows.cpp ----
+// ---- growing one-dimensional datasets: rows.cpp ----
 
-/// Writes element `row` of a growing one-dimensional dataset, made when it is not there.
+/// Writes element `row` of a growing one-dimensional dataset, which is created if necessary.
 void put_row(hid_t where, const std::string &path, std::int64_t row, double value);
 void put_row(hid_t where, const std::string &path, std::int64_t row, std::int64_t value);
 void put_row(hid_t where, const std::string &path, std::int64_t row, const std::string &value);
-/// Whether such a dataset holds numbers of either kind, or texts.
+/// Whether such a dataset holds numbers of either type, or texts.
 H5T_class_t kind_of(hid_t where, const std::string &path);
-/// Makes such a dataset `rows` long when it is shorter.
+/// Extends such a dataset to `rows` elements if it is shorter.
 void extend_rows(hid_t where, const std::string &path, std::int64_t rows);
 /// Cuts such a dataset to `rows`.
 void cut_rows(hid_t where, const std::string &path, std::int64_t rows);
@@ -91,7 +92,7 @@ std::vector<std::int64_t> integers(hid_t where, const std::string &path, std::in
 
 // ---- texts and types ----
 
-/// A text as a dataset of its own; a new one, made with its parents.
+/// A text as a dataset; a new one is created with its parents.
 void write_text(hid_t where, const std::string &path, const std::string &text);
 std::string read_text(hid_t where, const std::string &path);
 
@@ -100,6 +101,6 @@ template <class T> hid_t native();     ///< that of a double or std::int64_t in 
 template <> hid_t native<double>();
 template <> hid_t native<std::int64_t>();
 hid_t type(Type type);
-Type type_of(hid_t dataset); ///< throws IoError when it is of another number type
+Type type_of(hid_t dataset); ///< throws IoError for any other number type
 
 } // namespace tailrace::io::h5

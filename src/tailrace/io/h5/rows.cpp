@@ -17,7 +17,7 @@ Handle variable_string() {
   return type;
 }
 
-/// The dataset at `path`, made when it is not there. Numbers that were never written read as NaN (or 0).
+/// The dataset at `path`, created if necessary. Numbers that were never written read as NaN (or 0).
 Handle growing(hid_t where, const std::string &path, hid_t kind) {
   if (exists(where, path))
     return dataset(where, path);
@@ -27,7 +27,7 @@ Handle growing(hid_t where, const std::string &path, hid_t kind) {
   H5Pset_create_intermediate_group(links, 1);
   H5Pset_chunk(creation, 1, &chunk);
   if (H5Tget_class(kind) != H5T_STRING)
-    H5Pset_fletcher32(creation); // so that damaged values are an error for whoever reads them
+    H5Pset_fletcher32(creation); // so that reading damaged values is an error
   if (H5Tget_class(kind) == H5T_FLOAT) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     H5Pset_fill_value(creation, H5T_NATIVE_DOUBLE, &nan);

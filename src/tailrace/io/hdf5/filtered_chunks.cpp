@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t round_bytes = std::int64_t{32} << 20;
 
-/// A chunk as HDF5 stores it.
+/// A chunk in the form in which HDF5 stores it.
 struct Packed {
   Index3 start{0, 0, 0};
   std::uint32_t left_out = 0; ///< filters that were not applied, as bits
@@ -36,8 +36,8 @@ void copy_box(const Box &part, std::int64_t size, const Box &from, const char *s
                   static_cast<std::size_t>(part.count[0] * size));
 }
 
-/// Takes chunks through the filters of a dataset by letting HDF5 write them to a file in memory: so every filter that
-/// the library has will do. Local.
+/// Applies the filters of a dataset to chunks, by letting HDF5 write them to a file in memory: so every filter of the
+/// library works. Local.
 class Packer {
 public:
   Packer(const std::string &creation, Type type) : type_(h5::type(type)) {
@@ -58,7 +58,7 @@ public:
   Packed pack(const Index3 &start, const std::vector<char> &values) {
     const h5::Handle space(H5Screate_simple(4, chunk_, nullptr), H5Sclose),
         access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
-    H5Pset_chunk_cache(access, 0, 0, 1); // through the filters at once
+    H5Pset_chunk_cache(access, 0, 0, 1); // so that filters are applied at once
     Packed packed{start, 0, {}};
     {
       const h5::Handle data(
@@ -81,7 +81,7 @@ private:
   hsize_t chunk_[4] = {0, 0, 0, 0};
 };
 
-/// The chunks of a variable, and whose they are; the same on all ranks.
+/// The chunks of a variable and the ranks that own them; the same on all ranks.
 class ChunkGrid {
 public:
   ChunkGrid(const Communicator &comm, const Placement &place, const Index3 &chunk, std::int64_t size)
@@ -100,7 +100,7 @@ public:
 
   std::size_t rounds() const { return rounds_; }
 
-  /// The chunks of a rank in a round, whole: at the upper ends they may stick out of the variable.
+  /// The whole chunks of a rank in a round: at the upper ends they may reach beyond the variable.
   std::vector<Box> chunks(std::size_t rank, std::size_t round) const {
     std::vector<Box> result;
     const auto &all = owned_[rank];
@@ -109,7 +109,7 @@ public:
     return result;
   }
 
-  /// Collects this rank's chunks of a round: their values, zeros where they stick out.
+  /// Collects this rank's chunks of a round: their values, and zeros beyond the variable.
   std::vector<std::vector<char>> exchange(const Communicator &comm, const Block &block, std::size_t round) const;
 
 private:
@@ -117,7 +117,7 @@ private:
     for (std::size_t rank = 0; rank < blocks_.size(); ++rank)
       if (blocks_[rank].contains({point, {1, 1, 1}}))
         return rank;
-    return 0; // Series has made sure that there is one
+    return 0; // Series has checked that there is one
   }
   std::size_t bytes(const Box &box) const { return static_cast<std::size_t>(box.size() * size_); }
 
@@ -129,7 +129,7 @@ private:
   std::size_t per_round_ = 1, rounds_ = 0;
 };
 
-/// Messages on their way.
+/// Messages that are being sent and received.
 class Messages {
 public:
   explicit Messages(MPI_Comm comm) : comm_(comm) {}
@@ -166,7 +166,7 @@ std::vector<std::vector<char>> ChunkGrid::exchange(const Communicator &comm, con
   std::vector<std::vector<char>> values(mine.size());
   std::vector<Part> coming, going;
   std::vector<std::size_t> from, to;
-  comm.agree([&] { // all the memory there is need for
+  comm.agree([&] { // all the memory that is needed
     for (std::size_t c = 0; c < mine.size(); ++c) {
       values[c].assign(bytes(mine[c]), 0);
       for (std::size_t rank = 0; rank < blocks_.size(); ++rank)
@@ -199,7 +199,7 @@ std::vector<std::vector<char>> ChunkGrid::exchange(const Communicator &comm, con
   return values;
 }
 
-/// Chunks one after another in a text: start, filters left out, size, bytes.
+/// Chunks as text, one after another: start, filters that were not applied, size, bytes.
 std::vector<char> flatten(const std::vector<Packed> &chunks) {
   std::vector<char> text;
   for (const auto &[start, left_out, bytes] : chunks) {
@@ -225,7 +225,7 @@ void store(const std::vector<char> &text, hid_t dataset, std::int64_t row, const
   }
 }
 
-/// Brings the chunks of all ranks to rank 0, one rank's after another's, and stores them there.
+/// Sends the chunks of all ranks to rank 0, in the order of the ranks, and stores them there.
 void store_all(const Communicator &comm, std::vector<char> ours, hid_t dataset, std::int64_t row,
                const std::string &path) {
   constexpr int tag = 0;
@@ -235,7 +235,7 @@ void store_all(const Communicator &comm, std::vector<char> ours, hid_t dataset, 
     check_mpi(MPI_Send(ours.data(), static_cast<int>(size), MPI_BYTE, 0, tag, comm.get()), "MPI_Send");
   }
   comm.agree([&] {
-    std::optional<IoError> failure; // what was sent is received all the same
+    std::optional<IoError> failure; // after it, what was sent must still be received
     for (int rank = 0; comm.rank() == 0 && rank < comm.size(); ++rank) {
       if (rank > 0) {
         check_mpi(MPI_Recv(&size, 1, MPI_INT64_T, rank, tag, comm.get(), MPI_STATUS_IGNORE), "MPI_Recv");

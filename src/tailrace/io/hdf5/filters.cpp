@@ -46,7 +46,7 @@ Filters take_filters(Parameters &parameters) {
     require(H5Z_FILTER_SZIP, name);
     filters.compression = Filters::Compression::szip;
   }
-  // What gzip gains by it is worth its time; szip looks at whole values.
+  // Shuffling helps gzip more than it costs; szip compresses whole values and gains nothing.
   const bool shuffle = parameters.flag("shuffle", name == "gzip");
   if (shuffle && name == "none")
     throw InputError("shuffle = on: it only helps a compression; set compression = gzip");

@@ -1,19 +1,20 @@
-// One VTKHDF file (ImageData with steps): ParaView, VTK, pyvista and h5py open it as it is. vtkhdf.hpp says what stands
-// where.
+// One VTKHDF file (ImageData with steps), which ParaView, VTK, pyvista and h5py can open. vtkhdf.hpp describes its
+// layout.
 //
-// Data and metadata go different ways. Rank 0 alone has the file open in HDF5, serially; it makes room for a variable
-// and tells the others at which byte its chunks lie; all ranks then write their own rows there. So there is one writer
-// of metadata, no collective metadata call, and nothing that waits for a rank that ran into a full disk, as parallel
-// HDF5 does. Any HDF5 serves, parallel or not.
+// Data and metadata are written in different ways. Only rank 0 has the file open in HDF5, serially. It makes space for
+// a variable and tells the other ranks at which byte its chunks lie; then all ranks write their own rows there. So
+// there is one writer of metadata and no collective metadata call, and no rank waits for one that ran into a full disk,
+// as in parallel HDF5. HDF5 may be built parallel or not.
 //
-// Crash safety. HDF5 changes its metadata in place, and a program killed while it does so leaves a file that may not
-// open again. So a driver of ours keeps in memory what HDF5 writes in a step (see hdf5_driver.hpp). At its end the few
-// old bytes that will change go to a journal beside the file (see journal.hpp), and only then the new ones to the file:
-// a cut step is rolled back by the next program that opens the series. Data are only ever written where no complete
-// step has its own. Until the end of a step anybody may read the file as it was; our readers wait for the end, too.
+// Crash safety. HDF5 changes its metadata in place, and a program that is killed meanwhile leaves a file that may not
+// open again. So a driver of ours keeps in memory what HDF5 writes during a step (see journaled_driver.hpp). At the end
+// of the step the few old bytes that will change go to a journal beside the file (see journal.hpp), and only then the
+// new bytes go to the file: the next program that opens the series rolls back an incomplete step. Data are never
+// written over those of a complete step. Until the end of a step the file can be read as it was; our readers also wait
+// for the end.
 //
-// Chunks that go through filters have no place before their size is known. Then the ranks compress, and rank 0 stores
-// what comes out; see hdf5_chunks.hpp.
+// Chunks with filters have no place in the file before their size is known. The ranks compress them, and rank 0 stores
+// the result, see filtered_chunks.hpp.
 
 #include <tailrace/io/engine/engine.hpp>
 #include <tailrace/io/hdf5/filtered_chunks.hpp>
@@ -39,9 +40,9 @@ namespace {
 
 constexpr double patience = 10; // seconds to wait for a writer that is ending a step
 
-// What rank 0 tells the others before a variable is written: a letter, and what it announces.
-constexpr char placed = 'c'; ///< the chunks that have been made
-constexpr char packed = 'p'; ///< how the dataset was made whose chunks have no place before they are packed
+// What rank 0 sends to the other ranks before a variable is written: a letter, and the text that the letter stands for.
+constexpr char placed = 'c'; ///< the chunks that were allocated
+constexpr char packed = 'p'; ///< how the dataset was created whose chunks have no place before they are compressed
 
 std::vector<vtkhdf::Chunk> chunks_of(std::string_view bytes) {
   std::vector<vtkhdf::Chunk> chunks(bytes.size() / sizeof(vtkhdf::Chunk));
@@ -92,13 +93,13 @@ private:
   double failure_timeout_ = 0;
   Filters filters_;
   std::int64_t chunk_bytes_ = 0, alignment_ = 0;
-  vtkhdf::Contents contents_; ///< on all ranks; but when writing, only rank 0 has the variables of new steps
+  vtkhdf::Contents contents_; ///< on all ranks; when writing, only rank 0 has the variables of new steps
   bool attributes_unsaved_ = false;
-  std::optional<Journal> journal_;     ///< on rank 0 from the first step on
+  std::optional<Journal> journal_;     ///< on rank 0, from the first step on
   h5::Handle file_;                    ///< on rank 0 from the first step on
-  bool changing_ = false;              ///< on rank 0 within a step
+  bool changing_ = false;              ///< on rank 0, during a step
   vtkhdf::Step step_;                  ///< the open one
-  std::vector<std::string> created_;   ///< grid variables that are new with it
+  std::vector<std::string> created_;   ///< grid variables that this step added
   std::optional<Hdf5Drawing> drawing_; ///< of a stretched grid; on rank 0 when writing
   std::optional<SharedFile> shared_;
   mutable std::size_t cached_ = static_cast<std::size_t>(-1); ///< the step of cached_step_
@@ -123,7 +124,7 @@ Hdf5Engine::Hdf5Engine(const Target &target, Parameters &parameters) : target_(t
     if (target.mode == Mode::append && vtkhdf::has_leftovers(h5::open_file(target.path), row()))
       change([&] { vtkhdf::remove_leftovers(file_, contents_); });
   });
-  target.comm.agree([&] { // when rank 0 is done with the file
+  target.comm.agree([&] { // after rank 0 has finished with the file
     if (!root())
       load();
   });
@@ -132,7 +133,7 @@ Hdf5Engine::Hdf5Engine(const Target &target, Parameters &parameters) : target_(t
 void Hdf5Engine::take(Parameters &parameters) {
   const std::string transfer = parameters.text("transfer", "", {"", "independent", "collective"});
   transfer_ = transfer_named(transfer);
-  if (transfer_ == Transfer::collective) // nobody waits inside a library otherwise
+  if (transfer_ == Transfer::collective) // otherwise no rank waits inside a library
     failure_timeout_ = static_cast<double>(parameters.number("failure_timeout", failure_timeout_default, 1));
   filters_ = take_filters(parameters);
   chunk_bytes_ = parameters.number("chunk_bytes", std::int64_t{1} << (filters_.any() ? 20 : 30), 1);
@@ -159,7 +160,7 @@ void Hdf5Engine::create() {
   }
 }
 
-/// Runs `work` on a file that no writer is changing, and once more when one did after all.
+/// Runs `work` on a file that no writer is changing, and again when a writer changed it nevertheless.
 template <class Work> auto Hdf5Engine::look(Work work) const {
   for (int turn = 0;; ++turn) {
     const Journal::ReadLock quiet(target_.path, patience);
@@ -176,7 +177,7 @@ void Hdf5Engine::load() {
   contents_ = look([&] { return vtkhdf::read_contents(h5::open_file(target_.path), target_.path); });
 }
 
-/// Rank 0: drops later steps. What they held is removed by a change of its own: by then nobody goes back to it.
+/// Rank 0: removes later steps. Their data are removed by a second change, after which no rollback can need them.
 void Hdf5Engine::rewind(std::int64_t last_index) {
   auto &steps = contents_.steps;
   const auto kept =
@@ -187,7 +188,7 @@ void Hdf5Engine::rewind(std::int64_t last_index) {
   steps.resize(static_cast<std::size_t>(kept));
 }
 
-/// Rank 0: the file stays open from step to step, and so does the journal.
+/// Rank 0: opens file and journal, which then stay open from step to step.
 void Hdf5Engine::begin_change() {
   changing_ = true;
   if (!journal_)
@@ -196,7 +197,7 @@ void Hdf5Engine::begin_change() {
     file_ = h5::change_file(target_.path, alignment_);
 }
 
-/// Rank 0: a change outside a step.
+/// Rank 0: makes a change outside a step.
 template <class Change> void Hdf5Engine::change(Change work) {
   try {
     begin_change();
@@ -206,10 +207,10 @@ template <class Change> void Hdf5Engine::change(Change work) {
     abandon_step();
     throw;
   }
-  file_ = h5::Handle(); // HDF5 forgets what it has freed, and gives later data new places only
+  file_ = h5::Handle(); // HDF5 forgets the space that it freed, so that later data get new space
 }
 
-/// Rank 0: from here on the change is there, whatever happens.
+/// Rank 0: writes the change to the file. When this returns, the change is complete.
 void Hdf5Engine::commit_change() {
   journal_->save(h5::changes(file_, target_.path), h5::old_end(file_));
   journal_->begin_commit();
@@ -244,7 +245,7 @@ const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
                                    info.shape[2], name_of(block.type), n[0], n[1], n[2]));
     return found->second;
   }
-  if (!contents_.grid) { // nobody told: the points are those of the first variable
+  if (!contents_.grid) { // not given: the points are those of the first variable
     contents_.grid = GridDescription{n, {0, 0, 0}, {1, 1, 1}};
     vtkhdf::write_grid(file_, *contents_.grid);
   }
@@ -253,7 +254,7 @@ const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
              vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid, filters_, chunk_bytes_);
 }
 
-/// Rank 0: makes room for a variable and says what the others have to know.
+/// Rank 0: makes space for a variable and returns what the other ranks must know.
 std::string Hdf5Engine::make_room(const Block &block) {
   std::vector<vtkhdf::Chunk> chunks;
   if (block.list) {
@@ -287,7 +288,7 @@ void Hdf5Engine::write_chunks(const Block &block, const std::vector<vtkhdf::Chun
   const Span span(*target_.trace, Phase::write,
                   block.place.block.size() * static_cast<std::int64_t>(size_of(block.type)));
   for (const auto &chunk : chunks) {
-    // The part of the block in this chunk, in indices that begin with the chunk.
+    // The part of the block in this chunk, in indices relative to the chunk.
     Placement part{{n[0], n[1], chunk.planes}, block.place.block, block.place.memory};
     part.block.start[2] -= chunk.begin;
     part.memory.start[2] -= chunk.begin;
@@ -302,7 +303,7 @@ void Hdf5Engine::write_packed(const Block &block, const std::string &creation) {
   write_through_filters(target_.comm, block, creation, data, row(), target_.path, *target_.trace);
 }
 
-/// Rank 0: VTKHDF has no stretched grids, so an XDMF file beside says where the points are.
+/// Rank 0: VTKHDF has no stretched grids, so an XDMF file beside it holds the coordinates.
 void Hdf5Engine::draw() {
   if (!drawing_)
     drawing_.emplace(target_.path);
@@ -346,10 +347,11 @@ void Hdf5Engine::abandon_step() noexcept {
   try {
     if (journal_)
       journal_->roll_back();
-  } catch (const IoError &) { // the journal stays, and whoever opens the file next rolls back
+  } catch (const IoError &) { // the journal stays, and the next program that opens the file rolls back
   }
   journal_.reset();
-  // What the step brought is gone from the file, so it goes from memory; the rest is learned again at the next change.
+  // The file no longer has what the step added, so memory must not have it either. The next change reads the rest
+  // again.
   for (const auto &name : created_)
     contents_.variables.erase(name);
   created_.clear();
@@ -376,7 +378,7 @@ void Hdf5Engine::close() {
   journal_.reset();
 }
 
-// ---- reading: every rank for itself, serially ----
+// ---- reading: serial, by every rank on its own ----
 
 const vtkhdf::Step &Hdf5Engine::step(std::size_t number) const {
   const h5::Quiet quiet;
@@ -393,7 +395,7 @@ void Hdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box 
   const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
   const std::string path = variable.list ? vtkhdf::list_path(variable.name, static_cast<std::int64_t>(step))
                                          : contents_.variables.at(variable.name).path;
-  // Where a damaged index hides a chunk, HDF5 leaves the array as it is; then it must not hold what it did before.
+  // When a damaged index hides a chunk, HDF5 leaves the array unchanged: then it must not hold older values.
   std::memset(data, 0xff, static_cast<std::size_t>(box.size()) * size_of(variable.type));
   look([&] {
     vtkhdf::read_box(h5::open_file(target_.path), path, variable, static_cast<std::int64_t>(step), box, data);

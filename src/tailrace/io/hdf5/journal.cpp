@@ -19,8 +19,8 @@ namespace tailrace::io {
 
 namespace {
 
-/// The first bytes of a journal. It is written by one call after the pieces, which a kill does not cut; all zero, or
-/// not there: nothing is saved. Then come the pieces: offset, size, bytes.
+/// The first bytes of a journal; after it come the pieces: offset, size, bytes. It is written after the pieces, by one
+/// call, which a kill does not interrupt. When it is all zero or missing, nothing is saved.
 struct Header {
   std::int64_t magic = 0;
   std::int64_t end = 0;   ///< size of the file
@@ -42,8 +42,7 @@ void append(std::string &text, const std::int64_t value) {
 }
 
 /// Locks the byte of the journal that means "what was there is being changed" (F_WRLCK) or "is being read" (F_RDLCK),
-/// or lets it go (F_UNLCK).
-/// False: another has it. Where the file system knows no such locks, nobody can have it.
+/// or releases it (F_UNLCK). False: another process holds it. On a file system without such locks it is always true.
 bool lock_change(int fd, short kind) {
   struct flock lock{};
   lock.l_type = kind;
@@ -57,7 +56,7 @@ bool is_removed(int fd) {
   return ::fstat(fd, &info) == 0 && info.st_nlink == 0;
 }
 
-/// Asks again and again until `done` or so many seconds are over. Says whether it was done.
+/// Calls `done` until it returns true, for at most so many seconds. Returns whether it did.
 template <class Done> bool wait_until(double seconds, Done done) {
   const auto start = std::chrono::steady_clock::now();
   while (!done()) {
@@ -89,7 +88,7 @@ void put_back(std::string_view pieces, std::int64_t end, int file, const std::st
     throw file_error("restore", path, errno);
 }
 
-/// What a dead writer left: puts the file back where something was saved, and removes the journal.
+/// After the death of a writer: restores the file if something was saved, and removes the journal.
 void restore(const std::string &path, const std::string &journal) {
   const std::string text = read_file(journal);
   Header found;
@@ -108,7 +107,7 @@ void restore(const std::string &path, const std::string &journal) {
   ::unlink(journal.c_str());
 }
 
-/// The journal, or nothing when there is none.
+/// The journal, or an empty descriptor when there is none.
 Descriptor open_journal(const std::string &path) {
   const std::string journal = journal_path(path);
   for (const int flags : {O_RDWR, O_RDONLY})
@@ -121,7 +120,7 @@ Descriptor open_journal(const std::string &path) {
   return {};
 }
 
-/// Restores the file when nobody holds its journal. False: somebody does, its writer or one who restores it.
+/// Restores the file when no process holds its journal. False: one does, the writer or another that restores it.
 bool recover_from(int journal, const std::string &path) {
   if (::flock(journal, LOCK_EX | LOCK_NB) != 0)
     return false;
@@ -139,8 +138,8 @@ bool recover_from(int journal, const std::string &path) {
 
 Journal::Journal(const std::string &path, bool sync) : path_(path), sync_(sync), file_(path, O_RDWR) {
   if (::access(journal_path(path).c_str(), F_OK) == 0)
-    throw still_written(path); // since we looked
-  // Renamed into place, so that others find it locked.
+    throw still_written(path); // created since the last check
+  // It is locked before it is renamed, so that others never find it without a lock.
   const std::string draft = journal_path(path) + ".tmp";
   journal_ = Descriptor(draft, O_RDWR | O_CREAT | O_TRUNC);
   ::flock(journal_.get(), LOCK_EX | LOCK_NB);
@@ -154,7 +153,7 @@ Journal::Journal(const std::string &path, bool sync) : path_(path), sync_(sync),
 }
 
 Journal::~Journal() {
-  if (end_ < 0 && !is_removed(journal_.get())) // else it is another writer's that is there now
+  if (end_ < 0 && !is_removed(journal_.get())) // if removed, the file of that name is another writer's
     ::unlink(journal_path(path_).c_str());
 }
 
@@ -168,7 +167,7 @@ void Journal::save(const std::map<std::int64_t, std::int64_t> &ranges, std::int6
   }
   const Header header = header_of(saved_, end);
   write(saved_.data(), saved_.size(), sizeof header);
-  write(&header, sizeof header, 0); // when all that it speaks of is in its place
+  write(&header, sizeof header, 0); // after all that it refers to
   end_ = end;
 }
 
@@ -209,7 +208,7 @@ Journal::ReadLock::ReadLock(const std::string &path, double patience) : path_(pa
   const bool free = wait_until(patience, [&] {
     journal_ = open_journal(path);
     if (!journal_)
-      return true; // no writer, or one that is between two steps
+      return true; // there is no writer
     if (!recover_from(journal_.get(), path))
       return lock_change(journal_.get(), F_RDLCK);
     journal_ = Descriptor();

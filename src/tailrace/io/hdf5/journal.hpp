@@ -8,32 +8,32 @@
 
 namespace tailrace::io {
 
-/// A rollback journal: what a file was before it was changed in place. It lives beside the file as `<path>.journal`
-/// as long as the file has a writer, and keeps others from writing it too. It is empty but for the moments in which
-/// bytes that were there are changed; a crash in one of them leaves it full, and `recover` puts the file back.
-/// Everything here is local, for one rank.
+/// A rollback journal: the old bytes of a file that is being changed in place. It is the file `<path>.journal`, which
+/// exists as long as the file has a writer, and keeps others from writing it. It is empty except while old bytes are
+/// changed: a crash in such a moment leaves them in the journal, and `recover` restores the file. Everything here is
+/// local, for one rank.
 class Journal {
 public:
-  /// Says that the file at `path` has a writer from now on. With `sync` all that follows is on the disk when it
-  /// returns.
+  /// From now on the file at `path` has a writer. With `sync`, every later call returns only when its changes are on
+  /// the disk.
   Journal(const std::string &path, bool sync);
-  /// The writer is done. A journal that could not be rolled back stays.
+  /// The writer has finished. A journal that could not be rolled back stays.
   ~Journal();
   Journal(const Journal &) = delete;
   Journal &operator=(const Journal &) = delete;
 
-  /// Keeps these bytes of the file (offset -> size) as they are now. What lies behind `end` goes when it is put back.
+  /// Saves these bytes of the file (offset -> size). A rollback also cuts the file to `end`.
   void save(const std::map<std::int64_t, std::int64_t> &ranges, std::int64_t end);
-  /// To be called before the first of the saved bytes is changed: new readers wait from now on, and those that are
-  /// there are waited for, though not for ever: one that hangs must not stop the writer.
+  /// To be called before the first of the saved bytes is changed. New readers wait from now on. This waits for present
+  /// readers, but for two seconds only: a reader that hangs must not stop the writer.
   void begin_commit();
-  /// The change is complete: what was saved is forgotten.
+  /// The change is complete: discards what was saved.
   void commit();
-  /// Puts back what was saved.
+  /// Restores what was saved.
   void roll_back();
 
-  /// Puts the file at `path` back as it was when a crash left a journal beside it. Throws IoError when somebody is
-  /// still writing the file after `patience` seconds.
+  /// Restores the file at `path` when a crash left a journal beside it. Throws IoError when another process is still
+  /// writing the file after `patience` seconds.
   static void recover(const std::string &path, double patience);
 
   /// Keeps a writer from changing what the file at `path` holds as long as the object lives. A writer in the middle of
@@ -55,9 +55,9 @@ private:
 
   std::string path_;
   bool sync_;
-  Descriptor journal_; ///< locked while it is open, which tells others that the writer lives
+  Descriptor journal_; ///< locked while it is open, so that others see that the writer lives
   Descriptor file_;
-  std::string saved_;     ///< pieces, as they are in the journal
+  std::string saved_;     ///< pieces, in the form of the journal
   std::int64_t end_ = -1; ///< of the file, while something is saved
 };
 

@@ -23,9 +23,9 @@ namespace tailrace::io::h5 {
 
 namespace {
 
-constexpr std::int64_t large_bytes = std::int64_t{64} << 10; // from here on new data are not worth a copy
+constexpr std::int64_t large_bytes = std::int64_t{64} << 10; // new data of this size or more are not copied
 
-/// What HDF5 wrote and the file has not got yet. Pieces neither overlap nor touch.
+/// What HDF5 wrote and what is not yet in the file. Pieces neither overlap nor touch.
 class HeldBytes {
 public:
   using Pieces = std::map<std::int64_t, std::vector<char>>;
@@ -37,7 +37,7 @@ public:
       --piece;
     else
       piece = pieces_.emplace_hint(piece, begin, std::vector<char>());
-    std::vector<char> tail; // of the last piece that this one swallows
+    std::vector<char> tail; // the end of the last piece that this one covers
     for (auto next = std::next(piece); next != pieces_.end() && next->first <= end; next = pieces_.erase(next))
       if (end_of(next) > end)
         tail.assign(next->second.end() - (end_of(next) - end), next->second.end());
@@ -47,7 +47,7 @@ public:
     bytes.insert(bytes.end(), tail.begin(), tail.end());
   }
 
-  /// Puts what is held of [begin, begin + size) over `data`.
+  /// Copies what is held of [begin, begin + size) over `data`.
   void get(std::int64_t begin, char *data, std::int64_t size) const {
     auto piece = pieces_.upper_bound(begin);
     if (piece != pieces_.begin())
@@ -74,7 +74,7 @@ private:
   Pieces pieces_;
 };
 
-/// An open file as HDF5 sees it: the struct that it knows, and ours behind.
+/// An open file as HDF5 sees it: HDF5's struct, followed by our data.
 struct Driver : H5FD_t {
   Driver(const std::string &file_path, int flags) : H5FD_t{}, path(file_path), file(file_path, flags) {
     size = stored_size();
@@ -94,8 +94,8 @@ struct Driver : H5FD_t {
   std::string path;
   Descriptor file;
   HeldBytes held;
-  std::int64_t size = 0;      ///< of the file, with what is held
-  std::int64_t end = 0;       ///< of the file before what is held
+  std::int64_t size = 0;      ///< of the file, including what is held
+  std::int64_t end = 0;       ///< of the file, without what is held
   std::int64_t allocated = 0; ///< what HDF5 says the size is
   bool discarded = false;
 };
@@ -103,7 +103,7 @@ struct Driver : H5FD_t {
 Driver &driver(H5FD_t *file) { return *static_cast<Driver *>(file); }
 const Driver &driver(const H5FD_t *file) { return *static_cast<const Driver *>(file); }
 
-/// Runs `work` for HDF5, which knows no exceptions: it gets an entry for its stack of errors.
+/// Runs `work` for HDF5, which has no exceptions: an exception becomes an entry of HDF5's error stack.
 template <class Work> bool guarded(hid_t kind, Work work) {
   try {
     work();
@@ -127,7 +127,7 @@ herr_t close(H5FD_t *file) {
 }
 
 herr_t query(const H5FD_t *, unsigned long *flags) {
-  // Not small data together: their blocks would be cut from space of earlier steps, which a rank must not write to.
+  // Do not aggregate small data: their blocks would lie in space of earlier steps, which a rank must not write to.
   if (flags)
     *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
   return 0;
@@ -175,12 +175,12 @@ herr_t write(H5FD_t *file, H5FD_mem_t, hid_t, haddr_t at, std::size_t count, con
 }
 
 herr_t truncate(H5FD_t *file, hid_t, hbool_t) {
-  driver(file).size = driver(file).allocated; // the file itself follows when changes are applied
+  driver(file).size = driver(file).allocated; // the file itself changes in apply
   return 0;
 }
 
-/// Keeps HDF5's cache of metadata small: it goes through all of it at each flush, and a file has more metadata with
-/// each step.
+/// Keeps HDF5's metadata cache small: HDF5 visits all of it at each flush, and the metadata of a file grow with each
+/// step.
 void bound_cache(hid_t access) {
   H5AC_cache_config_t cache;
   cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
@@ -193,12 +193,12 @@ void bound_cache(hid_t access) {
   check(H5Pset_mdc_config(access, &cache), "configure HDF5's cache");
 }
 
-/// A property list for opening files by our driver. HDF5 knows the driver as long as the list or a file needs it.
+/// A property list for opening files with our driver. HDF5 keeps the driver as long as the list or a file needs it.
 Handle access_by_driver(std::int64_t alignment) {
   H5FD_class_t calls{};
 #if H5_VERSION_GE(1, 13, 0)
   calls.version = H5FD_CLASS_VERSION;
-  calls.value = static_cast<H5FD_class_value_t>(512); // the first of those that HDF5 leaves to private drivers
+  calls.value = static_cast<H5FD_class_value_t>(512); // the first value that HDF5 leaves to private drivers
 #endif
   calls.name = "tailrace";
   calls.maxaddr = static_cast<haddr_t>(std::numeric_limits<std::int64_t>::max());
@@ -272,8 +272,9 @@ void discard(Handle &file) noexcept {
   void *found = nullptr;
   if (H5Fget_vfd_handle(file, H5P_DEFAULT, &found) >= 0) {
     Driver &ours = *static_cast<Driver *>(found);
-    ours.discarded = true; // what HDF5 still writes at close goes nowhere, and cannot fail
-    [[maybe_unused]] const int failed = ::ftruncate(ours.file.get(), ours.end); // then whoever opens it next cuts it
+    ours.discarded = true; // what HDF5 still writes at close is ignored, and cannot fail
+    [[maybe_unused]] const int failed =
+        ::ftruncate(ours.file.get(), ours.end); // if it fails, the next open cuts the file
   }
   file.close();
 }

@@ -45,7 +45,7 @@ std::optional<GridDescription> read_grid(hid_t vtk) {
 
 void check_version(hid_t file, const std::string &path) {
   if (!h5::exists(file, own_path))
-    return; // another program's
+    return; // another program wrote it
   const auto found = h5::numbers<std::int64_t>(h5::group(file, own_path), "version").at(0);
   if (found != version)
     throw IoError(
@@ -76,7 +76,7 @@ Contents read_contents(hid_t file, const std::string &path) {
   const std::int64_t count = h5::numbers<std::int64_t>(h5::group(file, steps_path), "NSteps").at(0);
   const auto times = h5::doubles(file, values_path, count);
   const auto indices = h5::integers(file, index_path, count);
-  for (std::size_t step = 0; step < times.size(); ++step) // a file of another program has times, but no indices
+  for (std::size_t step = 0; step < times.size(); ++step) // files of other programs have times, but no indices
     contents.steps.push_back({indices.empty() ? static_cast<std::int64_t>(step) : indices[step], times[step]});
   if (h5::exists(file, attributes_path))
     contents.attributes = h5::attributes(h5::group(file, attributes_path));
@@ -86,7 +86,7 @@ Contents read_contents(hid_t file, const std::string &path) {
       const h5::Handle data = h5::dataset(file, group + "/" + name);
       const auto n = h5::extent(data);
       if (n.size() != 4 || n[0] < size(count))
-        continue; // vectors and the like, of another program
+        continue; // vectors and so on, of another program
       const auto points = [&](std::size_t d) { return static_cast<std::int64_t>(n[d]); };
       contents.variables[name] = {{name, h5::type_of(data), {points(3), points(2), points(1)}}, group + "/" + name};
     }
@@ -112,7 +112,7 @@ void write_attributes(hid_t file, const Attributes &attributes) {
 
 namespace {
 
-/// The planes of a chunk, of chunks as equal as can be.
+/// The planes of a chunk, so that all chunks are nearly equal.
 std::int64_t planes_of_chunk(const VariableInfo &info, std::int64_t chunk_bytes) {
   const Index3 &n = info.shape;
   const std::int64_t plane = n[0] * n[1] * static_cast<std::int64_t>(size_of(info.type));
@@ -123,7 +123,7 @@ std::int64_t planes_of_chunk(const VariableInfo &info, std::int64_t chunk_bytes)
   return (n[2] + pieces - 1) / pieces;
 }
 
-/// The points of a chunk that goes through filters: the shape, halved where it is longest until it is small enough.
+/// The points of a chunk with filters: the shape, halved in its longest direction until it is small enough.
 Index3 small_box(const VariableInfo &info, std::int64_t chunk_bytes) {
   Index3 box = info.shape;
   while (product(box) * static_cast<std::int64_t>(size_of(info.type)) > chunk_bytes && product(box) > 1) {
@@ -136,7 +136,7 @@ Index3 small_box(const VariableInfo &info, std::int64_t chunk_bytes) {
   return box;
 }
 
-/// Whether the steps of a dataset lie in planes without filters, so that ranks may write them.
+/// Whether the chunks of a dataset are planes without filters, so that ranks may write them.
 bool has_fixed_places(hid_t data, const std::string &path) {
   const auto n = h5::extent(data);
   const h5::Handle creation(H5Dget_create_plist(data), H5Pclose);
@@ -148,11 +148,11 @@ bool has_fixed_places(hid_t data, const std::string &path) {
   return H5Pget_nfilters(creation) == 0 && when == H5D_ALLOC_TIME_EARLY && chunk[2] == n[2] && chunk[3] == n[3];
 }
 
-/// Makes zeros of a chunk without filters.
+/// Fills a chunk without filters with zeros.
 void clear(int fd, const std::string &path, const Chunk &chunk) {
   if (::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, chunk.offset, chunk.bytes) == 0)
     return;
-  const std::vector<char> zeros(std::size_t{1} << 20); // a file system that knows no holes
+  const std::vector<char> zeros(std::size_t{1} << 20); // for file systems that cannot make holes
   for (std::int64_t done = 0; done < chunk.bytes; done += static_cast<std::int64_t>(zeros.size()))
     write_all(fd, zeros.data(), std::min<std::int64_t>(static_cast<std::int64_t>(zeros.size()), chunk.bytes - done),
               chunk.offset + done, path);
@@ -164,7 +164,7 @@ void resize(hid_t data, const std::string &path, std::int64_t steps) {
   h5::check(H5Dset_extent(data, n.data()), "resize " + path);
 }
 
-/// Calls visit(z, offset, bytes) for the chunks of a step that have a place.
+/// Calls visit(z, offset, bytes) for the chunks of a step that have a place in the file.
 template <class Visit> void for_each_chunk(hid_t data, const std::string &path, std::int64_t row, Visit visit) {
   const auto n = h5::extent(data);
   const h5::Handle creation(H5Dget_create_plist(data), H5Pclose);
@@ -199,8 +199,8 @@ Variable create_variable(hid_t file, const VariableInfo &info, const GridDescrip
   if (filters.any()) {
     filters.apply(creation);
   } else {
-    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY); // room, and an address, as soon as the dataset grows
-    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);   // the ranks fill it
+    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY); // space and an address as soon as the dataset grows
+    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);   // the ranks write it
   }
   h5::group(file, group);
   const h5::Handle made(
@@ -213,7 +213,7 @@ Variable create_variable(hid_t file, const VariableInfo &info, const GridDescrip
 std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t row) {
   const h5::Handle data = h5::dataset(file, variable.path);
   const bool fixed = has_fixed_places(data, variable.path);
-  if (h5::extent(data).at(0) <= size(row)) // else a dropped step has left its place
+  if (h5::extent(data).at(0) <= size(row)) // otherwise a removed step has left its space
     resize(data, variable.path, row + 1);
   std::vector<Chunk> chunks;
   if (!fixed)
@@ -226,7 +226,7 @@ std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t 
 
 void leave_out(hid_t file, const std::string &path, const Variable &variable, std::int64_t row) {
   const h5::Handle data = h5::dataset(file, variable.path);
-  if (h5::extent(data).at(0) > size(row)) { // a dropped step's values must not pass for this one's
+  if (h5::extent(data).at(0) > size(row)) { // the values of a removed step must not be taken for those of this one
     const Descriptor bytes(path, O_WRONLY);
     for_each_chunk(data, variable.path, row, [&](const Chunk &chunk) { clear(bytes.get(), path, chunk); });
     return;

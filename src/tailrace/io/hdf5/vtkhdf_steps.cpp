@@ -47,7 +47,7 @@ Step from_json(const json &record, const Contents &contents) {
   return step;
 }
 
-/// Adds a scalar to the list that other programs read. Where a step has none, a number is NaN or 0.
+/// Adds a scalar to the list that other programs read. In steps without it a number is NaN or 0.
 void put_scalar(hid_t file, const std::string &name, std::int64_t row, const Scalar &scalar) {
   const std::string path = scalars_path + "/" + name;
   constexpr H5T_class_t kinds[] = {H5T_FLOAT, H5T_INTEGER, H5T_STRING};
@@ -81,7 +81,7 @@ void append_step(hid_t file, std::int64_t row, const Step &step) {
 
 Step read_step(hid_t file, const Contents &contents, std::int64_t row) {
   const StepInfo &known = contents.steps.at(static_cast<std::size_t>(row));
-  if (!h5::exists(file, "/Tailrace")) { // another program's
+  if (!h5::exists(file, "/Tailrace")) { // another program wrote it
     Step step;
     step.info = known;
     for (const auto &[name, variable] : contents.variables)
@@ -99,7 +99,7 @@ Step read_step(hid_t file, const Contents &contents, std::int64_t row) {
     return step;
   } catch (const json::exception &error) {
     throw damaged(error.what());
-  } catch (const std::out_of_range &error) { // a variable that is no more, too
+  } catch (const std::out_of_range &error) { // also for a variable that no longer exists
     throw damaged(error.what());
   }
 }
@@ -165,7 +165,7 @@ std::vector<Chunk> create_list(hid_t file, const VariableInfo &info, std::int64_
   const std::string path = list_path(info.name, row);
   const hsize_t n[2] = {static_cast<hsize_t>(info.shape[1]), static_cast<hsize_t>(info.shape[0])};
   const h5::Handle space(H5Screate_simple(2, n, nullptr), H5Sclose), creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY); // it has a place at once
+  H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY); // it gets its place at once
   H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
   h5::group(file, fmt::format("{}/{}", lists_path, info.name));
   const h5::Handle made(

@@ -1,73 +1,50 @@
 #pragma once
 
-#include <tailrace/io/engine/engine.hpp>
-#include <tailrace/io/sst/options.hpp>
-#include <tailrace/io/sst/reader_table.hpp>
-#include <tailrace/io/sst/step_ledger.hpp>
-#include <tailrace/io/sst/time_budget.hpp>
+#include <tailrace/io/sst/tcp_sockets.hpp>
 
-#include <chrono>
 #include <cstdint>
-#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace tailrace::io {
 
-/// What becomes of a step, or is to be done before that is asked again.
-enum class Fate : std::int64_t {
-  taken,    ///< it goes to ADIOS2
-  held,     ///< it is copied, until there is room for it
-  left_out, ///< nobody gets it
-  unread,   ///< nor those that are held: there is nobody
-  admit,    ///< first let a reader in
-  hand_over ///< first give the oldest that is held
-};
-
-/// Decides what becomes of the steps of a stream, and keeps the book of it. Local, for rank 0 of the writer.
-class StreamGate {
+/// Which readers ADIOS2 has admitted to the streams that this process writes. SST admits the readers that have
+/// registered at the end of a step, and tells nobody: up to ADIOS2 2.12.1 no call, callback, status or statistic of the
+/// writer says how many readers there are. Our own readers say it on the control channel, a little later. For all
+/// others we conclude it from the bytes that were sent on ADIOS2's connections, and their number is a property of one
+/// version of ADIOS2. With any other version nothing is concluded: a reader counts as admitted when its connection is
+/// there, so that it may not get the step at whose end ADIOS2 admits it. Local.
+class Admission {
 public:
-  StreamGate(const Target &target, const SstOptions &options);
+  /// `version`: of ADIOS2, for tests.
+  explicit Admission(std::string version = adios2_version());
 
-  int port() const { return readers_.channels().port(); } ///< of the control channel
-  const std::string &token() const { return token_; }     ///< by which readers know that it is this stream's
-  StreamRecords &records() { return records_; }
+  /// The version of ADIOS2 that this was compiled with; "" without ADIOS2.
+  static std::string adios2_version();
+  /// What follows, for the notes of the series, when ADIOS2 is not of the version that this was verified with; else "".
+  std::string note() const;
 
-  /// Whether a reader wants to be admitted, or is there, before the time is up.
-  bool somebody_until(std::chrono::time_point<std::chrono::steady_clock, std::chrono::duration<double>> end) const;
-  /// `tried`: a reader was to be admitted for this step already; `held`: there are steps that are held. Under the
-  /// policy `block` it waits.
-  Fate decide(const StepInfo &step, bool tried, bool held);
-  bool has_room();
-  /// Waits for readers, and drops those that make no progress for the `timeout`; `step` is for people. The first
-  /// returns whether there is a reader.
-  bool wait_for_room(std::int64_t step);
-  void wait_for_all(std::int64_t step);
-  /// See StreamReaders.
-  bool rescue(int call, std::int64_t step) { return readers_.rescue(call, had_time_, step); }
-  void given(); ///< a step has gone out
-  void end();
+  /// Ports at which ADIOS2 listens for readers in this process. It opens them for the first stream, and uses them for
+  /// all.
+  static void add_ports(const std::set<int> &ports);
+  /// Whether the ports are known, so that readers can be seen at all.
+  static bool visible();
+  /// The connections from readers.
+  static std::vector<TcpConnection> connections();
 
-  CouplingSide own_side() const;
-  Coupling coupling() const;
+  /// Whether ADIOS2 has admitted the reader at the other end.
+  bool admitted(const TcpConnection &connection) const;
+  /// Whether the reader has been answered, and waits to be admitted.
+  bool pending(const TcpConnection &connection) const;
+  /// Bytes sent to readers so far.
+  static std::uint64_t sent();
+  /// Whether a reader was admitted since `sent` returned `before`.
+  bool admitted_since(std::uint64_t before) const;
 
 private:
-  Fate decide_by_policy(const StepInfo &step, bool held);
-  std::int64_t most() const;
-  void meter(std::chrono::steady_clock::time_point begin);
-  double spent() const;
-  double waited() const { return trace_.total(Phase::wait).seconds; }
-
-  const Trace &trace_;
-  SstOptions options_;
-  std::string token_;
-  StreamReaders readers_;
-  StreamRecords records_;
-  CostShare budget_;
-  CouplingSide own_;                                                 ///< who it is
-  std::int64_t had_time_ = 0;                                        ///< steps that readers have had time for
-  std::optional<std::chrono::steady_clock::time_point> met_, ended_; ///< the first reader; the end
-  double met_spent_ = 0, met_waited_ = 0;                            ///< seconds until then
-  std::optional<double> metered_; ///< seconds spent before the last step that was taken
+  std::string version_;
+  bool verified_;
 };
 
 } // namespace tailrace::io

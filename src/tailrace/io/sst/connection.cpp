@@ -2,7 +2,6 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
-#include <tailrace/io/sst/step_ledger.hpp>
 #include <tailrace/io/sst/tcp_sockets.hpp>
 #include <tailrace/support/watchdog.hpp>
 
@@ -35,7 +34,7 @@ SstConnection::SstConnection(const Target &target, const SstOptions &options)
 }
 
 SstConnection::~SstConnection() {
-  static auto &left_open = *new std::vector<adios2::ADIOS>; // never destroyed
+  static auto &left_open = *new std::vector<adios2::ADIOS>; // never destroyed, see the header
   if (engine_ && !closed_)
     left_open.push_back(std::move(adios_));
 }
@@ -51,7 +50,7 @@ std::string SstConnection::lost(const std::string &what) const {
       what);
 }
 
-/// In rank 0: until there is a contact file of a writer that lives.
+/// Waits, in rank 0, until there is the contact file of a living writer.
 void SstConnection::await_writer(Clock::time_point end, double timeout) const {
   if (!root())
     return;
@@ -73,7 +72,7 @@ std::string SstConnection::other_version(int version) const {
                      target_.path, version, sst_version);
 }
 
-/// In rank 0: tries to reach the writer's control channel.
+/// Tries, in rank 0, to connect to the writer's control channel.
 void SstConnection::call_writer() {
   if (const auto record = contact_.record(); root() && record) {
     channel_.connect(record->addresses, record->port);
@@ -81,7 +80,7 @@ void SstConnection::call_writer() {
   }
 }
 
-/// In rank 0, when ADIOS2 has been admitted: says who we are.
+/// Says, in rank 0, who we are, once ADIOS2 has been admitted.
 void SstConnection::meet_writer() {
   std::set<int> ports;
   for (const auto &one : tcp_connections())
@@ -98,13 +97,13 @@ void SstConnection::cut_writer(bool alone) const {
       cut(one);
 }
 
-/// Whether the writer has admitted us. It has not when nobody listens at the address of the contact file, and when time
-/// is up.
+/// Whether the writer has admitted us. It has not when nobody listens at the address in the contact file, or when the
+/// time is over.
 bool SstConnection::try_open(double timeout) {
   io_ = adios_.DeclareIO("series");
   io_.SetEngine("SST");
   std::map<std::string, std::string> parameters = options_.engine;
-  parameters.insert_or_assign("OpenTimeoutSecs", std::to_string(1)); // the file is there
+  parameters.insert_or_assign("OpenTimeoutSecs", std::to_string(1)); // of the contact file, which is there
   io_.SetParameters(parameters);
   bool opened = false;
   target_.comm.barrier();
@@ -116,7 +115,7 @@ bool SstConnection::try_open(double timeout) {
     try {
       engine_ = io_.Open(target_.path, adios2::Mode::Read);
       opened = true;
-    } catch (const std::exception &) { // several lines of ADIOS2's insides, and never why
+    } catch (const std::exception &) { // ADIOS2's message does not say why
     }
   }
   if (!opened)
@@ -127,7 +126,7 @@ bool SstConnection::try_open(double timeout) {
 void SstConnection::open(double timeout) {
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
   while (true) {
-    const double patience = std::min(seconds_until(end), options_.open_timeout); // the writer may have ended meanwhile
+    const double patience = std::min(seconds_until(end), options_.open_timeout); // the writer may end while we wait
     const auto found_by =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience));
     target_.comm.agree([&] { await_writer(found_by, std::max(patience, 0.0)); });
@@ -143,7 +142,7 @@ void SstConnection::open(double timeout) {
                                   contact_.alive() ? "the writer has not ended one since we are waiting, or has died"
                                                    : contact_.why_not()));
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(200)); // a new writer may be about to replace the file
+    std::this_thread::sleep_for(std::chrono::milliseconds(200)); // a new writer may be replacing the file
   }
 }
 

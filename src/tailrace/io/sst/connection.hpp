@@ -6,7 +6,7 @@
 
 #include <tailrace/io/engine/engine.hpp>
 #include <tailrace/io/sst/contact_file.hpp>
-#include <tailrace/io/sst/reader_channels.hpp>
+#include <tailrace/io/sst/writer_channel.hpp>
 
 #include <adios2.h>
 
@@ -17,41 +17,41 @@
 
 namespace tailrace::io {
 
-/// A reader's way to the writer of a stream: finds its contact file, is admitted by ADIOS2, and tells our writer's
-/// control channel who it is. ADIOS2 has no time limits that hold: where the writer does not answer, its connections
-/// are cut, and to ADIOS2 it has died.
+/// The connection of a reader to the writer of a stream: finds the contact file, is admitted by ADIOS2, and says on the
+/// control channel of our writer who it is. The time limits of ADIOS2 are not reliable: when the writer does not
+/// answer, we cut its connections, so that ADIOS2 takes it for dead.
 class SstConnection {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// Waits for a contact file of a writer that lives, as long as the options say. Collective; the same error on all
+  /// Waits for the contact file of a living writer, as long as the options say. Collective; the same error on all
   /// ranks.
   SstConnection(const Target &target, const SstOptions &options);
 
-  /// What was not closed, above all because the writer was lost, stays until the program ends: ADIOS2's own thread may
-  /// be at work on its connections, and would find it gone.
+  /// An engine that was not closed, usually because the writer was lost, is never destroyed: a thread of ADIOS2 may
+  /// still use its connections.
   ~SstConnection();
   SstConnection(const SstConnection &) = delete;
   SstConnection &operator=(const SstConnection &) = delete;
 
-  /// Waits up to `timeout` seconds to be admitted, which ADIOS2 does at the end of a step only. Collective; the same
+  /// Waits up to `timeout` seconds to be admitted, which ADIOS2 does only at the end of a step. Collective; the same
   /// error on all ranks.
   void open(double timeout);
   bool is_open() const { return static_cast<bool>(engine_); }
-  void close(); ///< tells the writer. Collective; throws what ADIOS2 throws
+  void close(); ///< and tells the writer. Collective; throws what ADIOS2 throws
 
   adios2::IO &io() { return io_; }
   adios2::Engine &engine() { return engine_; }
   WriterChannel &channel() { return channel_; } ///< rank 0's
 
-  /// The writer does not answer: to ADIOS2 it shall have died. Where ranks other than the one that waits are inside
-  /// ADIOS2 too (`alone` is false), it would leave them there for ever, and only the end of the program helps.
+  /// Makes ADIOS2 take the writer for dead, because it does not answer. When other ranks are inside ADIOS2 too (`alone`
+  /// is false), ADIOS2 would never return there: then this ends the program. Local.
   void cut_writer(bool alone) const;
 
-  /// That the writer is gone, when `what` was asked for.
+  /// The text of the error when the writer is lost while `what` is read.
   std::string lost(const std::string &what) const;
 
-  /// That the writer's steps are of a version that we do not know.
+  /// The text of the error when the writer's steps are of a version that we cannot read.
   std::string other_version(int version) const;
 
 private:
@@ -63,9 +63,9 @@ private:
 
   Target target_;
   SstOptions options_;
-  StreamContact contact_;
-  std::set<std::uint64_t> foreign_sockets_; ///< that were there before ADIOS2's
-  mutable WriterChannel channel_;           ///< rank 0's; asked, it reads what has arrived
+  ContactFile contact_;
+  std::set<std::uint64_t> foreign_sockets_; ///< sockets that are older than those of ADIOS2
+  mutable WriterChannel channel_;           ///< of rank 0; mutable, because asking it reads the socket
   std::string token_;
   bool closed_ = false;
   adios2::ADIOS adios_;

@@ -1,7 +1,7 @@
 #include <tailrace/io/sst/contact_file.hpp>
 
+#include <tailrace/io/sst/host.hpp>
 #include <tailrace/io/sst/options.hpp>
-#include <tailrace/io/sst/reader_channels.hpp>
 #include <tailrace/io/storage/files.hpp>
 
 #include <fmt/format.h>
@@ -21,26 +21,26 @@ using nlohmann::json;
 
 namespace {
 
-/// When a process of this host began, in the kernel's own ticks, so that a number used again is not taken for the
-/// process of before; "" when there is no such process, or it has ended and nobody has asked how.
+/// When a process of this host began, in ticks of the kernel, so that a later process with the same number is not taken
+/// for it; "" when there is no such process, or it has ended.
 std::string beginning_of(long process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string text;
   if (!std::getline(file, text) || text.rfind(')') == std::string::npos)
     return "";
-  std::istringstream fields(text.substr(text.rfind(')') + 1)); // its name before may hold anything
+  std::istringstream fields(text.substr(text.rfind(')') + 1)); // the name in front may hold any characters
   std::string field, state;
   fields >> state;
-  for (int number = 4; number <= 22; ++number) // proc(5): 3 is the state, 22 the beginning
+  for (int number = 4; number <= 22; ++number) // proc(5): field 3 is the state, 22 the start time
     fields >> field;
   return state == "Z" || state == "X" ? "" : field;
 }
 
 } // namespace
 
-StreamContact::StreamContact(std::string name) : file_(std::move(name) + ".sst"), record_(file_ + ".writer") {}
+ContactFile::ContactFile(std::string name) : file_(std::move(name) + ".sst"), record_(file_ + ".writer") {}
 
-StreamContact::Owner StreamContact::owner(long &process) const {
+ContactFile::Owner ContactFile::owner(long &process) const {
   std::ifstream file(record_);
   const json record = file ? json::parse(file, nullptr, false) : json();
   if (!record.is_object() || record.value("host", "") != own_host())
@@ -50,13 +50,13 @@ StreamContact::Owner StreamContact::owner(long &process) const {
   return !begun.empty() && begun == record.value("begun", "") ? Owner::alive : Owner::dead;
 }
 
-bool StreamContact::alive() const {
+bool ContactFile::alive() const {
   std::error_code none;
   long process = 0;
   return fs::exists(file_, none) && owner(process) != Owner::dead;
 }
 
-std::string StreamContact::why_not() const {
+std::string ContactFile::why_not() const {
   std::error_code none;
   long process = 0;
   if (!fs::exists(file_, none))
@@ -66,7 +66,7 @@ std::string StreamContact::why_not() const {
   return fmt::format("nobody answers at the address in {}; the writer may have been killed", file_);
 }
 
-void StreamContact::check_writable() const {
+void ContactFile::check_writable() const {
   const fs::path parent = fs::path(file_).parent_path();
   if (::access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) != 0)
     throw file_error("create", file_, errno);
@@ -80,7 +80,7 @@ void StreamContact::check_writable() const {
                               file_, process));
 }
 
-void StreamContact::claim(int port, const std::string &token) const {
+void ContactFile::claim(int port, const std::string &token) const {
   const long process = ::getpid();
   const json record{{"host", own_host()},          {"process", process}, {"begun", beginning_of(process)},
                     {"version", sst_version},      {"port", port},       {"token", token},
@@ -88,7 +88,7 @@ void StreamContact::claim(int port, const std::string &token) const {
   replace_file(record_, record.dump() + "\n", false);
 }
 
-std::optional<StreamContact::Record> StreamContact::record() const {
+std::optional<ContactFile::Record> ContactFile::record() const {
   std::ifstream file(record_);
   const json about = file ? json::parse(file, nullptr, false) : json();
   if (!about.is_object())
@@ -105,7 +105,7 @@ std::optional<StreamContact::Record> StreamContact::record() const {
   }
 }
 
-void StreamContact::release() const noexcept {
+void ContactFile::release() const noexcept {
   std::error_code none;
   fs::remove(record_, none);
 }

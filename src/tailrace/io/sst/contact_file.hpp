@@ -7,34 +7,34 @@
 
 namespace tailrace::io {
 
-/// Files by which the two ends of a stream NAME find each other: ADIOS2's NAME.sst, which says where the writer listens
-/// and stays when the writer is killed; and beside it ours, NAME.sst.writer, which says what process that is, so that a
-/// contact left behind is known for what it is. All functions are local; for rank 0.
-class StreamContact {
+/// The files by which the two ends of a stream NAME find each other: NAME.sst of ADIOS2, which says where the writer
+/// listens, and which stays when the writer is killed; and NAME.sst.writer of ours, which says which process the writer
+/// is, so that a file that a dead writer left is recognised. All functions are local; for rank 0.
+class ContactFile {
 public:
-  explicit StreamContact(std::string name);
+  explicit ContactFile(std::string name);
   const std::string &file() const { return file_; } ///< NAME.sst
 
-  /// A contact file that no dead process of this host has left behind. Those of other programs count as alive: they
-  /// have no record.
+  /// Whether there is a contact file that was not left by a dead process of this host. The writers of other programs
+  /// count as alive, because they have no record.
   bool alive() const;
-  /// Why there is none, for people: "there is no run.sst", "run.sst was left by process 12 of this host, which has
+  /// Why it is not, for messages: "there is no run.sst", "run.sst was left by process 12 of this host, which has
   /// ended".
   std::string why_not() const;
 
-  /// Throws IoError when the files cannot be made, or when a living process of this host writes to this stream.
+  /// Throws IoError when the files cannot be created, or when another process of this host writes this stream.
   void check_writable() const;
   /// Writes our record: this process is the writer, and its control channel is at `port`.
   void claim(int port, const std::string &token) const;
   void release() const noexcept; ///< removes it
 
   struct Record {
-    int version = 0; ///< of the stream; 0: it does not say, and the steps will
+    int version = 0; ///< of the stream; 0: not given here, but in the steps
     int port = 0;    ///< 0: there is no control channel
     std::string token;
-    std::vector<std::string> addresses; ///< to try
+    std::vector<std::string> addresses; ///< to be tried in this order
   };
-  /// What the writer's record says; none: it is another program's.
+  /// What the writer's record says; nothing when the writer is another program.
   std::optional<Record> record() const;
 
 private:

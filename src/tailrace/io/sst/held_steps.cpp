@@ -10,7 +10,7 @@ void HeldStep::add(const Block &block) {
   convert_block(block.place, block.type, block.type, block.data, piece.bytes.get());
   piece.block.data = piece.bytes.get();
   piece.block.place.memory = block.place.block;
-  piece.block.checksum = nullptr; // the caller's, who has it now
+  piece.block.checksum = nullptr; // it belongs to the caller, who has it now
   if (block.checksum)
     add_block(*block.checksum, piece.block.place, size_of(block.type), piece.bytes.get());
   pieces.push_back(std::move(piece));

@@ -14,7 +14,7 @@ struct StreamStep {
   Attributes attributes;
 };
 
-/// A step, copied, until there is room for it.
+/// A copy of a step, held until the readers have room for it.
 struct HeldStep : StreamStep {
   struct Piece {
     Block block;
@@ -22,11 +22,11 @@ struct HeldStep : StreamStep {
   };
   std::vector<Piece> pieces; ///< this rank's blocks
 
-  /// Copies the block, and feeds its checksum. May run out of memory. Local.
+  /// Copies the block, and adds it to its checksum. Throws std::bad_alloc. Local.
   void add(const Block &block);
 };
 
-/// The steps that are held, the oldest first, the open one last.
+/// The oldest step comes first, the open one last.
 using HeldSteps = std::deque<HeldStep>;
 
 } // namespace tailrace::io

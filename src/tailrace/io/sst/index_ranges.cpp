@@ -6,52 +6,52 @@ namespace tailrace::io {
 
 using nlohmann::json;
 
-void IndexRuns::add(std::int64_t index) { add(Run{index, 0, 1}); }
+void IndexRanges::add(std::int64_t index) { add(Range{index, 0, 1}); }
 
-void IndexRuns::add(const IndexRuns &later) {
+void IndexRanges::add(const IndexRanges &later) {
   std::int64_t unlisted = later.count_;
-  for (const Run &run : later.runs_) {
-    add(run);
-    unlisted -= run.count;
+  for (const Range &range : later.ranges_) {
+    add(range);
+    unlisted -= range.count;
   }
   count_ += unlisted;
 }
 
-void IndexRuns::add(const Run &run) {
-  count_ += run.count;
-  if (!runs_.empty()) {
-    Run &last = runs_.back();
-    const std::int64_t distance = run.first - (last.first + (last.count - 1) * last.distance);
-    if ((last.count == 1 || last.distance == distance) && (run.count == 1 || run.distance == distance)) {
+void IndexRanges::add(const Range &range) {
+  count_ += range.count;
+  if (!ranges_.empty()) {
+    Range &last = ranges_.back();
+    const std::int64_t distance = range.first - (last.first + (last.count - 1) * last.distance);
+    if ((last.count == 1 || last.distance == distance) && (range.count == 1 || range.distance == distance)) {
       last.distance = distance;
-      last.count += run.count;
+      last.count += range.count;
       return;
     }
   }
-  if (runs_.size() < most_runs)
-    runs_.push_back(run);
+  if (ranges_.size() < most_ranges)
+    ranges_.push_back(range);
 }
 
-std::vector<std::int64_t> IndexRuns::list() const {
+std::vector<std::int64_t> IndexRanges::list() const {
   std::vector<std::int64_t> result;
-  for (const Run &run : runs_)
-    for (std::int64_t i = 0; i < run.count && result.size() < most_listed; ++i)
-      result.push_back(run.first + i * run.distance);
+  for (const Range &range : ranges_)
+    for (std::int64_t i = 0; i < range.count && result.size() < most_listed; ++i)
+      result.push_back(range.first + i * range.distance);
   return result;
 }
 
-json IndexRuns::to_json() const {
+json IndexRanges::to_json() const {
   json result = json::array({count_});
-  for (const Run &run : runs_)
-    result.push_back({run.first, run.distance, run.count});
+  for (const Range &range : ranges_)
+    result.push_back({range.first, range.distance, range.count});
   return result;
 }
 
-IndexRuns IndexRuns::from_json(const json &text) {
-  IndexRuns result;
+IndexRanges IndexRanges::from_json(const json &text) {
+  IndexRanges result;
   result.count_ = text.at(0);
   for (std::size_t number = 1; number < text.size(); ++number)
-    result.runs_.push_back({text[number].at(0), text[number].at(1), text[number].at(2)});
+    result.ranges_.push_back({text[number].at(0), text[number].at(1), text[number].at(2)});
   return result;
 }
 

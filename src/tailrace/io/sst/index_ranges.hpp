@@ -7,28 +7,28 @@
 
 namespace tailrace::io {
 
-/// Growing step indices in little memory: runs of equal distance, which is what the steps of a simulation are. After
-/// `most_runs` runs indices are counted only. Local.
-class IndexRuns {
+/// Growing step indices in little memory: ranges of equal distance, as the output steps of a simulation have. After
+/// `most_ranges` ranges, indices are counted but not listed. Local.
+class IndexRanges {
 public:
-  static constexpr std::size_t most_runs = 1000, most_listed = 1'000'000;
+  static constexpr std::size_t most_ranges = 1000, most_listed = 1'000'000;
 
   void add(std::int64_t index);
-  void add(const IndexRuns &later);
+  void add(const IndexRanges &later);
   void clear() { *this = {}; }
-  std::int64_t count() const { return count_; } ///< of all, also those that are not listed
+  std::int64_t count() const { return count_; } ///< of all indices, listed or not
   std::vector<std::int64_t> list() const;       ///< at most `most_listed`
 
   nlohmann::json to_json() const; ///< [count, [first, distance, count], ...]
-  /// Throws when it is not what to_json makes.
-  static IndexRuns from_json(const nlohmann::json &text);
+  /// Throws a JSON exception when it is not what to_json makes.
+  static IndexRanges from_json(const nlohmann::json &text);
 
 private:
-  struct Run {
+  struct Range {
     std::int64_t first = 0, distance = 0, count = 0;
   };
-  void add(const Run &run);
-  std::vector<Run> runs_;
+  void add(const Range &range);
+  std::vector<Range> ranges_;
   std::int64_t count_ = 0;
 };
 

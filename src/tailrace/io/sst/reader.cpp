@@ -1,5 +1,5 @@
-// The reading end of a stream, ours or another program's. ADIOS2 admits a reader at the end of a step only, and opening
-// waits for that: so it is left to the first next_step, and falls under its time limit.
+// The reading end of a stream, whose writer may be ours or another program. ADIOS2 admits a reader only at the end of a
+// step, and its Open waits for that: so the first next_step opens the stream, within its time limit.
 
 #include <tailrace/io/sst/options.hpp>
 
@@ -8,8 +8,10 @@
 #include <tailrace/io/adios2/contents.hpp>
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/sst/connection.hpp>
+#include <tailrace/io/sst/coupling_json.hpp>
+#include <tailrace/io/sst/host.hpp>
+#include <tailrace/io/sst/missed_steps.hpp>
 #include <tailrace/io/sst/reader_clock.hpp>
-#include <tailrace/io/sst/step_ledger.hpp>
 #include <tailrace/support/watchdog.hpp>
 
 #include <adios2.h>
@@ -48,9 +50,12 @@ public:
 private:
   bool root() const { return target_.comm.rank() == 0; }
   void current(std::size_t step) const;
+  adios2::StepStatus advance(double timeout);
   void leave_step();
   void leave();
   void take_step();
+  void take_variables();
+  StepInfo take_step_info();
   void take_series(const std::string &text);
   void take_lists(const std::string &text);
   template <class T> std::optional<T> value(const std::string &name) const;
@@ -59,22 +64,22 @@ private:
 
   Target target_;
   SstOptions options_;
-  mutable SstConnection connection_; // ADIOS2 sets selections on the variables themselves
+  mutable SstConnection connection_; // reading sets selections on the variables of ADIOS2
   std::vector<StepInfo> steps_;
   bool in_step_ = false, ended_ = false;
   mutable std::string failure_; ///< why there can be no more steps
   Attributes attributes_;
   std::optional<GridDescription> grid_;
-  std::vector<VariableInfo> variables_; ///< of the current step, as the next two
+  std::vector<VariableInfo> variables_; ///< of the current step, like the next two
   Scalars scalars_;
   std::string checksums_;
   MissedSteps missed_;
   bool numbered_ = false;     ///< the current step is one of our writer's
-  mutable ReaderClock clock_; ///< reading is time too
+  mutable ReaderClock clock_; ///< it counts the time of read, too
   std::optional<CouplingSide> writer_;
 };
 
-/// Releases the current step, and says so.
+/// Releases the current step, and tells the writer.
 void SstReader::leave_step() {
   clock_.ask();
   if (in_step_) {
@@ -89,15 +94,8 @@ void SstReader::leave_step() {
   checksums_.clear();
 }
 
-bool SstReader::next_step(double timeout) {
-  if (timeout < 0)
-    timeout = options_.timeout;
-  target_.comm.agree([&] {
-    if (!failure_.empty())
-      throw IoError(failure_);
-  });
-  if (ended_)
-    return false;
+/// Leaves the current step and waits for the next one.
+adios2::StepStatus SstReader::advance(double timeout) {
   auto status = adios2::StepStatus::OtherError;
   const auto begin = Clock::now();
   if (!connection_.is_open()) {
@@ -114,8 +112,20 @@ bool SstReader::next_step(double timeout) {
       throw IoError(fmt::format("cannot read the stream {}: {}", target_.path, error.what()));
     }
   });
-  // What rank 0 was told, ADIOS2 passes on; were one rank told otherwise all the same, the worst counts for all.
-  status = static_cast<adios2::StepStatus>(target_.comm.max(static_cast<std::int64_t>(status)));
+  // ADIOS2 tells all ranks what it told rank 0. Should the ranks differ nevertheless, the worst counts for all.
+  return static_cast<adios2::StepStatus>(target_.comm.max(static_cast<std::int64_t>(status)));
+}
+
+bool SstReader::next_step(double timeout) {
+  if (timeout < 0)
+    timeout = options_.timeout;
+  target_.comm.agree([&] {
+    if (!failure_.empty())
+      throw IoError(failure_);
+  });
+  if (ended_)
+    return false;
+  const auto status = advance(timeout);
   if (status == adios2::StepStatus::EndOfStream) {
     ended_ = true;
     leave();
@@ -159,7 +169,7 @@ template <class T> void SstReader::take_variable(const std::string &name) {
 void SstReader::take_series(const std::string &text) {
   numbered_ = !text.empty();
   if (text.empty())
-    return; // another program's
+    return; // the writer is another program
   const json about = json::parse(text);
   if (const int version = about.at("version"); version != sst_version)
     throw IoError(connection_.other_version(version));
@@ -180,32 +190,40 @@ void SstReader::take_lists(const std::string &text) {
   }
 }
 
-/// Learns what the step holds; nothing of it waits for other ranks.
+void SstReader::take_variables() {
+  for (const auto &[name, about] : connection_.io().AvailableVariables(true)) {
+    const std::string type = connection_.io().VariableType(name);
+    if (name.rfind("tailrace/", 0) == 0)
+      continue;
+    if (type == "string")
+      scalars_[name] = text(name);
+    else if (const auto known = bp::type_of(type))
+      with_type(*known, [&]<class T>(T) { take_variable<T>(name); });
+  }
+}
+
+/// Index and time, which the writer sends as scalars. Other programs may send a time, but no index.
+StepInfo SstReader::take_step_info() {
+  StepInfo step{steps_.empty() ? 0 : steps_.back().index + 1, 0};
+  if (const auto index = scalars_.find("step"); numbered_ && index != scalars_.end())
+    step.index = std::get<std::int64_t>(index->second);
+  step.time = static_cast<double>(step.index);
+  if (const auto time = scalars_.find("time"); time != scalars_.end())
+    if (const auto *number = std::get_if<double>(&time->second))
+      step.time = *number;
+  scalars_.erase("time");
+  scalars_.erase("step");
+  return step;
+}
+
+/// Finds out what the step holds. Does not wait for other ranks.
 void SstReader::take_step() {
   try {
-    for (const auto &[name, about] : connection_.io().AvailableVariables(true)) {
-      const std::string type = connection_.io().VariableType(name);
-      if (name.rfind("tailrace/", 0) == 0)
-        continue;
-      if (type == "string")
-        scalars_[name] = text(name);
-      else if (const auto known = bp::type_of(type))
-        with_type(*known, [&]<class T>(T) { take_variable<T>(name); });
-    }
-    const std::string series = text(sst_series_name);
-    take_series(series);
+    take_variables();
+    take_series(text(sst_series_name));
     take_lists(text(bp::lists_name));
     checksums_ = text(bp::checksums_name);
-    StepInfo step{steps_.empty() ? 0 : steps_.back().index + 1, 0};
-    if (const auto index = scalars_.find("step"); !series.empty() && index != scalars_.end())
-      step.index = std::get<std::int64_t>(index->second);
-    step.time = static_cast<double>(step.index);
-    if (const auto time = scalars_.find("time"); time != scalars_.end())
-      if (const auto *number = std::get_if<double>(&time->second))
-        step.time = *number;
-    scalars_.erase("time");
-    scalars_.erase("step");
-    steps_.push_back(step);
+    steps_.push_back(take_step_info());
   } catch (const Error &) {
     throw;
   } catch (const std::exception &error) {
@@ -237,7 +255,7 @@ void SstReader::read(std::size_t step, const VariableInfo &variable, const Box &
       connection_.engine().Get(stored, static_cast<T *>(data), adios2::Mode::Sync);
     });
     clock_.moved(std::chrono::duration<double>(Clock::now() - begin).count());
-  } catch (const std::exception &) { // ADIOS2 says that the writer failed, in several lines
+  } catch (const std::exception &) { // ADIOS2's message only says that the writer failed
     const std::string what = fmt::format("{} of the stream {}", variable.name, target_.path);
     failure_ = late ? fmt::format("cannot read {}: the writer did not answer for {:g} s", what, options_.timeout)
                     : connection_.lost(what);

@@ -7,16 +7,16 @@
 
 namespace tailrace::io {
 
-/// Where a reader's time goes, step by step: waiting for the step, moving it, and the rest, which is its own work.
-/// Local.
+/// What a reader spends its time on, step by step: waiting for the step, transferring it, and its own work, which is
+/// the rest. Local.
 class ReaderClock {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// The stream is open: from now on the time counts.
+  /// The stream is open: the time counts from now on.
   void begin() { begun_ = asked_ = Clock::now(); }
   bool running() const { return begun_ != Clock::time_point{}; }
-  /// The step of before is left, and the next one asked for.
+  /// The current step is released, and the next one requested.
   void ask() {
     if (!looking_)
       return;
@@ -24,7 +24,7 @@ public:
     asked_ = Clock::now();
     step_.compute = std::max(0.0, seconds(got_, asked_) - step_.transfer);
   }
-  /// It is there.
+  /// The requested step has come.
   void got() {
     total_.wait += step_.wait;
     total_.transfer += step_.transfer;
@@ -36,7 +36,7 @@ public:
   }
   void moved(double seconds) { step_.transfer += seconds; }
   const CouplingSide &step() const { return step_; } ///< compute, wait and transfer of the current step
-  /// Of all steps that are over; `elapsed` until now.
+  /// Of all steps so far; `elapsed` until now.
   CouplingSide total() const {
     CouplingSide all = total_;
     all.wait += step_.wait;

@@ -12,23 +12,10 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr int last_attempt = 10; ///< seconds after `timeout` when nothing has helped
-constexpr int patience = 5;      ///< calls, a second apart, from one connection that is cut to the next
+constexpr int last_attempt = 10; ///< seconds after `timeout` until nothing can help
+constexpr int patience = 5;      ///< calls, a second apart, between two connections that are cut
 
-std::set<int> &stream_ports() {
-  static std::set<int> ports;
-  return ports;
-}
-
-std::vector<TcpConnection> connections() {
-  std::vector<TcpConnection> found = tcp_connections();
-  std::erase_if(found, [](const TcpConnection &one) { return stream_ports().count(one.local_port) == 0; });
-  return found;
-}
-
-std::uint64_t bytes(const TcpConnection &one) { return one.bytes_sent + static_cast<std::uint64_t>(one.unsent); }
-
-/// The one silent for longest; returns whether there was one.
+/// Cuts the connection that has been silent for longest. Returns false when there is none.
 bool cut_longest_silent(const std::vector<TcpConnection> &found) {
   const auto silent =
       std::max_element(found.begin(), found.end(), [](const auto &a, const auto &b) { return a.silent < b.silent; });
@@ -39,73 +26,61 @@ bool cut_longest_silent(const std::vector<TcpConnection> &found) {
 
 } // namespace
 
-StreamReaders::StreamReaders(std::string stream, const std::string &token, double timeout)
+ReaderTable::ReaderTable(std::string stream, const std::string &token, double timeout)
     : stream_(std::move(stream)), timeout_(timeout), channels_(token) {}
 
-void StreamReaders::add_ports(const std::set<int> &ports) { stream_ports().insert(ports.begin(), ports.end()); }
-
-bool StreamReaders::visible() { return !stream_ports().empty(); }
-
-bool StreamReaders::there() const {
+bool ReaderTable::any() const {
   if (channels_.any())
     return true;
   std::set<int> gone;
   for (const auto &one : channels_.readers())
-    if (one.side.state != "lost") // the channel only, perhaps
+    if (one.side.state != "lost") // a reader that is lost to the channel may still read
       gone.insert(one.ports.begin(), one.ports.end());
-  const auto found = connections();
+  const auto found = Admission::connections();
   return std::any_of(found.begin(), found.end(),
-                     [&](const auto &one) { return bytes(one) > least_welcome && gone.count(one.peer_port) == 0; });
+                     [&](const auto &one) { return admission_.admitted(one) && gone.count(one.peer_port) == 0; });
 }
 
-bool StreamReaders::knocking() const {
-  const auto found = connections();
-  return std::any_of(found.begin(), found.end(),
-                     [](const auto &one) { return one.bytes_sent > 0 && bytes(one) <= least_welcome; });
+bool ReaderTable::any_pending() const {
+  const auto found = Admission::connections();
+  return std::any_of(found.begin(), found.end(), [&](const auto &one) { return admission_.pending(one); });
 }
 
-std::uint64_t StreamReaders::sent() {
-  std::uint64_t sum = 0;
-  for (const auto &one : connections())
-    sum += bytes(one);
-  return sum;
-}
-
-void StreamReaders::meet(std::int64_t given) {
+void ReaderTable::meet(std::int64_t given) {
   channels_.drain(0, given);
   if (!channels_.somebody_silent() || !somebody_new())
     return;
   const auto end = Clock::now() + std::chrono::milliseconds(500);
   while (channels_.somebody_silent() && Clock::now() < end)
     channels_.drain(0.1, given);
-  channels_.greet(); // once: who is no reader of ours shall not cost more
+  channels_.greet(); // wait once only: a connection that is no reader of ours must not cost more
 }
 
-/// Whether a reader was admitted that may yet turn out to be ours.
-bool StreamReaders::somebody_new() const {
+/// Whether a reader was admitted that has not said who it is, and may be one of ours.
+bool ReaderTable::somebody_new() const {
   std::set<int> known;
   for (const auto &one : channels_.readers())
     known.insert(one.ports.begin(), one.ports.end());
-  const auto found = connections();
+  const auto found = Admission::connections();
   return std::any_of(found.begin(), found.end(),
-                     [&](const auto &one) { return bytes(one) > least_welcome && known.count(one.peer_port) == 0; });
+                     [&](const auto &one) { return admission_.admitted(one) && known.count(one.peer_port) == 0; });
 }
 
-void StreamReaders::say(std::int64_t step, const std::string &who) const {
+void ReaderTable::say(std::int64_t step, const std::string &who) const {
   fmt::print(stderr, "tailrace: stream {}, step {}: a reader{} has taken nothing for {:g} s and is dropped\n", stream_,
              step, who, timeout_);
 }
 
-void StreamReaders::drop(std::size_t reader, std::int64_t step) {
+void ReaderTable::drop(std::size_t reader, std::int64_t step) {
   const ReaderRecord &record = channels_.readers()[reader];
   say(step, fmt::format(" (process {} on {})", record.side.process, record.side.host));
-  for (const auto &one : connections())
+  for (const auto &one : Admission::connections())
     if (record.ports.count(one.peer_port) > 0)
       cut(one);
   channels_.drop(reader);
 }
 
-void StreamReaders::wait(std::int64_t most, std::int64_t given, std::int64_t step) {
+void ReaderTable::wait(std::int64_t most, std::int64_t given, std::int64_t step) {
   const auto begin = Clock::now();
   channels_.drain(0, given);
   while (channels_.behind(given) > most) {
@@ -116,8 +91,8 @@ void StreamReaders::wait(std::int64_t most, std::int64_t given, std::int64_t ste
   }
 }
 
-bool StreamReaders::rescue(int call, std::int64_t given, std::int64_t step) {
-  if (call % patience != 0) // ADIOS2 may still take leave of the one before, and the next in line may be healthy
+bool ReaderTable::rescue(int call, std::int64_t given, std::int64_t step) {
+  if (call % patience != 0) // ADIOS2 may still be closing the last one, and the next reader may be healthy
     return false;
   channels_.drain(0, given);
   if (const auto late = channels_.late(0, given, timeout_ / 2, {}); !late.empty()) {
@@ -131,13 +106,13 @@ bool StreamReaders::rescue(int call, std::int64_t given, std::int64_t step) {
   for (const auto &one : channels_.readers())
     if (one.present())
       healthy.insert(one.ports.begin(), one.ports.end());
-  std::vector<TcpConnection> found = connections(), others = found;
+  std::vector<TcpConnection> found = Admission::connections(), others = found;
   std::erase_if(others, [&](const auto &one) { return healthy.count(one.peer_port) > 0; });
   return !cut_longest_silent(others.empty() ? found : others) && call >= last_attempt;
 }
 
-void StreamReaders::rescue_elsewhere() {
-  for (const auto &one : connections())
+void ReaderTable::rescue_elsewhere() {
+  for (const auto &one : Admission::connections())
     if (one.unsent > 0)
       cut(one);
 }

@@ -1,12 +1,11 @@
-// The engine sst: a stream of steps from one program to others through ADIOS2's SST. Where ADIOS2 2.12 hangs or crashes
-// we do not go:
-// - DataTransport is WAN: the others need networks and servers that are not there, and hang or abort.
-// - The queue is bounded, and the reader asks for what it reads (SpeculativePreloadMode=OFF; else a queue with a
-// reserve
-//   and a late reader wait for each other).
-// - Opening to write does not wait for a reader (RendezvousReaderCount=0, else it would for ever): the first step does,
-//   for as long as `wait_for_reader` says.
-// - A call that lasts longer than `timeout` is ended by cutting the connection it waits for, see sst_sockets.hpp.
+// The engine sst: a stream of steps from one program to others through ADIOS2's SST. It avoids what makes ADIOS2 2.12
+// hang or crash:
+// - DataTransport is WAN: the other transports need networks and servers that may not be there, and hang or abort.
+// - The queue is bounded, and a reader requests what it reads (SpeculativePreloadMode=OFF): otherwise a queue with a
+//   reserve and a late reader wait for each other.
+// - Opening to write does not wait for a reader (RendezvousReaderCount=0), because that wait has no time limit. The
+//   first step waits instead, for as long as `wait_for_reader` says.
+// - A call that lasts longer than `timeout` is ended by cutting the connection it waits for, see tcp_sockets.hpp.
 
 #include <tailrace/io/sst/options.hpp>
 #include <tailrace/support/error.hpp>
@@ -40,8 +39,8 @@ const std::map<std::string, std::string> &refused() {
   return all;
 }
 
-/// Steps: we leave out what has no room ourselves, and ADIOS2 shall not do it too when it learns a moment later than we
-/// that a reader is done.
+/// Steps that ADIOS2's queue is longer than ours. We leave out steps ourselves, and ADIOS2 must not do so too when it
+/// learns a moment later than we do that a reader is done.
 constexpr int spare = 2;
 
 bool is_on(const std::map<std::string, std::string> &given, const std::string &name) {
@@ -100,7 +99,7 @@ std::unique_ptr<Engine> open_sst(const Target &target, Parameters parameters) {
   target.comm.agree([&] {
     if (target.mode == Mode::append)
       throw InputError(fmt::format("cannot append to {}: a stream keeps no steps; open it to write", target.path));
-    if (stream.path.ends_with(".sst")) // the contact file was meant
+    if (stream.path.ends_with(".sst")) // the user gave the contact file
       stream.path.resize(stream.path.size() - 4);
     if (stream.path.empty())
       throw InputError("a stream needs a name: sst:NAME");

@@ -18,10 +18,10 @@ namespace tailrace::io {
 
 namespace {
 
-/// The TCP sockets among the open files.
+/// Descriptors of the open TCP sockets.
 std::vector<int> tcp_sockets() {
   std::vector<int> result;
-  std::error_code none; // no /proc: no sockets to be found
+  std::error_code none; // without /proc no socket is found
   for (std::filesystem::directory_iterator entry("/proc/self/fd", none), end; !none && entry != end;
        entry.increment(none)) {
     const int descriptor = std::atoi(entry->path().filename().c_str());
@@ -59,7 +59,8 @@ std::uint64_t inode_of(int descriptor) {
 
 std::vector<TcpConnection> tcp_connections() {
   std::vector<TcpConnection> result;
-  constexpr int established = 1; // TCP_ESTABLISHED, which only the other header of the two has
+  constexpr int established =
+      1; // TCP_ESTABLISHED, which only <netinet/tcp.h> defines, and that clashes with <linux/tcp.h>
   for (const int descriptor : tcp_sockets()) {
     tcp_info info{};
     socklen_t size = sizeof info;

@@ -4,21 +4,20 @@
 
 namespace tailrace::io {
 
-/// Keeps what something costs to a share of the time: an account into which that share of the passing time is paid, and
-/// from which the cost is taken. What can be saved up is bounded, so that no burst follows a pause. Local.
-class CostShare {
+/// Limits what something costs to a share of the time. It is an account: that share of the elapsed time is paid in, and
+/// the cost is taken out. The balance is bounded, so that no burst follows a pause. Local.
+class TimeBudget {
 public:
-  explicit CostShare(double share) : share_(share) {}
+  explicit TimeBudget(double share) : share_(share) {}
 
-  /// Both in seconds, of all the time until now.
+  /// Both in seconds, from the beginning until now.
   void update(double elapsed, double spent) {
     account_ += share_ * (elapsed - elapsed_) - (spent - spent_);
     account_ = std::min(account_, std::max(share_ * longest_saving, 2 * last_));
     elapsed_ = elapsed;
     spent_ = spent;
   }
-  /// Whether there is enough for one more like the last. The first is always affordable, for nobody knows what it
-  /// costs.
+  /// Whether the balance covers one more like the last. The first is always affordable, because its cost is not known.
   bool affordable() const { return first_ || account_ >= last_; }
   void note_cost(double seconds) {
     first_ = false;

@@ -1,6 +1,6 @@
-// The writing end of a stream. Only rank 0 talks to readers of its own accord (SST's CPCommPattern=Min); the other
-// ranks answer requests for data, and wait for rank 0 inside MPI. What becomes of a step, rank 0 decides before the
-// step goes to ADIOS2, where nothing can be taken back: so ADIOS2 seldom waits, and seldom leaves out a step.
+// The writing end of a stream. Only rank 0 sends messages to readers without being asked (SST's CPCommPattern=Min); the
+// other ranks answer requests for data, and wait for rank 0 inside MPI. Rank 0 decides what happens to a step before
+// the step goes to ADIOS2, where it could not be taken back: so ADIOS2 seldom waits, and seldom leaves out a step.
 
 #include <tailrace/io/sst/options.hpp>
 
@@ -8,9 +8,10 @@
 
 #include <tailrace/io/adios2/output.hpp>
 #include <tailrace/io/data/json.hpp>
-#include <tailrace/io/sst/admission.hpp>
 #include <tailrace/io/sst/contact_file.hpp>
+#include <tailrace/io/sst/coupling_json.hpp>
 #include <tailrace/io/sst/held_steps.hpp>
+#include <tailrace/io/sst/step_gate.hpp>
 #include <tailrace/support/watchdog.hpp>
 
 #include <adios2.h>
@@ -31,7 +32,7 @@ public:
 
   std::vector<StepInfo> steps() const override { return {}; }
   bool takes_step(const StepInfo &step) override;
-  void begin_step(const StepInfo &) override {} // takes_step knows all of it
+  void begin_step(const StepInfo &) override {} // takes_step has done it
   void write(const Block &block) override;
   void end_step(const StepTail &tail) override;
   void abandon_step() noexcept override;
@@ -39,17 +40,18 @@ public:
   void close() override;
   std::optional<GridDescription> grid() const override { return target_.grid; }
   Attributes attributes() const override { return {}; }
-  std::vector<LeftOut> left_out() const override { return root() ? gate_->records().all() : std::vector<LeftOut>{}; }
+  std::vector<LeftOut> left_out() const override { return root() ? gate_->ledger().all() : std::vector<LeftOut>{}; }
   Coupling coupling() const override { return root() ? gate_->coupling() : Coupling{}; }
 
 private:
   bool root() const { return target_.comm.rank() == 0; }
   template <class Work> void attempt(const char *what, Work work) const;
   template <class Work> void within_time(Work work);
+  void add_notes() const;
   void rescue(int call);
   void await_reader();
   bool admit_reader();
-  template <class Decide> Fate agreed(Decide decide) const;
+  template <class Decide> StepDecision agreed(Decide decide) const;
   void hold();
   void forget_held(const char *why);
   void hand_over();
@@ -59,11 +61,11 @@ private:
 
   Target target_;
   SstOptions options_;
-  StreamContact contact_;
+  ContactFile contact_;
   Attributes attributes_;
   StreamStep step_;
   HeldSteps held_;
-  std::unique_ptr<StreamGate> gate_; ///< in rank 0
+  std::unique_ptr<StepGate> gate_; ///< in rank 0
   bool waited_ = false, begun_ = false, broken_ = false, open_ = false, holding_ = false;
   adios2::ADIOS adios_;
   adios2::IO io_;
@@ -71,7 +73,7 @@ private:
   adios2::Engine engine_;
 };
 
-/// Runs calls of ADIOS2 that do not wait for other ranks, or end on all of them, and agrees on their outcome.
+/// Runs calls of ADIOS2 that do not wait for other ranks, or that return on all of them, and agrees on the outcome.
 template <class Work> void SstWriter::attempt(const char *what, Work work) const {
   target_.comm.agree([&] {
     try {
@@ -82,9 +84,9 @@ template <class Work> void SstWriter::attempt(const char *what, Work work) const
   });
 }
 
-/// Runs a call of ADIOS2 that waits for readers, who get `timeout` seconds.
+/// Runs a call of ADIOS2 that waits for readers, which get `timeout` seconds.
 template <class Work> void SstWriter::within_time(Work work) {
-  target_.comm.barrier(); // a rank that comes late is no fault of the readers
+  target_.comm.barrier(); // so that a late rank takes no time from the readers
   const Watchdog watchdog(options_.timeout, [this](int call) { rescue(call); });
   work();
 }
@@ -95,9 +97,10 @@ SstWriter::SstWriter(const Target &target, const SstOptions &options)
     if (!root())
       return;
     contact_.check_writable();
-    gate_ = std::make_unique<StreamGate>(target, options);
-    contact_.claim(gate_->port(), gate_->token());
+    gate_ = std::make_unique<StepGate>(target, options);
+    contact_.claim(gate_->channel().port(), gate_->token());
   });
+  add_notes();
   io_ = adios_.DeclareIO("series");
   io_.SetEngine("SST");
   io_.SetParameters(options.engine);
@@ -107,7 +110,17 @@ SstWriter::SstWriter(const Target &target, const SstOptions &options)
   open_ = true;
   std::set<int> ports = listening_ports();
   std::erase_if(ports, [&](int port) { return before.count(port) > 0; });
-  StreamReaders::add_ports(ports);
+  Admission::add_ports(ports);
+}
+
+/// What the user should know about this stream; the same on all ranks.
+void SstWriter::add_notes() const {
+  const std::string problem = target_.comm.broadcast(root() ? gate_->channel().problem() : "", 0);
+  if (!problem.empty())
+    target_.notes->push_back(fmt::format(
+        "no control channel ({}): readers count as those of other programs, and say nothing of their time", problem));
+  if (const std::string note = Admission().note(); !note.empty())
+    target_.notes->push_back(note);
 }
 
 SstWriter::~SstWriter() {
@@ -115,42 +128,43 @@ SstWriter::~SstWriter() {
     contact_.release();
 }
 
-/// A reader takes nothing: to ADIOS2 it shall have died, and be dropped.
+/// Drops a reader that takes nothing, by making ADIOS2 take it for dead.
 void SstWriter::rescue(int call) {
   if (!root())
-    return StreamReaders::rescue_elsewhere();
+    return ReaderTable::rescue_elsewhere();
   if (gate_->rescue(call, step_.info.index))
     end_program(fmt::format("stream {}, step {}: ADIOS2 does not come back, though no reader is left", target_.path,
                             step_.info.index));
 }
 
-/// Before the first step: until a reader has been admitted, or wait_for_reader seconds long.
+/// Waits, before the first step, until a reader has been admitted, for at most wait_for_reader seconds.
 void SstWriter::await_reader() {
   waited_ = true;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(options_.wait_for_reader);
   while (options_.wait_for_reader > 0) {
-    const Fate what = agreed([&] { return gate_->somebody_until(end) ? Fate::admit : Fate::unread; });
-    if (what == Fate::unread || admit_reader())
+    const StepDecision what =
+        agreed([&] { return gate_->await_reader(end) ? StepDecision::admit : StepDecision::unread; });
+    if (what == StepDecision::unread || admit_reader())
       return;
   }
 }
 
-/// ADIOS2 admits readers at the end of a step, which they do not get: so we give an empty one, which nobody gets.
-/// Whether somebody was admitted shows by the answer that rank 0 sent.
+/// ADIOS2 admits readers at the end of a step, and they do not get that step: so we write an empty one, which nobody
+/// gets. Returns whether a reader was admitted.
 bool SstWriter::admit_reader() {
   const Span span(*target_.trace, Phase::wait);
-  const std::uint64_t before = StreamReaders::sent();
+  const std::uint64_t before = Admission::sent();
   begin();
   within_time([&] { attempt("write to", [&] { engine_.EndStep(); }); });
   begun_ = false;
-  return target_.comm.max(std::int64_t{root() && StreamReaders::admitted(before)}) > 0;
+  return target_.comm.max(std::int64_t{root() && gate_->admission().admitted_since(before)}) > 0;
 }
 
-/// What rank 0 decides, which may take its time.
-template <class Decide> Fate SstWriter::agreed(Decide decide) const {
+/// What rank 0 decides, which may take long.
+template <class Decide> StepDecision SstWriter::agreed(Decide decide) const {
   const Span span(*target_.trace, Phase::wait);
-  return static_cast<Fate>(
-      target_.comm.broadcast_patiently(static_cast<std::int64_t>(root() ? decide() : Fate::left_out), 0));
+  return static_cast<StepDecision>(
+      target_.comm.broadcast_patiently(static_cast<std::int64_t>(root() ? decide() : StepDecision::left_out), 0));
 }
 
 bool SstWriter::takes_step(const StepInfo &step) {
@@ -162,22 +176,22 @@ bool SstWriter::takes_step(const StepInfo &step) {
   if (!waited_)
     await_reader();
   for (bool tried = false;;) {
-    switch (const Fate fate = agreed([&] { return gate_->decide(step_.info, tried, !held_.empty()); })) {
-    case Fate::admit:
+    switch (const StepDecision decision = agreed([&] { return gate_->decide(step_.info, tried, !held_.empty()); })) {
+    case StepDecision::admit:
       tried = true;
       admit_reader();
       break;
-    case Fate::hand_over:
+    case StepDecision::hand_over:
       hand_over();
       break;
-    case Fate::held:
+    case StepDecision::held:
       hold();
       return true;
-    case Fate::unread:
+    case StepDecision::unread:
       forget_held("unread");
       return false;
     default:
-      return fate == Fate::taken;
+      return decision == StepDecision::taken;
     }
   }
 }
@@ -185,7 +199,7 @@ bool SstWriter::takes_step(const StepInfo &step) {
 void SstWriter::hold() {
   while (static_cast<std::int64_t>(held_.size()) >= options_.queue) {
     if (root())
-      gate_->records().left_out(held_.front().info, "dropped");
+      gate_->ledger().left_out(held_.front().info, "dropped");
     held_.pop_front();
   }
   held_.emplace_back();
@@ -195,11 +209,11 @@ void SstWriter::hold() {
 void SstWriter::forget_held(const char *why) {
   for (const HeldStep &step : held_)
     if (root())
-      gate_->records().left_out(step.info, why);
+      gate_->ledger().left_out(step.info, why);
   held_.clear();
 }
 
-/// The oldest of the steps that are held.
+/// Gives the oldest held step to ADIOS2.
 void SstWriter::hand_over() {
   const HeldStep step = std::move(held_.front());
   held_.pop_front();
@@ -214,7 +228,7 @@ void SstWriter::hand_over() {
   give(step);
 }
 
-/// ADIOS2's step begins with the first thing in it, so that one without anything can be given up.
+/// A step of ADIOS2 begins with the first write, so that a step without a write can be abandoned.
 void SstWriter::begin() {
   if (begun_)
     return;
@@ -245,7 +259,7 @@ void SstWriter::write(const Block &block) {
 json SstWriter::describe_series(const StreamStep &step) const {
   json about{{"version", sst_version},
              {"attributes", attributes_to_json(step.attributes)},
-             {"steps", gate_->records().recent()}};
+             {"steps", gate_->ledger().recent()}};
   if (target_.grid)
     about["grid"] = grid_to_json(*target_.grid);
   about["writer"] = to_json(gate_->own_side());
@@ -258,7 +272,7 @@ void SstWriter::give(const StreamStep &step) {
   attempt("write to", [&] {
     if (!root())
       return;
-    gate_->records().give(step.info);
+    gate_->ledger().give(step.info);
     output_.put_text(engine_, sst_series_name, describe_series(step).dump(), true);
     output_.end_step(engine_, step.info, step.tail, true);
   });
@@ -266,7 +280,7 @@ void SstWriter::give(const StreamStep &step) {
   within_time([&] { attempt("write to", [&] { engine_.EndStep(); }); });
   begun_ = false;
   if (root())
-    gate_->given();
+    gate_->note_given();
 }
 
 void SstWriter::end_step(const StepTail &tail) {
@@ -277,7 +291,8 @@ void SstWriter::end_step(const StepTail &tail) {
   static_cast<StreamStep &>(held_.back()) = std::move(step_);
   step_.info = held_.back().info;
   holding_ = false;
-  while (!held_.empty() && agreed([&] { return gate_->has_room() ? Fate::hand_over : Fate::held; }) == Fate::hand_over)
+  while (!held_.empty() && agreed([&] { return gate_->has_room() ? StepDecision::hand_over : StepDecision::held; }) ==
+                               StepDecision::hand_over)
     hand_over();
 }
 
@@ -286,10 +301,11 @@ void SstWriter::close() {
     return;
   open_ = false;
   while (!held_.empty())
-    agreed([&] { return gate_->wait_for_room(step_.info.index) ? Fate::hand_over : Fate::unread; }) == Fate::hand_over
+    agreed([&] { return gate_->wait_for_room(step_.info.index) ? StepDecision::hand_over : StepDecision::unread; }) ==
+            StepDecision::hand_over
         ? hand_over()
         : forget_held("unread");
-  agreed([&] { return gate_->wait_for_all(step_.info.index), Fate::taken; });
+  agreed([&] { return gate_->wait_for_all(step_.info.index), StepDecision::taken; });
   within_time([&] { attempt("close", [&] { engine_.Close(); }); });
   if (root()) {
     gate_->end();

@@ -30,17 +30,17 @@ template <class Visit> void for_each_run(const Box &part, const Box &whole, cons
       visit(position(whole, part.start[0], j, k), position(memory, part.start[0], j, k), part.count[0] * rows * planes);
 }
 
-/// Gathers pieces of memory that follow one another in the file, so that many rows cost one system call.
+/// Gathers pieces of memory that are contiguous in the file, so that many rows cost one system call.
 class RowWriter {
 public:
-  /// `sum` and `writeback`, where they are not null, hear of all that is written.
+  /// `sum` and `writeback`, if not null, are told of everything that is written.
   RowWriter(int fd, const std::string &path, RunningChecksum *sum, Writeback *writeback)
       : fd_(fd), path_(path), sum_(sum), writeback_(writeback), most_(sum ? piece_bytes : 4 * piece_bytes) {
     pieces_.reserve(IOV_MAX);
   }
 
   void add(const char *data, std::int64_t size, std::int64_t offset) {
-    // Pieces end where the file has a multiple of their size, which the system's page cache takes up whole.
+    // Pieces end at multiples of their size in the file, because the page cache takes such pieces fastest.
     for (std::int64_t done = 0, piece = 0; done < size; done += piece) {
       const std::int64_t begin = offset + done;
       piece = size - done;
@@ -52,7 +52,7 @@ public:
 
   void add_piece(const char *data, std::int64_t size, std::int64_t offset) {
     if (!pieces_.empty() && (offset != end_ || waiting_ + size > most_ || pieces_.size() == IOV_MAX))
-      flush(); // before the sum, which would take what waits from the cache
+      flush(); // before the sum, which would evict the waiting pieces from the processor's cache
     if (sum_)
       sum_->add(data, static_cast<std::size_t>(size));
     if (pieces_.empty())
@@ -94,7 +94,8 @@ private:
   std::vector<iovec> pieces_;
   RunningChecksum *sum_;
   Writeback *writeback_;
-  std::int64_t most_; ///< written at once, so that what is summed is still in the cache, and the disk begins early
+  std::int64_t
+      most_; ///< bytes in one write, so few that they are still in the cache after the sum, and the disk begins early
   std::int64_t begin_ = 0, end_ = 0, waiting_ = 0;
 };
 

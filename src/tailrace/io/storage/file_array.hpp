@@ -9,9 +9,9 @@
 
 namespace tailrace::io {
 
-/// Writes a block into an array that lies in a file, in logical order, x fastest, from byte `offset` of an open file
-/// on; sums it where its checksum is wanted. The array covers the indices `whole`: the variable's shape, or less.
-/// `writeback` is told, if there is one. Local.
+/// Writes a block into an array that begins at byte `offset` of an open file, in logical order, x fastest, and adds it
+/// to its checksum if there is one. The array covers the indices `whole`: the variable's shape, or less. `writeback` is
+/// told, if not null. Local.
 void write_block(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Block &block,
                  Writeback *writeback = nullptr);
 
@@ -19,8 +19,8 @@ void write_block(int fd, const std::string &path, std::int64_t offset, const Box
 void read_box(int fd, const std::string &path, std::int64_t offset, const Index3 &shape, const Box &box,
               std::size_t size, void *data);
 
-/// Reads `part` of an array that covers the indices `whole` and begins at byte `offset` of an open file to where it
-/// belongs in `data`, a contiguous array over `box`. Both boxes hold the part. Local.
+/// Reads `part` of an array that covers the indices `whole` and begins at byte `offset` of an open file, and stores it
+/// at its place in `data`, a contiguous array over `box`. Both boxes contain the part. Local.
 void read_part(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Box &part, const Box &box,
                std::size_t size, void *data);
 

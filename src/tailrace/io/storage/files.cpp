@@ -105,7 +105,7 @@ void replace_file(const std::string &path, const std::string &text, bool sync) {
   try {
     const Descriptor file(draft, O_WRONLY | O_CREAT | O_TRUNC);
     write_all(file.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, draft);
-    // A killed program needs no fsync to be safe, only a power cut does; and on ext4 it may wait for everybody's data.
+    // Only a power cut needs fsync, a killed program does not; and on ext4 it may wait for the data of all programs.
     if (sync && ::fsync(file.get()) != 0)
       throw file_error("sync", draft, errno);
   } catch (...) {

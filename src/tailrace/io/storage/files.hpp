@@ -18,7 +18,7 @@ public:
   Descriptor() = default;
   /// Opens with open(2)'s `flags`. Throws IoError.
   Descriptor(const std::string &path, int flags);
-  explicit Descriptor(int fd) : fd_(fd) {} ///< owns what is open already
+  explicit Descriptor(int fd) : fd_(fd) {} ///< owns a descriptor that is already open
   Descriptor(Descriptor &&other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
   Descriptor &operator=(Descriptor &&other) noexcept;
   ~Descriptor();
@@ -29,15 +29,15 @@ private:
   int fd_ = -1;
 };
 
-/// Whether a target is what its engine writes: a file or a directory.
+/// What an engine writes: a file or a directory.
 enum class Kind { file, directory };
 
 /// Throws IoError when a series at `path` cannot be opened in `mode`: parent missing, no permission, wrong kind of
 /// target, nothing there to read. Local.
 void check_target(const std::string &path, Mode mode, Kind kind);
 
-/// Replaces the file at `path` by `text` in one piece: readers and a killed program see the old or the new one, and
-/// with `sync` so does a power cut. Local.
+/// Replaces the file at `path` by `text` atomically: readers see the old or the new text, also when the program is
+/// killed, and with `sync` also after a power cut. Local.
 void replace_file(const std::string &path, const std::string &text, bool sync);
 std::string read_file(const std::string &path);
 

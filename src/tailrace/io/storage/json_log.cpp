@@ -59,7 +59,7 @@ StepLog::Line StepLog::append(const json &object, bool sync) {
     if (sync && ::fsync(file_.get()) != 0)
       throw file_error("sync", path_, errno);
   } catch (...) {
-    if (::ftruncate(file_.get(), end_) != 0) // the part of a line does not count, and the next one covers it
+    if (::ftruncate(file_.get(), end_) != 0) // an incomplete line does not count, and the next one overwrites it
       file_ = Descriptor();
     throw;
   }

@@ -14,12 +14,11 @@ namespace tailrace::io {
 
 /// `object` as ["checksum", {...}], where the checksum (XXH3, 64 bits) is that of the text of the object. Local.
 std::string checked_line(const nlohmann::json &object);
-/// The object of such a line. Throws a JSON exception, or std::out_of_range, when the line is not what was written.
+/// The object of such a line. Throws a JSON exception, or std::out_of_range, when the line is damaged.
 nlohmann::json checked_object(std::string_view line);
 
-/// A text file of checked lines that only ever grows. Adding a line costs the same however many there are, and a
-/// program killed meanwhile leaves at most a last line that is not complete and does not count. Everything here is
-/// local.
+/// A text file of checked lines that only grows. The cost of adding a line does not depend on their number. A program
+/// that is killed meanwhile leaves at most an incomplete last line, which does not count. Everything here is local.
 class StepLog {
 public:
   struct Line {
@@ -30,25 +29,25 @@ public:
   explicit StepLog(std::string path) : path_(std::move(path)) {}
 
   const std::string &path() const { return path_; }
-  /// Begins a new file, or what is left of an old one, with these objects, in one piece.
+  /// Replaces the file atomically by one with these objects.
   std::vector<Line> replace(const std::vector<nlohmann::json> &objects, bool sync);
-  /// Adds a line. When that fails, the file is as before.
+  /// Adds a line. When that fails, the file is unchanged.
   Line append(const nlohmann::json &object, bool sync);
 
   struct Found {
     std::vector<Line> lines;
-    std::vector<std::string> damage; ///< lines that are not what was written, and were left out
-    bool cut = false;                ///< the last line is not complete
+    std::vector<std::string> damage; ///< messages about damaged lines, which were left out
+    bool cut = false;                ///< the last line is incomplete
   };
   /// All of the file. Throws IoError when it cannot be read.
   Found load();
-  /// One line again, by the place that `load` or `append` told. Throws IoError when it is damaged.
+  /// Reads one line again, at the place that `load` or `append` returned. Throws IoError when it is damaged.
   nlohmann::json read(std::int64_t offset, std::int64_t length) const;
 
 private:
   std::string path_;
-  Descriptor file_;       ///< open to append, once something was
-  std::int64_t end_ = -1; ///< of the complete lines
+  Descriptor file_;       ///< open since the first append
+  std::int64_t end_ = -1; ///< end of the complete lines
 };
 
 } // namespace tailrace::io

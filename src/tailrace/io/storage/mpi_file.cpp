@@ -21,12 +21,12 @@ namespace tailrace::io {
 
 namespace {
 
-/// At most so much goes into one call of the library: the counts inside it are 32 bits wide here and there.
+/// The most bytes in one call of the library: some counts inside it have 32 bits only.
 constexpr std::int64_t collective_bytes = std::int64_t{64} << 20;
 
 const Box one{{0, 0, 0}, {1, 1, 1}};
 
-/// Values are only moved: their size is all that counts.
+/// Values are only moved, so only their size matters.
 MPI_Datatype item_of(std::int64_t size) { return size == 4 ? MPI_UINT32_T : MPI_UINT64_T; }
 
 /// A committed MPI type that frees itself.
@@ -42,8 +42,8 @@ private:
   MPI_Datatype type_;
 };
 
-/// `count` times `item`, `stride` bytes apart. Takes over `item`. Counts of MPI types are ints; larger ones are made of
-/// many of the largest, and a rest.
+/// `count` times `item`, `stride` bytes apart. Takes ownership of `item`. Counts of MPI types are ints; a larger count
+/// is composed of several types of the largest count, and a remainder.
 MPI_Datatype repeated(std::int64_t count, std::int64_t stride, MPI_Datatype item) {
   constexpr std::int64_t most = std::int64_t{1} << 30;
   MPI_Datatype result = MPI_DATATYPE_NULL;
@@ -76,8 +76,8 @@ std::pair<std::int64_t, int> run_of(const Box &whole, const Box &part) {
   return {run, d};
 }
 
-/// At most so many bytes go into one call. Of an independent one so many that what was summed is still in a cache when
-/// it is written; where runs are shorter than a piece, half as many: longer calls gain nothing there and cost 8 %.
+/// The most bytes in one call. With independent writing so few that the data are still in a cache when they are written
+/// after the checksum; half as many when contiguous runs are shorter than that, where longer calls cost 8 % more.
 std::int64_t most_of(const Placement &place, std::int64_t size, Transfer transfer) {
   if (transfer == Transfer::collective)
     return collective_bytes;
@@ -114,7 +114,7 @@ MPI_Info info_of(const Hints &hints) {
 } // namespace
 
 void release_name([[maybe_unused]] const std::string &path) {
-#ifdef OPEN_MPI // who has it open keeps it; it guards nothing between programs
+#ifdef OPEN_MPI // a process that has it open keeps it; it protects nothing between programs
   ::sem_unlink(("/OMPIO_" + std::filesystem::path(path).filename().string()).c_str());
 #endif
 }
@@ -144,7 +144,7 @@ void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer, 
   if (transfer == Transfer::independent)
     return comm_.agree([&] { write_pieces(offset, block, transfer, pieces, will_sync); });
   const std::int64_t calls = comm_.max(static_cast<std::int64_t>(pieces.size()));
-  pieces.resize(static_cast<std::size_t>(calls)); // a rank that is done still takes part, with empty ones
+  pieces.resize(static_cast<std::size_t>(calls)); // a rank that has finished takes part with empty pieces
   guarded_write(comm_, failure_timeout_, "MPI-IO", path_,
                 [&] { write_pieces(offset, block, transfer, pieces, false); });
 }
@@ -154,7 +154,7 @@ void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer tra
   const auto &[shape, part, memory] = block.place;
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const Box whole{{0, 0, 0}, shape};
-  // A rank with nothing to write still takes part, with a view of nothing.
+  // A rank with nothing to write takes part with an empty view.
   const MpiType view(part_type(whole, part.empty() ? one : part, size));
   int code = MPI_File_set_view(file_, part.empty() ? offset : offset + first_of(whole, part) * size, item_of(size),
                                view.get(), "native", MPI_INFO_NULL);
@@ -163,12 +163,12 @@ void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer tra
   std::int64_t done = 0;
   for (const Box &piece : pieces) {
     const int now = write_piece(done, block, piece, transfer);
-    code = code == MPI_SUCCESS ? now : code; // the others go on, so this rank does
+    code = code == MPI_SUCCESS ? now : code; // go on, because the other ranks do
     done += piece.size();
     if (!piece.empty())
       writeback.wrote(file.get(), offset + first_of(whole, piece) * size, piece.size() * size);
   }
-  if (code != MPI_SUCCESS && !part.empty()) { // MPI does not tell why: the system does, asked for all of it again
+  if (code != MPI_SUCCESS && !part.empty()) { // MPI does not say why, but the system does when asked for all of it
     Block again = block;
     again.checksum = nullptr;
     write_block(Descriptor(path_, O_WRONLY).get(), path_, offset, whole, again);
@@ -176,7 +176,7 @@ void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer tra
   check(code, "write");
 }
 
-/// Writes part of a block at value `place` of the view; an empty one only takes part. Returns MPI's code.
+/// Writes a piece of a block at value `place` of the view; an empty piece only takes part. Returns the code of MPI.
 int MpiFile::write_piece(std::int64_t place, const Block &block, const Box &piece, Transfer transfer) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const Box &memory = block.place.memory;
@@ -193,7 +193,7 @@ int MpiFile::write_piece(std::int64_t place, const Block &block, const Box &piec
                        : MPI_File_write_at(file_, place, from, count, type.get(), &status);
   if (code != MPI_SUCCESS || count == 0)
     return code;
-  MPI_Count written = 0; // Open MPI calls a write that the disk cut short a success
+  MPI_Count written = 0; // Open MPI reports success for a write that a full disk cut short
   MPI_Get_elements_x(&status, item_of(size), &written);
   return written == piece.size() ? MPI_SUCCESS : MPI_ERR_IO;
 }

@@ -10,19 +10,20 @@
 
 namespace tailrace::io {
 
-/// How the ranks' blocks travel into a shared file. `independent`: every rank writes its own, the quickest on a local
-/// disk. `collective`: the ranks exchange them first, so that few write large pieces, for parallel file systems.
+/// How the ranks write their blocks to a shared file. `independent`: every rank writes its own block, which is fastest
+/// on a local disk. `collective`: the ranks first exchange the data, so that few ranks write large pieces, which suits
+/// parallel file systems.
 enum class Transfer { independent, collective };
 
 using Hints = std::map<std::string, std::string>;
 
-/// Makes sure that a file can be opened by MPI-IO, by us or by a library: to be called by every rank before any opens
-/// it. Open MPI guards the opening by a semaphore that has the file's name, without its directory, for all programs of
-/// the machine, and a program that is killed just then leaves it taken for ever. Local.
+/// Makes sure that MPI-IO can open a file, for us or for a library. Every rank must call it before any rank opens the
+/// file. Open MPI protects the opening by a semaphore named after the file, without its directory, for all programs of
+/// the machine; a program that is killed at that moment leaves it locked for ever. Local.
 void release_name(const std::string &path);
 
-/// A file that is there already, written by MPI-IO. Opening and closing are collective, also when an error is on its
-/// way: let no MpiFile outlive the call that opened it.
+/// An existing file, written by MPI-IO. Opening and closing are collective, also while an exception is thrown: so no
+/// MpiFile must outlive the call that opened it.
 class MpiFile {
 public:
   /// `failure_timeout`: seconds that a collective write may stand still before it ends the program. Collective; the
@@ -32,13 +33,13 @@ public:
   MpiFile(const MpiFile &) = delete;
   MpiFile &operator=(const MpiFile &) = delete;
 
-  /// Writes a block of an array that begins at byte `offset`, and sums it where its checksum is wanted. The block is
-  /// taken out of its memory box by an MPI type, without a copy of ours. Collective; the same error on all ranks.
-  /// `will_sync`: sync will be called; independent writing prepares for it.
+  /// Writes a block of an array that begins at byte `offset`, and adds it to its checksum if there is one. An MPI type
+  /// selects the block in its memory box, so that we copy nothing. `will_sync`: sync will be called, and independent
+  /// writing prepares for it. Collective; the same error on all ranks.
   void write(std::int64_t offset, const Block &block, Transfer transfer, bool will_sync = false);
   /// Waits until what all ranks wrote is on the disk. Collective; the same error on all ranks.
   void sync();
-  /// The hints that the MPI library says are in effect. Local.
+  /// The hints that are in effect, according to the MPI library. Local.
   Hints hints() const;
 
 private:

@@ -14,16 +14,16 @@ namespace tailrace::io {
 
 Transfer transfer_named(const std::string &name);
 
-/// One file that all ranks write parts of, with pwrite(2) or by collective MPI-IO. Global arrays in it are in logical
-/// order, x fastest.
+/// One file to which all ranks write their parts, with pwrite(2) or by collective MPI-IO. Global arrays in it are in
+/// logical order, x fastest.
 class SharedFile {
 public:
-  /// Opens a file that is there for writing. `will_sync`: sync will be called. `failure_timeout`: of collective
+  /// Opens an existing file to write. `will_sync`: sync will be called. `failure_timeout`: of collective
   /// transfer, see MpiFile. Collective; the same error on all ranks.
   SharedFile(const Communicator &comm, const std::string &path, bool will_sync, Transfer transfer,
              double failure_timeout);
 
-  /// Writes a block of an array that begins at byte `offset`, and sums it where its checksum is wanted. Blocks of
+  /// Writes a block of an array that begins at byte `offset`, and adds it to its checksum if there is one. Blocks of
   /// different ranks must not overlap. Collective; the same error on all ranks.
   void write(std::int64_t offset, const Block &block);
   /// Waits until what this and the other ranks wrote is on the disk. Collective; the same error on all ranks.

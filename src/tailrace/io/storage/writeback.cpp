@@ -7,7 +7,7 @@
 namespace tailrace::io {
 
 namespace {
-constexpr std::int64_t enough = std::int64_t{8} << 20; // bytes: a few calls a second, and long extents on the disk
+constexpr std::int64_t enough = std::int64_t{8} << 20; // bytes: few calls per second, and long extents on the disk
 }
 
 void Writeback::wrote(int fd, std::int64_t offset, std::int64_t bytes) {

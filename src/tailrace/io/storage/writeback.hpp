@@ -4,18 +4,18 @@
 
 namespace tailrace::io {
 
-/// Sends what is written to a file on its way to the disk while more is being written, where fsync(2) will wait for it
-/// in the end: by itself the kernel begins when fsync asks. Bytes may come in any order, best as they lie. Local.
+/// Starts the writeback of a file to the disk while more is being written, for a file that will be synced at the end:
+/// otherwise the kernel would start only at fsync(2). Bytes may come in any order, best in that of the file. Local.
 class Writeback {
 public:
-  explicit Writeback(bool on = false) : on_(on) {} ///< off, it does nothing
+  explicit Writeback(bool on = false) : on_(on) {} ///< if off, it does nothing
 
-  /// [offset, offset + bytes) of the open file `fd` has been written. Errors are left to fsync, which tells them.
+  /// [offset, offset + bytes) of the open file `fd` has been written. Errors are reported by the later fsync.
   void wrote(int fd, std::int64_t offset, std::int64_t bytes);
 
 private:
   bool on_;
-  std::int64_t begin_ = 0, end_ = 0, waiting_ = 0; ///< where there is something to send, and how much
+  std::int64_t begin_ = 0, end_ = 0, waiting_ = 0; ///< range of the bytes that wait, and their number
 };
 
 } // namespace tailrace::io

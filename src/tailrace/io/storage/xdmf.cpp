@@ -8,7 +8,7 @@ namespace tailrace::io {
 
 namespace {
 
-// XDMF lists what belongs to directions slowest first: z, y, x, for spacings as for dimensions.
+// XDMF lists directions slowest first, z, y, x, for spacings as well as for dimensions.
 std::string reversed(const Index3 &n) { return fmt::format("{} {} {}", n[2], n[1], n[0]); }
 std::string reversed(const std::array<double, 3> &x) {
   return fmt::format("{:.17g} {:.17g} {:.17g}", x[2], x[1], x[0]);
@@ -65,7 +65,7 @@ std::string headerless_item(const XdmfAttribute &attribute, const std::string &s
                      std::endian::native == std::endian::little ? "little" : "big", shape, attribute.file);
 }
 
-/// One step of a dataset that has all of them.
+/// One step of a dataset that holds all steps.
 std::string hdf_item(const XdmfAttribute &attribute, const std::string &shape) {
   return fmt::format(R"(           <DataItem ItemType="HyperSlab" Type="HyperSlab" Dimensions="{0}">
               <DataItem Format="XML" Dimensions="3 4">
@@ -131,8 +131,8 @@ std::string xdmf_series(const GridDescription &grid, const std::vector<XdmfStep>
 
 std::string vtk_image_xml(const GridDescription &grid, const std::vector<std::string> &names) {
   const auto &[points, origin, spacing, coordinates] = grid;
-  (void)coordinates; // ImageData has none
-  // Extents in the order z, y, x, as the variables have their shapes; but origin and spacing in the order x, y, z.
+  (void)coordinates; // ImageData has no coordinates
+  // Extents are in the order z, y, x, as the shapes of the variables are; origin and spacing in the order x, y, z.
   const std::string extent = fmt::format("0 {} 0 {} 0 {}", points[2] - 1, points[1] - 1, points[0] - 1);
   std::string arrays;
   for (const auto &name : names)

@@ -13,9 +13,9 @@ struct XdmfAttribute {
   std::string name;
   Type type;
   std::string file;
-  std::string dataset{}; ///< path in the HDF5 file; none: the file is headerless
+  std::string dataset{}; ///< path in the HDF5 file; empty: the file is headerless
   std::int64_t row = 0;
-  bool cells = false; ///< values of cells: a point less in each direction
+  bool cells = false; ///< values of cells: one less than points in each direction
 };
 
 struct XdmfStep {
@@ -24,9 +24,9 @@ struct XdmfStep {
   std::vector<XdmfAttribute> attributes;
 };
 
-/// XDMF text for one snapshot, in the form Xcompact3D writes it.
+/// XDMF text for one snapshot, in the form that Xcompact3D writes.
 std::string xdmf_snapshot(const GridDescription &grid, const XdmfStep &step);
-/// XDMF text for all snapshots as one series in time: what comes first, what each step adds, and what comes last.
+/// XDMF text for all snapshots as one series in time: its beginning, the text of each step, and its end.
 std::string xdmf_series_begin(const GridDescription &grid);
 std::string xdmf_series_step(const GridDescription &grid, const XdmfStep &step);
 std::string xdmf_series_end();

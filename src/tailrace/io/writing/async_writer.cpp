@@ -30,7 +30,7 @@ void AsyncWriter::wait_all(std::unique_lock<std::mutex> &lock) {
 }
 
 void AsyncWriter::begin_step(const StepInfo &step) {
-  if (direct_) { // the engine, too, must be done with the step before
+  if (direct_) { // the engine, too, must have finished the previous step
     std::unique_lock lock(mutex_);
     wait_all(lock);
   }
@@ -56,7 +56,7 @@ AsyncWriter::Piece &AsyncWriter::next_piece(std::size_t bytes) {
     open_->pieces.emplace_back();
   Piece &piece = open_->pieces[open_->used];
   if (piece.capacity < bytes) {
-    piece.bytes.reset(); // first, so that the two never exist together
+    piece.bytes.reset(); // first, so that the old and the new memory never exist together
     piece.capacity = 0;
     piece.bytes = std::make_unique_for_overwrite<char[]>(bytes);
     piece.capacity = bytes;
@@ -96,7 +96,7 @@ void AsyncWriter::end_step(const Scalars &scalars, const std::optional<Attribute
   open_->scalars = scalars;
   open_->attributes = attributes;
   if (direct_)
-    Trace::set_step(-1); // from here on it is the background's
+    Trace::set_step(-1); // from here on the step belongs to the background
   {
     const std::lock_guard lock(mutex_);
     ++on_their_way_;
@@ -133,7 +133,7 @@ void AsyncWriter::run(Step &step) {
     writer_.end_step(step.scalars, step.attributes);
   } catch (const std::exception &error) {
     if (direct_)
-      writer_.abandon_step(); // a spoilt one is open in the engine
+      writer_.abandon_step(); // the engine has it open
     const std::lock_guard lock(mutex_);
     ++dropped_;
     const bool input = dynamic_cast<const InputError *>(&error) != nullptr;
@@ -152,7 +152,7 @@ void AsyncWriter::abandon_step() noexcept {
 void AsyncWriter::check(bool all) {
   std::unique_lock lock(mutex_);
   bool failed = error_.has_value();
-  if (!all) { // the ranks' backgrounds may be at different steps, but all of them will come to the error
+  if (!all) { // the backgrounds of the ranks may be at different steps, but all will reach the error
     lock.unlock();
     failed = comm_.max(std::int64_t{failed}) > 0;
     lock.lock();
@@ -162,7 +162,7 @@ void AsyncWriter::check(bool all) {
   wait_all(lock);
   const std::optional<Failure> error = std::exchange(error_, std::nullopt);
   lost_ = std::exchange(dropped_, 0);
-  const std::size_t behind = lost_ + (open_ ? 1 : 0); // the open one goes too: there would be a hole before it
+  const std::size_t behind = lost_ + (open_ ? 1 : 0); // the open step is lost too: the steps before it are missing
   lock.unlock();
   if (error)
     abandon_step();

@@ -16,31 +16,30 @@
 namespace tailrace::io {
 
 /// A Writer that runs in the background. A step is copied into one of a bounded number of buffers, and the caller goes
-/// on; when all buffers are on their way, begin_step waits for one. When the background fails, its step and those
-/// behind it are dropped, and the caller's next begin_step, or check, throws on all ranks. write and end_step are
-/// local: they wait for no other rank, and what fails in them on one rank alone is an error of the background, where
-/// the ranks agree on it before the engine sees the step.
+/// on; when all buffers are in use, begin_step waits for one. When the background fails, its step and all steps after
+/// it are dropped, and the caller's next begin_step or check throws on all ranks. write and end_step are local: they
+/// wait for no other rank. What fails in them on one rank alone becomes an error of the background, where the ranks
+/// agree on it before the engine gets the step.
 ///
-/// With no buffer at all, for an engine that copies what it is given, the engine's copy is the only one: begin_step
-/// waits for the step before, write gives the block to the engine, both together with all ranks, and only end_step runs
-/// in the background.
+/// Without buffers, for an engine that copies what it is given, that copy is the only one: begin_step waits for the
+/// previous step, write gives the block to the engine, both are collective, and only end_step runs in the background.
 class AsyncWriter {
 public:
-  /// `comm` is the caller's, `engine_comm` the engine's: of the same ranks, for the two threads.
+  /// `comm` is for the caller's thread, `engine_comm`, of the same ranks, for the background.
   AsyncWriter(Writer &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace, std::string path,
               std::size_t buffers);
-  ~AsyncWriter(); ///< waits for the steps on their way
+  ~AsyncWriter(); ///< waits for all steps to be written
 
   void begin_step(const StepInfo &step);
   void write(const Block &block, Type given);
-  /// The open step is not to be written, for a reason that this rank may have alone. It goes on to end_step as usual.
+  /// The open step must not be written, for a reason that only this rank may have. end_step is called as usual.
   void spoil_step(std::exception_ptr reason);
   void end_step(const Scalars &scalars, const std::optional<Attributes> &attributes);
   void abandon_step() noexcept;
-  /// Throws the error of the background, on all ranks, if it has one; with `all`, when every step has been written.
-  /// Collective.
+  /// Throws the error of the background, if it has one, on all ranks. With `all`, waits first until every step has been
+  /// written. Collective.
   void check(bool all);
-  /// How many of the steps given are lost by the error that was thrown last, once. Local.
+  /// How many steps were lost by the last error that was thrown; afterwards 0. Local.
   std::size_t take_lost() { return std::exchange(lost_, 0); }
 
 private:
@@ -51,16 +50,16 @@ private:
   };
   struct Step {
     StepInfo info;
-    std::vector<Piece> pieces; ///< more than `used` are memory of earlier steps
+    std::vector<Piece> pieces; ///< those after `used` keep the memory of earlier steps
     std::size_t used = 0;
     Scalars scalars;
     std::optional<Attributes> attributes;
-    std::exception_ptr spoilt; ///< why this rank cannot have it written
+    std::exception_ptr spoilt; ///< why this rank cannot write the step
   };
   struct Failure {
     std::int64_t step = 0;
     std::string text;
-    bool input = false; ///< an InputError, else an IoError
+    bool input = false; ///< an InputError, otherwise an IoError
   };
   Piece &next_piece(std::size_t bytes);
   void wait_all(std::unique_lock<std::mutex> &lock);
@@ -71,7 +70,7 @@ private:
   Trace &trace_;
   std::string path_;
   const bool direct_;                       ///< no buffers: blocks go to the engine at once
-  std::vector<std::unique_ptr<Step>> free_; ///< guarded by mutex_, as the three below
+  std::vector<std::unique_ptr<Step>> free_; ///< protected by mutex_, like the next three
   std::size_t on_their_way_ = 0, dropped_ = 0;
   std::optional<Failure> error_;
   std::unique_ptr<Step> open_;

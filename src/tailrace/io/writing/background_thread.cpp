@@ -64,7 +64,7 @@ void Background::wait_idle() {
 
 void Background::run() {
   Trace::set_background();
-#ifdef SCHED_BATCH // else, woken by the caller where all cores are busy, it takes the caller's at once and for a while
+#ifdef SCHED_BATCH // otherwise, when all cores are busy, it would preempt the caller that wakes it
   const sched_param unchanged{};
   ::sched_setscheduler(0, SCHED_BATCH, &unchanged);
 #endif
@@ -72,7 +72,7 @@ void Background::run() {
   while (true) {
     changed_.wait(lock, [&] { return ending_ || !tasks_.empty(); });
     if (tasks_.empty())
-      return; // ending, and all is done
+      return; // all tasks are done
     auto task = std::move(tasks_.front());
     tasks_.pop_front();
     busy_ = true;

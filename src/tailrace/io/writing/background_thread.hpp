@@ -9,16 +9,15 @@
 
 namespace tailrace::io {
 
-/// The thread that writes while the program computes: one for all series of a process, so that the libraries below see
-/// one caller at a time, and so that all ranks do the same things in the same order. It lives as long as somebody holds
-/// it.
+/// The thread that writes while the program computes. A process has one for all its series, so that the I/O libraries
+/// are called by one thread at a time, and all ranks do the same work in the same order. It ends with its last owner.
 class Background {
 public:
   static std::shared_ptr<Background> get();
-  /// Waits until the thread, if there is one, has nothing to do: to be called by anybody else who uses an engine, for
-  /// neither HDF5 nor ADIOS2 may be used by two threads at once. Local.
+  /// Waits until the thread, if there is one, has nothing to do. Every other thread must call this before it uses an
+  /// engine, because HDF5 and ADIOS2 must not be called by two threads at once. Local.
   static void wait_until_idle();
-  /// Whether MPI may be called from that thread.
+  /// Whether MPI may be called from this thread.
   static bool allowed();
 
   Background();
@@ -37,7 +36,7 @@ private:
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
   bool busy_ = false, ending_ = false;
-  std::thread thread_; // last: it uses the others
+  std::thread thread_; // last, because it uses the other members
 };
 
 } // namespace tailrace::io

@@ -6,7 +6,7 @@ namespace tailrace::io {
 
 using nlohmann::json;
 
-/// Runs an engine call of the open step; when it fails, the step is given up.
+/// Runs an engine call of the open step; when it fails, abandons the step.
 template <class Work> void Writer::in_step(Work work) {
   try {
     work();
@@ -34,7 +34,7 @@ void Writer::write(Block block, Type given) {
   in_step([&] {
     if (block.type != given) {
       const Span span(trace_, Phase::convert);
-      comm_.agree([&] { // may run out of memory on one rank
+      comm_.agree([&] { // one rank may run out of memory
         converted_.resize(static_cast<std::size_t>(block.place.block.size()) * size_of(block.type));
         convert_block(block.place, given, block.type, block.data, converted_.data());
       });

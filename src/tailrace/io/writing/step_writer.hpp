@@ -10,18 +10,19 @@
 
 namespace tailrace::io {
 
-/// Brings steps, already checked, to an engine: changes types, collects the checksums, gives up a step that fails. Runs
-/// in the caller's thread or, with asynchronous writing, in the background; collective over the engine's communicator.
+/// Passes steps that are already checked to an engine: converts types, collects the checksums, abandons a step that
+/// fails. Runs in the caller's thread or, with asynchronous writing, in the background. Collective over the engine's
+/// communicator.
 class Writer {
 public:
   Writer(StepSink &sink, const Communicator &comm, Trace &trace, bool checksums)
       : sink_(sink), comm_(comm), trace_(trace), with_checksums_(checksums) {}
 
-  /// Whether the engine takes the step; if not, it is over.
+  /// Returns whether the engine takes the step; if not, the step is over.
   bool begin_step(const StepInfo &step);
   /// `block.type` is the type to store, `given` that of the data.
   void write(Block block, Type given);
-  /// `attributes`: all of the series', when they have changed.
+  /// `attributes`: all attributes of the series, if they have changed.
   void end_step(const Scalars &scalars, const std::optional<Attributes> &attributes);
   void abandon_step() noexcept;
 
@@ -34,7 +35,7 @@ private:
   Trace &trace_;
   bool with_checksums_;
   std::vector<char> converted_;
-  nlohmann::json checksums_; ///< this rank's of the open step: name -> [z, y, x, nz, ny, nx, sum]
+  nlohmann::json checksums_; ///< of this rank, for the open step: name -> [z, y, x, nz, ny, nx, sum]
 };
 
 } // namespace tailrace::io

@@ -1,8 +1,12 @@
-// The control channel of streams, without ADIOS2: what readers say, and what strangers do to it. In one rank.
+// The control channel of streams, without ADIOS2: what readers say, and what connections that are no readers do to it.
+// On one rank.
 
+#include <tailrace/io/sst/admission.hpp>
+#include <tailrace/io/sst/missed_steps.hpp>
 #include <tailrace/io/sst/reader_channels.hpp>
 #include <tailrace/io/sst/step_ledger.hpp>
 #include <tailrace/io/sst/time_budget.hpp>
+#include <tailrace/io/sst/writer_channel.hpp>
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -20,19 +24,19 @@ namespace {
 
 const std::vector<std::string> here{"127.0.0.1"};
 
-/// A client that says what it is told.
-class Stranger {
+/// A client that sends any text.
+class RawClient {
 public:
-  explicit Stranger(int port) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit RawClient(int port) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(descriptor_, reinterpret_cast<const sockaddr *>(&address), sizeof address), 0);
   }
-  ~Stranger() { ::close(descriptor_); }
-  Stranger(const Stranger &) = delete;
-  Stranger &operator=(const Stranger &) = delete;
+  ~RawClient() { ::close(descriptor_); }
+  RawClient(const RawClient &) = delete;
+  RawClient &operator=(const RawClient &) = delete;
   void say(const std::string &text) const {
     ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
@@ -46,7 +50,7 @@ void drain(ReaderChannels &channels, std::int64_t given) {
     channels.drain(0.02, given);
 }
 
-TEST(CouplingChannel, TellsWhoIsBehind) {
+TEST(ControlChannel, TellsWhoIsBehind) {
   ReaderChannels channels("token");
   ASSERT_GT(channels.port(), 0) << channels.problem();
   WriterChannel reader;
@@ -83,7 +87,7 @@ TEST(CouplingChannel, TellsWhoIsBehind) {
   EXPECT_EQ(channels.readers()[0].side.state, "closed");
 }
 
-TEST(CouplingChannel, LateReadersAreThoseWithWorkThatSayNothing) {
+TEST(ControlChannel, LateReadersAreThoseWithWorkThatSayNothing) {
   ReaderChannels channels("token");
   WriterChannel good, bad;
   for (auto *one : {&good, &bad}) {
@@ -106,33 +110,33 @@ TEST(CouplingChannel, LateReadersAreThoseWithWorkThatSayNothing) {
   EXPECT_FALSE(good.dropped());
 }
 
-TEST(CouplingChannel, SurvivesStrangers) {
+TEST(ControlChannel, SurvivesOtherClients) {
   ReaderChannels channels("token");
   WriterChannel reader;
   reader.connect(here, channels.port());
   reader.hello("token", 1, {});
   const std::string version = std::to_string(channel_version);
-  const Stranger silent(channels.port());
+  const RawClient silent(channels.port());
   for (const std::string &text :
        {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("\xff\0\xfe\n", 4), std::string("[]\n"), std::string("{}\n"),
         std::string("{\"token\": \"to"), std::string(1 << 20, 'x'), std::string("{\"token\": 7, \"version\": \"x\"}\n"),
         std::string("{\"token\": \"other\", \"version\": " + version + "}\n"),
         std::string("{\"token\": \"token\", \"version\": 99}\n"), std::string(100'000, '\n')}) {
-    const Stranger stranger(channels.port());
-    stranger.say(text);
+    const RawClient client(channels.port());
+    client.say(text);
     drain(channels, 1);
   }
-  std::vector<std::unique_ptr<Stranger>> many; // more than it listens to
+  std::vector<std::unique_ptr<RawClient>> many; // more than it listens to
   for (int number = 0; number < 200; ++number) {
-    many.push_back(std::make_unique<Stranger>(channels.port()));
+    many.push_back(std::make_unique<RawClient>(channels.port()));
     if (number % 20 == 0)
       drain(channels, 1);
   }
   many.clear();
   drain(channels, 1);
   ASSERT_EQ(channels.readers().size(), 1U);
-  // One that knows the token, and talks nonsense.
-  const Stranger liar(channels.port());
+  // One that knows the token, and sends nonsense.
+  const RawClient liar(channels.port());
   liar.say("{\"token\": \"token\", \"version\": " + version + ", \"ports\": {\"a\": 1}, \"ranks\": \"many\"}\n" +
            "{\"done\": 99999999999, \"compute\": \"long\"}\n{\"done\": 1, \"compute\": -1e300, \"left\": 7}\n");
   drain(channels, 1);
@@ -144,7 +148,7 @@ TEST(CouplingChannel, SurvivesStrangers) {
   EXPECT_EQ(channels.readers()[0].side.steps, 1);
 }
 
-TEST(CouplingChannel, AReaderFindsNobody) {
+TEST(ControlChannel, AReaderFindsNobody) {
   int port = 0;
   {
     const ReaderChannels gone("token");
@@ -161,7 +165,7 @@ TEST(CouplingChannel, AReaderFindsNobody) {
   EXPECT_FALSE(reader.dropped());
 }
 
-TEST(CouplingChannel, AReaderIsLostWhenItsConnectionEnds) {
+TEST(ControlChannel, AReaderIsLostWhenItsConnectionEnds) {
   ReaderChannels channels("token");
   {
     WriterChannel reader;
@@ -174,7 +178,7 @@ TEST(CouplingChannel, AReaderIsLostWhenItsConnectionEnds) {
   EXPECT_EQ(channels.behind(10), 0);
 }
 
-TEST(CouplingChannel, NoSocketCostsTheChannelOnly) {
+TEST(ControlChannel, NoSocketCostsTheChannelOnly) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit none = before;
@@ -189,8 +193,8 @@ TEST(CouplingChannel, NoSocketCostsTheChannelOnly) {
   EXPECT_EQ(channels.behind(7), 0);
 }
 
-TEST(StreamRecords, TellReadersWhatTheyMiss) {
-  StreamRecords records;
+TEST(StepLedger, TellReadersWhatTheyMiss) {
+  StepLedger records;
   MissedSteps missed;
   records.left_out({0, 0}, "unread");
   records.give({10, 1});
@@ -223,30 +227,30 @@ TEST(StreamRecords, TellReadersWhatTheyMiss) {
   EXPECT_EQ(missed.all() - before, 29);
 }
 
-TEST(StreamRecords, StayWithinBounds) {
-  IndexRuns runs;
+TEST(StepLedger, StayWithinBounds) {
+  IndexRanges runs;
   for (std::int64_t index = 0; index < 1'000'000; ++index)
     runs.add(3 * index);
   EXPECT_EQ(runs.to_json(), json::parse("[1000000, [0, 3, 1000000]]"));
-  IndexRuns squares;
+  IndexRanges squares;
   for (std::int64_t index = 0; index < 10'000; ++index)
     squares.add(index * index);
   EXPECT_EQ(squares.count(), 10'000);
-  EXPECT_LE(squares.to_json().size(), IndexRuns::most_runs + 1);
+  EXPECT_LE(squares.to_json().size(), IndexRanges::most_ranges + 1);
   const auto found = squares.list();
   for (std::size_t i = 0; i < found.size(); ++i)
     ASSERT_EQ(found[i], static_cast<std::int64_t>(i * i));
-  EXPECT_EQ(IndexRuns::from_json(squares.to_json()).list(), found);
-  StreamRecords records;
+  EXPECT_EQ(IndexRanges::from_json(squares.to_json()).list(), found);
+  StepLedger records;
   for (std::int64_t index = 0; index < 100'010; ++index)
     records.left_out({index, 0}, "dropped");
-  EXPECT_EQ(records.all().size(), StreamRecords::most_listed);
+  EXPECT_EQ(records.all().size(), StepLedger::most_listed);
   EXPECT_EQ(records.all().front().index, 10);
   EXPECT_EQ(records.count("dropped"), 100'010);
 }
 
-TEST(CostShare, KeepsToTheShare) {
-  CostShare share(0.02);
+TEST(TimeBudget, KeepsToTheShare) {
+  TimeBudget share(0.02);
   double elapsed = 0, spent = 0;
   int taken = 0;
   for (int step = 0; step < 100'000; ++step) {
@@ -272,6 +276,28 @@ TEST(CostShare, KeepsToTheShare) {
     share.note_cost(0.01);
   }
   EXPECT_NEAR(spent - before, 0.2, 0.011);
+}
+
+TEST(Admission, IsConcludedForTheVerifiedVersionOnly) {
+  TcpConnection silent, answered, admitted;
+  answered.bytes_sent = 480;
+  admitted.bytes_sent = 1500;
+  admitted.unsent = 700;
+  const Admission verified("2.12.1");
+  EXPECT_EQ(verified.note(), "");
+  EXPECT_FALSE(verified.pending(silent));
+  EXPECT_TRUE(verified.pending(answered));
+  EXPECT_FALSE(verified.admitted(answered));
+  EXPECT_TRUE(verified.admitted(admitted));
+  EXPECT_FALSE(verified.pending(admitted));
+
+  const Admission other("2.13.0");
+  EXPECT_NE(other.note().find("ADIOS2 is version 2.13.0, and only with 2.12.1"), std::string::npos);
+  for (const auto &one : {silent, answered, admitted}) {
+    EXPECT_TRUE(other.admitted(one));
+    EXPECT_FALSE(other.pending(one)) << "nothing is written only to admit it";
+  }
+  EXPECT_EQ(Admission("").note(), "") << "without ADIOS2 there are no streams";
 }
 
 } // namespace
