@@ -1,5 +1,6 @@
 #include <tailrace/io/hdf5/filtered_chunks.hpp>
 
+#include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -24,20 +25,8 @@ struct Packed {
   std::vector<char> bytes;
 };
 
-/// Copies the points of `part` from an array over `from` to one over `to`.
-void copy_box(const Box &part, std::int64_t size, const Box &from, const char *source, const Box &to, char *target) {
-  const auto position = [&](const Box &box, std::int64_t j, std::int64_t k) {
-    return size *
-           (part.start[0] - box.start[0] + box.count[0] * (j - box.start[1] + box.count[1] * (k - box.start[2])));
-  };
-  for (std::int64_t k = part.start[2]; k < part.end(2); ++k)
-    for (std::int64_t j = part.start[1]; j < part.end(1); ++j)
-      std::memcpy(target + position(to, j, k), source + position(from, j, k),
-                  static_cast<std::size_t>(part.count[0] * size));
-}
-
-/// Takes chunks through the filters of a dataset by letting HDF5 write them to a file in memory: so every filter that
-/// the library has will do. Local.
+/// Applies the filters of a dataset to chunks by letting HDF5 write them to a file in memory, so that every filter of
+/// the library can be used. Local.
 class Packer {
 public:
   Packer(const std::string &creation, Type type) : type_(h5::type(type)) {
@@ -58,7 +47,7 @@ public:
   Packed pack(const Index3 &start, const std::vector<char> &values) {
     const h5::Handle space(H5Screate_simple(4, chunk_, nullptr), H5Sclose),
         access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
-    H5Pset_chunk_cache(access, 0, 0, 1); // through the filters at once
+    H5Pset_chunk_cache(access, 0, 0, 1); // so that the filters run at once
     Packed packed{start, 0, {}};
     {
       const h5::Handle data(
@@ -81,7 +70,7 @@ private:
   hsize_t chunk_[4] = {0, 0, 0, 0};
 };
 
-/// The chunks of a variable, and whose they are; the same on all ranks.
+/// The chunks of a variable and the ranks that own them; the same on all ranks.
 class ChunkGrid {
 public:
   ChunkGrid(const Communicator &comm, const Placement &place, const Index3 &chunk, std::int64_t size)
@@ -100,7 +89,7 @@ public:
 
   std::size_t rounds() const { return rounds_; }
 
-  /// The chunks of a rank in a round, whole: at the upper ends they may stick out of the variable.
+  /// The chunks of a rank in a round, in full size: at the upper ends they may extend beyond the variable.
   std::vector<Box> chunks(std::size_t rank, std::size_t round) const {
     std::vector<Box> result;
     const auto &all = owned_[rank];
@@ -109,7 +98,7 @@ public:
     return result;
   }
 
-  /// Collects this rank's chunks of a round: their values, zeros where they stick out.
+  /// Collects the values of this rank's chunks of a round, with zeros beyond the variable.
   std::vector<std::vector<char>> exchange(const Communicator &comm, const Block &block, std::size_t round) const;
 
 private:
@@ -117,7 +106,7 @@ private:
     for (std::size_t rank = 0; rank < blocks_.size(); ++rank)
       if (blocks_[rank].contains({point, {1, 1, 1}}))
         return rank;
-    return 0; // Series has made sure that there is one
+    return 0; // never reached: Series checks that the blocks cover the shape
   }
   std::size_t bytes(const Box &box) const { return static_cast<std::size_t>(box.size() * size_); }
 
@@ -129,7 +118,7 @@ private:
   std::size_t per_round_ = 1, rounds_ = 0;
 };
 
-/// Messages on their way.
+/// Messages that are sent or received.
 class Messages {
 public:
   explicit Messages(MPI_Comm comm) : comm_(comm) {}
@@ -166,7 +155,7 @@ std::vector<std::vector<char>> ChunkGrid::exchange(const Communicator &comm, con
   std::vector<std::vector<char>> values(mine.size());
   std::vector<Part> coming, going;
   std::vector<std::size_t> from, to;
-  comm.agree([&] { // all the memory there is need for
+  comm.agree([&] { // all memory is allocated here, where it may fail
     for (std::size_t c = 0; c < mine.size(); ++c) {
       values[c].assign(bytes(mine[c]), 0);
       for (std::size_t rank = 0; rank < blocks_.size(); ++rank)
@@ -180,7 +169,7 @@ std::vector<std::vector<char>> ChunkGrid::exchange(const Communicator &comm, con
       for (std::size_t c = 0; c < theirs.size() && rank != self; ++c)
         if (const Box part = theirs[c].intersect(ours); !part.empty()) {
           going.push_back({c, part, std::vector<char>(bytes(part))});
-          copy_box(part, size_, memory, data, part, going.back().bytes.data());
+          grid::copy_part(part, static_cast<std::size_t>(size_), memory, data, part, going.back().bytes.data());
           to.push_back(rank);
         }
     }
@@ -192,14 +181,15 @@ std::vector<std::vector<char>> ChunkGrid::exchange(const Communicator &comm, con
     messages.send(going[m].bytes, to[m], going[m].chunk);
   for (std::size_t c = 0; c < mine.size(); ++c)
     if (const Box part = mine[c].intersect(ours); !part.empty())
-      copy_box(part, size_, memory, data, mine[c], values[c].data());
+      grid::copy_part(part, static_cast<std::size_t>(size_), memory, data, mine[c], values[c].data());
   messages.wait();
   for (const auto &part : coming)
-    copy_box(part.box, size_, part.box, part.bytes.data(), mine[part.chunk], values[part.chunk].data());
+    grid::copy_part(part.box, static_cast<std::size_t>(size_), part.box, part.bytes.data(), mine[part.chunk],
+                    values[part.chunk].data());
   return values;
 }
 
-/// Chunks one after another in a text: start, filters left out, size, bytes.
+/// Concatenates chunks: for each its start, filters left out, size and bytes.
 std::vector<char> flatten(const std::vector<Packed> &chunks) {
   std::vector<char> text;
   for (const auto &[start, left_out, bytes] : chunks) {
@@ -225,7 +215,7 @@ void store(const std::vector<char> &text, hid_t dataset, std::int64_t row, const
   }
 }
 
-/// Brings the chunks of all ranks to rank 0, one rank's after another's, and stores them there.
+/// Sends the chunks of all ranks to rank 0, one rank after the other, which stores them.
 void store_all(const Communicator &comm, std::vector<char> ours, hid_t dataset, std::int64_t row,
                const std::string &path) {
   constexpr int tag = 0;
@@ -235,7 +225,7 @@ void store_all(const Communicator &comm, std::vector<char> ours, hid_t dataset, 
     check_mpi(MPI_Send(ours.data(), static_cast<int>(size), MPI_BYTE, 0, tag, comm.get()), "MPI_Send");
   }
   comm.agree([&] {
-    std::optional<IoError> failure; // what was sent is received all the same
+    std::optional<IoError> failure; // rank 0 receives all messages even after a failure
     for (int rank = 0; comm.rank() == 0 && rank < comm.size(); ++rank) {
       if (rank > 0) {
         check_mpi(MPI_Recv(&size, 1, MPI_INT64_T, rank, tag, comm.get(), MPI_STATUS_IGNORE), "MPI_Recv");

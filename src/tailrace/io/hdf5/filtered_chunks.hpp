@@ -9,16 +9,16 @@
 
 namespace tailrace::io {
 
-/// How a dataset [step, z, y, x] was made, as text that travels between ranks.
+/// The creation properties of a dataset [step, z, y, x] as a text that can be sent to other ranks.
 std::string encode_creation(hid_t dataset);
 
 /// Writes step number `row` of a dataset whose chunks go through filters, for any decomposition. A chunk belongs to
-/// the rank that has its first point: the others send it their parts, and it takes the chunk through the filters, all
-/// ranks at the same time. What comes out goes to rank 0, the only one that has the file open, which stores it. It goes
-/// in rounds, so that no rank holds more than 32 MiB or one chunk in each stage.
+/// the rank that has its first point: the other ranks send it their parts of the chunk, and it applies the filters, all
+/// ranks at the same time. The results go to rank 0, which has the file open and stores them. This is done in rounds,
+/// so that no rank holds more than 32 MiB or one chunk in each stage.
 ///
-/// `creation`: from encode_creation, the same on all ranks. `dataset` and `path` (which errors name): rank 0's.
-/// Collective; the same error on all ranks.
+/// `creation`: from encode_creation, the same on all ranks. `dataset` and `path` (for errors): used on rank 0 only.
+/// Collective. Throws the same error on all ranks.
 void write_through_filters(const Communicator &comm, const Block &block, const std::string &creation, hid_t dataset,
                            std::int64_t row, const std::string &path, Trace &trace);
 

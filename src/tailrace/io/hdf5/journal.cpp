@@ -1,5 +1,7 @@
 #include <tailrace/io/hdf5/journal.hpp>
 
+#include <tailrace/io/storage/files.hpp>
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -103,17 +105,17 @@ void restore(const std::string &path, const std::string &journal) {
           fmt::format("cannot restore {}: its journal {} is damaged. To fix this, remove the journal; the file may "
                       "then lack steps or not open",
                       path, journal));
-    put_back(pieces, found.end, Descriptor(path, O_WRONLY).get(), path);
+    put_back(pieces, found.end, FileDescriptor(path, O_WRONLY).get(), path);
   }
   ::unlink(journal.c_str());
 }
 
 /// The journal, or nothing when there is none.
-Descriptor open_journal(const std::string &path) {
+FileDescriptor open_journal(const std::string &path) {
   const std::string journal = journal_path(path);
   for (const int flags : {O_RDWR, O_RDONLY})
     if (const int fd = ::open(journal.c_str(), flags | O_CLOEXEC); fd >= 0)
-      return Descriptor(fd);
+      return FileDescriptor(fd);
     else if (errno == ENOENT)
       break;
     else if (flags == O_RDONLY)
@@ -142,7 +144,7 @@ Journal::Journal(const std::string &path, bool sync) : path_(path), sync_(sync),
     throw still_written(path); // since we looked
   // Renamed into place, so that others find it locked.
   const std::string draft = journal_path(path) + ".tmp";
-  journal_ = Descriptor(draft, O_RDWR | O_CREAT | O_TRUNC);
+  journal_ = FileDescriptor(draft, O_RDWR | O_CREAT | O_TRUNC);
   ::flock(journal_.get(), LOCK_EX | LOCK_NB);
   if (std::rename(draft.c_str(), journal_path(path).c_str()) != 0) {
     const int code = errno;
@@ -198,7 +200,7 @@ void Journal::roll_back() {
 
 void Journal::recover(const std::string &path, double patience) {
   const bool free = wait_until(patience, [&] {
-    const Descriptor journal = open_journal(path);
+    const FileDescriptor journal = open_journal(path);
     return !journal || recover_from(journal.get(), path);
   });
   if (!free)
@@ -212,7 +214,7 @@ Journal::Look::Look(const std::string &path, double patience) : path_(path) {
       return true; // no writer, or one that is between two steps
     if (!recover_from(journal_.get(), path))
       return lock_change(journal_.get(), F_RDLCK);
-    journal_ = Descriptor();
+    journal_ = FileDescriptor();
     return true;
   });
   if (!free)

@@ -1,6 +1,6 @@
 #include <tailrace/io/storage/disk_space.hpp>
 
-#include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ void reserve_room(int fd, const std::string &path, std::int64_t from, std::int64
 
 void reserve_room(const std::string &path, std::int64_t from, std::int64_t bytes) {
   check_file_limit(path, from + bytes);
-  reserve_room(Descriptor(path, O_WRONLY).get(), path, from, bytes);
+  reserve_room(FileDescriptor(path, O_WRONLY).get(), path, from, bytes);
 }
 
 namespace {
@@ -55,7 +55,7 @@ void reserve_large(int fd, const std::string &path, std::int64_t from, std::int6
 
 void reserve_large(const std::string &path, std::int64_t from, std::int64_t bytes) {
   if (bytes >= large)
-    reserve_room(Descriptor(path, O_WRONLY).get(), path, from, bytes);
+    reserve_room(FileDescriptor(path, O_WRONLY).get(), path, from, bytes);
 }
 
 void reserve_room_behind(const std::string &path, std::int64_t bytes) {

@@ -1,7 +1,9 @@
 #include <tailrace/io/storage/file_array.hpp>
 
+#include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <limits.h>
 #include <sys/uio.h>
@@ -15,32 +17,17 @@ namespace tailrace::io {
 
 namespace {
 
-/// Number of the value at (i, j, k) in an array over `box`, x fastest.
-std::int64_t position(const Box &box, std::int64_t i, std::int64_t j, std::int64_t k) {
-  return i - box.start[0] + box.count[0] * (j - box.start[1] + box.count[1] * (k - box.start[2]));
-}
-
-/// Visits what follows one another both in an array over `whole` and in one over `memory`: rows of `part`, or as many
-/// rows or planes as there is nothing between. `visit` gets the place of the first value in both, and how many follow.
-template <class Visit> void for_each_run(const Box &part, const Box &whole, const Box &memory, Visit visit) {
-  const auto full = [&](int d) { return part.count[d] == whole.count[d] && part.count[d] == memory.count[d]; };
-  const std::int64_t rows = full(0) ? part.count[1] : 1, planes = full(0) && full(1) ? part.count[2] : 1;
-  for (std::int64_t k = part.start[2]; k < part.end(2); k += planes)
-    for (std::int64_t j = part.start[1]; j < part.end(1); j += rows)
-      visit(position(whole, part.start[0], j, k), position(memory, part.start[0], j, k), part.count[0] * rows * planes);
-}
-
-/// Gathers pieces of memory that follow one another in the file, so that many rows cost one system call.
+/// Collects pieces of memory that follow each other in the file, so that many rows need one system call.
 class RowWriter {
 public:
-  /// `sum` and `writeback`, where they are not null, hear of all that is written.
+  /// All written bytes are added to `sum` and reported to `writeback`, where these are not null.
   RowWriter(int fd, const std::string &path, RunningChecksum *sum, Writeback *writeback)
       : fd_(fd), path_(path), sum_(sum), writeback_(writeback), most_(sum ? piece_bytes : 4 * piece_bytes) {
     pieces_.reserve(IOV_MAX);
   }
 
   void add(const char *data, std::int64_t size, std::int64_t offset) {
-    // Pieces end where the file has a multiple of their size, which the system's page cache takes up whole.
+    // Pieces end at multiples of their size in the file, because the system's page cache writes aligned pieces faster.
     for (std::int64_t done = 0, piece = 0; done < size; done += piece) {
       const std::int64_t begin = offset + done;
       piece = size - done;
@@ -52,7 +39,7 @@ public:
 
   void add_piece(const char *data, std::int64_t size, std::int64_t offset) {
     if (!pieces_.empty() && (offset != end_ || waiting_ + size > most_ || pieces_.size() == IOV_MAX))
-      flush(); // before the sum, which would take what waits from the cache
+      flush(); // before the next piece is summed, which would remove the waiting one from the cache
     if (sum_)
       sum_->add(data, static_cast<std::size_t>(size));
     if (pieces_.empty())
@@ -94,7 +81,8 @@ private:
   std::vector<iovec> pieces_;
   RunningChecksum *sum_;
   Writeback *writeback_;
-  std::int64_t most_; ///< written at once, so that what is summed is still in the cache, and the disk begins early
+  std::int64_t
+      most_; ///< written at once: small enough to stay in the cache after it is summed, and to start the disk early
   std::int64_t begin_ = 0, end_ = 0, waiting_ = 0;
 };
 
@@ -108,7 +96,7 @@ void write_block(int fd, const std::string &path, std::int64_t offset, const Box
   if (block.empty())
     return;
   RowWriter rows(fd, path, from.checksum, writeback);
-  for_each_run(block, whole, memory, [&](std::int64_t to, std::int64_t source, std::int64_t count) {
+  grid::for_each_run(block, whole, memory, [&](std::int64_t to, std::int64_t source, std::int64_t count) {
     rows.add(data + source * bytes, count * bytes, offset + to * bytes);
   });
   rows.flush();
@@ -117,7 +105,7 @@ void write_block(int fd, const std::string &path, std::int64_t offset, const Box
 void read_part(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Box &part, const Box &box,
                std::size_t size, void *data) {
   const auto bytes = static_cast<std::int64_t>(size);
-  for_each_run(part, whole, box, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+  grid::for_each_run(part, whole, box, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
     read_all(fd, static_cast<char *>(data) + to * bytes, count * bytes, offset + from * bytes, path);
   });
 }

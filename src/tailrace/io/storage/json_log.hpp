@@ -1,7 +1,7 @@
 #pragma once
 
-#include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/types.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -14,12 +14,12 @@ namespace tailrace::io {
 
 /// `object` as ["checksum", {...}], where the checksum (XXH3, 64 bits) is that of the text of the object. Local.
 std::string checked_line(const nlohmann::json &object);
-/// The object of such a line. Throws a JSON exception, or std::out_of_range, when the line is not what was written.
+/// The object of such a line. Throws a JSON exception or std::out_of_range if the line is damaged.
 nlohmann::json checked_object(std::string_view line);
 
-/// A text file of checked lines that only ever grows. Adding a line costs the same however many there are, and a
-/// program killed meanwhile leaves at most a last line that is not complete and does not count. Everything here is
-/// local.
+/// A text file of checked lines, to which lines are only added. Adding a line takes the same time for any number of
+/// lines. A program that is killed while it adds one leaves at most an incomplete last line, which is ignored. All
+/// functions are local.
 class StepLog {
 public:
   struct Line {
@@ -30,24 +30,24 @@ public:
   explicit StepLog(std::string path) : path_(std::move(path)) {}
 
   const std::string &path() const { return path_; }
-  /// Begins a new file, or what is left of an old one, with these objects, in one piece.
+  /// Replaces the file, in one step, by one with these objects.
   std::vector<Line> replace(const std::vector<nlohmann::json> &objects, bool sync);
-  /// Adds a line. When that fails, the file is as before.
+  /// Adds a line. If this fails, the file keeps its lines.
   Line append(const nlohmann::json &object, bool sync);
 
   struct Found {
     std::vector<Line> lines;
-    std::vector<std::string> damage; ///< lines that are not what was written, and were left out
+    std::vector<std::string> damage; ///< damaged lines, which were left out
     bool cut = false;                ///< the last line is not complete
   };
-  /// All of the file. Throws IoError when it cannot be read.
+  /// Reads the whole file. Throws IoError if it cannot be read.
   Found load();
-  /// One line again, by the place that `load` or `append` told. Throws IoError when it is damaged.
+  /// Reads one line at the place that `load` or `append` returned. Throws IoError if it is damaged.
   nlohmann::json read(std::int64_t offset, std::int64_t length) const;
 
 private:
   std::string path_;
-  Descriptor file_;       ///< open to append, once something was
+  FileDescriptor file_;   ///< open from the first append on
   std::int64_t end_ = -1; ///< of the complete lines
 };
 

@@ -1,10 +1,11 @@
 #include <tailrace/io/storage/mpi_file.hpp>
 
+#include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/storage/file_array.hpp>
-#include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/storage/writeback.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 #include <tailrace/support/guarded_call.hpp>
 
 #include <fcntl.h>
@@ -14,19 +15,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <utility>
 #include <vector>
 
 namespace tailrace::io {
 
 namespace {
 
-/// At most so much goes into one call of the library: the counts inside it are 32 bits wide here and there.
+/// Limit of the bytes in one collective call, because some counts inside MPI libraries have 32 bits.
 constexpr std::int64_t collective_bytes = std::int64_t{64} << 20;
 
 const Box one{{0, 0, 0}, {1, 1, 1}};
 
-/// Values are only moved: their size is all that counts.
+/// Values are only moved, so that only their size matters.
 MPI_Datatype item_of(std::int64_t size) { return size == 4 ? MPI_UINT32_T : MPI_UINT64_T; }
 
 /// A committed MPI type that frees itself.
@@ -42,8 +42,8 @@ private:
   MPI_Datatype type_;
 };
 
-/// `count` times `item`, `stride` bytes apart. Takes over `item`. Counts of MPI types are ints; larger ones are made of
-/// many of the largest, and a rest.
+/// The type of `count` times `item`, `stride` bytes apart; frees `item`. Counts of MPI types are ints; a larger count
+/// is made of several types with the largest count and a rest.
 MPI_Datatype repeated(std::int64_t count, std::int64_t stride, MPI_Datatype item) {
   constexpr std::int64_t most = std::int64_t{1} << 30;
   MPI_Datatype result = MPI_DATATYPE_NULL;
@@ -66,41 +66,16 @@ MPI_Datatype repeated(std::int64_t count, std::int64_t stride, MPI_Datatype item
   return result;
 }
 
-/// How many values of `part` follow one another in an array over `whole`, and in how many directions: those in which
-/// the part is whole become one with the next.
-std::pair<std::int64_t, int> run_of(const Box &whole, const Box &part) {
-  std::int64_t run = part.count[0];
-  int d = 1;
-  for (; d < 3 && part.count[d - 1] == whole.count[d - 1]; ++d)
-    run *= part.count[d];
-  return {run, d};
-}
-
-/// At most so many bytes go into one call. Of an independent one so many that what was summed is still in a cache when
-/// it is written; where runs are shorter than a piece, half as many: longer calls gain nothing there and cost 8 %.
-std::int64_t most_of(const Placement &place, std::int64_t size, Transfer transfer) {
-  if (transfer == Transfer::collective)
-    return collective_bytes;
-  const std::int64_t run = run_of({{0, 0, 0}, place.shape}, place.block).first;
-  return run * size < piece_bytes ? piece_bytes / 2 : piece_bytes;
-}
-
-/// The type of `part` of an array over `whole`, from the part's first value on.
+/// The type that selects `part` of an array over `whole`, relative to the first value of the part.
 MPI_Datatype part_type(const Box &whole, const Box &part, std::int64_t size) {
   const std::int64_t stride[3] = {size, size * whole.count[0], size * whole.count[0] * whole.count[1]};
-  auto [run, d] = run_of(whole, part);
+  int d = grid::directions_joined(part, whole);
   MPI_Datatype type = MPI_DATATYPE_NULL;
   check_mpi(MPI_Type_dup(item_of(size), &type), "MPI_Type_dup");
-  type = repeated(run, size, type);
+  type = repeated(grid::points_in(part, d), size, type);
   for (; d < 3; ++d)
     type = repeated(part.count[d], stride[d], type);
   return type;
-}
-
-/// Where the first value of `part` is in an array over `whole`, in values.
-std::int64_t first_of(const Box &whole, const Box &part) {
-  return part.start[0] - whole.start[0] +
-         whole.count[0] * (part.start[1] - whole.start[1] + whole.count[1] * (part.start[2] - whole.start[2]));
 }
 
 MPI_Info info_of(const Hints &hints) {
@@ -114,7 +89,7 @@ MPI_Info info_of(const Hints &hints) {
 } // namespace
 
 void release_name([[maybe_unused]] const std::string &path) {
-#ifdef OPEN_MPI // who has it open keeps it; it guards nothing between programs
+#ifdef OPEN_MPI // processes that have it open keep it, and it protects nothing that programs share
   ::sem_unlink(("/OMPIO_" + std::filesystem::path(path).filename().string()).c_str());
 #endif
 }
@@ -140,11 +115,12 @@ MpiFile::~MpiFile() {
 
 void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer, bool will_sync) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
-  std::vector<Box> pieces = pieces_of(block.place.block, most_of(block.place, size, transfer) / size);
+  const std::int64_t most = transfer == Transfer::collective ? collective_bytes : piece_bytes;
+  std::vector<Box> pieces = pieces_of(block.place.block, most / size);
   if (transfer == Transfer::independent)
     return comm_.agree([&] { write_pieces(offset, block, transfer, pieces, will_sync); });
   const std::int64_t calls = comm_.max(static_cast<std::int64_t>(pieces.size()));
-  pieces.resize(static_cast<std::size_t>(calls)); // a rank that is done still takes part, with empty ones
+  pieces.resize(static_cast<std::size_t>(calls)); // a rank that has finished takes part with empty pieces
   meet_writing(comm_, failure_timeout_, "MPI-IO", path_, [&] { write_pieces(offset, block, transfer, pieces, false); });
 }
 
@@ -153,35 +129,36 @@ void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer tra
   const auto &[shape, part, memory] = block.place;
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const Box whole{{0, 0, 0}, shape};
-  // A rank with nothing to write still takes part, with a view of nothing.
+  // A rank with nothing to write takes part with an empty view.
   const MpiType view(part_type(whole, part.empty() ? one : part, size));
-  int code = MPI_File_set_view(file_, part.empty() ? offset : offset + first_of(whole, part) * size, item_of(size),
-                               view.get(), "native", MPI_INFO_NULL);
-  const Descriptor file = will_sync ? Descriptor(path_, O_WRONLY) : Descriptor();
+  int code = MPI_File_set_view(file_, part.empty() ? offset : offset + grid::offset_in(whole, part) * size,
+                               item_of(size), view.get(), "native", MPI_INFO_NULL);
+  const FileDescriptor file = will_sync ? FileDescriptor(path_, O_WRONLY) : FileDescriptor();
   Writeback writeback(will_sync);
   std::int64_t done = 0;
   for (const Box &piece : pieces) {
     const int now = write_piece(done, block, piece, transfer);
-    code = code == MPI_SUCCESS ? now : code; // the others go on, so this rank does
+    code = code == MPI_SUCCESS ? now : code; // the other ranks go on, so this rank must, too
     done += piece.size();
     if (!piece.empty())
-      writeback.wrote(file.get(), offset + first_of(whole, piece) * size, piece.size() * size);
+      writeback.wrote(file.get(), offset + grid::offset_in(whole, piece) * size, piece.size() * size);
   }
-  if (code != MPI_SUCCESS && !part.empty()) { // MPI does not tell why: the system does, asked for all of it again
+  if (code != MPI_SUCCESS && !part.empty()) { // MPI does not tell the reason; a second attempt by write(2) does
     Block again = block;
     again.checksum = nullptr;
-    write_block(Descriptor(path_, O_WRONLY).get(), path_, offset, whole, again);
+    write_block(FileDescriptor(path_, O_WRONLY).get(), path_, offset, whole, again);
   }
   check(code, "write");
 }
 
-/// Writes part of a block at value `place` of the view; an empty one only takes part. Returns MPI's code.
+/// Writes `piece` of a block at value `place` of the view; an empty piece only takes part in the call. Returns MPI's
+/// error code.
 int MpiFile::write_piece(std::int64_t place, const Block &block, const Box &piece, Transfer transfer) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const Box &memory = block.place.memory;
   const char *from = static_cast<const char *>(block.data);
   if (!piece.empty())
-    from += first_of(memory, piece) * size;
+    from += grid::offset_in(memory, piece) * size;
   if (!piece.empty() && block.checksum)
     add_block(*block.checksum, {block.place.shape, piece, memory}, size_of(block.type), block.data);
   const int count = piece.empty() ? 0 : 1;
@@ -192,7 +169,7 @@ int MpiFile::write_piece(std::int64_t place, const Block &block, const Box &piec
                        : MPI_File_write_at(file_, place, from, count, type.get(), &status);
   if (code != MPI_SUCCESS || count == 0)
     return code;
-  MPI_Count written = 0; // Open MPI calls a write that the disk cut short a success
+  MPI_Count written = 0; // Open MPI reports success for a write that a full disk cut short
   MPI_Get_elements_x(&status, item_of(size), &written);
   return written == piece.size() ? MPI_SUCCESS : MPI_ERR_IO;
 }

@@ -10,35 +10,36 @@
 
 namespace tailrace::io {
 
-/// How the ranks' blocks travel into a shared file. `independent`: every rank writes its own, the quickest on a local
-/// disk. `collective`: the ranks exchange them first, so that few write large pieces, for parallel file systems.
+/// How the ranks write their blocks into a shared file. `independent`: every rank writes its own block, which is
+/// fastest on a local disk. `collective`: the ranks exchange data first, so that few of them write large pieces, which
+/// is for parallel file systems.
 enum class Transfer { independent, collective };
 
 using Hints = std::map<std::string, std::string>;
 
-/// Makes sure that a file can be opened by MPI-IO, by us or by a library: to be called by every rank before any opens
-/// it. Open MPI guards the opening by a semaphore that has the file's name, without its directory, for all programs of
-/// the machine, and a program that is killed just then leaves it taken for ever. Local.
+/// Makes sure that MPI-IO can open a file, here or inside a library; every rank must call it before any rank opens the
+/// file. Open MPI locks a semaphore with the file's name (without its directory) while it opens a file. The semaphore
+/// is common to all programs of the machine, and a program that is killed at that moment leaves it locked. Local.
 void release_name(const std::string &path);
 
-/// A file that is there already, written by MPI-IO. Opening and closing are collective, also when an error is on its
-/// way: let no MpiFile outlive the call that opened it.
+/// An existing file, written by MPI-IO. Opening and closing are collective, also while an exception is thrown.
+/// Therefore an MpiFile must be destroyed in the function that opened it.
 class MpiFile {
 public:
-  /// `failure_timeout`: seconds that a collective write may stand still before it ends the program. Collective; the
-  /// same error on all ranks.
+  /// `failure_timeout`: seconds without progress after which a collective write ends the program. Collective. Throws
+  /// the same error on all ranks.
   MpiFile(const Communicator &comm, const std::string &path, const Hints &hints, double failure_timeout);
   ~MpiFile();
   MpiFile(const MpiFile &) = delete;
   MpiFile &operator=(const MpiFile &) = delete;
 
-  /// Writes a block of an array that begins at byte `offset`, and sums it where its checksum is wanted. The block is
-  /// taken out of its memory box by an MPI type, without a copy of ours. Collective; the same error on all ranks.
-  /// `will_sync`: sync will be called; independent writing prepares for it.
+  /// Writes a block of an array that starts at byte `offset`, and adds it to its checksum, if it has one. An MPI type
+  /// selects the block in its memory box, so that it is not copied here. `will_sync`: the caller will call sync, so
+  /// that independent writing starts to send data to the disk. Collective. Throws the same error on all ranks.
   void write(std::int64_t offset, const Block &block, Transfer transfer, bool will_sync = false);
-  /// Waits until what all ranks wrote is on the disk. Collective; the same error on all ranks.
+  /// Waits until the data of all ranks are on the disk. Collective. Throws the same error on all ranks.
   void sync();
-  /// The hints that the MPI library says are in effect. Local.
+  /// The hints that are in effect, as the MPI library reports them. Local.
   Hints hints() const;
 
 private:

@@ -2,10 +2,10 @@
 
 #include <tailrace/io/engine/engine.hpp>
 #include <tailrace/io/storage/file_array.hpp>
-#include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/storage/mpi_file.hpp>
 #include <tailrace/io/types.hpp>
 #include <tailrace/support/communicator.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <memory>
 #include <string>
@@ -14,25 +14,25 @@ namespace tailrace::io {
 
 Transfer transfer_named(const std::string &name);
 
-/// One file that all ranks write parts of, with pwrite(2) or by collective MPI-IO. Global arrays in it are in logical
-/// order, x fastest.
+/// A file into which all ranks write, with pwrite(2) or by collective MPI-IO. Global arrays in it are in logical order,
+/// x fastest.
 class SharedFile {
 public:
-  /// Opens a file that is there for writing. `will_sync`: sync will be called. `failure_timeout`: of collective
-  /// transfer, see MpiFile. Collective; the same error on all ranks.
+  /// Opens an existing file for writing. `will_sync`: the caller will call sync. `failure_timeout`: for collective
+  /// transfer, see MpiFile. Collective. Throws the same error on all ranks.
   SharedFile(const Communicator &comm, const std::string &path, bool will_sync, Transfer transfer,
              double failure_timeout);
 
-  /// Writes a block of an array that begins at byte `offset`, and sums it where its checksum is wanted. Blocks of
-  /// different ranks must not overlap. Collective; the same error on all ranks.
+  /// Writes a block of an array that starts at byte `offset`, and adds it to its checksum, if it has one. Blocks of
+  /// different ranks must not overlap. Collective. Throws the same error on all ranks.
   void write(std::int64_t offset, const Block &block);
-  /// Waits until what this and the other ranks wrote is on the disk. Collective; the same error on all ranks.
+  /// Waits until the data of all ranks are on the disk. Collective. Throws the same error on all ranks.
   void sync() const;
 
 private:
   Communicator comm_;
   std::string path_;
-  Descriptor file_;
+  FileDescriptor file_;
   Writeback writeback_;
   std::shared_ptr<MpiFile> mpi_file_; ///< only for collective transfer
 };

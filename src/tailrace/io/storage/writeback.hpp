@@ -4,18 +4,18 @@
 
 namespace tailrace::io {
 
-/// Sends what is written to a file on its way to the disk while more is being written, where fsync(2) will wait for it
-/// in the end: by itself the kernel begins when fsync asks. Bytes may come in any order, best as they lie. Local.
+/// Makes the kernel send written data to the disk while more data are written, so that a later fsync(2) waits for less;
+/// otherwise the kernel starts when fsync is called. Bytes may be written in any order, but ascending is best. Local.
 class Writeback {
 public:
-  explicit Writeback(bool on = false) : on_(on) {} ///< off, it does nothing
+  explicit Writeback(bool on = false) : on_(on) {} ///< does nothing unless `on`
 
-  /// [offset, offset + bytes) of the open file `fd` has been written. Errors are left to fsync, which tells them.
+  /// To be called after [offset, offset + bytes) of the open file `fd` was written. Errors are reported by fsync.
   void wrote(int fd, std::int64_t offset, std::int64_t bytes);
 
 private:
   bool on_;
-  std::int64_t begin_ = 0, end_ = 0, waiting_ = 0; ///< where there is something to send, and how much
+  std::int64_t begin_ = 0, end_ = 0, waiting_ = 0; ///< range of the data to send, and their size
 };
 
 } // namespace tailrace::io
