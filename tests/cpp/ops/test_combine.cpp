@@ -110,7 +110,7 @@ TEST(Combine, KnowsTheSolversArrays) {
     fill(in.data(), operators.box({}), 0);
     const std::vector<Term> term{{0, 0, 2, Operation::first_derivative, Parity::even, 1}};
     operators.combine(term, {in.data()}, {other.data()});
-    operators.know(in.data());
+    operators.register_shared(in.data());
     operators.combine(term, {in.data()}, {known.data()});
     EXPECT_EQ(max_difference(known.data(), other.data(), known.size()), 0);
   }
