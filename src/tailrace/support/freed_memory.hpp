@@ -2,10 +2,10 @@
 
 namespace tailrace {
 
-/// From now on memory that this process frees stays with it, to be given out again: a system that hands out large
-/// blocks anew clears every page of them, which for the copies of a stream of steps took longer than copying. For
-/// programs whose steps are alike; it holds for the whole process, so a library does not call it. Does nothing but with
-/// glibc. Local.
+/// From this call on the process keeps memory that it frees, for later allocations. Otherwise the system clears every
+/// page of large blocks at each allocation, which took longer than copying the steps of a stream into them. Useful for
+/// programs that allocate the same sizes in every step. It changes the whole process, so a library should not call it.
+/// Has an effect with glibc only. Local.
 void keep_freed_memory();
 
 } // namespace tailrace
