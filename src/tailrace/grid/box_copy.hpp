@@ -46,11 +46,14 @@ template <class Visit> void for_each_run(const Box &part, const Box &a, const Bo
   if (part.empty())
     return;
   const int joined = std::min(directions_joined(part, a), directions_joined(part, b));
-  const std::int64_t length = points_in(part, joined), in_a = offset_in(a, part), in_b = offset_in(b, part);
+  const std::int64_t length = points_in(part, joined);
   const std::int64_t rows = joined > 1 ? 1 : part.count[1], planes = joined > 2 ? 1 : part.count[2];
-  for (std::int64_t k = 0; k < planes; ++k)
+  // In local variables, which no write of `visit` can change.
+  const std::int64_t row_a = a.count[0], row_b = b.count[0], plane_a = row_a * a.count[1], plane_b = row_b * b.count[1];
+  std::int64_t first_a = offset_in(a, part), first_b = offset_in(b, part);
+  for (std::int64_t k = 0; k < planes; ++k, first_a += plane_a, first_b += plane_b)
     for (std::int64_t j = 0; j < rows; ++j)
-      visit(in_a + a.count[0] * (j + a.count[1] * k), in_b + b.count[0] * (j + b.count[1] * k), length);
+      visit(first_a + row_a * j, first_b + row_b * j, length);
 }
 
 /// The same for one array: calls visit(index, length).
