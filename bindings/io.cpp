@@ -105,7 +105,8 @@ void write_list(io::Series &series, const std::string &name, const ConstArray &a
   series.write([&] {
     if (array.ndim() != 2)
       throw InputError(fmt::format("{}: a list is an array of rows, or of rows and columns", name));
-    const Box block{{0, 0, 0}, {static_cast<std::int64_t>(array.shape(1)), static_cast<std::int64_t>(array.shape(0)), 1}};
+    const Box block{{0, 0, 0},
+                    {static_cast<std::int64_t>(array.shape(1)), static_cast<std::int64_t>(array.shape(0)), 1}};
     io::WriteRequest request{name, type_of(name, array), array.data(), {block.count, block, block}};
     request.list = true;
     return request;

@@ -25,7 +25,7 @@ std::pair<int, int> complete(int size, int rows, int cols) {
   return {rows, cols};
 }
 
-/// Which direction the rows and the columns of the process grid split in a pencil.
+/// The directions that the rows and the columns of the process grid split in a pencil.
 constexpr int split_by_rows(Pencil pencil) { return pencil == Pencil::x ? 1 : 0; }
 constexpr int split_by_cols(Pencil pencil) { return pencil == Pencil::z ? 1 : 2; }
 

@@ -155,7 +155,6 @@ std::string engine_at(const std::string &path) {
   return file && std::string(start, 8) == "\x89HDF\r\n\x1a\n" ? "hdf5" : "";
 }
 
-
 std::string engine_for(const std::string &path) {
   if (path.rfind("sst:", 0) == 0)
     return "sst";

@@ -26,9 +26,9 @@ public:
   void require_new(const std::string &name) const;
   const StepInfo &step(std::size_t position) const;
 
-  /// Runs `check` on this rank and agrees with the others on its outcome and on the numbers that it leaves in the tally,
-  /// in one reduction: the first message of every collective function, so that a rank that cannot even call one of them
-  /// tells the others there. Collective; the same error on all ranks.
+  /// Runs `check` on this rank and agrees with the others on its outcome and on the numbers that it leaves in the
+  /// tally, in one reduction: the first message of every collective function, so that a rank that cannot even call one
+  /// of them tells the others there. Collective; the same error on all ranks.
   Tally enter(const std::function<void(Tally &)> &check) const;
 
   Type stored_type(const std::string &name, Type type, const Index3 &shape, bool list) const;

@@ -99,8 +99,8 @@ Block Series::Implementation::check_write(const WriteRequest &request, std::vect
   if (request.list && (count[1] < 0 || count[0] < 1))
     throw InputError(fmt::format("{}: no list has {} rows of {} columns", request.name, count[1], count[0]));
   if (request.components.value_or(1) < 1)
-    throw InputError(fmt::format("{}: '{}' has {} components; expected at least 1", path_, request.name,
-                                 *request.components));
+    throw InputError(
+        fmt::format("{}: '{}' has {} components; expected at least 1", path_, request.name, *request.components));
   Block block = block_of(request, 0, packed);
   for (std::int64_t c = 1; c < request.components.value_or(1); ++c)
     stored_type(component_name(request.name, c), request.type, block.place.shape, false);
@@ -296,7 +296,8 @@ bool Series::begin_step(std::int64_t index, double time) {
     tally.largest[3] = of_rank_0(self.comm_, time);
   });
   if (all.largest[1] != -all.largest[2]) {
-    const std::int64_t first = self.comm_.max(self.comm_.rank() == 0 ? index : std::numeric_limits<std::int64_t>::min());
+    const std::int64_t first =
+        self.comm_.max(self.comm_.rank() == 0 ? index : std::numeric_limits<std::int64_t>::min());
     self.comm_.agree([&] {
       if (first != index)
         throw InputError(fmt::format("{}: rank 0 begins step {} and this rank step {}", path(), first, index));

@@ -20,6 +20,7 @@
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -173,11 +174,7 @@ void BpEngine::probe(std::size_t &kept) {
 
 /// Tells the other ranks what rank 0 found.
 void BpEngine::share() {
-  std::int64_t count = static_cast<std::int64_t>(steps_.size());
-  check_mpi(MPI_Bcast(&count, 1, MPI_INT64_T, 0, target_.comm.get()), "MPI_Bcast");
-  steps_.resize(static_cast<std::size_t>(count));
-  static_assert(sizeof(StepInfo) == 16);
-  check_mpi(MPI_Bcast(steps_.data(), static_cast<int>(16 * count), MPI_BYTE, 0, target_.comm.get()), "MPI_Bcast");
+  steps_ = target_.comm.broadcast(std::move(steps_), 0);
   const std::string text = target_.comm.broadcast(attributes_to_json(attributes_).dump(), 0);
   attributes_ = attributes_from_json(json::parse(text));
 }

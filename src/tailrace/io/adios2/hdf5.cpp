@@ -17,6 +17,7 @@
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/storage/mpi_file.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 #include <tailrace/support/file_watch.hpp>
 
 #include <fcntl.h>
@@ -138,8 +139,8 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
     if (!root())
       return;
     check_free_space(target_.path, 0, target_.comm.size());
-    ::unlink(open_file().c_str());                           // HDF5 may have one of that name open still, see above
-    const Descriptor probe(open_file(), O_WRONLY | O_CREAT); // HDF5 would not say why it cannot
+    ::unlink(open_file().c_str());                               // HDF5 may have one of that name open still, see above
+    const FileDescriptor probe(open_file(), O_WRONLY | O_CREAT); // HDF5 would not say why it cannot
     preallocate(open_file(), 0, 4 * around);
   });
   meet("write", [&] {

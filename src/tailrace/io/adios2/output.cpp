@@ -2,13 +2,12 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
+#include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/adios2/contents.hpp>
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/xdmf.hpp>
 
 #include <nlohmann/json.hpp>
-
-#include <cstring>
 
 namespace tailrace::io::bp {
 
@@ -41,27 +40,17 @@ template <class T> adios2::Variable<T> Output::grid_variable(const Block &block)
   return variable;
 }
 
-/// Ghosts are left out by a copy into ADIOS2's buffer, which feeds the checksum on the way.
+/// Copies the block without its ghost points into ADIOS2's buffer, piece by piece, so that each piece is still in the
+/// cache when it is summed.
 template <class T> void Output::put_span(adios2::Engine &engine, adios2::Variable<T> &variable, const Block &block) {
-  const auto &[shape, part, memory] = block.place;
   const auto span = engine.Put(variable);
-  char *target = reinterpret_cast<char *>(span.data()), *summed = target;
-  const auto add = [&] {
+  T *target = span.data();
+  for (const Box &piece : pieces_of(block.place.block, piece_bytes / static_cast<std::int64_t>(sizeof(T)))) {
+    grid::pack(piece, block.place.memory, static_cast<const T *>(block.data), target);
     if (block.checksum)
-      block.checksum->add(summed, static_cast<std::size_t>(target - summed));
-    summed = target;
-  };
-  const std::int64_t row = part.count[0] * static_cast<std::int64_t>(sizeof(T));
-  for (std::int64_t k = part.start[2]; k < part.end(2); ++k)
-    for (std::int64_t j = part.start[1]; j < part.end(1); ++j) {
-      const std::int64_t rows = (k - memory.start[2]) * memory.count[1] + j - memory.start[1];
-      std::memcpy(target, static_cast<const T *>(block.data) + rows * memory.count[0] + part.start[0] - memory.start[0],
-                  static_cast<std::size_t>(row));
-      target += row;
-      if (target - summed >= piece_bytes)
-        add();
-    }
-  add();
+      block.checksum->add(target, static_cast<std::size_t>(piece.size()) * sizeof(T));
+    target += piece.size();
+  }
 }
 
 template <class T> void Output::put_as(adios2::Engine &engine, const Block &block, bool in_place) {

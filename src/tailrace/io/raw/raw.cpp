@@ -9,7 +9,7 @@
 #include <tailrace/io/sidecar/xdmf_files.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/file_array.hpp>
-#include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -74,7 +74,7 @@ private:
   /// A file that this rank writes to.
   struct Part {
     std::string path;
-    Descriptor file;
+    FileDescriptor file;
   };
   std::vector<std::string> files(const json &step) const override;
   void check(const json &step) const override;
@@ -170,11 +170,11 @@ void RawEngine::write_shared(const Block &block, const Communicator *group) {
   const Communicator &comm = target_.comm;
   const bool alone = aggregation_->only_one();
   const auto create = [&] {
-    Descriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
+    FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
     preallocate_large(made.get(), path, 0, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
     return made;
   };
-  Descriptor created;
+  FileDescriptor created;
   if (!alone) // before the others open it
     comm.agree([&] {
       if (comm.rank() == 0)
@@ -183,7 +183,7 @@ void RawEngine::write_shared(const Block &block, const Communicator *group) {
   fill(block, group, [&] {
     if (created)
       return Part{path, std::move(created)};
-    return Part{path, alone ? create() : Descriptor(path, O_WRONLY)};
+    return Part{path, alone ? create() : FileDescriptor(path, O_WRONLY)};
   });
 }
 
@@ -195,14 +195,14 @@ void RawEngine::write_own(const Block &block, const Communicator *group) {
   const auto bytes = block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));
   std::int64_t writer = target_.comm.rank(), offset = 0;
   if (group) {
-    check_mpi(MPI_Bcast(&writer, 1, MPI_INT64_T, 0, group->get()), "MPI_Bcast");
+    writer = group->broadcast_value(writer, 0);
     offset = group->exclusive_scan(bytes);
   }
   stored_.push_back(bytes > 0 ? Stored{writer, offset, block.place.block} : Stored{});
   fill(block, group, [&] {
     const std::string path = file(part_name(block.name, writer));
     made_.push_back(path);
-    return Part{path, Descriptor(path, O_WRONLY | O_CREAT | O_TRUNC)};
+    return Part{path, FileDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC)};
   });
 }
 
@@ -313,7 +313,7 @@ void RawEngine::read(std::size_t step, const VariableInfo &variable, const Box &
   const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size));
   if (described.contains("file")) {
     const std::string path = file(described.at("file").get<std::string>());
-    const Descriptor binary(path, O_RDONLY);
+    const FileDescriptor binary(path, O_RDONLY);
     return read_box(binary.get(), path, 0, variable.shape, box, size, data);
   }
   Part from; // one after the other: a variable may be in more files than a process may have open
@@ -321,7 +321,7 @@ void RawEngine::read(std::size_t step, const VariableInfo &variable, const Box &
   for (const auto &[number, offset, block, part] : blocks_that_meet(described, variable, box, file("series.jsonl"))) {
     if (number != open) {
       from.path = file(described.at("files").at(static_cast<std::size_t>(number)).get<std::string>());
-      from.file = Descriptor(from.path, O_RDONLY);
+      from.file = FileDescriptor(from.path, O_RDONLY);
       open = number;
     }
     read_part(from.file.get(), from.path, offset, block, part, box, size, data);

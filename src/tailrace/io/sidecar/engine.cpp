@@ -2,6 +2,7 @@
 
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -69,10 +70,7 @@ void SidecarEngine::share() {
   header_ = json::parse(target_.comm.broadcast(header_.dump(), 0));
   attributes_ = json::parse(target_.comm.broadcast(attributes_.dump(), 0));
   damage_ = json::parse(target_.comm.broadcast(json(damage_).dump(), 0)).get<std::vector<std::string>>();
-  const auto *begin = reinterpret_cast<const char *>(entries_.data());
-  const std::string bytes = target_.comm.broadcast({begin, begin + entries_.size() * sizeof(Entry)}, 0);
-  entries_.resize(bytes.size() / sizeof(Entry));
-  std::memcpy(entries_.data(), bytes.data(), bytes.size());
+  entries_ = target_.comm.broadcast(std::move(entries_), 0);
 }
 
 void SidecarEngine::add_entry(const StepLog::Line &line) {

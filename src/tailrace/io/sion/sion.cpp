@@ -1,7 +1,8 @@
-// SIONlib containers, one per step: every rank's stream holds its blocks of the variables one after another, and the
-// JSON sidecar says which block of which variable begins where. So few files hold the blocks of many ranks, each rank
-// writes without asking the others, and any number of ranks reads them.
+// SIONlib containers, one per step: the stream of every rank holds its blocks of all variables one after another, and
+// the JSON sidecar lists where each block starts. So a few files hold the blocks of many ranks, each rank writes
+// without messages to other ranks, and any number of ranks can read them.
 
+#include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/sidecar/block_index.hpp>
 #include <tailrace/io/sidecar/engine.hpp>
@@ -19,7 +20,7 @@ using nlohmann::json;
 
 namespace {
 
-/// By default. Ranks that write into one file wait for each other on most file systems, whatever they write.
+/// Default. More than one, because on most file systems ranks that write into one file wait for each other.
 constexpr std::int64_t most_files = 16;
 
 class SionEngine final : public SidecarEngine {
@@ -41,12 +42,12 @@ private:
 
   int files_ = 1;
   std::int64_t chunk_bytes_ = 0, block_bytes_ = 0;
-  // The open step's:
+  // Of the open step:
   std::optional<SionLayout> layout_;
   std::optional<SionStream> stream_;
   std::int64_t written_ = 0; ///< bytes of this rank's stream
-  json blocks_;              ///< this rank's, one per variable: [task, offset, z, y, x, nz, ny, nx], or null
-  // The container that was read last:
+  json blocks_;              ///< of this rank, one per variable: [task, offset, z, y, x, nz, ny, nx], or null
+  // The last container that was read:
   mutable std::string open_name_;
   mutable std::optional<SionReader> open_;
 };
@@ -60,7 +61,7 @@ SionEngine::SionEngine(const Target &target, Parameters &parameters)
     chunk_bytes_ = parameters.number("chunk_bytes", 0, 0);
     block_bytes_ = parameters.number("block_bytes", 0, 0);
     parameters.finish("sion");
-    // Impossible sizes are refused now, not in the first step.
+    // Sizes that are not valid are errors here, not in the first step.
     const std::vector<std::int64_t> chunks(static_cast<std::size_t>(target.comm.size()), chunk_bytes_);
     SionLayout(target.path, chunks, files_, block_bytes_for(chunks));
   });
@@ -81,7 +82,7 @@ void SionEngine::check(const json &step) const {
     step.at("file").get<std::string>(), variable.at("blocks").get<StoredNumbers>();
 }
 
-/// What every rank has to say, on all ranks.
+/// The JSON of every rank, on all ranks.
 std::vector<json> SionEngine::everyones(const json &ours) const {
   json all = json::array();
   for (const auto &text : target_.comm.gather(ours.dump(), 0))
@@ -89,13 +90,13 @@ std::vector<json> SionEngine::everyones(const json &ours) const {
   return json::parse(target_.comm.broadcast(all.dump(), 0)).get<std::vector<json>>();
 }
 
-/// The multiple that chunks are rounded up to, where nobody said another: the page of memory; for large chunks the
-/// piece that is written at once, because the system handles whole ones faster than those that begin within one.
+/// The size of which chunks are multiples, if the user chose none: the memory page, and for large chunks the huge page,
+/// because the system handles chunks faster that start with one.
 std::int64_t SionEngine::block_bytes_for(const std::vector<std::int64_t> &chunks) const {
   if (block_bytes_ > 0)
     return block_bytes_;
   const std::int64_t smallest = *std::min_element(chunks.begin(), chunks.end());
-  return smallest >= large_chunk_bytes ? piece_bytes : 4096;
+  return smallest >= large_chunk_bytes ? large_chunk_alignment : 4096;
 }
 
 void SionEngine::create_container(std::int64_t first_bytes) {
@@ -103,7 +104,7 @@ void SionEngine::create_container(std::int64_t first_bytes) {
   std::vector<std::int64_t> chunks;
   for (const auto &chunk : everyones(chunk_bytes_ > 0 ? chunk_bytes_ : first_bytes))
     chunks.push_back(chunk.get<std::int64_t>());
-  // Named before it is made, so that abandoning the step removes what there is of it.
+  // Named before it is created, so that abandoning the step removes it.
   step_["file"] = name;
   step_["files"] = files_;
   written_ = 0;
@@ -129,12 +130,14 @@ void SionEngine::write(const Block &block) {
   target_.comm.agree([&] {
     const Span span(*target_.trace, Phase::write, part.size() * bytes);
     stream_->reserve(part.size() * bytes);
-    for_each_row(block.place, size_of(block.type), block.data, [&](const char *row, std::int64_t count) {
+    const char *data = static_cast<const char *>(block.data);
+    grid::for_each_run(part, memory, [&](std::int64_t first, std::int64_t count) {
       for (std::int64_t done = 0; done < count * bytes; done += piece_bytes) {
         const std::int64_t size = std::min(piece_bytes, count * bytes - done);
+        const char *piece = data + first * bytes + done;
         if (block.checksum)
-          block.checksum->add(row + done, static_cast<std::size_t>(size));
-        stream_->write(row + done, size);
+          block.checksum->add(piece, static_cast<std::size_t>(size));
+        stream_->write(piece, size);
       }
     });
   });
@@ -192,23 +195,16 @@ const SionReader &SionEngine::container(const std::string &name) const {
 void SionEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const SionReader &streams = container(line(step).at("file").get<std::string>());
   const auto bytes = static_cast<std::int64_t>(size_of(variable.type));
-  const auto place = [&](const Box &whole, std::int64_t j, std::int64_t k, std::int64_t i) {
-    return (((k - whole.start[2]) * whole.count[1] + j - whole.start[1]) * whole.count[0] + i - whole.start[0]) * bytes;
-  };
   const Span span(*target_.trace, Phase::read, box.size() * bytes);
   for (const auto &[task, offset, block, part] :
        blocks_that_meet(stored(step, variable.name), variable, box, file("series.jsonl"))) {
     if (task >= streams.tasks())
       throw IoError(fmt::format("cannot read {}: its block {} of {} is of task {}; expected one of {}",
                                 file("series.jsonl"), describe(block), variable.name, task, streams.tasks()));
-    // Rows that follow one another in the stream and in memory are read in one go: whole planes, or all of them.
-    const auto whole = [&](std::size_t d) { return part.count[d] == block.count[d] && part.count[d] == box.count[d]; };
-    const std::int64_t rows = !whole(0) ? 1 : part.count[1], planes = whole(0) && whole(1) ? part.count[2] : 1;
-    for (std::int64_t k = part.start[2]; k < part.end(2); k += planes)
-      for (std::int64_t j = part.start[1]; j < part.end(1); j += rows)
-        streams.read(static_cast<int>(task), offset + place(block, j, k, part.start[0]),
-                     part.count[0] * rows * planes * bytes,
-                     static_cast<char *>(data) + place(box, j, k, part.start[0]));
+    grid::for_each_run(part, block, box, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+      streams.read(static_cast<int>(task), offset + from * bytes, count * bytes,
+                   static_cast<char *>(data) + to * bytes);
+    });
   }
 }
 
