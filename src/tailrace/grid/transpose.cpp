@@ -114,7 +114,7 @@ Transpose<T>::Transpose(const Decomposition &decomposition, Pencil from, Pencil 
 
 template <class T>
 Transpose<T>::Transpose(Transpose &&other) noexcept
-    : comm_(other.comm_), method_(other.method_), workspace_(std::move(other.workspace_)),
+    : comm_(std::move(other.comm_)), method_(other.method_), workspace_(std::move(other.workspace_)),
       from_(std::move(other.from_)), to_(std::move(other.to_)), together_(other.together_) {
   other.from_.types.clear();
   other.to_.types.clear();
