@@ -22,7 +22,7 @@ class RowWriter {
 public:
   /// All written bytes are added to `sum` and reported to `writeback`, where these are not null.
   RowWriter(int fd, const std::string &path, RunningChecksum *sum, Writeback *writeback)
-      : fd_(fd), path_(path), sum_(sum), writeback_(writeback), most_(sum ? piece_bytes : 4 * piece_bytes) {
+      : fd_(fd), path_(path), sum_(sum), writeback_(writeback), most_(sum ? piece_bytes : 8 * piece_bytes) {
     pieces_.reserve(IOV_MAX);
   }
 
