@@ -39,14 +39,14 @@ namespace {
 
 // Each engine takes its parameters, opens and throws the same error on all ranks when it cannot. Collective.
 #define TAILRACE_DECLARE(name, family, extensions)                                                                     \
-  std::unique_ptr<Engine> open_##name(const Target &target, Parameters parameters);
+  std::unique_ptr<Engine> open_##name(const OpenRequest &request, Parameters parameters);
 TAILRACE_ENGINES(TAILRACE_DECLARE)
 #undef TAILRACE_DECLARE
 
 namespace {
 
 struct EngineEntry {
-  std::unique_ptr<Engine> (*open)(const Target &, Parameters);
+  std::unique_ptr<Engine> (*open)(const OpenRequest &, Parameters);
   std::string family;
 };
 
@@ -173,8 +173,8 @@ std::string engine_for(const std::string &path) {
                   path, extension, fmt::join(known, ", ")));
 }
 
-Settings settle_settings(const std::string &path, Mode mode, const std::string &engine,
-                         const std::map<std::string, std::string> &parameters) {
+Settings resolve_settings(const std::string &path, Mode mode, const std::string &engine,
+                          const std::map<std::string, std::string> &parameters) {
   Settings result{path, engine, {}};
   if (path.rfind("sst:", 0) == 0)
     result.path = path.substr(4);
@@ -210,14 +210,14 @@ void check_family(const std::string &path, const std::string &family) {
 
 } // namespace
 
-std::unique_ptr<Engine> open_engine(const std::string &name, const Target &target, const Parameters &parameters) {
+std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &request, const Parameters &parameters) {
   const EngineEntry &entry = engines().at(name);
-  if (target.mode != Mode::read)
-    target.comm.from_root([&] {
-      check_family(target.path, entry.family);
+  if (request.mode != Mode::read)
+    request.comm.from_root([&] {
+      check_family(request.path, entry.family);
       return std::string();
     });
-  return entry.open(target, parameters);
+  return entry.open(request, parameters);
 }
 
 } // namespace tailrace::io

@@ -11,7 +11,7 @@ namespace tailrace::io {
 
 class Engine;
 class Parameters;
-struct Target;
+struct OpenRequest;
 
 /// All engines of this library, by name.
 const std::vector<std::string> &engine_names();
@@ -27,11 +27,11 @@ struct Settings {
   std::string engine;
   std::map<std::string, std::string> parameters;
 };
-Settings settle_settings(const std::string &path, Mode mode, const std::string &engine,
-                         const std::map<std::string, std::string> &parameters);
+Settings resolve_settings(const std::string &path, Mode mode, const std::string &engine,
+                          const std::map<std::string, std::string> &parameters);
 
 /// Opens the engine of that name. Throws IoError when the place of a new series holds a series of another engine.
 /// Collective; the same error on all ranks.
-std::unique_ptr<Engine> open_engine(const std::string &name, const Target &target, const Parameters &parameters);
+std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &request, const Parameters &parameters);
 
 } // namespace tailrace::io

@@ -15,7 +15,7 @@
 
 namespace tailrace::io {
 
-/// What a Series is made of: series.cpp opens and reads with it, series_writing.cpp writes.
+/// What a Series is made of: series_reading.cpp opens and reads with it, series_writing.cpp writes.
 class Series::Implementation {
 public:
   Implementation(const std::string &path, Mode mode, const Communicator &comm, const Options &options);
@@ -62,7 +62,7 @@ public:
   StepSink *sink_ = nullptr;       ///< the engine, where it is open to write
   StepSource *source_ = nullptr;   ///< the engine, where it is open to read
   StreamSource *stream_ = nullptr; ///< the engine, where steps come one by one
-  std::optional<Writer> writer_;
+  std::optional<StepWriter> writer_;
   std::unique_ptr<AsyncWriter> async_; // after writer_, which it uses
   std::vector<StepInfo> steps_;
   Attributes attributes_;

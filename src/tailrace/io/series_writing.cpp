@@ -42,7 +42,7 @@ void Series::Implementation::forget_lost() {
 template <class Work> void Series::Implementation::in_step(Work work) {
   try {
     if (!async_)
-      Background::wait_until_idle();
+      BackgroundThread::wait_until_idle();
     work();
   } catch (...) {
     if (async_) {
@@ -248,7 +248,7 @@ void Series::Implementation::close() {
     attempt([&] { async_->check(true); });
     forget_lost();
   }
-  Background::wait_until_idle();
+  BackgroundThread::wait_until_idle();
   {
     const Span span(trace_, Phase::metadata);
     attempt([&] {

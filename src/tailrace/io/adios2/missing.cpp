@@ -20,9 +20,9 @@ namespace {
 
 } // namespace
 
-std::unique_ptr<Engine> open_adios_hdf5(const Target &, Parameters) { refuse("adios_hdf5"); }
-std::unique_ptr<Engine> open_bp4(const Target &, Parameters) { refuse("bp4"); }
-std::unique_ptr<Engine> open_bp5(const Target &, Parameters) { refuse("bp5"); }
+std::unique_ptr<Engine> open_adios_hdf5(const OpenRequest &, Parameters) { refuse("adios_hdf5"); }
+std::unique_ptr<Engine> open_bp4(const OpenRequest &, Parameters) { refuse("bp4"); }
+std::unique_ptr<Engine> open_bp5(const OpenRequest &, Parameters) { refuse("bp5"); }
 
 } // namespace tailrace::io
 

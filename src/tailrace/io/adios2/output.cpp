@@ -112,14 +112,14 @@ std::string Output::checksums_of_lossless(const std::string &checksums) const {
   return all.dump();
 }
 
-void Output::end_step(adios2::Engine &engine, const StepInfo &step, const StepTail &tail, bool root) {
+void Output::end_step(adios2::Engine &engine, const StepInfo &step, const StepMetadata &metadata, bool root) {
   put_value(engine, "step", step.index, root);
   put_value(engine, "time", step.time, root);
   if (root) // the others have no scalars
-    for (const auto &[name, value] : tail.scalars)
+    for (const auto &[name, value] : metadata.scalars)
       put_value(engine, name, value, true);
-  if (!tail.checksums.empty())
-    put_text(engine, checksums_name, checksums_of_lossless(tail.checksums), root);
+  if (!metadata.checksums.empty())
+    put_text(engine, checksums_name, checksums_of_lossless(metadata.checksums), root);
   if (!lists_.empty()) // ADIOS2 cannot say that a step has a variable without values
     put_text(engine, lists_name, lists_to_json(lists_).dump(), root);
 }

@@ -33,8 +33,8 @@ public:
   /// until the engine has written.
   void put_in_place(adios2::Engine &engine, const Block &block) { put(engine, block, true); }
   /// The rest of the step. `attributes`: all of the series.
-  void end_step(adios2::Engine &engine, const StepInfo &step, const StepTail &tail, bool root);
-  /// `grid` as of the target; without one it is that of the first variable.
+  void end_step(adios2::Engine &engine, const StepInfo &step, const StepMetadata &metadata, bool root);
+  /// `grid` as of the request; without one it is that of the first variable.
   void define_attributes(const Attributes &attributes, const std::optional<GridDescription> &grid, bool first_step);
 
   /// One more text of the step, under a name of ours. For all ranks; rank 0's counts.

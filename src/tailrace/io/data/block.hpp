@@ -9,6 +9,18 @@
 
 namespace tailrace::io {
 
+/// One rank's part of a variable, in the type it is stored in.
+struct Block {
+  std::string name;
+  Type type = Type::float64;
+  Placement place;
+  const void *data = nullptr; ///< first value of `place.memory`
+  bool list = false;          ///< the shape may differ from that of the step before, and hold nothing
+  /// Null, or what the engine feeds all bytes of the block to, in logical order: as it writes them, while they are in
+  /// the cache, or by add_block.
+  RunningChecksum *checksum = nullptr;
+};
+
 /// So many bytes of a block are summed and then written at once: they stay in the cache between the two.
 constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tailrace/io/coupling.hpp>
+#include <tailrace/io/data/block.hpp>
 #include <tailrace/io/engine/parameters.hpp>
 #include <tailrace/io/engine/striping.hpp>
 #include <tailrace/io/trace.hpp>
@@ -15,7 +16,7 @@
 namespace tailrace::io {
 
 /// Everything an engine is told when it opens a series.
-struct Target {
+struct OpenRequest {
   std::string path;
   Mode mode = Mode::read;
   Communicator comm;
@@ -28,22 +29,8 @@ struct Target {
   std::vector<std::string> *notes = nullptr; ///< never null: what the engine has chosen, for people; same on all ranks
 };
 
-class RunningChecksum;
-
-/// One rank's part of a variable, in the type it is stored in.
-struct Block {
-  std::string name;
-  Type type = Type::float64;
-  Placement place;
-  const void *data = nullptr; ///< first value of `place.memory`
-  bool list = false;          ///< the shape may differ from that of the step before, and hold nothing
-  /// Null, or what the engine feeds all bytes of the block to, in logical order: as it writes them, while they are in
-  /// the cache, or by add_block.
-  RunningChecksum *checksum = nullptr;
-};
-
 /// What a step holds besides its grid variables. Rank 0's counts.
-struct StepTail {
+struct StepMetadata {
   Scalars scalars;
   std::string checksums; ///< JSON: name -> [[z, y, x, nz, ny, nx, sum], ...]; empty when they are switched off
 };
@@ -82,7 +69,7 @@ public:
   /// When it returns, `block.data` may change.
   virtual void write(const Block &block) = 0;
   /// Makes the step visible to readers, and only then.
-  virtual void end_step(const StepTail &tail) = 0;
+  virtual void end_step(const StepMetadata &metadata) = 0;
   /// Forgets the open step after an error, so that the series stays as it was before. Does not throw.
   virtual void abandon_step() noexcept = 0;
   /// All attributes of the series, including those of before; stored with the next step, or at close.
@@ -98,7 +85,7 @@ class StepSource : public virtual Engine {
 public:
   virtual std::vector<VariableInfo> variables(std::size_t step) const = 0;
   virtual Scalars scalars(std::size_t step) const = 0;
-  /// JSON, as in StepTail; empty where there are none.
+  /// JSON, as in StepMetadata; empty where there are none.
   virtual std::string checksums(std::size_t step) const = 0;
   /// Fills `data` with `box` (not empty, inside the shape) of a variable of `step`, in the variable's own type.
   virtual void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const = 0;

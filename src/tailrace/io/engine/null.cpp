@@ -14,12 +14,12 @@ namespace {
 
 class NullEngine final : public StepSink {
 public:
-  NullEngine(const Target &target, const Parameters &parameters) : grid_(target.grid) {
-    target.comm.agree([&] {
+  NullEngine(const OpenRequest &request, const Parameters &parameters) : grid_(request.grid) {
+    request.comm.agree([&] {
       parameters.finish("null");
-      if (target.mode != Mode::write)
+      if (request.mode != Mode::write)
         throw InputError(fmt::format("cannot {} {}: the engine null keeps nothing, it can only be written to",
-                                     target.mode == Mode::read ? "read" : "append to", target.path));
+                                     request.mode == Mode::read ? "read" : "append to", request.path));
     });
   }
 
@@ -29,7 +29,7 @@ public:
     if (block.checksum)
       add_block(*block.checksum, block.place, size_of(block.type), block.data);
   }
-  void end_step(const StepTail &) override {}
+  void end_step(const StepMetadata &) override {}
   void abandon_step() noexcept override {}
   void set_attributes(const Attributes &) override {}
   void close() override {}
@@ -43,8 +43,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Engine> open_null(const Target &target, Parameters parameters) {
-  return std::make_unique<NullEngine>(target, parameters);
+std::unique_ptr<Engine> open_null(const OpenRequest &request, Parameters parameters) {
+  return std::make_unique<NullEngine>(request, parameters);
 }
 
 } // namespace tailrace::io

@@ -51,7 +51,7 @@ std::string parallel_file_system(const std::string &path) {
 
 class MpiioEngine final : public SidecarEngine {
 public:
-  MpiioEngine(const Target &target, Parameters &parameters);
+  MpiioEngine(const OpenRequest &request, Parameters &parameters);
 
   void begin_step(const StepInfo &step) override;
   void write(const Block &block) override;
@@ -75,13 +75,13 @@ private:
   XdmfFiles xdmf_; ///< used on rank 0
 };
 
-MpiioEngine::MpiioEngine(const Target &target, Parameters &parameters)
+MpiioEngine::MpiioEngine(const OpenRequest &request, Parameters &parameters)
     : SidecarEngine(
-          target, "mpiio",
+          request, "mpiio",
           "headerless, x fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes"),
-      xdmf_(target.path) {
+      xdmf_(request.path) {
   std::string transfer;
-  target.comm.agree([&] {
+  request.comm.agree([&] {
     transfer = parameters.text("transfer", "auto", {"auto", "collective", "independent"});
     collect_bytes_ = parameters.number("collect_bytes", collect_bytes_, 0);
     failure_timeout_ = static_cast<double>(parameters.number("failure_timeout", failure_timeout_default, 1));
@@ -94,7 +94,7 @@ MpiioEngine::MpiioEngine(const Target &target, Parameters &parameters)
     parameters.finish("mpiio");
   });
   open();
-  if (target.mode == Mode::read)
+  if (request.mode == Mode::read)
     return;
   choose(transfer);
   try_hints();
@@ -103,15 +103,15 @@ MpiioEngine::MpiioEngine(const Target &target, Parameters &parameters)
 /// Measured on a local disk, two-phase collective writing takes two to four times as long as independent.
 void MpiioEngine::choose(const std::string &transfer) {
   std::string system;
-  target_.comm.agree([&] {
-    if (target_.comm.rank() == 0)
-      system = parallel_file_system(target_.path);
+  request_.comm.agree([&] {
+    if (request_.comm.rank() == 0)
+      system = parallel_file_system(request_.path);
   });
-  system = target_.comm.broadcast(system, 0);
+  system = request_.comm.broadcast(system, 0);
   const bool automatic = transfer == "auto";
   transfer_ = transfer == "collective" || (automatic && !system.empty()) ? Transfer::collective : Transfer::independent;
   if (automatic)
-    target_.notes->push_back(
+    request_.notes->push_back(
         system.empty() ? "transfer = independent: the directory is on no parallel file system that we know, and "
                          "collective writing costs more than it gains elsewhere"
                        : fmt::format("transfer = collective: the directory is on {}", system));
@@ -121,28 +121,28 @@ void MpiioEngine::choose(const std::string &transfer) {
 /// found before the first step.
 void MpiioEngine::try_hints() {
   const std::string path = file("hints.tmp");
-  target_.comm.agree([&] {
-    if (target_.comm.rank() == 0)
+  request_.comm.agree([&] {
+    if (request_.comm.rank() == 0)
       FileDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC);
   });
   Hints taken;
-  target_.comm.agree([&] { FileDescriptor(path, O_WRONLY); });
+  request_.comm.agree([&] { FileDescriptor(path, O_WRONLY); });
   {
-    const MpiFile probe(target_.comm, path, hints_, failure_timeout_);
-    target_.comm.agree([&] { taken = probe.hints(); });
+    const MpiFile probe(request_.comm, path, hints_, failure_timeout_);
+    request_.comm.agree([&] { taken = probe.hints(); });
   }
-  if (target_.comm.rank() == 0)
+  if (request_.comm.rank() == 0)
     ::unlink(path.c_str());
-  taken = json::parse(target_.comm.broadcast(json(taken).dump(), 0))
+  taken = json::parse(request_.comm.broadcast(json(taken).dump(), 0))
               .get<Hints>(); // the library may report other hints on each rank
   std::vector<std::string> all;
   for (const auto &[name, value] : taken)
     all.push_back(fmt::format("{} = {}", name, value));
-  target_.notes->push_back(all.empty() ? "the MPI library tells of no hints in effect"
-                                       : fmt::format("hints in effect: {}", fmt::join(all, ", ")));
+  request_.notes->push_back(all.empty() ? "the MPI library tells of no hints in effect"
+                                        : fmt::format("hints in effect: {}", fmt::join(all, ", ")));
   for (const auto &[name, value] : hints_)
     if (const auto found = taken.find(name); found == taken.end() || found->second != value)
-      target_.notes->push_back(
+      request_.notes->push_back(
           fmt::format("the MPI library did not take the hint {} = {}: {}", name, value,
                       found == taken.end() ? "it does not list it" : fmt::format("in effect is {}", found->second)));
 }
@@ -163,7 +163,7 @@ void MpiioEngine::begin_step(const StepInfo &step) {
 /// Creates the file and checks that every rank can write all of it. After an error of one rank in a collective write,
 /// MPI libraries leave the other ranks waiting, so that errors must be found before.
 void MpiioEngine::prepare(const std::string &path, std::int64_t bytes) const {
-  const Communicator &comm = target_.comm;
+  const Communicator &comm = request_.comm;
   comm.agree([&] {
     if (comm.rank() != 0)
       return;
@@ -182,7 +182,7 @@ void MpiioEngine::write(const Block &block) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const std::string name = fmt::format("{}-{}.bin", block.name, step_.at("number").get<std::int64_t>());
   add_variable(block)["file"] = name; // listed before it is written, so that abandoning the step removes it
-  const Span span(*target_.trace, Phase::write, block.place.block.size() * size);
+  const Span span(*request_.trace, Phase::write, block.place.block.size() * size);
   if (product(block.place.shape) * size <= collect_bytes_)
     write_alone(block, file(name));
   else
@@ -195,10 +195,10 @@ void MpiioEngine::write_together(const Block &block, const std::string &path) co
   prepare(path, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
   if (product(block.place.shape) == 0)
     return;
-  MpiFile shared(target_.comm, path, hints_, failure_timeout_);
-  shared.write(0, block, transfer_, target_.sync);
-  if (target_.sync) {
-    const Span waiting(*target_.trace, Phase::sync);
+  MpiFile shared(request_.comm, path, hints_, failure_timeout_);
+  shared.write(0, block, transfer_, request_.sync);
+  if (request_.sync) {
+    const Span waiting(*request_.trace, Phase::sync);
     shared.sync();
   }
 }
@@ -228,7 +228,7 @@ void unpack(const std::string &text, const Index3 &shape, std::size_t size, char
 
 /// Rank 0 gathers the blocks of all ranks and writes them.
 void MpiioEngine::write_alone(const Block &block, const std::string &path) const {
-  const Communicator &comm = target_.comm;
+  const Communicator &comm = request_.comm;
   std::string ours;
   std::exception_ptr failure; // kept until all ranks have taken part in the gather
   try {
@@ -249,7 +249,7 @@ void MpiioEngine::write_alone(const Block &block, const std::string &path) const
         unpack(text, block.place.shape, size, whole.data());
     const FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
     write_all(made.get(), whole.data(), static_cast<std::int64_t>(whole.size()), 0, path);
-    if (target_.sync && ::fsync(made.get()) != 0)
+    if (request_.sync && ::fsync(made.get()) != 0)
       throw file_error("sync", path, errno);
   });
 }
@@ -262,15 +262,15 @@ void MpiioEngine::publish_all() {
 
 void MpiioEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const std::string path = file(stored(step, variable.name).at("file").get<std::string>());
-  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
+  const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
   const FileDescriptor binary(path, O_RDONLY);
   read_box(binary.get(), path, 0, variable.shape, box, size_of(variable.type), data);
 }
 
 } // namespace
 
-std::unique_ptr<Engine> open_mpiio(const Target &target, Parameters parameters) {
-  return std::make_unique<MpiioEngine>(target, parameters);
+std::unique_ptr<Engine> open_mpiio(const OpenRequest &request, Parameters parameters) {
+  return std::make_unique<MpiioEngine>(request, parameters);
 }
 
 } // namespace tailrace::io

@@ -25,10 +25,10 @@ constexpr std::int64_t most_files = 16;
 
 class SionEngine final : public SidecarEngine {
 public:
-  SionEngine(const Target &target, Parameters &parameters);
+  SionEngine(const OpenRequest &request, Parameters &parameters);
 
   void write(const Block &block) override;
-  void end_step(const StepTail &tail) override;
+  void end_step(const StepMetadata &metadata) override;
   void abandon_step() noexcept override;
   void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
@@ -52,18 +52,18 @@ private:
   mutable std::optional<SionReader> open_;
 };
 
-SionEngine::SionEngine(const Target &target, Parameters &parameters)
-    : SidecarEngine(target, "sion",
+SionEngine::SionEngine(const OpenRequest &request, Parameters &parameters)
+    : SidecarEngine(request, "sion",
                     "SIONlib containers, one per step; blocks [task, offset in its stream, z, y, x, nz, ny, nx], x "
                     "fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes") {
-  target.comm.agree([&] {
-    files_ = static_cast<int>(std::min<std::int64_t>(parameters.number("files", most_files, 1), target.comm.size()));
+  request.comm.agree([&] {
+    files_ = static_cast<int>(std::min<std::int64_t>(parameters.number("files", most_files, 1), request.comm.size()));
     chunk_bytes_ = parameters.number("chunk_bytes", 0, 0);
     block_bytes_ = parameters.number("block_bytes", 0, 0);
     parameters.finish("sion");
     // Sizes that are not valid are errors here, not in the first step.
-    const std::vector<std::int64_t> chunks(static_cast<std::size_t>(target.comm.size()), chunk_bytes_);
-    SionLayout(target.path, chunks, files_, block_bytes_for(chunks));
+    const std::vector<std::int64_t> chunks(static_cast<std::size_t>(request.comm.size()), chunk_bytes_);
+    SionLayout(request.path, chunks, files_, block_bytes_for(chunks));
   });
   open();
 }
@@ -85,9 +85,9 @@ void SionEngine::check(const json &step) const {
 /// The JSON of every rank, on all ranks.
 std::vector<json> SionEngine::everyones(const json &ours) const {
   json all = json::array();
-  for (const auto &text : target_.comm.gather(ours.dump(), 0))
+  for (const auto &text : request_.comm.gather(ours.dump(), 0))
     all.push_back(json::parse(text));
-  return json::parse(target_.comm.broadcast(all.dump(), 0)).get<std::vector<json>>();
+  return json::parse(request_.comm.broadcast(all.dump(), 0)).get<std::vector<json>>();
 }
 
 /// The size of which chunks are multiples, if the user chose none: the memory page, and for large chunks the huge page,
@@ -109,13 +109,13 @@ void SionEngine::create_container(std::int64_t first_bytes) {
   step_["files"] = files_;
   written_ = 0;
   blocks_ = json::array();
-  target_.comm.agree([&] {
+  request_.comm.agree([&] {
     layout_.emplace(file(name), chunks, files_, block_bytes_for(chunks));
-    if (target_.comm.rank() == 0)
+    if (request_.comm.rank() == 0)
       layout_->create();
   });
-  target_.comm.agree(
-      [&] { stream_.emplace(*layout_, target_.comm.rank(), target_.sync); }); // after rank 0 has created it
+  request_.comm.agree(
+      [&] { stream_.emplace(*layout_, request_.comm.rank(), request_.sync); }); // after rank 0 has created it
 }
 
 void SionEngine::write(const Block &block) {
@@ -125,10 +125,10 @@ void SionEngine::write(const Block &block) {
     create_container(part.size() * bytes);
   add_variable(block);
   blocks_.push_back(part.empty() ? json()
-                                 : json{target_.comm.rank(), written_, part.start[2], part.start[1], part.start[0],
+                                 : json{request_.comm.rank(), written_, part.start[2], part.start[1], part.start[0],
                                         part.count[2], part.count[1], part.count[0]});
-  target_.comm.agree([&] {
-    const Span span(*target_.trace, Phase::write, part.size() * bytes);
+  request_.comm.agree([&] {
+    const Span span(*request_.trace, Phase::write, part.size() * bytes);
     stream_->reserve(part.size() * bytes);
     const char *data = static_cast<const char *>(block.data);
     grid::for_each_run(part, memory, [&](std::int64_t first, std::int64_t count) {
@@ -144,12 +144,12 @@ void SionEngine::write(const Block &block) {
   written_ += part.size() * bytes;
 }
 
-void SionEngine::end_step(const StepTail &tail) {
+void SionEngine::end_step(const StepMetadata &metadata) {
   if (stream_) {
     json ours;
-    target_.comm.agree([&] {
-      if (target_.sync) {
-        const Span span(*target_.trace, Phase::sync);
+    request_.comm.agree([&] {
+      if (request_.sync) {
+        const Span span(*request_.trace, Phase::sync);
         stream_->flush(true);
       }
       ours = {{"used", stream_->close()}, {"blocks", blocks_}};
@@ -161,18 +161,18 @@ void SionEngine::end_step(const StepTail &tail) {
         if (!one.at("blocks").at(v).is_null())
           blocks.push_back(one.at("blocks").at(v));
     }
-    target_.comm.agree([&] {
-      if (target_.comm.rank() != 0)
+    request_.comm.agree([&] {
+      if (request_.comm.rank() != 0)
         return;
       std::vector<std::vector<std::int64_t>> used;
       for (const auto &one : all)
         used.push_back(one.at("used").get<std::vector<std::int64_t>>());
       layout_->finish(used);
-      for (int number = 0; number < files_ && target_.sync; ++number)
+      for (int number = 0; number < files_ && request_.sync; ++number)
         sync_path(layout_->file(number));
     });
   }
-  SidecarEngine::end_step(tail);
+  SidecarEngine::end_step(metadata);
   stream_.reset();
   layout_.reset();
 }
@@ -195,7 +195,7 @@ const SionReader &SionEngine::container(const std::string &name) const {
 void SionEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const SionReader &streams = container(line(step).at("file").get<std::string>());
   const auto bytes = static_cast<std::int64_t>(size_of(variable.type));
-  const Span span(*target_.trace, Phase::read, box.size() * bytes);
+  const Span span(*request_.trace, Phase::read, box.size() * bytes);
   for (const auto &[task, offset, block, part] :
        blocks_that_meet(stored(step, variable.name), variable, box, file("series.jsonl"))) {
     if (task >= streams.tasks())
@@ -210,8 +210,8 @@ void SionEngine::read(std::size_t step, const VariableInfo &variable, const Box 
 
 } // namespace
 
-std::unique_ptr<Engine> open_sion(const Target &target, Parameters parameters) {
-  return std::make_unique<SionEngine>(target, parameters);
+std::unique_ptr<Engine> open_sion(const OpenRequest &request, Parameters parameters) {
+  return std::make_unique<SionEngine>(request, parameters);
 }
 
 } // namespace tailrace::io

@@ -10,7 +10,7 @@ namespace tailrace::io {
 /// What a step of a stream holds besides its blocks.
 struct StreamStep {
   StepInfo info;
-  StepTail tail;
+  StepMetadata metadata;
   Attributes attributes;
 };
 

@@ -38,7 +38,7 @@ inline const char *const sst_series_name = "tailrace/series"; ///< version, attr
 constexpr int sst_version = 3;                                ///< of these
 
 // The two ends of a stream. Collective.
-std::unique_ptr<Engine> open_sst_writer(const Target &target, const SstOptions &options);
-std::unique_ptr<Engine> open_sst_reader(const Target &target, const SstOptions &options);
+std::unique_ptr<Engine> open_sst_writer(const OpenRequest &request, const SstOptions &options);
+std::unique_ptr<Engine> open_sst_reader(const OpenRequest &request, const SstOptions &options);
 
 } // namespace tailrace::io

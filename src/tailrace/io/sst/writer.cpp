@@ -27,24 +27,24 @@ namespace {
 
 class SstWriter final : public StepSink {
 public:
-  SstWriter(const Target &target, const SstOptions &options);
+  SstWriter(const OpenRequest &request, const SstOptions &options);
   ~SstWriter() override;
 
   std::vector<StepInfo> steps() const override { return {}; }
   bool takes_step(const StepInfo &step) override;
   void begin_step(const StepInfo &) override {} // takes_step has done it
   void write(const Block &block) override;
-  void end_step(const StepTail &tail) override;
+  void end_step(const StepMetadata &metadata) override;
   void abandon_step() noexcept override;
   void set_attributes(const Attributes &attributes) override { attributes_ = attributes; }
   void close() override;
-  std::optional<GridDescription> grid() const override { return target_.grid; }
+  std::optional<GridDescription> grid() const override { return request_.grid; }
   Attributes attributes() const override { return {}; }
   std::vector<LeftOut> left_out() const override { return root() ? gate_->ledger().all() : std::vector<LeftOut>{}; }
   Coupling coupling() const override { return root() ? gate_->coupling() : Coupling{}; }
 
 private:
-  bool root() const { return target_.comm.rank() == 0; }
+  bool root() const { return request_.comm.rank() == 0; }
   template <class Work> void attempt(const char *what, Work work) const;
   template <class Work> void within_time(Work work);
   void add_notes() const;
@@ -59,7 +59,7 @@ private:
   void give(const StreamStep &step);
   json describe_series(const StreamStep &step) const;
 
-  Target target_;
+  OpenRequest request_;
   SstOptions options_;
   ContactFile contact_;
   Attributes attributes_;
@@ -75,29 +75,29 @@ private:
 
 /// Runs calls of ADIOS2 that do not wait for other ranks, or that return on all of them, and agrees on the outcome.
 template <class Work> void SstWriter::attempt(const char *what, Work work) const {
-  target_.comm.agree([&] {
+  request_.comm.agree([&] {
     try {
       work();
     } catch (const std::exception &error) {
-      throw IoError(fmt::format("cannot {} the stream {}: {}", what, target_.path, error.what()));
+      throw IoError(fmt::format("cannot {} the stream {}: {}", what, request_.path, error.what()));
     }
   });
 }
 
 /// Runs a call of ADIOS2 that waits for readers, which get `timeout` seconds.
 template <class Work> void SstWriter::within_time(Work work) {
-  target_.comm.barrier(); // so that a late rank takes no time from the readers
+  request_.comm.barrier(); // so that a late rank takes no time from the readers
   const Watchdog watchdog(options_.timeout, [this](int call) { rescue(call); });
   work();
 }
 
-SstWriter::SstWriter(const Target &target, const SstOptions &options)
-    : target_(target), options_(options), contact_(target.path), adios_(target.comm.get()) {
-  target.comm.agree([&] {
+SstWriter::SstWriter(const OpenRequest &request, const SstOptions &options)
+    : request_(request), options_(options), contact_(request.path), adios_(request.comm.get()) {
+  request.comm.agree([&] {
     if (!root())
       return;
     contact_.check_writable();
-    gate_ = std::make_unique<StepGate>(target, options);
+    gate_ = std::make_unique<StepGate>(request, options);
     contact_.claim(gate_->channel().port(), gate_->token());
   });
   add_notes();
@@ -106,7 +106,7 @@ SstWriter::SstWriter(const Target &target, const SstOptions &options)
   io_.SetParameters(options.engine);
   output_ = bp::Output(io_, {});
   const std::set<int> before = listening_ports();
-  attempt("open", [&] { engine_ = io_.Open(target_.path, adios2::Mode::Write); });
+  attempt("open", [&] { engine_ = io_.Open(request_.path, adios2::Mode::Write); });
   open_ = true;
   std::set<int> ports = listening_ports();
   std::erase_if(ports, [&](int port) { return before.count(port) > 0; });
@@ -115,12 +115,12 @@ SstWriter::SstWriter(const Target &target, const SstOptions &options)
 
 /// What the user should know about this stream; the same on all ranks.
 void SstWriter::add_notes() const {
-  const std::string problem = target_.comm.broadcast(root() ? gate_->channel().problem() : "", 0);
+  const std::string problem = request_.comm.broadcast(root() ? gate_->channel().problem() : "", 0);
   if (!problem.empty())
-    target_.notes->push_back(fmt::format(
+    request_.notes->push_back(fmt::format(
         "no control channel ({}): readers count as those of other programs, and say nothing of their time", problem));
   if (const std::string note = Admission().note(); !note.empty())
-    target_.notes->push_back(note);
+    request_.notes->push_back(note);
 }
 
 SstWriter::~SstWriter() {
@@ -133,7 +133,7 @@ void SstWriter::rescue(int call) {
   if (!root())
     return ReaderTable::rescue_elsewhere();
   if (gate_->rescue(call, step_.info.index))
-    end_program(fmt::format("stream {}, step {}: ADIOS2 does not come back, though no reader is left", target_.path,
+    end_program(fmt::format("stream {}, step {}: ADIOS2 does not come back, though no reader is left", request_.path,
                             step_.info.index));
 }
 
@@ -152,25 +152,25 @@ void SstWriter::await_reader() {
 /// ADIOS2 admits readers at the end of a step, and they do not get that step: so we write an empty one, which nobody
 /// gets. Returns whether a reader was admitted.
 bool SstWriter::admit_reader() {
-  const Span span(*target_.trace, Phase::wait);
+  const Span span(*request_.trace, Phase::wait);
   const std::uint64_t before = Admission::sent();
   begin();
   within_time([&] { attempt("write to", [&] { engine_.EndStep(); }); });
   begun_ = false;
-  return target_.comm.max(std::int64_t{root() && gate_->admission().admitted_since(before)}) > 0;
+  return request_.comm.max(std::int64_t{root() && gate_->admission().admitted_since(before)}) > 0;
 }
 
 /// What rank 0 decides, which may take long.
 template <class Decide> StepDecision SstWriter::agreed(Decide decide) const {
-  const Span span(*target_.trace, Phase::wait);
+  const Span span(*request_.trace, Phase::wait);
   return static_cast<StepDecision>(
-      target_.comm.broadcast_patiently(static_cast<std::int64_t>(root() ? decide() : StepDecision::left_out), 0));
+      request_.comm.broadcast_patiently(static_cast<std::int64_t>(root() ? decide() : StepDecision::left_out), 0));
 }
 
 bool SstWriter::takes_step(const StepInfo &step) {
   if (broken_)
-    throw IoError(
-        fmt::format("the stream {} is out of use since an error; ADIOS2 cannot drop the step it was in", target_.path));
+    throw IoError(fmt::format("the stream {} is out of use since an error; ADIOS2 cannot drop the step it was in",
+                              request_.path));
   step_ = StreamStep{step, {}, {}};
   holding_ = false;
   if (!waited_)
@@ -219,7 +219,7 @@ void SstWriter::hand_over() {
   held_.pop_front();
   begin();
   {
-    const Span span(*target_.trace, Phase::write);
+    const Span span(*request_.trace, Phase::write);
     attempt("write to", [&] {
       for (const auto &piece : step.pieces)
         output_.put(engine_, piece.block);
@@ -247,7 +247,7 @@ void SstWriter::abandon_step() noexcept {
 void SstWriter::write(const Block &block) {
   if (!holding_)
     begin();
-  const Span span(*target_.trace, holding_ ? Phase::copy : Phase::write,
+  const Span span(*request_.trace, holding_ ? Phase::copy : Phase::write,
                   block.place.block.size() * static_cast<std::int64_t>(size_of(block.type)));
   attempt("write to", [&] {
     if (holding_)
@@ -260,8 +260,8 @@ json SstWriter::describe_series(const StreamStep &step) const {
   json about{{"version", sst_version},
              {"attributes", attributes_to_json(step.attributes)},
              {"steps", gate_->ledger().recent()}};
-  if (target_.grid)
-    about["grid"] = grid_to_json(*target_.grid);
+  if (request_.grid)
+    about["grid"] = grid_to_json(*request_.grid);
   about["writer"] = to_json(gate_->own_side());
   return about;
 }
@@ -274,17 +274,17 @@ void SstWriter::give(const StreamStep &step) {
       return;
     gate_->ledger().give(step.info);
     output_.put_text(engine_, sst_series_name, describe_series(step).dump(), true);
-    output_.end_step(engine_, step.info, step.tail, true);
+    output_.end_step(engine_, step.info, step.metadata, true);
   });
-  const Span span(*target_.trace, Phase::wait);
+  const Span span(*request_.trace, Phase::wait);
   within_time([&] { attempt("write to", [&] { engine_.EndStep(); }); });
   begun_ = false;
   if (root())
     gate_->note_given();
 }
 
-void SstWriter::end_step(const StepTail &tail) {
-  step_.tail = tail;
+void SstWriter::end_step(const StepMetadata &metadata) {
+  step_.metadata = metadata;
   step_.attributes = attributes_;
   if (!holding_)
     return give(step_);
@@ -315,8 +315,8 @@ void SstWriter::close() {
 
 } // namespace
 
-std::unique_ptr<Engine> open_sst_writer(const Target &target, const SstOptions &options) {
-  return std::make_unique<SstWriter>(target, options);
+std::unique_ptr<Engine> open_sst_writer(const OpenRequest &request, const SstOptions &options) {
+  return std::make_unique<SstWriter>(request, options);
 }
 
 } // namespace tailrace::io

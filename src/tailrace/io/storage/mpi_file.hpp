@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/data/block.hpp>
 #include <tailrace/support/communicator.hpp>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/data/block.hpp>
 #include <tailrace/io/storage/file_array.hpp>
 #include <tailrace/io/storage/mpi_file.hpp>
 #include <tailrace/io/types.hpp>

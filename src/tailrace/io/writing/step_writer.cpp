@@ -7,7 +7,7 @@ namespace tailrace::io {
 using nlohmann::json;
 
 /// Runs an engine call of the open step; when it fails, abandons the step.
-template <class Work> void Writer::in_step(Work work) {
+template <class Work> void StepWriter::in_step(Work work) {
   try {
     work();
   } catch (...) {
@@ -16,7 +16,7 @@ template <class Work> void Writer::in_step(Work work) {
   }
 }
 
-bool Writer::begin_step(const StepInfo &step) {
+bool StepWriter::begin_step(const StepInfo &step) {
   Trace::set_step(step.index);
   checksums_ = json::object();
   bool taken = true;
@@ -30,7 +30,7 @@ bool Writer::begin_step(const StepInfo &step) {
   return taken;
 }
 
-void Writer::write(Block block, Type given) {
+void StepWriter::write(Block block, Type given) {
   in_step([&] {
     if (block.type != given) {
       const Span span(trace_, Phase::convert);
@@ -51,7 +51,7 @@ void Writer::write(Block block, Type given) {
   });
 }
 
-std::string Writer::gather_checksums() const {
+std::string StepWriter::gather_checksums() const {
   json all = json::object();
   for (const auto &text : comm_.gather(checksums_.dump(), 0)) {
     const json ours = json::parse(text);
@@ -61,7 +61,7 @@ std::string Writer::gather_checksums() const {
   return all.dump();
 }
 
-void Writer::end_step(const Scalars &scalars, const std::optional<Attributes> &attributes) {
+void StepWriter::end_step(const Scalars &scalars, const std::optional<Attributes> &attributes) {
   in_step([&] {
     const Span span(trace_, Phase::metadata);
     if (attributes)
@@ -71,6 +71,6 @@ void Writer::end_step(const Scalars &scalars, const std::optional<Attributes> &a
   Trace::set_step(-1);
 }
 
-void Writer::abandon_step() noexcept { sink_.abandon_step(); }
+void StepWriter::abandon_step() noexcept { sink_.abandon_step(); }
 
 } // namespace tailrace::io

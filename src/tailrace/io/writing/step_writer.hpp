@@ -13,9 +13,9 @@ namespace tailrace::io {
 /// Passes steps that are already checked to an engine: converts types, collects the checksums, abandons a step that
 /// fails. Runs in the caller's thread or, with asynchronous writing, in the background. Collective over the engine's
 /// communicator.
-class Writer {
+class StepWriter {
 public:
-  Writer(StepSink &sink, const Communicator &comm, Trace &trace, bool checksums)
+  StepWriter(StepSink &sink, const Communicator &comm, Trace &trace, bool checksums)
       : sink_(sink), comm_(comm), trace_(trace), with_checksums_(checksums) {}
 
   /// Returns whether the engine takes the step; if not, the step is over.

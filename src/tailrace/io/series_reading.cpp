@@ -18,32 +18,32 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   Settings settings;
   std::optional<Parameters> parameters;
   std::int64_t buffers = 0;
-  Target target{path, mode, comm, options.grid, options.rewind_to, false, false, {}, &trace_, &notes_};
-  Background::wait_until_idle();
+  OpenRequest request{path, mode, comm, options.grid, options.rewind_to, false, false, {}, &trace_, &notes_};
+  BackgroundThread::wait_until_idle();
   comm.agree([&] {
-    settings = settle_settings(path, mode, options.engine, options.parameters);
+    settings = resolve_settings(path, mode, options.engine, options.parameters);
     if (options.rewind_to && mode != Mode::append)
       throw InputError(fmt::format("{}: only a series opened to append can be rewound", path));
-    target.path = settings.path;
-    if (target.grid)
-      check_grid(*target.grid);
+    request.path = settings.path;
+    if (request.grid)
+      check_grid(*request.grid);
     parameters.emplace(settings.parameters);
     with_checksums_ = parameters->flag("checksums", true);
-    target.sync = parameters->flag("sync", false);
+    request.sync = parameters->flag("sync", false);
     buffers = parameters->number("buffers", 0, 0);
     trace_file_ = parameters->text("trace", "");
     folded_file_ = parameters->text("folded", "");
-    target.striping = take_striping(*parameters);
+    request.striping = take_striping(*parameters);
   });
   settings.engine = comm.broadcast(settings.engine, 0); // a file may appear between two ranks' looks
   engine_name_ = settings.engine;
   if (!trace_file_.empty() || !folded_file_.empty())
     trace_.keep_events();
   const bool background = buffers > 0 && mode != Mode::read;
-  target.background = background;
-  if (background && Background::allowed())
-    target.comm = Communicator(comm.get());
-  engine_ = open_engine(engine_name_, target, *parameters);
+  request.background = background;
+  if (background && BackgroundThread::allowed())
+    request.comm = Communicator(comm.get());
+  engine_ = open_engine(engine_name_, request, *parameters);
   sink_ = dynamic_cast<StepSink *>(engine_.get());
   source_ = dynamic_cast<StepSource *>(engine_.get());
   stream_ = dynamic_cast<StreamSource *>(engine_.get());
@@ -52,13 +52,13 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
     last_index_ = steps_.back().index;
   attributes_ = engine_->attributes();
   if (mode != Mode::read)
-    writer_.emplace(*sink_, target.comm, trace_, with_checksums_);
-  if (background && Background::allowed()) {
+    writer_.emplace(*sink_, request.comm, trace_, with_checksums_);
+  if (background && BackgroundThread::allowed()) {
     const bool one_is_theirs = sink_->copies();
     if (one_is_theirs)
       notes_.push_back(
           fmt::format("buffers = {}: one of them is the copy that {} makes itself", buffers, engine_name_));
-    async_ = std::make_unique<AsyncWriter>(*writer_, comm_, target.comm, trace_, path_,
+    async_ = std::make_unique<AsyncWriter>(*writer_, comm_, request.comm, trace_, path_,
                                            static_cast<std::size_t>(buffers - one_is_theirs));
   } else if (background)
     notes_.push_back("writes in the calling thread, though buffers were asked for: this MPI was started without "
@@ -128,7 +128,7 @@ bool Series::next_step(double timeout) {
   self_->enter([&](Tally &) { self_->require_reading(); });
   if (self_->stream_ == nullptr)
     return false;
-  Background::wait_until_idle();
+  BackgroundThread::wait_until_idle();
   const Span span(self_->trace_, Phase::wait);
   const bool more = self_->stream_->next_step(timeout);
   self_->steps_ = self_->engine_->steps();
@@ -137,12 +137,12 @@ bool Series::next_step(double timeout) {
 }
 
 std::vector<LeftOut> Series::dropped() const {
-  Background::wait_until_idle();
+  BackgroundThread::wait_until_idle();
   return self_->sink_ ? self_->sink_->left_out() : std::vector<LeftOut>{};
 }
 
 Coupling Series::coupling() const {
-  Background::wait_until_idle();
+  BackgroundThread::wait_until_idle();
   return self_->engine_->coupling();
 }
 
@@ -153,7 +153,7 @@ std::vector<std::int64_t> Series::missed(std::size_t step) const {
 
 std::vector<VariableInfo> Series::variables(std::size_t step) const {
   self_->step(step);
-  Background::wait_until_idle();
+  BackgroundThread::wait_until_idle();
   return self_->source_->variables(step);
 }
 
@@ -171,7 +171,7 @@ VariableInfo Series::variable(std::size_t step, const std::string &name) const {
 
 Scalars Series::scalars(std::size_t step) const {
   self_->step(step);
-  Background::wait_until_idle();
+  BackgroundThread::wait_until_idle();
   return self_->source_->scalars(step);
 }
 
@@ -216,13 +216,13 @@ void Series::read(std::size_t step, const std::function<ReadRequest()> &make) co
 
 std::vector<std::string> Series::verify(std::size_t step) const {
   self_->enter([&](Tally &) { self_->step(step); });
-  Background::wait_until_idle();
+  BackgroundThread::wait_until_idle();
   return verify_step(*self_->source_, self_->comm_, step);
 }
 
 std::vector<std::string> Series::unchecked(std::size_t step) const {
   self_->step(step);
-  Background::wait_until_idle();
+  BackgroundThread::wait_until_idle();
   return unchecked_variables(*self_->source_, step);
 }
 
