@@ -21,7 +21,7 @@ from tailrace.fields.parity import Signs
 from tailrace.fields.points import NODES
 from tailrace.fields.vector import Tensor, Vector
 from tailrace.io import series
-from tailrace.io.paths import SUFFIX, holds_something
+from tailrace.io.paths import default_path, holds_something
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
 from tailrace.io.values import STORED, is_stored
 from tailrace.parallel import on_root
@@ -151,7 +151,7 @@ class Sink:
             if key in ("lengths", "boundaries", "interpolation", "reynolds", "dt", "name")
         }
         self.table = directory / f"{name}.csv"
-        self.path = directory / f"{name}{SUFFIX[engine]}"
+        self.path = directory / default_path(name, engine)
         self._rows: TimeSeries | None = None  # of rank 0
         self._series: series.Series | None = None
         self._last: int | None = None
@@ -330,7 +330,7 @@ def last_result(directory: Path, name: str, engine: str, comm: MPI.Comm) -> int 
 
     A program that was killed may have written a row in one file and not yet in the other: the earlier step counts.
     """
-    table, path = directory / f"{name}.csv", directory / f"{name}{SUFFIX[engine]}"
+    table, path = directory / f"{name}.csv", directory / default_path(name, engine)
     found = [on_root(comm, lambda: last_step(table))] if on_root(comm, table.exists) else []
     if on_root(comm, lambda: holds_something(path)):
         with series.open(path, "r", comm=comm) as stored:

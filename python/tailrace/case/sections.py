@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -23,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from tailrace.io.paths import SUFFIX, FileEngine
+from tailrace.io.paths import FileEngine, OutputEngine, default_path
 
 from . import scripts
 from .names import FIELDS, FieldName
@@ -89,6 +89,11 @@ def _rising(value: list[float]) -> list[float]:
         if later <= earlier:
             raise ValueError(f"must rise: {later:g} comes after {earlier:g}")
     return value
+
+
+def _one_of(words: Sequence[str]) -> str:
+    *others, last = [f"'{word}'" for word in sorted(words)]
+    return f"{', '.join(others)} or {last}"
 
 
 def _parameter(value: Any) -> Any:
@@ -224,9 +229,7 @@ class OutputSection(Rhythm):
 
     name: Name = Field(description="the name of this output")
     fields: list[FieldName] = Field(min_length=1, description=f"a list out of {', '.join(FIELDS)}")
-    engine: Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "null", "raw", "sion", "sst"] = Field(
-        description="'adios_hdf5', 'bp4', 'bp5', 'hdf5', 'mpiio', 'null', 'raw', 'sion' or 'sst'"
-    )
+    engine: OutputEngine = Field(description=_one_of(get_args(OutputEngine)))
     path: Text = ""
     precision: Literal["float64", "float32"] = "float64"
     start: Triple[Index] = (0, 0, 0)
@@ -246,7 +249,7 @@ class OutputSection(Rhythm):
     @classmethod
     def _default_path(cls, data: Any) -> Any:
         if isinstance(data, dict) and "path" not in data and isinstance(data.get("name"), str):
-            return {**data, "path": data["name"] + SUFFIX.get(str(data.get("engine")), "")}
+            return {**data, "path": default_path(data["name"], str(data.get("engine")))}
         return data
 
     def region(self, shape: Sequence[int]) -> Region | None:

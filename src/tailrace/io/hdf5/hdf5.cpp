@@ -20,6 +20,7 @@
 #include <tailrace/io/hdf5/filtered_chunks.hpp>
 #include <tailrace/io/hdf5/journal.hpp>
 #include <tailrace/io/hdf5/journaled_driver.hpp>
+#include <tailrace/io/hdf5/options.hpp>
 #include <tailrace/io/hdf5/vtkhdf.hpp>
 #include <tailrace/io/hdf5/xdmf_companion.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
@@ -73,7 +74,6 @@ public:
 private:
   bool root() const { return request_.comm.rank() == 0; }
   std::int64_t row() const { return static_cast<std::int64_t>(contents_.steps.size()); }
-  void take(Parameters &parameters);
   void create();
   void load();
   void rewind(std::int64_t last_index);
@@ -89,10 +89,7 @@ private:
   const vtkhdf::Step &step(std::size_t number) const;
 
   OpenRequest request_;
-  Transfer transfer_ = Transfer::independent;
-  double failure_timeout_ = 0;
-  Filters filters_;
-  std::int64_t chunk_bytes_ = 0, alignment_ = 0;
+  Hdf5Options options_;
   vtkhdf::Contents contents_; ///< on all ranks; when writing, only rank 0 has the variables of new steps
   bool attributes_unsaved_ = false;
   std::optional<Journal> journal_;     ///< on rank 0, from the first step on
@@ -109,7 +106,7 @@ private:
 Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : request_(request) {
   const h5::Quiet quiet;
   request.comm.agree([&] {
-    take(parameters);
+    options_ = hdf5_options(parameters);
     if (!root())
       return;
     check_target(request.path, request.mode, Kind::file);
@@ -128,21 +125,6 @@ Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : req
     if (!root())
       load();
   });
-}
-
-void Hdf5Engine::take(Parameters &parameters) {
-  const std::string transfer = parameters.text("transfer", "", {"", "independent", "collective"});
-  transfer_ = transfer_named(transfer);
-  if (transfer_ == Transfer::collective) // otherwise no rank waits inside a library
-    failure_timeout_ = static_cast<double>(parameters.number("failure_timeout", failure_timeout_default, 1));
-  filters_ = take_filters(parameters);
-  chunk_bytes_ = parameters.number("chunk_bytes", std::int64_t{1} << (filters_.any() ? 20 : 30), 1);
-  alignment_ = parameters.number("alignment", alignment_, 0);
-  parameters.finish("hdf5");
-  if (filters_.any() && !transfer.empty())
-    throw InputError("transfer: it has no meaning with a compression, where rank 0 stores what the ranks compress");
-  if (filters_.any() && chunk_bytes_ > std::int64_t{1} << 30)
-    throw InputError(fmt::format("chunk_bytes = {}: with a compression at most 1 GiB", chunk_bytes_));
 }
 
 void Hdf5Engine::create() {
@@ -194,7 +176,7 @@ void Hdf5Engine::begin_change() {
   if (!journal_)
     journal_.emplace(request_.path, request_.sync);
   if (!file_)
-    file_ = h5::change_file(request_.path, alignment_);
+    file_ = h5::change_file(request_.path, options_.alignment);
 }
 
 /// Rank 0: makes a change outside a step.
@@ -251,7 +233,7 @@ const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
   }
   created_.push_back(block.name);
   return contents_.variables[block.name] =
-             vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid, filters_, chunk_bytes_);
+             vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid, options_.filters, options_.chunk_bytes);
 }
 
 /// Rank 0: makes space for a variable and returns what the other ranks must know.
@@ -283,7 +265,7 @@ void Hdf5Engine::write(const Block &block) {
 
 void Hdf5Engine::write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks) {
   if (!shared_)
-    shared_.emplace(request_.comm, request_.path, request_.sync, transfer_, failure_timeout_);
+    shared_.emplace(request_.comm, request_.path, request_.sync, options_.transfer, options_.failure_timeout);
   const Index3 &n = block.place.shape;
   const Span span(*request_.trace, Phase::write,
                   block.place.block.size() * static_cast<std::int64_t>(size_of(block.type)));
