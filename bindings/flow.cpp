@@ -67,7 +67,7 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
       .def(
           "invalidate", [](Flow<T> &self) { self.diagnostics.invalidate(); }, "Call after changing the velocity.")
       .def(
-          "numbers",
+          "averages",
           [](Flow<T> &self, double dt) {
             const VolumeAverages n = self.diagnostics.averages(dt);
             return std::map<std::string, double>{{"kinetic_energy", n.kinetic_energy},

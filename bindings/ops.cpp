@@ -114,7 +114,7 @@ template <class T> void bind_operators(nb::module_ &m, const char *name) {
           "empty", [](Operators<T> &self) { return adopt(self.take(), self.box(on_nodes).count); },
           "An array on the nodes, not initialised, in memory that is used again when it goes.")
       .def(
-          "know", [](Operators<T> &self, const Input<T> &array) { self.register_shared(array.data()); },
+          "register_shared", [](Operators<T> &self, const Input<T> &array) { self.register_shared(array.data()); },
           nb::arg("array"), "The array is the solver's, and all ranks can reach it in place.")
       .def(
           "sum_of_products",

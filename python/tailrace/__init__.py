@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .fields.spectra import Correlation, Spectrum, correlation, spectrum, spectrum_1d
     from .fields.statistics import Statistics
     from .fields.vector import Tensor, Vector
+    from .flow.model import Model
+    from .io.placement import Region, StretchedGrid
     from .io.series import Block, Box, Series, Step, UniformGrid, open
     from .run.simulation import Simulation, run
 
@@ -49,6 +51,8 @@ _PLACES = {
     **dict.fromkeys(("Case", "ConfigError", "load_case"), "case.case"),
     "Operators": "fields.operators",
     **dict.fromkeys(("Block", "Box", "Series", "Step", "UniformGrid", "open"), "io.series"),
+    "Model": "flow.model",
+    **dict.fromkeys(("Region", "StretchedGrid"), "io.placement"),
     **dict.fromkeys(("Simulation", "run"), "run.simulation"),
     **dict.fromkeys(("Histogram", "JointHistogram", "histogram", "joint_histogram"), "fields.distributions"),
     "filter": "fields.filtering",
@@ -70,13 +74,16 @@ __all__ = [
     "InputError",
     "IoError",
     "JointHistogram",
+    "Model",
     "Operators",
     "Probes",
+    "Region",
     "Series",
     "Simulation",
     "Spectrum",
     "Statistics",
     "Step",
+    "StretchedGrid",
     "Tensor",
     "UniformGrid",
     "Vector",

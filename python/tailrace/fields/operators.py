@@ -148,7 +148,7 @@ class Operators:
         Local, but every rank tells of its parts of the same fields in the same order. The array must live as long as
         these operators.
         """
-        self.core.know(values)
+        self.core.register_shared(values)
 
     # ---- reductions and derivatives ----------------------------------------------------------------------------------
     def integral(self, values: NDArray[Any], centred: Centred = NODES) -> float:

@@ -194,8 +194,8 @@ class Model:
 
         In units of the velocity scale U = 1 and the length scale L = 1.
         """
-        numbers = self.flow.numbers(self.case.time.dt)
-        return {"step": self.step, "time": self.time, "dt": self.case.time.dt, **numbers}
+        averages = self.flow.averages(self.case.time.dt)
+        return {"step": self.step, "time": self.time, "dt": self.case.time.dt, **averages}
 
     def check_finite(self, cfl: float = math.nan) -> None:
         """Look for values that are not finite; a step that was found finite is not looked at again.

@@ -52,7 +52,7 @@ template <class T> void Diagnostics<T>::differentiate(Operation operation, int i
 
 template <class T> auto Diagnostics<T>::gradient() -> std::array<const T *, 9> {
   for (int i = 0; i < 3 && !fresh_; ++i)
-    differentiate(Operation::first_derivative, i, &gradient_[static_cast<std::size_t>(3 * i)]);
+    differentiate(Operation::first_derivative, i, gradient_.data() + 3 * i);
   fresh_ = true;
   std::array<const T *, 9> arrays;
   for (std::size_t e = 0; e < 9; ++e)

@@ -232,8 +232,8 @@ const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
     vtkhdf::write_grid(file_, *contents_.grid);
   }
   created_.push_back(block.name);
-  return contents_.variables[block.name] =
-             vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid, options_.filters, options_.chunk_bytes);
+  return contents_.variables[block.name] = vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid,
+                                                                   options_.filters, options_.chunk_bytes);
 }
 
 /// Rank 0: makes space for a variable and returns what the other ranks must know.

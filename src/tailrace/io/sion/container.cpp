@@ -35,10 +35,8 @@ template <class T> void append(std::vector<char> &bytes, T value) {
 
 // ---- layout ----
 
-SionLayout::SionLayout(std::string path, std::vector<std::int64_t> chunk_bytes, int files, std::int64_t block_bytes,
-                       bool key_value)
-    : path_(std::move(path)), chunks_(std::move(chunk_bytes)), block_bytes_(block_bytes), files_(files),
-      key_value_(key_value) {
+SionLayout::SionLayout(std::string path, std::vector<std::int64_t> chunk_bytes, int files, std::int64_t block_bytes)
+    : path_(std::move(path)), chunks_(std::move(chunk_bytes)), block_bytes_(block_bytes), files_(files) {
   if (chunks_.empty() || files < 1 || files > tasks())
     throw InputError(fmt::format("{}: {} tasks cannot write {} files", path_, chunks_.size(), files));
   if (block_bytes < 1 || block_bytes > std::numeric_limits<std::int32_t>::max())
@@ -88,7 +86,7 @@ void SionLayout::create() const {
     for (const std::int32_t value :
          {version, patch_level, format_version, static_cast<std::int32_t>(block_bytes_), end - first, files_, number})
       append(bytes, value);
-    append(bytes, (key_value_ ? inline_key_values : no_key_values) << 32);
+    append(bytes, no_key_values << 32);
     append(bytes, std::int64_t{0});
     std::string prefix = std::filesystem::path(path_).filename().string();
     prefix.resize(prefix_bytes);
@@ -164,12 +162,6 @@ void SionStream::write(const void *data, std::int64_t size) {
     put(from, size);
   else
     buffer_.insert(buffer_.end(), from, from + size);
-}
-
-void SionStream::write_pair(std::uint64_t key, const void *data, std::int64_t size) {
-  const std::uint64_t head[2] = {key, static_cast<std::uint64_t>(size)};
-  write(head, sizeof head);
-  write(data, size);
 }
 
 void SionStream::next_block() {

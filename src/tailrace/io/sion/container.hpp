@@ -19,8 +19,7 @@ class SionLayout {
 public:
   /// Chunk sizes, one per task, are rounded up to whole multiples of `block_bytes`. Throws InputError for sizes or
   /// numbers that are not valid.
-  SionLayout(std::string path, std::vector<std::int64_t> chunk_bytes, int files = 1, std::int64_t block_bytes = 4096,
-             bool key_value = false);
+  SionLayout(std::string path, std::vector<std::int64_t> chunk_bytes, int files = 1, std::int64_t block_bytes = 4096);
 
   int tasks() const { return static_cast<int>(chunks_.size()); }
   int files() const { return files_; }
@@ -48,7 +47,6 @@ private:
   std::vector<std::int64_t> chunks_, starts_;
   std::int64_t block_bytes_;
   int files_;
-  bool key_value_;
 };
 
 /// One task's stream into a container that has been created.
@@ -61,8 +59,6 @@ public:
   void reserve(std::int64_t size) const;
   /// Appends any number of bytes; those that do not fit into a block go to the next one.
   void write(const void *data, std::int64_t size);
-  /// Appends a pair to the stream of a key-value container.
-  void write_pair(std::uint64_t key, const void *data, std::int64_t size);
   /// Continues in the next block, as SIONlib does where a piece does not fit.
   void next_block();
   /// Writes buffered bytes to the file, and with `sync` waits until all bytes are on the disk.
