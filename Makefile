@@ -21,7 +21,7 @@ demo: setup ## a turbulent flow in a minute, with pictures
 test: setup ## all C++ and Python tests
 	@tools/test.sh
 
-lint: setup ## ruff, mypy, clang-format
+lint: setup ## ruff, mypy, clang-format, clang-tidy
 	@tools/lint.sh
 
 format: setup ## let ruff and clang-format mend what they can

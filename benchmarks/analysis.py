@@ -77,7 +77,8 @@ def cpu(work: object) -> float:
 # ---- operators -------------------------------------------------------------------------------------------------------
 def four_fields(n: int, comm: object = None) -> list[tr.Field]:
     ops = tr.Operators((n, n, n), (2 * np.pi,) * 3, ("periodic",) * 3, comm=comm)  # type: ignore[arg-type]
-    return [ops.field(lambda x, y, z, s=s: np.sin(x + s) * np.cos(2 * y - s) * np.cos(z + 2 * s)) for s in range(4)]
+    waves = [lambda x, y, z, s=s: np.sin(x + s) * np.cos(2 * y - s) * np.cos(z + 2 * s) for s in range(4)]
+    return [tr.Field.from_function(ops, wave) for wave in waves]
 
 
 def gradients() -> None:

@@ -1,7 +1,7 @@
 #include "bindings.hpp"
-#include <tailrace/analysis/invariants.hpp>
 #include <tailrace/analysis/moments.hpp>
 #include <tailrace/analysis/spectrum.hpp>
+#include <tailrace/ops/invariants.hpp>
 #include <tailrace/ops/operators.hpp>
 #include <tailrace/support/error.hpp>
 

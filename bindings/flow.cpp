@@ -69,7 +69,7 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
       .def(
           "numbers",
           [](Flow<T> &self, double dt) {
-            const FlowNumbers n = self.diagnostics.numbers(dt);
+            const VolumeAverages n = self.diagnostics.averages(dt);
             return std::map<std::string, double>{{"kinetic_energy", n.kinetic_energy},
                                                  {"dissipation", n.dissipation},
                                                  {"dissipation_laplacian", n.dissipation_laplacian},

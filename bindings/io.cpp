@@ -80,59 +80,51 @@ io::Series *open_series(const std::string &path, const std::string &mode, int co
   return new io::Series(path, how, Communicator::from_fortran(comm), options);
 }
 
+/// Components of an array of four dimensions.
+template <class AnyArray> std::optional<std::int64_t> components_of(const AnyArray &array) {
+  return array.ndim() == 4 ? std::optional(static_cast<std::int64_t>(array.shape(0))) : std::nullopt;
+}
+
 void write_block(io::Series &series, const std::string &name, const ConstArray &array, const Index3 &shape,
                  const BoxPair &block, const BoxPair &memory, const std::optional<RegionTuple> &region, bool deferred) {
-  const io::Placement place{shape, box_of(block), box_of(memory)};
-  const void *data = array.data();
-  io::Type type = io::Type::float64;
   const nb::gil_scoped_release release;
-  series.communicator().agree([&] { type = check_array(name, array, place.memory); });
-  std::optional<io::Region> points;
-  if (region)
-    points = io::Region{std::get<0>(*region), std::get<1>(*region), std::get<2>(*region)};
-  const io::Put put = deferred ? io::Put::deferred : io::Put::sync;
-  // The widest decides, so that a rank with another number of dimensions is everybody's error.
-  if (series.communicator().max(static_cast<std::int64_t>(array.ndim())) == 4)
-    io::write_components(series, name, type, data, place,
-                         array.ndim() == 4 ? static_cast<std::int64_t>(array.shape(0)) : 0, put, points);
-  else if (points)
-    series.write_region(name, type, data, place, *points);
-  else
-    series.write(name, type, data, place, put);
+  series.write([&] {
+    io::WriteRequest request{name, {}, array.data(), {shape, box_of(block), box_of(memory)}, components_of(array)};
+    request.type = check_array(name, array, request.place.memory);
+    if (region)
+      request.region = io::Region{std::get<0>(*region), std::get<1>(*region), std::get<2>(*region)};
+    if (deferred)
+      request.put = io::Put::deferred;
+    return request;
+  });
 }
 
 /// `array` has the shape (rows, columns).
 void write_list(io::Series &series, const std::string &name, const ConstArray &array) {
-  const void *data = array.data();
-  io::Type type = io::Type::float64;
-  std::int64_t rows = 0, columns = 1;
   const nb::gil_scoped_release release;
-  series.communicator().agree([&] {
+  series.write([&] {
     if (array.ndim() != 2)
       throw InputError(fmt::format("{}: a list is an array of rows, or of rows and columns", name));
-    type = type_of(name, array);
-    rows = static_cast<std::int64_t>(array.shape(0));
-    columns = static_cast<std::int64_t>(array.shape(1));
+    const Box block{{0, 0, 0},
+                    {static_cast<std::int64_t>(array.shape(1)), static_cast<std::int64_t>(array.shape(0)), 1}};
+    io::WriteRequest request{name, type_of(name, array), array.data(), {block.count, block, block}};
+    request.list = true;
+    return request;
   });
-  series.write_list(name, type, data, rows, columns);
 }
 
 void read_box(const io::Series &series, std::size_t step, const std::string &name, const BoxPair &box,
               const Array &array) {
-  void *data = array.data();
-  io::Type type = io::Type::float64;
   const nb::gil_scoped_release release;
-  series.communicator().agree([&] { type = check_array(name, array, box_of(box)); });
-  if (series.communicator().max(static_cast<std::int64_t>(array.ndim())) == 4)
-    io::read_components(series, step, name, type, box_of(box), 0,
-                        array.ndim() == 4 ? static_cast<std::int64_t>(array.shape(0)) : 0, data);
-  else
-    series.read(step, name, type, box_of(box), data);
+  series.read(step, [&] {
+    const io::Type type = check_array(name, array, box_of(box));
+    return io::ReadRequest{name, type, box_of(box), array.data(), components_of(array)};
+  });
 }
 
-/// Fails on all ranks, because this one has no arguments to go on with; the others are in one of the functions above.
+/// Fails on all ranks, because this one has no arguments to go on with.
 void refuse(const io::Series &series, const std::string &why, bool input) {
-  series.communicator().agree([&] {
+  series.agree([&] {
     if (input)
       throw InputError(why);
     throw IoError(why);
@@ -242,7 +234,7 @@ void bind_io(nb::module_ &m) {
           "declare",
           [](Series &series, const std::string &name, const Index3 &shape, const std::string &type) {
             io::Type stored = io::Type::float64;
-            series.communicator().agree([&] { stored = io::type_named(type); });
+            series.agree([&] { stored = io::type_named(type); });
             series.declare(name, shape, stored);
           },
           "name"_a, "shape"_a, "type"_a, free)
@@ -257,7 +249,7 @@ void bind_io(nb::module_ &m) {
            "deferred"_a)
       .def("write_list", &write_list, "name"_a, "array"_a)
       .def("write_scalar", &Series::write_scalar, "name"_a, "value"_a, free)
-      .def("attribute", &Series::attribute, "name"_a, "value"_a, free)
+      .def("set_attribute", &Series::set_attribute, "name"_a, "value"_a, free)
       .def("end_step", &Series::end_step, free)
       .def("flush", &Series::flush, free)
       .def("close", &Series::close, free)

@@ -1,4 +1,4 @@
-# Everything Tailrace links. A missing one is an error that says how to get it.
+# The libraries that Tailrace links. If one is missing, the error says how to get it.
 
 # tailrace_require(NAME FOUND HINT): stop unless FOUND is true.
 function(tailrace_require name found hint)
@@ -7,7 +7,7 @@ function(tailrace_require name found hint)
   endif()
 endfunction()
 
-# The C++ bindings of MPI-2 were removed from the standard; we use the C interface.
+# We use the C interface of MPI; MPI 3 has removed the C++ bindings.
 set(MPI_CXX_SKIP_MPICXX ON CACHE BOOL "Leave out the C++ bindings of MPI-2")
 find_package(MPI 3.0 QUIET COMPONENTS C CXX)
 tailrace_require("MPI" "${MPI_CXX_FOUND}" "install libopenmpi-dev and openmpi-bin, or put mpicxx on the PATH")
@@ -33,7 +33,7 @@ tailrace_require("pkg-config" "${PKG_CONFIG_FOUND}" "install pkg-config")
 pkg_check_modules(xxhash QUIET IMPORTED_TARGET libxxhash)
 tailrace_require("xxHash" "${xxhash_FOUND}" "install libxxhash-dev")
 
-# ADIOS2: where the caller points to, else the one that tools/build_adios2.sh made for this MPI and HDF5.
+# ADIOS2: the one that the caller names, else the one that tools/build_adios2.sh has built for this MPI and HDF5.
 set(TAILRACE_HAVE_ADIOS2 0)
 if(TAILRACE_WITH_ADIOS2)
   execute_process(COMMAND bash "${PROJECT_SOURCE_DIR}/tools/build_adios2.sh" --prefix

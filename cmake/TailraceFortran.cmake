@@ -1,4 +1,5 @@
-# TAILRACE_HAVE_FORTRAN: whether the Fortran module is built. Any compiler of Fortran 2008 will do, and needs no MPI of its own.
+# TAILRACE_HAVE_FORTRAN: whether the Fortran module is built. Any Fortran 2008 compiler can build it; it needs no
+# Fortran interface of MPI.
 include(CheckLanguage)
 
 set(TAILRACE_HAVE_FORTRAN 0)

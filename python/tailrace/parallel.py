@@ -1,4 +1,4 @@
-"""What several ranks must agree on. All functions are collective."""
+"""Results and errors that several ranks share. All functions are collective."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Result = TypeVar("Result")
 def agree(comm: MPI.Comm, work: Callable[[], Result]) -> Result:
     """The result of `work`, which must not communicate; where it fails on any rank, every rank raises.
 
-    A rank that fails raises its own error, the others that of the first that failed: one rank's failure is everybody's,
-    never a deadlock.
+    A rank that fails raises its own error; the others raise that of the first rank that failed. So the failure of one
+    rank is never a deadlock.
     """
     error: Exception | None = None
     result: Result | None = None
@@ -48,7 +48,7 @@ def on_root(comm: MPI.Comm, work: Callable[[], Result]) -> Result:
 
 
 def _portable(error: Exception) -> Exception:
-    """The error, or where it does not survive being sent to another rank, a RuntimeError of its type and text."""
+    """The error, or a RuntimeError with its type and text where it cannot be sent to another rank."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

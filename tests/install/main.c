@@ -1,4 +1,4 @@
-/* Uses the installed library from C: writes a line of numbers, one a rank, and reads the last. */
+/* Uses the installed library from C: writes a line of numbers, one for each rank, and reads the last. */
 #include <stdio.h>
 #include <tailrace/c_api/tailrace.h>
 

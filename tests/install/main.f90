@@ -1,4 +1,4 @@
-! Uses the installed module: writes a line of numbers, one a rank, and reads the last.
+! Uses the installed module: writes a line of numbers, one for each rank, and reads the last.
 program main
   use mpi
   use tailrace

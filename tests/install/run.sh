@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Install the library into a temporary prefix, then build and run the project in this folder against it, twice: found by
-# find_package(Tailrace) and by pkg-config. Needs the system packages that tools/setup.sh installs.
+# Install the library into a temporary prefix, then build and run the project in this folder with it, twice: found by
+# find_package(Tailrace) and by pkg-config. Private headers must not be installed, and the public ones must need no others:
+# the project includes them all. Needs the system packages that tools/setup.sh installs.
 set -euo pipefail
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,7 +21,22 @@ echo "consumer: install the library"
 cd "$root"
 quiet cmake --preset release
 quiet cmake --build --preset release
+quiet cmake --build --preset release --target all_verify_interface_header_sets
 quiet cmake --install build/release --prefix "$work/prefix"
+
+echo "consumer: installed headers"
+include=$work/prefix/include
+private=$(
+  cd "$include"
+  find tailrace/io -mindepth 2 -name '*.h*'
+  grep -rnE '#include <(hdf5|adios2|nlohmann|fmt|xxhash)' tailrace
+  true
+)
+if [ -n "$private" ]; then
+  printf 'error: private headers, or headers that need private libraries, are installed:\n%s\n' "$private" >&2
+  exit 1
+fi
+echo "$(find "$include" -name '*.h*' | wc -l) headers, none of them private"
 
 echo "consumer: find_package(Tailrace)"
 quiet cmake -S "$here" -B "$work/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix"

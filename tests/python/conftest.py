@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,13 +11,20 @@ import pytest
 
 from helpers.analyses import Ranks
 from helpers.engines import KINDS, Engine
+from helpers.skips import SkipGuard
 from helpers.streams import Stream
 from helpers.workers import Workers
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """In CI, where the reports of all workers of xdist arrive, compare skips with the list."""
+    if os.environ.get("CI") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(SkipGuard(Path(__file__).parent / "allowed_skips.toml"))
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """A file system of its own; called with a size ("400k", or "400k,ro"), it is mounted or changed."""
+    """A small file system; called with a size ("400k", or "400k,ro"), it is mounted or changed."""
     place = tmp_path / "disk"
     place.mkdir()
     mounted = []
@@ -73,7 +81,7 @@ def kind(request: pytest.FixtureRequest) -> Engine:
 
 @pytest.fixture
 def stream(tmp_path: Path) -> Iterator[Stream]:
-    """The ends of a stream, which are killed with the test."""
+    """The ends of a stream, which are killed at the end of the test."""
     found = Stream(tmp_path)
     yield found
     found.end()

@@ -1,4 +1,4 @@
-"""The number of ranks and their arrangement change nothing; failures on one rank are everybody's."""
+"""The number of ranks and their arrangement change nothing; failures on one rank are raised on all."""
 
 import numpy as np
 import pytest

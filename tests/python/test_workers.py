@@ -1,4 +1,4 @@
-"""The ranks that most tests of several ranks call: answers arrive, whatever they print and however they end."""
+"""The ranks that most tests of several ranks call: answers arrive for every output and every kind of end."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ def test_what_ranks_print_stays_out_of_their_answers():
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_ranks_that_end_are_told_and_come_back(rank):
+def test_ranks_that_end_are_reported_and_come_back(rank):
     with Workers(2, MODULE) as ranks:
         with pytest.raises(CrashError, match=r"(?s)ranks ended, code .*its last words"):
             ranks.run("end_rank", rank=rank)

@@ -1,4 +1,4 @@
-"""`tailrace analyse`: scripts over the steps of a series, on disk or as they come from a stream."""
+"""`tailrace analyse`: scripts that run on the steps of a series, on disk or from a stream."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tailrace import _core
 from tailrace.fields.field import Field
 from tailrace.io.coupling import explain
 from tailrace.parallel import agree, spread
-from tailrace.run.progress import duration
+from tailrace.text import duration
 
 from .errors import AnalysisError
 from .grid_file import read_grid_file
 from .results import Results, Sink, last_result
-from .runner import Running
 from .script import Script, load
+from .script_runner import ScriptRunner
 from .source import SeriesSource
 from .task import OnError, Task
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be done; the options of the command.
+    """The options of the command.
 
     :param values: NAME=VALUE or SCRIPT:NAME=VALUE, parameters of scripts.
-    :param chosen: which of the stored steps.
-    :param groups: so many groups of ranks take steps in turn.
+    :param chosen: the positions of the stored steps to analyse.
+    :param groups: the number of groups of ranks that take steps in turn.
     """
 
     scripts: Sequence[str]
@@ -52,7 +52,7 @@ class Request:
 
 
 class _Moment(NamedTuple):
-    """Where a group of ranks is in a round."""
+    """The step that a group of ranks has in a round."""
 
     step: int
     time: float
@@ -60,7 +60,7 @@ class _Moment(NamedTuple):
 
 
 class Analyse:
-    """One such request at work on the ranks of `comm`. Collective."""
+    """A request, carried out on the ranks of `comm`. Collective."""
 
     def __init__(self, request: Request, comm: MPI.Comm) -> None:
         self._request, self._world = request, comm
@@ -89,7 +89,7 @@ class Analyse:
             if request.groups > 1 and script.is_class and missing:
                 raise _core.InputError(
                     f"--steps-at-once: analysis '{script.name}' may keep a state (it is a class), and has no "
-                    f"{', '.join(missing)}, by which the states of the groups would become one"
+                    f"{', '.join(missing)}, which are needed to merge the states of the groups"
                 )
         if request.resume:
             check_resume(self._scripts)
@@ -99,7 +99,7 @@ class Analyse:
             raise _core.InputError("--steps-at-once: the steps of a stream come one by one; leave it out")
         parts = (self._request.chosen.start, self._request.chosen.stop, self._request.chosen.step)
         if self._source.streaming and any(part is not None and part < 0 for part in parts):
-            raise _core.InputError("--steps: a stream has no end to count from; give numbers from 0 on")
+            raise _core.InputError("--steps: the end of a stream is not known; give numbers from 0 on")
 
     def _task(self, script: Script) -> Task:
         request, source = self._request, self._source
@@ -109,17 +109,20 @@ class Analyse:
             rewind_to = source.first_index - 1
         elif request.resume:
             done = rewind_to = last_result(request.out, script.name, engine, self._world)
-        running = Running(script, self._comm)
+        runner = ScriptRunner(script, self._comm)
         sink = Sink(
             request.out, script.name, self._world, source.operators,
             engine=engine, attributes=source.attributes, resume_step=rewind_to,
         )  # fmt: skip
-        return Task(running, sink, request.on_error, self._say, done)
+        return Task(runner, sink, request.on_error, self._say, done)
 
     # ---- the steps ---------------------------------------------------------------------------------------------------
     def run(self) -> int:
-        """Go through the steps. Returns the exit code: 1 where a script was switched off."""
-        _core.keep_freed_memory()  # every step takes the same again
+        """Analyse all steps.
+
+        :returns: the exit code: 1 where a script was switched off.
+        """
+        _core.keep_freed_memory()  # every step allocates the same sizes
         started = clock.monotonic()
         try:
             if self._source.streaming:
@@ -147,7 +150,7 @@ class Analyse:
             self._round(source.read(taken[self._group]) if self._group < len(taken) else None, len(taken))
 
     def _round(self, step: AnalysisStep | None, taken: int) -> None:
-        """Every group looks at its step; then the results are written in the order of the steps.
+        """Every group analyses its step; then the results are written in the order of the steps.
 
         :param taken: how many groups have a step.
         """
@@ -168,7 +171,7 @@ class Analyse:
         return self._by_groups(task, work)
 
     def _by_groups(self, task: Task, work: Callable[[], Results | None]) -> Results | None:
-        """The error of one group is that of all."""
+        """Raise the error of one group on all."""
         if self._request.groups == 1:
             return work()
         error: AnalysisError | None = None
@@ -189,7 +192,7 @@ class Analyse:
     # ---- the end -----------------------------------------------------------------------------------------------------
     def _finish(self) -> None:
         for task in self._tasks:
-            if not task.running.script.has("finish") or task.failed or self._last is None:
+            if not task.runner.script.has("finish") or task.failed or self._last is None:
                 continue
             self._merge(task)
             results = self._by_groups(task, lambda task=task: task.finish() if self._group == 0 else None)  # type: ignore[misc]
@@ -198,16 +201,16 @@ class Analyse:
             final.close()
 
     def _merge(self, task: Task) -> None:
-        """The states of the other groups come to the first, whose ranks have the same parts of the fields."""
+        """Merge the states of the other groups into that of the first; ranks pair by their parts of the fields."""
         if self._request.groups == 1:
             return
-        state = task.running.save()
+        state = task.runner.save()
         plain = None if state is None else {key: _packed(value) for key, value in state.items()}
         column = self._world.Split(self._comm.rank, self._world.rank)
         states = column.gather(plain)
         for other in (states or [])[1:]:
             if other is not None:
-                task.running.merge({key: self._unpacked(value) for key, value in other.items()})
+                task.runner.merge({key: self._unpacked(value) for key, value in other.items()})
 
     def _unpacked(self, value: Any) -> Any:
         if isinstance(value, _PackedField):
@@ -215,7 +218,7 @@ class Analyse:
         return value
 
     def _sum_up(self, total: float) -> None:
-        seconds = spread(self._world, {task.name: task.running.seconds for task in self._tasks})
+        seconds = spread(self._world, {task.name: task.runner.seconds for task in self._tasks})
         for task in self._tasks:
             said = f"{task.name}: {task.sink.written} steps with results, {seconds[task.name][1]:.2f} s in the script"
             self._out(f"{said} -> {task.sink.table.parent / task.name}.*")
@@ -249,14 +252,16 @@ def load_scripts(words: Sequence[str], values: Sequence[str]) -> list[Script]:
     """The scripts with their parameters. Local.
 
     :param values: NAME=VALUE for every script that has such a parameter, SCRIPT:NAME=VALUE for one.
-    :raises InputError: a script cannot be found, two have one name, or a parameter is unknown or has another type.
+    :raises InputError: a script cannot be found, two have the same name, or a parameter is unknown or of another type.
     :raises AnalysisError: a script fails when it is loaded.
     """
     scripts = [load(word) for word in words]
     names = [script.name for script in scripts]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise _core.InputError(f"two scripts are named '{twice}', and their results would be; rename one, or run twice")
+        raise _core.InputError(
+            f"two scripts have the name '{twice}', which names their results; rename one, or run twice"
+        )
     for text in values:
         key, separator, value = text.partition("=")
         if not separator or not key.strip():
@@ -265,7 +270,7 @@ def load_scripts(words: Sequence[str], values: Sequence[str]) -> list[Script]:
         if wanted and wanted not in names:
             raise _core.InputError(f"--set {text}: there is no script '{wanted}'; there are {', '.join(names)}")
         takers = [script for script in scripts if script.name == wanted or (not wanted and name in script.parameters())]
-        for script in takers or scripts[:1]:  # nobody takes it: the first says so
+        for script in takers or scripts[:1]:  # where no script takes it, the first raises the error
             script.set(name, value.strip())
     for script in scripts:
         script.check_complete()
@@ -273,12 +278,15 @@ def load_scripts(words: Sequence[str], values: Sequence[str]) -> list[Script]:
 
 
 def check_resume(scripts: Sequence[Script]) -> None:
-    """:raises InputError: a script may keep a state, without which it cannot go on."""
+    """Check that scripts can continue without a saved state. Local.
+
+    :raises InputError: one of them may keep a state.
+    """
     for script in scripts:
         if script.is_class:
             raise _core.InputError(
                 f"--resume: analysis '{script.name}' may keep a state (it is a class), which is stored in the "
-                "checkpoints of a simulation only; run it inside, or analyse anew, without --resume"
+                "checkpoints of a simulation only; run it inside, or analyse from the beginning, without --resume"
             )
 
 
@@ -286,7 +294,7 @@ def analyse(request: Request, comm: MPI.Comm | None = None) -> int:
     """Do what `tailrace analyse` does. Collective over `comm`, COMM_WORLD by default.
 
     :returns: the exit code: 0 done, 1 a script was switched off after an error.
-    :raises AnalysisError: a script failed, and errors stop.
+    :raises AnalysisError: a script failed, and `on_error` is "stop".
     :raises InputError, IoError, ConfigError: the source, the grid file or an option is wrong.
     """
     if comm is None:

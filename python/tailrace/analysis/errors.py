@@ -1,4 +1,4 @@
-"""What goes wrong in an analysis, said with file and line of the user's script."""
+"""Errors of analyses, with the file and the line of the user's script."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class AnalysisError(RuntimeError):
 def failure(name: str, path: Path, error: BaseException, where: str) -> AnalysisError:
     """The error of a script as a message: the innermost line of its own file, type and text, and the step.
 
-    :param where: what was being done, such as "at step 40, t = 0.4".
+    :param where: what the script was doing, such as "at step 40, t = 0.4".
     """
     if isinstance(error, AnalysisError):
         return error

@@ -1,4 +1,4 @@
-"""The grid of a source that does not tell it: a small TOML file.
+"""The grid of a source that does not have it: a small TOML file.
 
 reynolds = 1600.0
 
@@ -43,7 +43,7 @@ class TimePart(Section):
 
 
 class GridFile(Section):
-    """The whole file. What it says wins over what the source says."""
+    """The whole file. Its values have priority over those of the source."""
 
     grid: GridPart | None = None
     variables: dict[str, Text] = Field(default_factory=dict)
@@ -51,7 +51,7 @@ class GridFile(Section):
     reynolds: Annotated[Real, Field(gt=0)] | None = None
 
     def attributes(self) -> dict[str, Any]:
-        """What it says, under the names of a series' attributes."""
+        """Its values, by the names of the attributes of a series. Local."""
         found: dict[str, Any] = {}
         if self.grid:
             found = {"lengths": list(self.grid.lengths), "boundaries": ",".join(self.grid.boundaries)}
@@ -63,9 +63,9 @@ class GridFile(Section):
 
 
 def read_grid_file(path: Path) -> GridFile:
-    """Read and check such a file.
+    """Read and check such a file. Local.
 
-    :raises ConfigError: everything that is wrong with it.
+    :raises ConfigError: it has all problems of the file.
     """
     document = read_toml(path)
     try:

@@ -1,7 +1,7 @@
-"""What scripts return, and where it goes: rows of a CSV file, a Series, and pictures.
+"""What scripts return, and where it is stored: in rows of a CSV file, a Series, and pictures.
 
-NAME.csv has the numbers, NAME.h5 (or another engine's) fields, arrays and the numbers again, NAME-KEY-000123.png the
-figure of step 123. All of them can be rewound, so that a resumed run leaves nothing twice.
+NAME.csv has the numbers, NAME.h5 (or that of another engine) fields, arrays and also the numbers, NAME-KEY-000123.png
+the figure of step 123. A resumed run first removes the results after its checkpoint.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
-from tailrace.case.sections import SUFFIX
-from tailrace.fields.field import NODES, Field
+from tailrace.fields.field import Field
 from tailrace.fields.parity import Signs
+from tailrace.fields.points import NODES
 from tailrace.fields.vector import Tensor, Vector
 from tailrace.io import series
-from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step
+from tailrace.io.paths import default_path, holds_something
+from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
+from tailrace.io.values import STORED, is_stored
 from tailrace.parallel import on_root
 
 if TYPE_CHECKING:
@@ -31,12 +33,11 @@ if TYPE_CHECKING:
     from tailrace.fields.operators import Operators
 
 _KEY = re.compile(r"[A-Za-z_]\w*")
-_STORED = ("float32", "float64", "int32", "int64")
 
 
 @dataclass
 class Results:
-    """What one step of one script returned, sorted by what becomes of it."""
+    """What one step of one script returned, by the way in which it is stored."""
 
     numbers: dict[str, float] = field(default_factory=dict)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -44,16 +45,16 @@ class Results:
     figures: dict[str, Any] = field(default_factory=dict)
 
     def signature(self) -> list[str]:
-        """What must be the same on all ranks; figures are rank 0's alone."""
+        """What must be the same on all ranks; of figures, those of rank 0 count."""
         kinds = (("number", list(self.numbers)), ("array", list(self.arrays)), ("field", list(self.fields)))
         return [f"{name} ({kind})" for kind, names in kinds for name in names]
 
 
 def sort(returned: Any, name: str) -> Results:
-    """Sort what a script returned: None, a number, an array, a Field, a Vector, a Figure, or a dict of such. Local.
+    """Sort what a script returned: None, a number, an array, a Field, a Vector, a Figure, or a dict of them. Local.
 
-    :param name: of what is returned without one.
-    :raises TypeError: there is something else in it, by its key.
+    :param name: the name of a result that is returned without one.
+    :raises TypeError: a result has another type; the message has its key.
     """
     results = Results()
     plain = re.sub(r"\W", "_", name)
@@ -64,7 +65,7 @@ def sort(returned: Any, name: str) -> Results:
         if not isinstance(key, str) or not _KEY.fullmatch(key):
             raise TypeError(f"the names of results are words of letters, digits and _, not {key!r}")
         if key in ("step", "time"):
-            raise TypeError(f"'{key}' is what every row begins with; give this result another name")
+            raise TypeError(f"'{key}' is a column of every row already; give this result another name")
         _place(results, key, value)
     return results
 
@@ -78,15 +79,15 @@ def _place(results: Results, key: str, value: Any) -> None:
     elif isinstance(value, Field):
         if value.centred != NODES:
             raise TypeError(f"'{key}' is a field on cell centres; tr.interpolate(f, axis, 'node') brings it to nodes")
-        if value.dtype != np.bool_ and value.dtype.name not in _STORED:
-            raise TypeError(f"'{key}' is a field of {value.dtype}; expected one of {', '.join(_STORED)} or bool")
+        if value.dtype != np.bool_ and not is_stored(value.dtype):
+            raise TypeError(f"'{key}' is a field of {value.dtype}; expected one of {', '.join(STORED)} or bool")
         results.fields[key] = value
     elif _is_figure(value):
         results.figures[key] = value
     elif _is_number(value):
         results.numbers[key] = float(value)
     elif isinstance(value, np.ndarray) and value.ndim in (1, 2) and value.dtype.kind in "biuf":
-        results.arrays[key] = value if value.dtype.name in _STORED else value.astype(np.float64)
+        results.arrays[key] = value if is_stored(value.dtype) else value.astype(np.float64)
     else:
         raise TypeError(f"'{key}' is {_described(value)}; expected a number, a Field, a Vector, a one- or "
                         "two-dimensional array of real numbers, a matplotlib Figure, or None")  # fmt: skip
@@ -113,7 +114,7 @@ def _is_figure(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Results as all ranks must know them before they write together: of the rank that leads."""
+    """What all ranks must know of the results of the leading rank before they write them."""
 
     numbers: dict[str, float]
     arrays: dict[str, NDArray[Any]]
@@ -123,10 +124,12 @@ class _Plan:
 class Sink:
     """The results of one script. Collective over `comm`.
 
-    :param comm: all ranks, of which some may have no part in a step (`write`).
-    :param operators: grid of the fields, and this rank's part of it.
-    :param attributes: of the source; with them the series of results can be analysed in turn.
-    :param resume_step: go on after this step: later results are dropped. None: former results are replaced.
+    :param comm: all ranks; some may have no results of a step (`write`).
+    :param operators: the grid of the fields, and this rank's part of it.
+    :param attributes: those of the source; with them the series of results can be analysed, too.
+    :param resume_step: continue after this step: later results are dropped. None: older results are replaced.
+    :raises InputError: there are files of something else.
+    :raises IoError: the files cannot be written.
     """
 
     def __init__(
@@ -148,21 +151,21 @@ class Sink:
             if key in ("lengths", "boundaries", "interpolation", "reynolds", "dt", "name")
         }
         self.table = directory / f"{name}.csv"
-        self.path = directory / f"{name}{SUFFIX[engine]}"
+        self.path = directory / default_path(name, engine)
         self._rows: TimeSeries | None = None  # of rank 0
         self._series: series.Series | None = None
         self._last: int | None = None
         self.written = 0  # steps
         self._check_ours()
         on_root(comm, self._make_ready)
-        if resume_step is not None and on_root(comm, lambda: _holds_something(self.path)):
+        if resume_step is not None and on_root(comm, lambda: holds_something(self.path)):
             self._open_series()
 
     def _check_ours(self) -> None:
-        """A script that is named like something else must not write over it."""
+        """Check that the files are results of this analysis, or not there: others must not be overwritten."""
         kind = on_root(self._comm, lambda: _kind_of(self.table, self._title))
         foreign = self.table if kind == "foreign" else None
-        if kind == "nothing" and on_root(self._comm, lambda: _holds_something(self.path)):
+        if kind == "nothing" and on_root(self._comm, lambda: holds_something(self.path)):
             try:
                 with series.open(self.path, "r", comm=self._comm) as stored:
                     foreign = None if stored.attributes.get("analysis") == self.name else self.path
@@ -170,8 +173,8 @@ class Sink:
                 foreign = self.path
         if foreign is not None:
             raise _core.InputError(
-                f"{foreign} is there already, and is no result of an analysis '{self.name}'; results go elsewhere by "
-                "-o (of the command) or out (of the case), or move it away"
+                f"{foreign} is there already, and is no result of an analysis '{self.name}'; choose another directory "
+                "by -o (of the command) or out (of the case), or move it away"
             )
 
     @property
@@ -179,7 +182,7 @@ class Sink:
         return f"analysis {self.name}"
 
     def _make_ready(self) -> None:
-        """Drop what is after the step to go on from, or all."""
+        """Remove the results after the step to continue from, or all."""
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
             for path, step in figures(self._directory, self.name):
@@ -195,7 +198,7 @@ class Sink:
     def _open_series(self) -> None:
         nodes, lengths = self._operators.grid.nodes, self._operators.grid
         spacing = tuple(lengths.spacing(d) for d in range(3))
-        going_on = self._resume is not None and on_root(self._comm, lambda: _holds_something(self.path))
+        going_on = self._resume is not None and on_root(self._comm, lambda: holds_something(self.path))
         self._series = series.open(
             self.path,
             "a" if going_on else "w",
@@ -207,20 +210,20 @@ class Sink:
         if going_on and len(self._series):
             self._last = self._series[-1].index
         for key, value in self._attributes.items():
-            self._series.attribute(key, value)
+            self._series.set_attribute(key, value)
 
     # ---- writing -----------------------------------------------------------------------------------------------------
     def write(self, index: int, time: float, results: Results | None, leader: int = 0) -> None:
         """Store the results of a step.
 
         :param results: None on ranks that had no part in this step.
-        :param leader: the rank whose numbers, arrays and figures count.
+        :param leader: the rank whose numbers, arrays and figures are stored.
         :raises IoError: the disk is full or gone.
         """
         leads = self._comm.rank == leader and results is not None
         outcome = self._lead(index, results) if leads and results is not None else None
         if results is not None:
-            _let_go(results.figures)
+            _close_figures(results.figures)
         plan = self._comm.bcast(outcome, root=leader)
         if isinstance(plan, Exception):
             raise plan
@@ -250,7 +253,7 @@ class Sink:
         if self._last is not None and index <= self._last:
             return
         for name, (_, parity) in plan.fields.items():
-            out.attribute(f"{name}/parity", list(parity))
+            out.set_attribute(f"{name}/parity", list(parity))
         out.begin_step(index, time)
         nodes = tuple(self._operators.grid.nodes)
         for name, (dtype, _) in plan.fields.items():
@@ -268,31 +271,31 @@ class Sink:
         self._last = index
 
     def _lead(self, index: int, results: Results) -> _Plan | Exception:
-        """Draw the figures; what the others must know, or the error that becomes everybody's. One rank's work."""
+        """Draw the figures, on one rank; return what the other ranks must know, or the error for all of them."""
         for key, figure in results.figures.items():
             path = self._directory / f"{self.name}-{key}-{index:06d}.png"
             try:
-                # Without the version of the program in it: the same figure is the same file.
+                # Without the version of the program: equal figures are equal files.
                 figure.savefig(path, metadata={"Software": None})
-            except Exception as error:  # drawing is the user's doing as well: a text that is not valid TeX
+            except Exception as error:  # drawing may fail by the user's figure, too: text that is not valid TeX
                 return _core.IoError(f"cannot draw {path}: {type(error).__name__}: {error}")
         return _plan_of(results)
 
     def beside(self, name: str) -> Sink:
-        """An empty one of another name at the same place."""
+        """An empty one of another name in the same directory."""
         return Sink(
             self._directory, name, self._comm, self._operators,
             engine=self._engine, attributes=self._attributes, resume_step=None,
         )  # fmt: skip
 
     def flush(self) -> None:
-        """Wait until all that was written is on the disk: for a checkpoint. Collective."""
+        """Wait until everything is on the disk. Collective."""
         if self._series is not None:
             self._series.flush()
         on_root(self._comm, lambda: self._rows.sync() if self._rows else None)
 
     def close(self) -> None:
-        """Close everything. Collective; closing twice does no harm."""
+        """Close all files. Collective; closing twice does nothing."""
         if self._series is not None:
             self._series.close()
             self._series = None
@@ -301,8 +304,8 @@ class Sink:
             self._rows = None
 
 
-def _let_go(figures: Mapping[str, Any]) -> None:
-    """Close what was drawn, on every rank: pyplot keeps each figure until then."""
+def _close_figures(figures: Mapping[str, Any]) -> None:
+    """Close the figures, on every rank: pyplot keeps each of them until then."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         for figure in figures.values():
@@ -325,11 +328,11 @@ def figures(directory: Path, name: str) -> list[tuple[Path, int]]:
 def last_result(directory: Path, name: str, engine: str, comm: MPI.Comm) -> int | None:
     """The last step whose results are complete; None where there are none. Collective.
 
-    A program that was cut may have a row in one file and not yet in the other: the earlier one counts.
+    A program that was killed may have written a row in one file and not yet in the other: the earlier step counts.
     """
-    table, path = directory / f"{name}.csv", directory / f"{name}{SUFFIX[engine]}"
+    table, path = directory / f"{name}.csv", directory / default_path(name, engine)
     found = [on_root(comm, lambda: last_step(table))] if on_root(comm, table.exists) else []
-    if on_root(comm, lambda: _holds_something(path)):
+    if on_root(comm, lambda: holds_something(path)):
         with series.open(path, "r", comm=comm) as stored:
             found.append(stored[-1].index if len(stored) else None)
     steps = [step for step in found if step is not None]
@@ -337,7 +340,7 @@ def last_result(directory: Path, name: str, engine: str, comm: MPI.Comm) -> int 
 
 
 def _kind_of(table: Path, title: str) -> str:
-    """Whether a table is "ours", of something else ("foreign"), or not there."""
+    """Whether a table is "ours", "foreign" (of something else), or "nothing" (not there)."""
     try:
         with table.open(encoding="utf-8", errors="replace") as file:
             return "ours" if f"# {title}\n" in [file.readline(), file.readline()] else "foreign"
@@ -348,13 +351,7 @@ def _kind_of(table: Path, title: str) -> str:
 
 
 def _columns_of(path: Path) -> tuple[str, ...]:
-    from tailrace.io.time_series import read_columns
-
     try:
         return read_columns(path)
     except TimeSeriesError as error:
-        raise TimeSeriesError(f"{error}. Move the file away, or start anew without --resume") from None
-
-
-def _holds_something(path: Path) -> bool:
-    return path.is_file() or (path.is_dir() and any(path.iterdir()))
+        raise TimeSeriesError(f"{error}. Move the file away, or start again without --resume") from None

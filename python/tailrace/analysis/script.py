@@ -1,4 +1,4 @@
-"""Scripts: found by name, checked, loaded, and made into something with `step`.
+"""Scripts: loading them, and making objects with `step` of them.
 
 A script is a Python file with a function `analyse(step)`, or with one class that has `step(self, step)` and may have
 `start(self, step)`, `finish(self)`, `save(self)`, `load(self, state)` and `merge(self, other)`. Further arguments of
@@ -7,14 +7,13 @@ the function, or those of the class's constructor, are its parameters.
 
 from __future__ import annotations
 
-import ast
 import difflib
 import functools
 import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -22,67 +21,18 @@ from typing import Any
 
 from tailrace import _core
 from tailrace.case.document import override_value
+from tailrace.case.scripts import find_analysis, nothing_to_run
 
 from .errors import failure
 
-READY = Path(__file__).parent / "ready"
 Entry = Callable[..., Any]
-
-
-def ready_made() -> list[str]:
-    """Names of the analyses that come with Tailrace."""
-    return sorted(path.stem for path in READY.glob("*.py") if path.stem != "__init__")
-
-
-def find(word: str, directory: Path) -> tuple[Path, str]:
-    """File and entry ("" where it is not said) of "file.py", "file.py:Name", or of a ready-made analysis by its name.
-
-    :param directory: what the file is relative to.
-    :raises ValueError: there is none such.
-    """
-    file, _, entry = word.partition(":") if ".py:" in word else (word, "", "")
-    if not file.endswith(".py"):
-        if file in ready_made():
-            return READY / f"{file}.py", ""
-        near = difflib.get_close_matches(file, ready_made(), n=1)
-        hint = f"; did you mean '{near[0]}'?" if near else f"; ready-made: {', '.join(ready_made())}"
-        raise ValueError(f"'{word}' is neither a Python file, as script.py, nor a ready-made analysis{hint}")
-    path = directory / file
-    if not path.is_file():
-        near = difflib.get_close_matches(path.name, [each.name for each in path.parent.glob("*.py")], n=1)
-        raise ValueError(f"there is no file {path}" + (f"; did you mean {near[0]}?" if near else ""))
-    return path, entry
-
-
-def check(word: str, directory: Path) -> None:
-    """Whether a script is there, is Python, and may have something to run; it is read, not run.
-
-    :raises ValueError: what is wrong with it.
-    """
-    path, entry = find(word, directory)
-    try:
-        body = ast.parse(path.read_text(encoding="utf-8"), filename=str(path)).body
-    except SyntaxError as error:
-        raise ValueError(f"{path}, line {error.lineno}: is not valid Python: {error.msg}") from None
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
-    names = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    elsewhere = any(isinstance(node, ast.Import | ast.ImportFrom | ast.Assign | ast.If | ast.Try) for node in body)
-    has_class = any(isinstance(node, ast.ClassDef) for node in body)
-    if not elsewhere and (entry not in names if entry else not has_class and "analyse" not in names):
-        raise ValueError(_nothing(path, entry, sorted(names)))
-
-
-def _nothing(path: Path, entry: str, names: Sequence[str]) -> str:
-    wanted = f"no '{entry}'" if entry else "neither a function 'analyse' nor a class with 'step'"
-    return f"{path} has {wanted}; it has {', '.join(names) or 'no functions and classes'}"
 
 
 @dataclass
 class Script:
-    """A loaded script: `make` gives something with `step`.
+    """A loaded script: `make` returns an object with `step`. All methods are local.
 
-    :param name: names its results.
+    :param name: the name of the script and of its results.
     """
 
     name: str
@@ -92,7 +42,7 @@ class Script:
 
     @property
     def is_class(self) -> bool:
-        """Whether it may keep a state from step to step."""
+        """Whether it is a class, which may keep a state from step to step."""
         return isinstance(self.entry, type)
 
     def has(self, method: str) -> bool:
@@ -100,13 +50,13 @@ class Script:
         return self.is_class and callable(getattr(self.entry, method, None))
 
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """What may be set: the arguments after the step, or those of the constructor."""
+        """The parameters: the arguments after the step, or those of the constructor."""
         if isinstance(self.entry, type) and "__init__" not in _methods(self.entry):
             return {}
         return dict(list(_signature(self.entry).items())[0 if self.is_class else 1 :])
 
     def set(self, name: str, value: Any) -> None:
-        """Set a parameter; text is turned into what its annotation or default says.
+        """Set a parameter; text is converted to the type of its annotation or default.
 
         :raises InputError: there is no such parameter, or the value has another type.
         """
@@ -130,7 +80,7 @@ class Script:
                 )
 
     def make(self) -> Any:
-        """A new object of the class, or the function as an object with `step` alone. Runs the user's code."""
+        """A new object of the class, or an object whose `step` is the function. Runs the user's code."""
         return self.entry(**self.values) if self.is_class else _Function(self.entry, self.values)
 
 
@@ -140,26 +90,26 @@ class _Function:
 
 
 def load(word: str, directory: Path = Path(), name: str = "") -> Script:
-    """Run the file of a script, and find what is in it.
+    """Run the file of a script, and find its function or class. Local.
 
-    :param word: as `find` takes it.
-    :raises InputError: there is no such file, or not one thing to run in it.
+    :param word: as `case.scripts.find_analysis` takes it.
+    :raises InputError: there is no such file, or it has not exactly one function or class to run.
     :raises AnalysisError: the file fails.
     """
     try:
-        path, entry = find(word, directory)
+        path, entry = find_analysis(word, directory)
     except ValueError as error:
         raise _core.InputError(str(error)) from None
     name = name or path.stem
     try:
         module = _run(path)
-    except (Exception, SystemExit) as error:  # the user's code: whatever it raises is their message
+    except (Exception, SystemExit) as error:  # the user's code may raise anything
         raise failure(name, path, error, "when it was loaded") from error
     return Script(name, path, _entry(module, path, entry))
 
 
 def _run(path: Path) -> ModuleType:
-    os.environ.setdefault("MPLBACKEND", "Agg")  # figures go to files: no window, and no display that is missing
+    os.environ.setdefault("MPLBACKEND", "Agg")  # figures go to files: no window or display is needed
     label = f"tailrace_analysis_{path.stem}"
     spec = importlib.util.spec_from_file_location(label, path)
     if spec is None or spec.loader is None:
@@ -182,20 +132,21 @@ def _entry(module: ModuleType, path: Path, wanted: str) -> Entry:
     found: dict[str, Any] = {**classes, **({"analyse": own["analyse"]} if callable(own.get("analyse")) else {})}
     if wanted:
         if not callable(own.get(wanted)):
-            raise _core.InputError(_nothing(path, wanted, list(found)))
+            raise _core.InputError(nothing_to_run(path, wanted, list(found)))
         return own[wanted]
     if not found:
         here = [name for name, value in own.items() if getattr(value, "__module__", "") == module.__name__]
-        raise _core.InputError(_nothing(path, "", here))
+        raise _core.InputError(nothing_to_run(path, "", here))
     if len(found) > 1:
         raise _core.InputError(
-            f"{path} has several things to run: {', '.join(found)}; choose one, as {path.name}:{next(iter(found))}"
+            f"{path} has several functions or classes to run: {', '.join(found)}; choose one, "
+            f"as {path.name}:{next(iter(found))}"
         )
     return next(iter(found.values()))
 
 
 def _methods(kind: type) -> set[str]:
-    """What a class defines, by itself or by those it is made from."""
+    """The names that a class or its bases define."""
     return {name for one in kind.__mro__ if one is not object for name in vars(one)}
 
 
@@ -203,7 +154,7 @@ def _methods(kind: type) -> set[str]:
 def _signature(entry: Entry) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(entry, eval_str=True).parameters
-    except NameError:  # an annotation of names that are there for type checkers only
+    except NameError:  # an annotation with names for type checkers only
         return inspect.signature(entry).parameters
 
 

@@ -1,4 +1,4 @@
-"""Steps from a series: files, or a stream. The simulation's own are made in `inside`."""
+"""Steps from a series: files, or a stream. Those of a running simulation are made in `run.inline_analyses`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
+from tailrace.case.names import RAW_NAMES
 from tailrace.fields.operators import Operators
-from tailrace.formats.xcompact3d import FIELD_FILES
 from tailrace.io import series
 
 from .grid_file import GridFile
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class SeriesSource:
-    """A series, read in parallel: each rank its part of every field. Collective over `comm`.
+    """A series, read in parallel: each rank reads its part of every field. Collective over `comm`.
 
-    :param grid_file: what the series does not tell, or tells otherwise.
-    :param precision: of the fields; None: as stored.
-    :raises InputError: it is no series, has no steps, or does not tell its grid.
+    :param grid_file: what the series does not have, or has wrong.
+    :param precision: the type of the fields, "float32" or "float64"; None: as stored.
+    :raises InputError: it is no series, has no steps, or its grid is not known.
     :raises IoError: nothing came in time.
     """
 
@@ -62,7 +62,7 @@ class SeriesSource:
 
     # ---- the grid ----------------------------------------------------------------------------------------------------
     def _grid_points(self) -> Triple:
-        """Of the file of the user, else of the series, else those of its arrays."""
+        """The points of the user's file, else of the series, else of its arrays."""
         shapes = {one.shape for one in self._pending.variables.values() if not one.is_list}
         given = self._given.grid.points if self._given.grid else None
         if given:
@@ -77,8 +77,8 @@ class SeriesSource:
             return told.points
         if len(shapes) != 1:
             raise _core.InputError(
-                f"{self.path}: which fields are on the grid is not known; they have {_shapes(shapes)} points in x, y, "
-                "z. Say it as grid.points in a TOML file, by --grid FILE"
+                f"{self.path}: it is not known which fields are on the grid; they have {_shapes(shapes)} points in x, "
+                "y, z. Give grid.points in a TOML file, by --grid FILE"
             )
         return next(iter(shapes))
 
@@ -99,9 +99,9 @@ class SeriesSource:
         )
 
     def _check_whole(self, lengths: list[float], boundaries: list[str]) -> None:
-        """A part of the field has no derivatives by the schemes of the whole; a coarsened whole has."""
+        """Check that the series has the whole box, of which every n-th point is enough: derivatives need it."""
         told = self._series.grid
-        if told is None or self._given.grid:  # the user knows better: formats make up a spacing where none was told
+        if told is None or self._given.grid:  # the user's file has priority: some formats have a default spacing only
             return
         for axis, points, start, spacing, length, kind in zip(
             "xyz", told.points, told.origin, told.spacing, lengths, boundaries, strict=True
@@ -120,11 +120,11 @@ class SeriesSource:
 
     # ---- steps -------------------------------------------------------------------------------------------------------
     def _known_names(self, step: series.Step) -> dict[str, str]:
-        """Our name -> the stored name, of the fields on the grid."""
+        """The fields on the grid: our name -> the stored name."""
         stored = {name: one for name, one in step.variables.items() if not one.is_list and one.shape == self._points}
         names = {name: name for name in stored}
         if self.engine == "raw":
-            names.update({ours: theirs for ours, theirs in FIELD_FILES.items() if theirs in stored})
+            names.update({ours: theirs for ours, theirs in RAW_NAMES.items() if theirs in stored})
         for ours, theirs in self._given.variables.items():
             if theirs not in stored:
                 near = difflib.get_close_matches(theirs, stored, n=1)
@@ -135,19 +135,19 @@ class SeriesSource:
         return names
 
     def positions(self, chosen: slice) -> range:
-        """Which stored steps are chosen; of files only."""
+        """The positions of the chosen steps; for files only. Local."""
         return range(len(self._stored))[chosen]
 
     def index(self, position: int) -> int:
-        """Index of a stored step; of files only."""
+        """Index of a stored step; for files only. Local."""
         return self._stored[position].index
 
     def read(self, position: int) -> AnalysisStep:
-        """A stored step; of files only."""
+        """A stored step; for files only."""
         return self._make(self._stored[position], self._stored[position - 1].index if position else None)
 
     def stream(self, chosen: slice) -> Iterator[AnalysisStep]:
-        """The chosen ones of the steps as they come."""
+        """The chosen steps of a stream."""
         wanted = itertools.islice(itertools.count(), chosen.start, chosen.stop, chosen.step)
         next_wanted = next(wanted, None)
         before: int | None = None
@@ -177,13 +177,13 @@ class SeriesSource:
         )  # fmt: skip
 
     def _time(self, stored: series.Step) -> float:
-        """A stream without times counts its steps instead."""
+        """The time of a step: that of the user's file where the source has none and counts its steps instead."""
         told = self._given.time
         return told.start + stored.index * told.dt if told and stored.time == stored.index else stored.time
 
     @property
     def coupling(self) -> Coupling:
-        """What a stream has cost both of its ends, in rank 0; also after `close`."""
+        """What a stream has cost both of its ends, in rank 0; also after `close`. Local."""
         return self._series.coupling
 
     def waited(self) -> float:

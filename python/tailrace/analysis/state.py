@@ -1,7 +1,7 @@
 """The state of a script in a checkpoint: what `save` returned, stored so that any number of ranks can load it.
 
-A Field is stored as the fields of the flow are, an array as a list of its values, and all the rest, with the shapes and
-types of the arrays, as JSON in the attribute "analysis/NAME".
+A Field is stored like the fields of the flow, an array as a list of its values, and everything else, with the shapes
+and types of the arrays, as JSON in the attribute "analysis/NAME".
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tailrace.fields.field import NODES, Field
+from tailrace.fields.field import Field
+from tailrace.fields.points import NODES
 from tailrace.io import series
+from tailrace.io.values import STORED, is_stored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,11 +23,9 @@ if TYPE_CHECKING:
     from tailrace.fields.operators import Operators
     from tailrace.flow.checkpoint import OpenCheckpoint
 
-_STORED = ("float32", "float64", "int32", "int64")
-
 
 class Packed(NamedTuple):
-    """What a checkpoint has to store besides the flow."""
+    """The states of scripts in the form in which a checkpoint stores them."""
 
     blocks: dict[str, series.Block]
     lists: dict[str, NDArray[Any]]
@@ -33,7 +33,7 @@ class Packed(NamedTuple):
 
 
 def check(state: Any) -> dict[str, Any]:
-    """A state as it may be stored. Local.
+    """The state, in types that can be stored. Local.
 
     :raises TypeError: it is no dict, or has a value that cannot be stored.
     """
@@ -43,8 +43,8 @@ def check(state: Any) -> dict[str, Any]:
     for key, value in state.items():
         plain = value.item() if isinstance(value, np.generic) else value
         if isinstance(plain, Field):
-            if plain.dtype.name not in _STORED or plain.centred != NODES:
-                raise TypeError(f"state '{key}': a field must be on the nodes and of {', '.join(_STORED)}")
+            if not is_stored(plain.dtype) or plain.centred != NODES:
+                raise TypeError(f"state '{key}': a field must be on the nodes and of {', '.join(STORED)}")
         elif isinstance(plain, np.ndarray):
             if plain.dtype.hasobject:
                 raise TypeError(f"state '{key}': an array of Python objects cannot be stored")
@@ -54,21 +54,21 @@ def check(state: Any) -> dict[str, Any]:
             except (TypeError, ValueError):
                 raise TypeError(
                     f"state '{key}' is of type {type(value).__name__}; expected a Field, an array, a number, a text, "
-                    "or lists of such"
+                    "or lists of them"
                 ) from None
         found[key] = plain
     return found
 
 
 def kinds(state: Mapping[str, Any]) -> list[str]:
-    """What must be the same on all ranks."""
+    """Names and types, which must be the same on all ranks. Local."""
     return [f"{key} ({type(value).__name__})" for key, value in state.items()]
 
 
 def pack(name: str, step: int | None, state: Mapping[str, Any] | None, operators: Operators) -> Packed:
-    """A state for the checkpoint; of what is not a Field, rank 0's counts. Local.
+    """A state for a checkpoint; everything but Fields is that of rank 0. Local.
 
-    :param step: the last one that the script has seen.
+    :param step: the last step that the script has seen.
     """
     blocks, lists = {}, {}
     told: dict[str, Any] = {"step": step}
@@ -91,7 +91,7 @@ def pack(name: str, step: int | None, state: Mapping[str, Any] | None, operators
 
 
 def unpack(name: str, checkpoint: OpenCheckpoint, operators: Operators) -> tuple[int | None, dict[str, Any] | None]:
-    """The step that a script had seen, and its state; None where the checkpoint has none. Collective."""
+    """The last step that a script had seen, and its state; None where the checkpoint has none. Collective."""
     text = checkpoint.about.get(f"analysis/{name}")
     if text is None:
         return None, None
@@ -107,7 +107,7 @@ def unpack(name: str, checkpoint: OpenCheckpoint, operators: Operators) -> tuple
         elif "array" in entry:
             flat, dtype = checkpoint.read_list(entry["array"]), np.dtype(entry["dtype"])
             count = int(np.prod(entry["shape"]))
-            if dtype.name not in _STORED:
+            if not is_stored(dtype):
                 flat = np.frombuffer(flat.tobytes()[: count * dtype.itemsize], dtype)
             state[key] = flat.reshape(entry["shape"]).copy()
         else:
@@ -116,7 +116,7 @@ def unpack(name: str, checkpoint: OpenCheckpoint, operators: Operators) -> tuple
 
 
 def whole(packed: list[Packed]) -> Packed:
-    """Several as one."""
+    """Several states as one. Local."""
     found = Packed({}, {}, {})
     for one in packed:
         found.blocks.update(one.blocks)
@@ -126,8 +126,8 @@ def whole(packed: list[Packed]) -> Packed:
 
 
 def _flat(array: NDArray[Any]) -> NDArray[Any]:
-    """The values in a row, or their bytes where the type is not one that series store."""
-    if array.dtype.name in _STORED:
+    """The values as one dimension, or their bytes where their type cannot be stored."""
+    if is_stored(array.dtype):
         return np.ascontiguousarray(array).reshape(-1)
     data = np.ascontiguousarray(array).tobytes()
     return np.frombuffer(data + bytes(-len(data) % 4), np.int32)

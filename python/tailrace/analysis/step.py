@@ -1,4 +1,4 @@
-"""What a script gets: one moment of a flow, wherever it comes from."""
+"""What a script gets: one step of a flow, from a simulation, a file or a stream."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tailrace.fields.operators import Operators
 
-# How the fields that we know by name continue beyond free-slip boundaries.
+# The parities of fields about free-slip boundaries, by their names.
 PARITIES: dict[str, Signs] = {
     **{f"u{axis}": polar(d) for d, axis in enumerate("xyz")},
     **{f"vorticity_{axis}": axial(d) for d, axis in enumerate("xyz")},
@@ -28,14 +28,14 @@ PARITIES: dict[str, Signs] = {
 
 
 class AnalysisStep:
-    """One moment: `step["ux"]` is a Field, `step.vector("u")` a Vector; `step.index`, `step.time`.
+    """One step: `step["ux"]` is a Field, `step.vector("u")` a Vector; `step.index`, `step.time`.
 
     Fields are this rank's part, shared with the other analyses and, inside a simulation, with the solver: their memory
-    is read-only. What is kept beyond the step must be copied.
+    is read-only. A field that is kept longer than the step must be copied.
 
-    :param names: of the fields that `read` can give.
-    :param read: this rank's part of a field, (nz, ny, nx). Collective.
-    :param missed: indices of the steps that were lost between the one before and this one, as far as is known.
+    :param names: names of the fields that `read` can return.
+    :param read: returns this rank's part of a field, (nz, ny, nx). Collective.
+    :param missed: known indices of the steps that were lost between the step before and this one.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class AnalysisStep:
         self._fields: dict[str, Field] = {} if kept is None else kept
 
     def for_script(self, parameters: Mapping[str, Any]) -> AnalysisStep:
-        """The same step, with the parameters of a script; fields are read once for all of them."""
+        """The same step, with the parameters of a script; fields are read once for all scripts. Local."""
         return AnalysisStep(
             self.index, self.time, self.operators, self.names, self._read,
             attributes=self.attributes, scalars=self.scalars, missed=self.missed, parameters=parameters,
             kept=self._fields,
         )  # fmt: skip
 
-    # ---- what there is -----------------------------------------------------------------------------------------------
+    # ---- properties -----------------------------------------------------------------------------------------------
     @property
     def grid(self) -> _core.Grid:
         """Nodes, lengths and boundaries."""
@@ -82,7 +82,7 @@ class AnalysisStep:
 
     @property
     def dt(self) -> float | None:
-        """Nominal time step of the simulation; None where the source does not tell."""
+        """Nominal time step of the simulation; None where the source does not have it."""
         found = self.attributes.get("dt")
         return None if found is None else float(found)
 
@@ -90,7 +90,7 @@ class AnalysisStep:
     def viscosity(self) -> float:
         """1 / Reynolds number, velocity and length scales being one.
 
-        :raises InputError: the source does not tell the Reynolds number.
+        :raises InputError: the source does not have the Reynolds number.
         """
         found = self.attributes.get("reynolds")
         if found is None:
@@ -108,9 +108,9 @@ class AnalysisStep:
 
     # ---- fields ------------------------------------------------------------------------------------------------------
     def __getitem__(self, name: str) -> Field:
-        """A field; read when first asked for. Collective.
+        """A field; it is read at the first access. Collective.
 
-        :raises InputError: there is none of that name; the nearest is named.
+        :raises InputError: there is none of that name; the message has the nearest name.
         """
         if name not in self.names:
             raise _core.InputError(self._unknown(name))
@@ -121,7 +121,7 @@ class AnalysisStep:
         return self._fields[name]
 
     def vector(self, name: str) -> Vector:
-        """Three fields: of "u" ux, uy, uz; of "vorticity" vorticity_x, _y, _z; of others NAME_1, _2, _3 too.
+        """Three fields: for "u" ux, uy, uz; for "vorticity" vorticity_x, _y, _z; else NAME_1, _2, _3. Collective.
 
         :raises InputError: one of them is missing.
         """
@@ -135,7 +135,7 @@ class AnalysisStep:
         raise _core.InputError(f"vector '{name}': {self._unknown(missing[0])}")
 
     def parity(self, name: str) -> Signs:
-        """How a field continues beyond free-slip boundaries: told by the source, or known by its name, else 0."""
+        """The parity of a field about free-slip boundaries: from the source, or by its name, else 0. Local."""
         told = self.attributes.get(f"{name}/parity")
         if told is not None:
             x, y, z = (int(np.sign(sign)) for sign in told)

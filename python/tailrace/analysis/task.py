@@ -1,4 +1,4 @@
-"""A script, what its errors do, and its results: what the three places have in common."""
+"""A script with its results and the treatment of its errors: common to analyses inside, beside and after a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from .errors import AnalysisError
 from .results import Results, Sink
-from .runner import Running
+from .script_runner import ScriptRunner
 
 if TYPE_CHECKING:
     from .step import AnalysisStep
@@ -16,54 +16,54 @@ OnError = Literal["stop", "off"]
 
 
 class Task:
-    """One script on its way through the steps. Collective over the ranks of `running`.
+    """One script and its results, step by step. Collective over the ranks of `runner`.
 
-    :param sink: where results go; it may be of more ranks than the script runs on.
-    :param on_error: "stop": an error of the script is raised; "off": it is told, and the script runs no more.
-    :param done: index of the last step whose results are there already.
+    :param sink: takes the results; it may have more ranks than the script runs on.
+    :param on_error: "stop": an error of the script is raised; "off": it is printed, and the script does not run again.
+    :param done: index of the last step whose results are stored already.
     """
 
     def __init__(
-        self, running: Running, sink: Sink, on_error: OnError, say: Callable[[str], None], done: int | None = None
+        self, runner: ScriptRunner, sink: Sink, on_error: OnError, say: Callable[[str], None], done: int | None = None
     ) -> None:
-        self.running, self.sink, self.done = running, sink, done
+        self.runner, self.sink, self.done = runner, sink, done
         self.failed: AnalysisError | None = None
         self._on_error, self._say = on_error, say
 
     @property
     def name(self) -> str:
-        """Of the script, and of its results."""
-        return self.running.name
+        """The name of the script and of its results."""
+        return self.runner.name
 
     def wants(self, index: int) -> bool:
-        """Whether the script still runs, and has not had this step."""
+        """Whether the script is to see this step: it is not switched off, and has not had the step. Local."""
         return self.failed is None and (self.done is None or index > self.done)
 
     def look(self, step: AnalysisStep) -> Results:
-        """What the script returns of a step.
+        """What the script returns for a step.
 
-        :raises AnalysisError: it failed, and errors stop.
+        :raises AnalysisError: it failed, and `on_error` is "stop".
         """
-        return self._guarded(lambda: self.running.step(step))
+        return self._guarded(lambda: self.runner.step(step))
 
     def finish(self) -> Results:
-        """What it returns of all of them."""
-        return self._guarded(self.running.finish) if self.failed is None else Results()
+        """What its `finish` returns."""
+        return self._guarded(self.runner.finish) if self.failed is None else Results()
 
     def fail(self, error: AnalysisError) -> None:
-        """Take note of an error.
+        """Switch the script off after an error.
 
-        :raises AnalysisError: errors stop.
+        :raises AnalysisError: the same error, where `on_error` is "stop".
         """
         self.failed = error
         if self._on_error == "stop":
             raise error
-        self._say(f"{error}\n  it is switched off (on_error = off); everything else goes on")
+        self._say(f"{error}\n  it is switched off (on_error = off); everything else continues")
 
     def close(self) -> None:
-        """Close the results, and let go of the script. Closing twice does no harm."""
+        """Close the results and the script. Closing twice does nothing."""
         self.sink.close()
-        self.running.close()
+        self.runner.close()
 
     def _guarded(self, work: Callable[[], Results]) -> Results:
         try:

@@ -1,7 +1,7 @@
-"""The case file: what it may say, how it is read, and what is wrong with it, all at once and by name.
+"""The case file: how it is read and validated.
 
 A case is TOML (`load_case`). It is validated as a whole before anything starts; `ConfigError` lists every problem with
-its key, the reason, the value found and, for names, the nearest valid one. What each section may say is in `sections`.
+its key, the reason, the value found and, for names, the nearest valid one. The keys of each section are in `sections`.
 
 Paths of outputs, checkpoints, results and the time series are relative to the directory where the program runs. The
 Python files of an initial flow and of analyses are relative to the case file.
@@ -15,11 +15,12 @@ from typing import Any, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 
+from tailrace.io.paths import default_path
+
 from . import scripts
 from .document import ConfigError, Document, Problem, ProblemsError, apply_overrides, explain, read_toml
 from .sections import (
     MIN_POINTS,
-    SUFFIX,
     TAYLOR_GREEN,
     AnalysisSection,
     CaseSection,
@@ -67,7 +68,7 @@ class Case(Section):
     @model_validator(mode="before")
     @classmethod
     def _storage_precision(cls, data: Any) -> Any:
-        """Outputs follow the arithmetic: a run in single precision stores float32 unless an output says otherwise."""
+        """A run in single precision stores float32 unless an output says otherwise."""
         numerics, outputs = (data.get("numerics"), data.get("output")) if isinstance(data, dict) else (None, None)
         if not isinstance(numerics, dict) or numerics.get("precision") != "single" or not isinstance(outputs, list):
             return data
@@ -93,21 +94,21 @@ class Case(Section):
         return 1.0 / self.case.reynolds
 
     def initial_velocity(self) -> scripts.Velocity | None:
-        """The user's function of (x, y, z) returning (ux, uy, uz); None for a flow that the solver knows by name.
+        """The user's function of (x, y, z) returning (ux, uy, uz); None for a flow that the solver has by name.
 
         :raises ConfigError: the file fails when it is loaded, or the name is not a function.
         """
-        return None if self.case.flow == TAYLOR_GREEN else scripts.load(self.case.flow, self._directory)
+        return None if self.case.flow == TAYLOR_GREEN else scripts.load_flow(self.case.flow, self._directory)
 
     def rhythms(self) -> Iterable[tuple[str, OutputSection | AnalysisSection]]:
-        """Outputs and analyses, each with the label that problems name it by."""
+        """Outputs and analyses, each with its label in messages."""
         for at, output in enumerate(self.output):
             yield f"output[{at}] ('{output.name}')", output
         for at, analysis in enumerate(self.analysis):
             yield f"analysis[{at}] ('{analysis.name}')", analysis
 
     def warnings(self) -> list[str]:
-        """What is allowed but probably not meant: outputs and checkpoints that this run never reaches."""
+        """What is allowed but probably a mistake: outputs and checkpoints that this run never reaches."""
         steps, end = self.time.total_steps, self.time.end_time
         found = []
         for label, entry in self.rhythms():
@@ -137,7 +138,7 @@ class Case(Section):
 
 
 def _clashes(case: Case) -> Iterable[Problem]:
-    """Names and places used twice: the second would write over the first."""
+    """Names and paths that are used twice: the second would overwrite the first."""
     places = {case.diagnostics.path: "diagnostics.path", case.checkpoint.path: "checkpoint.path"}
     if case.diagnostics.path == case.checkpoint.path:
         yield Problem("checkpoint.path", f"'{case.checkpoint.path}' is taken by diagnostics.path")
@@ -156,14 +157,14 @@ def _clashes(case: Case) -> Iterable[Problem]:
         if place in results:
             reason = f"'{analysis.name}' is taken by {results[place]}; give this one another name, or another out"
             yield Problem(key, reason)
-        for path in (f"{place}.csv", f"{place}{SUFFIX[analysis.engine]}"):
+        for path in (f"{place}.csv", default_path(place, analysis.engine)):
             if path in places:
                 yield Problem(key, f"its results {path} are taken by {places[path]}")
         results.setdefault(place, key)
 
 
 def _missed_points(case: Case) -> Iterable[Problem]:
-    """Regions of outputs that the grid does not have."""
+    """Regions of outputs that are not inside the grid."""
     for at, output in enumerate(case.output):
         try:
             output.region(case.grid.points)
@@ -173,7 +174,7 @@ def _missed_points(case: Case) -> Iterable[Problem]:
 
 
 def _missed_times(case: Case) -> Iterable[Problem]:
-    """Times that the steps cannot meet: multiples of dt are needed where the scheme cannot shorten a step."""
+    """Times that no step ends at: multiples of dt are needed where the scheme cannot shorten a step."""
     scheme, dt = case.time.scheme, case.time.dt
     wanted: list[tuple[str, float]] = [("time.end", case.time.end)] if case.time.end is not None else []
     for key, entry in case.rhythms():
@@ -199,7 +200,7 @@ def _missed_times(case: Case) -> Iterable[Problem]:
 def load_case(path: str | Path, overrides: Sequence[str] = ()) -> Case:
     """Read and validate a TOML case file.
 
-    :param overrides: `key=value` pairs that take the place of what the file says; see `case_file.apply_overrides`.
+    :param overrides: `key=value` pairs that replace values of the file; see `document.apply_overrides`.
     :raises ConfigError: everything that is wrong with the file and the overrides.
     """
     path = Path(path)
@@ -207,10 +208,10 @@ def load_case(path: str | Path, overrides: Sequence[str] = ()) -> Case:
 
 
 def case_from_document(document: Document, *, source: str, directory: Path, overrides: Sequence[str] = ()) -> Case:
-    """Validate a case given as nested dictionaries, as TOML reads them; `overrides` are applied to it first.
+    """Validate a case given as nested dictionaries, as TOML is read; `overrides` are applied to it first.
 
-    :param source: names the document in errors.
-    :param directory: where the Python file of an initial flow is looked for.
+    :param source: the name of the document in errors.
+    :param directory: the paths of Python files are relative to it.
     :raises ConfigError: everything that is wrong with it.
     """
     problems = apply_overrides(document, overrides)

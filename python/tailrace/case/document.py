@@ -1,7 +1,7 @@
-"""Reading a case file and saying what is wrong with it, without knowing what a case is.
+"""Reading TOML documents, and messages about what is wrong with them; sections and keys are not known here.
 
-`read_toml` and `apply_overrides` make the document, `explain` turns the complaints of pydantic about it into problems
-that name the key, the reason, the value found and the nearest valid name.
+`read_toml` and `apply_overrides` make the document, `explain` turns the errors of pydantic about it into problems that
+name the key, the reason, the value found and the nearest valid name.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pydantic import BaseModel, ValidationError
 
 Document = dict[str, Any]
 
-# Keys that say the same thing in different ways. Setting one from outside takes the place of the others.
+# Keys that exclude each other. Setting one from outside removes the others.
 _ALTERNATIVES = ({"steps", "end"}, {"every", "interval", "times"})
 _STEP = re.compile(r"([A-Za-z_][\w-]*)((?:\[\d+\])*)")
 
 
 class Problem(NamedTuple):
-    """One thing wrong with a case: the key it is about and what is wrong, in words."""
+    """One problem of a case: its key and the reason."""
 
     key: str
     reason: str
@@ -34,7 +34,7 @@ class Problem(NamedTuple):
 
 
 class ConfigError(ValueError):
-    """A case that cannot run. `source` names the file, `problems` lists everything found wrong."""
+    """A case that cannot run. `source` names the file, `problems` lists all problems."""
 
     def __init__(self, source: str, problems: Iterable[Problem]) -> None:
         self.source = source
@@ -46,17 +46,17 @@ class ConfigError(ValueError):
             super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems)]))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Sent to other ranks: the constructor does not take the text that exceptions are made from again.
+        # For other ranks: pickle would call the constructor with the text alone.
         return type(self), (self.source, self.problems)
 
     @classmethod
     def single(cls, source: str | Path, key: str, reason: str) -> Self:
-        """The error of one problem; `key` may be empty where it is about the file itself."""
+        """The error of one problem; `key` is empty for a problem of the file itself."""
         return cls(str(source), [Problem(key, reason)])
 
 
 class ProblemsError(ValueError):
-    """Several problems found by one check that looks at the whole case."""
+    """Several problems, found by one check of the whole case."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("; ".join(map(str, problems)))
@@ -64,7 +64,7 @@ class ProblemsError(ValueError):
 
 
 def read_text(path: Path, encoding: str = "utf-8") -> str:
-    """The text of an input file.
+    """The text of an input file. Local.
 
     :raises ConfigError: there is no such file, or it is not text.
     """
@@ -88,9 +88,9 @@ def _neighbours(path: Path) -> list[str]:
 
 
 def read_toml(path: Path) -> Document:
-    """The document of a TOML file.
+    """The document of a TOML file. Local.
 
-    :raises ConfigError: no such file, or not TOML: with the line, and what it says.
+    :raises ConfigError: there is no such file, or it is not TOML; the message has the line.
     """
     text = read_text(path)
     try:
@@ -109,10 +109,12 @@ def _syntax_problem(text: str, message: str) -> Problem:
 
 
 def apply_overrides(document: Document, overrides: Sequence[str]) -> list[Problem]:
-    """Set every `key=value` of `overrides` in the document, in their order; the problems met on the way.
+    """Set every `key=value` of `overrides` in the document, in their order. Local.
 
     The key names a place as in `time.dt`, `grid.points[0]`, `output[1].every`. The value is TOML; a bare word that is
-    not TOML is taken as text, so that `time.scheme=rk3` needs no quotes within quotes.
+    not TOML is text, so that `time.scheme=rk3` needs no quotes.
+
+    :returns: the problems found.
     """
     problems = []
     for override in overrides:
@@ -138,7 +140,7 @@ def override_value(text: str) -> Any:
     """
     try:
         document = tomllib.loads(f"value = {text}")
-        if set(document) == {"value"}:  # more: the text went on with further keys
+        if set(document) == {"value"}:  # more keys: the text had several lines
             return document["value"]
     except tomllib.TOMLDecodeError:
         pass
@@ -193,11 +195,11 @@ def _entry(place: Any, index: str | int, key: str) -> Any:
 def explain(
     error: ValidationError, model: type[BaseModel], document: Document, overrides: Sequence[str]
 ) -> list[Problem]:
-    """The complaints of pydantic as problems in the words of the case file.
+    """The errors of pydantic as problems in the words of the case file. Local.
 
-    :param model: the model that was validated; it knows the valid keys.
+    :param model: the model that was validated; it has the valid keys.
     :param document: what was validated.
-    :param overrides: the `key=value` of the command line: their problems say so.
+    :param overrides: the `key=value` of the command line; problems with them say so.
     """
     problems: list[Problem] = []
     from_outside = {override_key(override) for override in overrides}
@@ -217,7 +219,7 @@ def explain(
 
 
 def show(value: Any) -> str:
-    """A value as the case file would write it, cut where it is long."""
+    """A value as in a case file, cut where it is long. Local."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
@@ -234,7 +236,7 @@ def _key(path: Sequence[int | str]) -> str:
 
 
 def _label(path: Sequence[int | str], document: Document) -> str:
-    """The key, with the name of the entry where a table of a list has one: output[0] ('snapshots').every."""
+    """The key, with the name of the entry where the entry of a list has one: output[0] ('snapshots').every."""
     if len(path) >= 2 and isinstance(path[1], int):
         try:
             name = document[str(path[0])][path[1]]["name"]
@@ -286,7 +288,7 @@ def _nearest_choice(found: Any, expected: str) -> str:
 
 
 def _table(model: type[BaseModel], path: Sequence[int | str]) -> type[BaseModel]:
-    """The model of the table at `path`, as far as models go."""
+    """The model of the table at `path`, or of the last table on the way that has one."""
     for step in path:
         field = None if isinstance(step, int) else model.model_fields.get(step)
         if field is not None:

@@ -1,7 +1,7 @@
-"""When something is due: every so many steps, every so much simulation time, or at given times.
+"""When something is due: every n steps, after equal intervals of simulation time, or at given times.
 
-A schedule has no memory: it answers from the step and the time alone, so that a resumed run continues the same rhythm.
-The times of a schedule are met exactly: `next_step` shortens a step where that is needed.
+A schedule has no memory: its answers depend on the step and the time alone, so that a resumed run continues the same
+rhythm. The times of a schedule are met exactly: `next_step` shortens a step where that is needed. All is local.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import bisect
 import math
 from collections.abc import Iterable, Sequence
 
-# Two times closer than this share of a step are the same time. Adding up a million steps leaves a rounding error of
-# some 1e-9 of a step; `next_step` takes the scheduled time itself at every landing, which wipes it out.
+# Two times closer than this share of a step are the same time. The sum of a million steps has a rounding error of about
+# 1e-9 of a step; at every scheduled time `next_step` takes that time itself, which removes the error.
 SAME_TIME = 1e-6
 
 
 class Schedule:
-    """A rhythm: exactly one of `every` (steps), `interval` (time) and `times` (a rising list of times).
+    """A rhythm: exactly one of `every` (steps), `interval` (time) and `times` (a list of growing times).
 
-    `every` and `interval` count from step 0 and time 0, where they are due for the first time: the initial state.
+    `every` and `interval` count from step 0 and time 0: the initial state is the first that is due.
 
-    :param dt: the nominal time step; it sets the tolerance in which two times are the same.
+    :param dt: the nominal time step; it sets the tolerance within which two times are the same.
     :raises ValueError: not exactly one rhythm, or a value that is not positive.
     """
 
@@ -65,7 +65,7 @@ class Schedule:
     def next_time(self, time: float) -> float | None:
         """The first scheduled time after `time`; None where there is none, and for a rhythm in steps."""
         if self.interval is not None:
-            # Multiples are computed, never added up: the thousandth landing is as exact as the first.
+            # Multiples are computed, not added up: the thousandth time is as exact as the first.
             count = math.floor((time + self._tolerance) / self.interval) + 1
             return self.interval * count
         if self.times is not None:
@@ -75,10 +75,10 @@ class Schedule:
 
 
 def next_step(time: float, dt: float, targets: Iterable[float | None]) -> tuple[float, float]:
-    """Size of the next step and the time after it, so that no target is jumped over.
+    """Size of the next step and the time after it, so that no target is passed.
 
-    A target that the full step reaches up to rounding leaves the step whole (the results stay those of a run without
-    targets) and only sets the time to the target, so that rounding errors do not add up.
+    A target that the full step reaches up to rounding does not change the step (the results stay those of a run without
+    targets), and only sets the time to the target, so that rounding errors do not add up.
 
     :param time: the time now.
     :param dt: the nominal step.

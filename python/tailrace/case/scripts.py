@@ -1,20 +1,27 @@
-"""The user's own initial flow: a Python function of (x, y, z) in a file, named as 'file.py:function' in the case."""
+"""The Python files that a case names: whether they are there and have what is asked for, and the user's initial flow.
+
+`check_flow` and `check_analysis` read a file, and do not run it. `load_flow` runs the file of an initial flow; scripts
+of analyses are run by `tailrace.analysis.script`.
+"""
 
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from .document import ConfigError
 
 Velocity = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
+READY = Path(__file__).parents[1] / "analysis" / "ready"
 
 
-def check(flow: str, directory: Path) -> None:
-    """Whether 'file.py:function' names a function in a file that is there; the file is read, not run.
+# ---- initial flows ---------------------------------------------------------------------------------------------------
+def check_flow(flow: str, directory: Path) -> None:
+    """Check that 'file.py:function' names a function in a file that is there. Local.
 
     :param directory: what the file is relative to.
     :raises ValueError: what is wrong with it.
@@ -25,18 +32,28 @@ def check(flow: str, directory: Path) -> None:
     path = directory / file
     if not path.is_file():
         raise ValueError(f"there is no file {path} (the path is relative to the case file)")
-    try:
-        names = _defined_names(path)
-    except (SyntaxError, ValueError) as error:
-        raise ValueError(f"{path} is not valid Python: {error}") from None
+    names = _defined_names(_parsed(path))
     if function not in names:
         raise ValueError(f"{path} has no function '{function}'; it has {', '.join(names) or 'none'}")
 
 
-def _defined_names(path: Path) -> list[str]:
-    """Names that a Python file defines at its top level."""
+def _parsed(path: Path) -> list[ast.stmt]:
+    """The statements of a Python file.
+
+    :raises ValueError: it is not valid Python, with the line, or cannot be read.
+    """
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"), filename=str(path)).body
+    except SyntaxError as error:
+        raise ValueError(f"{path}, line {error.lineno}: is not valid Python: {error.msg}") from None
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
+
+
+def _defined_names(body: Sequence[ast.stmt]) -> list[str]:
+    """Names that a Python file defines at its top level, as far as its text tells."""
     names: list[str] = []
-    for node in ast.parse(path.read_text(encoding="utf-8"), filename=str(path)).body:
+    for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.append(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -46,8 +63,8 @@ def _defined_names(path: Path) -> list[str]:
     return names
 
 
-def load(flow: str, directory: Path) -> Velocity:
-    """Run the file and return its function. It takes broadcastable arrays x, y, z and returns ux, uy, uz.
+def load_flow(flow: str, directory: Path) -> Velocity:
+    """Run the file of 'file.py:function' and return its function of x, y, z, which returns ux, uy, uz. Local.
 
     :raises ConfigError: the file fails, or the name is not a function.
     """
@@ -59,10 +76,56 @@ def load(flow: str, directory: Path) -> Velocity:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # the user's code: whatever it raises is their message
+    except (Exception, SystemExit) as error:  # the user's code: whatever it raises is their message
         reason = f"loading it failed: {type(error).__name__}: {error}"
         raise ConfigError.single(path, "case.flow", reason) from error
     velocity = getattr(module, function, None)
     if not callable(velocity):
         raise ConfigError.single(path, "case.flow", f"'{function}' is not a function (found {velocity!r})")
     return velocity
+
+
+# ---- analyses --------------------------------------------------------------------------------------------------------
+def ready_made() -> list[str]:
+    """Names of the analyses that come with Tailrace. Local."""
+    return sorted(path.stem for path in READY.glob("*.py") if path.stem != "__init__")
+
+
+def find_analysis(word: str, directory: Path) -> tuple[Path, str]:
+    """File and entry ("" where none is named) of "file.py", of "file.py:Name", or of a ready-made analysis. Local.
+
+    :param directory: what the file is relative to.
+    :raises ValueError: there is no such file or analysis.
+    """
+    file, _, entry = word.partition(":") if ".py:" in word else (word, "", "")
+    if not file.endswith(".py"):
+        if file in ready_made():
+            return READY / f"{file}.py", ""
+        near = difflib.get_close_matches(file, ready_made(), n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else f"; ready-made: {', '.join(ready_made())}"
+        raise ValueError(f"'{word}' is neither a Python file, as script.py, nor a ready-made analysis{hint}")
+    path = directory / file
+    if not path.is_file():
+        near = difflib.get_close_matches(path.name, [each.name for each in path.parent.glob("*.py")], n=1)
+        raise ValueError(f"there is no file {path}" + (f"; did you mean {near[0]}?" if near else ""))
+    return path, entry
+
+
+def check_analysis(word: str, directory: Path) -> None:
+    """Check that a script is there, is Python, and may have something to run. Local.
+
+    :raises ValueError: what is wrong with it.
+    """
+    path, entry = find_analysis(word, directory)
+    body = _parsed(path)
+    names = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    elsewhere = any(isinstance(node, ast.Import | ast.ImportFrom | ast.Assign | ast.If | ast.Try) for node in body)
+    has_class = any(isinstance(node, ast.ClassDef) for node in body)
+    if not elsewhere and (entry not in names if entry else not has_class and "analyse" not in names):
+        raise ValueError(nothing_to_run(path, entry, sorted(names)))
+
+
+def nothing_to_run(path: Path, entry: str, names: Sequence[str]) -> str:
+    """The message that a file has not what is asked for, with the names that it has. Local."""
+    wanted = f"no '{entry}'" if entry else "neither a function 'analyse' nor a class with 'step'"
+    return f"{path} has {wanted}; it has {', '.join(names) or 'no functions and classes'}"

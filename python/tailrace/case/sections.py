@@ -1,4 +1,4 @@
-"""The sections of a case file: their keys, types, limits and defaults. `config` makes the whole case of them."""
+"""The sections of a case file: their keys, types, limits and defaults. `case.case` makes the whole case of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -23,29 +23,19 @@ from pydantic import (
     model_validator,
 )
 
+from tailrace.io.paths import FileEngine, OutputEngine, default_path
+
 from . import scripts
+from .names import FIELDS, FieldName
 from .schedule import Schedule
 
 if TYPE_CHECKING:
-    from tailrace.io.series import Region
+    from tailrace.io.placement import Region
 
-FIELDS = ("ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q")
 TAYLOR_GREEN = "taylor-green"
 MIN_POINTS = 8  # the widest stencil of the sixth-order schemes, closures at both ends included
-SUFFIX = {
-    "adios_hdf5": ".adios_hdf5",
-    "bp4": ".bp4",
-    "bp5": ".bp",
-    "hdf5": ".h5",
-    "mpiio": "",
-    "null": "",
-    "raw": "",
-    "sion": ".sion",
-}
 
-FieldName = Literal["ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q"]
 Boundary = Literal["periodic", "free-slip"]
-FileEngine = Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "raw", "sion"]
 Parameter = str | int | float | bool
 
 
@@ -71,7 +61,7 @@ def parse_length(value: Any) -> Any:
 
 
 def _three(value: Any) -> Any:
-    """Three entries, one per direction: the length is judged here, in our words, and the entries after."""
+    """Three entries, one per direction. The length is checked here, for the message; the entries are checked later."""
     if not isinstance(value, list | tuple):
         raise ValueError("must be a list of three values, for x, y and z")
     if len(value) != 3:
@@ -101,6 +91,11 @@ def _rising(value: list[float]) -> list[float]:
     return value
 
 
+def _one_of(words: Sequence[str]) -> str:
+    *others, last = [f"'{word}'" for word in sorted(words)]
+    return f"{', '.join(others)} or {last}"
+
+
 def _parameter(value: Any) -> Any:
     if not isinstance(value, str | int | float | bool):
         raise ValueError("must be text, a number or true/false")
@@ -127,7 +122,7 @@ class Section(BaseModel):
 
 
 class CaseSection(Section):
-    """[case]: what flows."""
+    """[case]: the flow."""
 
     name: Name = "run"
     flow: Text = Field(TAYLOR_GREEN, description="the initial flow")
@@ -140,7 +135,7 @@ class CaseSection(Section):
             return flow
         if difflib.get_close_matches(flow, [TAYLOR_GREEN], cutoff=0.7):
             raise ValueError(f"must be '{TAYLOR_GREEN}' or a Python function as 'file.py:function'")
-        scripts.check(flow, Path((info.context or {}).get("directory", ".")))
+        scripts.check_flow(flow, Path((info.context or {}).get("directory", ".")))
         return flow
 
 
@@ -153,7 +148,7 @@ class GridSection(Section):
 
 
 class TimeSection(Section):
-    """[time]: the scheme, its step, and how far."""
+    """[time]: the scheme, its step, and the end."""
 
     scheme: Literal["euler", "ab2", "ab3", "rk3"] = "rk3"
     dt: Real = Field(gt=0, description="the time step")
@@ -169,7 +164,7 @@ class TimeSection(Section):
 
     @property
     def total_steps(self) -> int:
-        """Steps of `dt` to the end of the run; landings on output times may add a few."""
+        """Steps of `dt` to the end of the run; steps shortened for output times may add a few."""
         if self.steps is not None:
             return self.steps
         assert self.end is not None
@@ -177,7 +172,7 @@ class TimeSection(Section):
 
     @property
     def end_time(self) -> float:
-        """The time at which the run ends, as far as it is known beforehand."""
+        """The time at which the run ends; a run of a number of steps may end earlier, by shortened steps."""
         return self.end if self.end is not None else self.total_steps * self.dt
 
 
@@ -226,7 +221,7 @@ class Rhythm(Section):
 
 
 class OutputSection(Rhythm):
-    """[[output]]: some fields, at some rhythm, to some place.
+    """[[output]]: fields, their rhythm, and the series that they go to.
 
     The default path is the name with the suffix of the engine; the default precision is that of the arithmetic. Points
     start, start + stride, ... are stored, `count` of them in each direction: a plane, a line, every n-th point.
@@ -234,9 +229,7 @@ class OutputSection(Rhythm):
 
     name: Name = Field(description="the name of this output")
     fields: list[FieldName] = Field(min_length=1, description=f"a list out of {', '.join(FIELDS)}")
-    engine: Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "null", "raw", "sion", "sst"] = Field(
-        description="'adios_hdf5', 'bp4', 'bp5', 'hdf5', 'mpiio', 'null', 'raw', 'sion' or 'sst'"
-    )
+    engine: OutputEngine = Field(description=_one_of(get_args(OutputEngine)))
     path: Text = ""
     precision: Literal["float64", "float32"] = "float64"
     start: Triple[Index] = (0, 0, 0)
@@ -256,7 +249,7 @@ class OutputSection(Rhythm):
     @classmethod
     def _default_path(cls, data: Any) -> Any:
         if isinstance(data, dict) and "path" not in data and isinstance(data.get("name"), str):
-            return {**data, "path": data["name"] + SUFFIX.get(str(data.get("engine")), "")}
+            return {**data, "path": default_path(data["name"], str(data.get("engine")))}
         return data
 
     def region(self, shape: Sequence[int]) -> Region | None:
@@ -264,7 +257,7 @@ class OutputSection(Rhythm):
 
         :raises ValueError: names the key that asks for points outside the field.
         """
-        from tailrace.io.series import Region
+        from tailrace.io.placement import Region  # needs the compiled module, which the command loads late
 
         axes = list(zip("xyz", self.start, self.count, self.stride, shape, strict=True))
         for axis, start, count, stride, points in axes:
@@ -282,7 +275,7 @@ class OutputSection(Rhythm):
 
 
 class AnalysisSection(Rhythm):
-    """[[analysis]]: a script that looks at the flow while it is computed, at some rhythm.
+    """[[analysis]]: a script that sees the flow while it is computed, and its rhythm.
 
     The default name is that of the file without .py; results are `out`/NAME.csv and so on.
     """
@@ -304,9 +297,7 @@ class AnalysisSection(Rhythm):
     @field_validator("script")
     @classmethod
     def _script_exists(cls, script: str, info: ValidationInfo) -> str:
-        from tailrace.analysis.script import check
-
-        check(script, Path((info.context or {}).get("directory", ".")))
+        scripts.check_analysis(script, Path((info.context or {}).get("directory", ".")))
         return script
 
 

@@ -1,4 +1,4 @@
-"""The command `tailrace analyse`, and what `tailrace run --beside` says to it."""
+"""The command `tailrace analyse`, and the options of `tailrace run --beside`."""
 
 from __future__ import annotations
 
@@ -10,31 +10,32 @@ from typing import Annotated, Literal, NamedTuple
 import typer
 
 from . import launch
-from .common import fail, guarded
+from .common import fail, guarded, on_ranks
 
 Beside = Annotated[
     list[str],
-    typer.Option("--beside", metavar="SCRIPT", help="Analyse beside the run, on ranks of its own; repeatable."),
+    typer.Option("--beside", metavar="SCRIPT", help="Analyse beside the run, on other ranks; repeatable."),
 ]
-BesideRanks = Annotated[int, typer.Option("--beside-ranks", min=1, help="So many ranks analyse.")]
+BesideRanks = Annotated[int, typer.Option("--beside-ranks", min=1, help="The number of ranks that analyse.")]
 BesideEvery = Annotated[
-    int | None, typer.Option("--beside-every", min=1, help="Every N steps; as the time series by default.")
+    int | None, typer.Option("--beside-every", min=1, help="Every N steps; by default as the time series.")
 ]
 BesidePolicy = Annotated[
     Literal["block", "drop_oldest", "drop_newest", "adapt"],
-    typer.Option("--beside-policy", help="When they are slower than the run: it waits, or steps are left out."),
+    typer.Option("--beside-policy", help="When the analysis is slower: the run waits, or steps are left out."),
 ]
-BesideFields = Annotated[str, typer.Option("--beside-fields", help="What they get, as ux,uy,uz.")]
-BesideOut = Annotated[Path, typer.Option("--beside-out", help="Directory of their results.")]
+BesideFields = Annotated[str, typer.Option("--beside-fields", help="The fields that it gets, as ux,uy,uz.")]
+BesideOut = Annotated[Path, typer.Option("--beside-out", help="Directory of its results.")]
 BesideSet = Annotated[
-    list[str], typer.Option("--beside-set", metavar="[SCRIPT:]NAME=VALUE", help="A parameter of theirs; repeatable.")
+    list[str],
+    typer.Option("--beside-set", metavar="[SCRIPT:]NAME=VALUE", help="A parameter of its scripts; repeatable."),
 ]
-# From the program that started both to the simulation: where to send the fields.
+# Given by the program that starts both: the stream to which the simulation sends the fields.
 BesideStream = Annotated[str | None, typer.Option("--beside-stream", hidden=True)]
 
 
 class BesideOptions(NamedTuple):
-    """What goes on beside a run."""
+    """What is analysed beside a run."""
 
     scripts: list[str]
     ranks: int
@@ -47,8 +48,8 @@ class BesideOptions(NamedTuple):
 
 
 def fields_beside(text: str) -> list[str]:
-    """The fields of a comma-separated list."""
-    from tailrace.case.sections import FIELDS
+    """The fields of a comma-separated list; an unknown one ends the program."""
+    from tailrace.case.names import FIELDS
 
     found = list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in found:
@@ -60,12 +61,15 @@ def fields_beside(text: str) -> list[str]:
 
 
 def run_beside(ranks: int, simulation: list[str], options: BesideOptions) -> int:
-    """Start a simulation and its analysis. Returns the exit code."""
+    """Start a simulation and its analysis.
+
+    :returns: the exit code.
+    """
     from .beside import start
     from .check_scripts import problem
 
     if launch.size() is not None:
-        fail("--beside starts two programs by itself; leave out mpiexec, and say -n")
+        fail("--beside starts two programs by itself; leave out mpiexec, and give -n")
     said = problem(options.scripts, options.values, resume=options.resume)
     if said:
         fail(f"--beside: {said}")
@@ -90,7 +94,7 @@ def analyse(
         list[str],
         typer.Argument(
             metavar="SCRIPT... SOURCE",
-            help="Python files or ready-made analyses, and last a series on disk or a stream (sst:NAME).",
+            help="Python files or ready-made analyses; last, a series on disk or a stream (sst:NAME).",
         ),
     ],
     ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks.")] = None,
@@ -100,37 +104,33 @@ def analyse(
         typer.Option("--set", metavar="[SCRIPT:]NAME=VALUE", help="A parameter of the scripts; repeatable."),
     ] = [],  # noqa: B006
     every: Annotated[int, typer.Option("--every", min=1, help="Every N-th step of the source.")] = 1,
-    steps: Annotated[str, typer.Option("--steps", metavar="A:B", help="Stored steps A to B - 1, from 0.")] = ":",
+    steps: Annotated[
+        str, typer.Option("--steps", metavar="A:B", help="The stored steps A to B - 1, counted from 0.")
+    ] = ":",
     at_once: Annotated[
-        int, typer.Option("--steps-at-once", min=1, help="So many groups of ranks take steps in turn.")
+        int, typer.Option("--steps-at-once", min=1, help="The number of groups of ranks, which take steps in turn.")
     ] = 1,
     grid: Annotated[
-        Path | None, typer.Option("--grid", help="TOML file with the grid that the source does not tell.")
+        Path | None, typer.Option("--grid", help="TOML file with the grid, where the source has none.")
     ] = None,
     engine: Annotated[
-        str | None, typer.Option("--engine", help="Of the results; that of the source, or hdf5, by default.")
+        str | None, typer.Option("--engine", help="Engine of the results; by default that of the source, or hdf5.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on after the last results.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue after the last results.")] = False,
     precision: Annotated[
-        str | None, typer.Option("--precision", help="float64 or float32 of the fields; as stored by default.")
+        str | None, typer.Option("--precision", help="float64 or float32 for the fields; by default as stored.")
     ] = None,
     on_error: Annotated[
-        str, typer.Option("--on-error", help="stop, or off: an error switches off the script that made it.")
+        str, typer.Option("--on-error", help="stop, or off: an error switches off its script.")
     ] = "stop",
 ) -> None:
-    """Run analyses over the steps of a series, or of a stream as they come."""
+    """Run analyses on the steps of a series or of a stream."""
     if len(words) < 2:
         fail(f"analyse needs a script and a source, the source last: tailrace analyse enstrophy {words[0]}")
     _check(engine, precision, on_error)
     chosen = _steps(steps, every)
-    if ranks is not None:
-        try:
-            code = launch.start(ranks, _arguments(locals()))
-        except launch.LaunchError as error:
-            fail(error)
-        if code is not None:
-            raise typer.Exit(code)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a wait for a stream is not Python's to interrupt
+    on_ranks(ranks, _arguments(locals()))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python cannot interrupt a wait for a stream
     try:
         from tailrace.analysis.after import Request, analyse
     except ImportError as error:
@@ -141,7 +141,7 @@ def analyse(
 
 
 def _arguments(options: dict[str, object]) -> list[str]:
-    """The command line again, for the ranks."""
+    """The same command line, for the ranks."""
     found = ["analyse", *options["words"], f"--out={options['out']}", f"--every={options['every']}"]  # type: ignore[misc]
     found += [f"--set={text}" for text in options["values"]]  # type: ignore[attr-defined]
     found += [f"--steps={options['steps']}", f"--steps-at-once={options['at_once']}"]
@@ -155,7 +155,7 @@ def _arguments(options: dict[str, object]) -> list[str]:
 def _check(engine: str | None, precision: str | None, on_error: str) -> None:
     from typing import get_args
 
-    from tailrace.case.sections import FileEngine
+    from tailrace.io.paths import FileEngine
 
     for option, value, allowed in (
         ("--engine", engine, get_args(FileEngine)),

@@ -1,4 +1,4 @@
-"""A simulation and its analysis as two jobs that one command starts, with a stream between them."""
+"""A simulation and its analysis as two jobs, connected by a stream and started by one command."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _GRACE = 15.0  # seconds that the analysis gets to end after a simulation that f
 
 
 def with_stream(case: Case, path: str, fields: Sequence[str], every: int | None, policy: str = "block") -> Case:
-    """The case with one output more: the stream to the analysis.
+    """The case with one more output: the stream to the analysis. Local.
 
-    :param every: steps; None: as the time series.
+    :param every: steps between two outputs; None: as the time series.
     """
     from tailrace.case.sections import OutputSection
 
@@ -44,11 +44,11 @@ def with_stream(case: Case, path: str, fields: Sequence[str], every: int | None,
 def start(simulation: Sequence[str], ranks: int, analysis: Sequence[str], analysis_ranks: int) -> int:
     """Run both to their end.
 
-    :param simulation: arguments of `tailrace`, without those that tell the stream; `analysis` likewise.
+    :param simulation, analysis: arguments of `tailrace`, without the stream.
     :returns: the exit code of the simulation, or 1 where only the analysis failed.
     :raises LaunchError: one of them cannot be started.
     """
-    # Here and not in /tmp: the ranks of both may be on other machines, which share the working directory.
+    # Not in /tmp: the ranks of both may be on other machines, which share the working directory.
     folder = Path(tempfile.mkdtemp(prefix=".tailrace-beside-", dir="."))
     try:
         stream = folder / "stream"
@@ -64,7 +64,7 @@ _Job = tuple[list[str], dict[str, str], signal.Signals]
 
 
 class _Pair:
-    """The two jobs. The first signal asks the simulation to stop, with which the stream ends; the second stops both."""
+    """The two jobs. The first signal asks the simulation to stop, which ends the stream; the second stops both."""
 
     def __init__(self, simulation: _Job, analysis: _Job) -> None:
         self._ask, self._asked = simulation[2], False
@@ -100,7 +100,7 @@ class _Pair:
         while self._simulation.poll() is None:
             if self._analysis.poll() is not None and not told:
                 told = True
-                self._say(f"the analysis ended {_how(self._analysis.returncode)}; the simulation goes on")
+                self._say(f"the analysis ended {_how(self._analysis.returncode)}; the simulation continues")
             time.sleep(0.05)
         code = _code(self._simulation.returncode)
         self._end_analysis(code)
@@ -112,7 +112,7 @@ class _Pair:
         return code or (1 if failed else 0)
 
     def _end_analysis(self, code: int) -> None:
-        """It has steps to finish; but one that waits for a simulation that failed would wait for long."""
+        """Let it finish its steps; after a failed simulation, for a limited time."""
         stopped_well = code in (0, 128 + signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._analysis.wait(None if stopped_well else _GRACE)
@@ -133,7 +133,7 @@ def _begin(job: _Job, *, piped: bool) -> subprocess.Popen[str]:
     command, environment, _ = job
     pipe = subprocess.PIPE if piped else None
     try:
-        # In process groups of their own: Ctrl-C reaches us alone, and we say who stops first.
+        # In their own process groups: Ctrl-C reaches only this program, which stops them in order.
         return subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True,
             errors="replace", process_group=0, preexec_fn=launch.die_with_parent,
@@ -143,7 +143,7 @@ def _begin(job: _Job, *, piped: bool) -> subprocess.Popen[str]:
 
 
 def _pump(source: IO[str], target: IO[str]) -> None:
-    """Pass on what the analysis says, each line with its mark."""
+    """Print the output of the analysis, each line with a mark."""
     for line in _lines(source):
         print(f"[analysis] {line}", file=target, flush=True)
 

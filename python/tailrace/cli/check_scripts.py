@@ -1,6 +1,6 @@
-"""Whether scripts load and take their parameters, tried in a process of its own.
+"""Check, in a separate process, that scripts load and take their parameters.
 
-A program that is about to start others must not run scripts itself: they may start MPI, which is not its to start.
+A program that starts others under MPI must not run scripts itself: they may start MPI, and it must not.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 
 def problem(words: Sequence[str], values: Sequence[str], *, resume: bool) -> str:
-    """What is wrong with scripts and their parameters, in words; "" where nothing is.
+    """A message about what is wrong with scripts and their parameters; "" where nothing is.
 
-    :param resume: whether they are to go on after former results.
+    :param resume: whether they are to continue after earlier results.
     """
     request = json.dumps([list(words), list(values), resume])
     done = subprocess.run(

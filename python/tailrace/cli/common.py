@@ -1,4 +1,4 @@
-"""How commands talk and end: messages on the first rank, exit codes, nobody left waiting."""
+"""Messages and exit codes of commands: messages on the first rank, and no rank left waiting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import typer
@@ -15,7 +15,7 @@ from . import launch
 
 
 def say(text: str) -> None:
-    """Print to standard error, on the first rank alone."""
+    """Print to standard error, on the first rank only."""
     if launch.rank() == 0:
         print(text, file=sys.stderr, flush=True)
 
@@ -24,12 +24,24 @@ def fail(text: object, code: int = 2) -> NoReturn:
     """End with a message instead of a traceback."""
     say(f"tailrace: {text}")
     if launch.rank() != 0:
-        time.sleep(5)  # mpiexec kills all ranks when one leaves; the first one has to have its say
+        time.sleep(5)  # mpiexec kills all ranks when one ends; the first one must print its message before
     raise typer.Exit(code)
 
 
+def on_ranks(ranks: int | None, arguments: Sequence[str]) -> None:
+    """Run `tailrace arguments` on so many ranks and end with its exit code; return where nothing is to be started."""
+    if ranks is None:
+        return
+    try:
+        code = launch.start(ranks, arguments)
+    except launch.LaunchError as error:
+        fail(error)
+    if code is not None:
+        raise typer.Exit(code)
+
+
 def guarded(work: Callable[[], int]) -> int:
-    """The exit code of the work. Foreseen failures are one message; on several ranks, none is left waiting."""
+    """The exit code of the work. Expected failures are one message; with several ranks, none is left waiting."""
     try:
         return work()
     except (OSError, RuntimeError, ValueError, MemoryError) as error:
@@ -40,7 +52,7 @@ def guarded(work: Callable[[], int]) -> int:
         from tailrace.case.case import ConfigError
 
         return 2 if isinstance(error, ConfigError) else 1
-    except Exception:  # a defect of ours: all that is known about it is worth showing
+    except Exception:  # a defect of Tailrace: show all that is known
         launch.end_together(
             traceback.format_exc() + "tailrace: this is a defect; please report it with the lines above"
         )

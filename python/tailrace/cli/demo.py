@@ -1,7 +1,7 @@
-"""The demonstration of `make demo`: a Taylor-Green vortex breaks down into turbulence, and leaves files and pictures.
+"""The demonstration of `make demo`: a Taylor-Green vortex becomes turbulent; files and pictures are written.
 
-One analysis, the budget of kinetic energy, runs in all three places: inside the simulation, beside it on a rank of its
-own, and afterwards from a file; its numbers are compared with the solver's own.
+One analysis, the budget of kinetic energy, runs in all three places: inside the simulation, beside it on another
+rank, and afterwards from a file; its numbers are compared with those of the solver.
 
 python -m tailrace.cli.demo [DIRECTORY]
 """
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 CASE = """\
-# The Taylor-Green vortex at Reynolds 1600 on 64^3 points: smooth cells that break down into turbulence around t = 9.
+# The Taylor-Green vortex at Reynolds 1600 on 64^3 points: smooth cells that become turbulent around t = 9.
 # Run it again with other numbers:   tailrace run case.toml -n 2 --set case.reynolds=800
 [case]
 name = "taylor-green"
@@ -34,7 +34,7 @@ end = 20.0
 every = 10
 
 [[output]]
-name = "snapshots"          # a VTKHDF file: ParaView opens it as it is
+name = "snapshots"          # a VTKHDF file: ParaView opens it directly
 fields = ["ux", "uy", "uz", "pressure", "vorticity", "q"]
 interval = 4.0
 engine = "hdf5"
@@ -47,14 +47,14 @@ interval = 1.0
 engine = "bp5"
 
 [[analysis]]
-script = "budget"           # ready-made; or a file of yours
+script = "budget"           # ready-made; or your own file
 every = 10
 out = "inside"
 
 [checkpoint]
 every = 500
 """
-_SLICES = (1, 2)  # stored steps: t = 4, where sheets roll up, and t = 8, just before dissipation peaks
+_SLICES = (1, 2)  # stored steps: t = 4, where vortex sheets roll up, and t = 8, just before the maximum of dissipation
 
 
 _BESIDE = ("--beside", "budget", "--beside-every", "10", "--beside-out", "beside")

@@ -1,10 +1,11 @@
-"""What this machine offers to a run: versions, parallelism, storage, and what is missing with the way to get it."""
+"""What this machine offers to a run: versions, parallelism, storage, and how to get what is missing."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import platform
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,12 +13,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal, TextIO
 
+from tailrace.text import size
+
 State = Literal["ok", "note", "missing"]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report: what, what was found, and the remedy where something is missing or could be better."""
+    """One line of the report: the subject, what was found, and a remedy where it could be better."""
 
     what: str
     found: str
@@ -26,7 +29,7 @@ class Finding:
 
 
 def examine(directory: str | Path = ".") -> list[Finding]:
-    """Look at everything; nothing is raised, what fails is a finding.
+    """Examine everything; failures become findings, and nothing is raised. Local.
 
     :param directory: where a run would write.
     """
@@ -42,9 +45,9 @@ def examine(directory: str | Path = ".") -> list[Finding]:
 
 
 def report(stream: TextIO | None = None, directory: str | Path = ".") -> int:
-    """Print the findings as a table, and the remedies below it.
+    """Print the findings as a table, and below it the remedies.
 
-    :returns: 0, or 1 where something that every run needs is missing.
+    :returns: 0; 1 where something that every run needs is missing.
     """
     from rich.console import Console
     from rich.table import Table
@@ -83,7 +86,7 @@ def _extension() -> list[Finding]:
 
 
 def library_findings(info: Mapping[str, str]) -> list[Finding]:
-    """Findings on the libraries behind the compiled extension, from its build information."""
+    """Findings on the libraries of the compiled extension, from its build information."""
     findings = [
         Finding("solver", " ".join(filter(None, [info.get("version", "?"), info.get("compiler", "")]))),
         Finding("MPI library", info.get("mpi") or "unknown"),
@@ -96,34 +99,39 @@ def library_findings(info: Mapping[str, str]) -> list[Finding]:
     for key, name in (("hdf5", "HDF5"), ("adios2", "ADIOS2"), ("fftw", "FFTW")):
         found = info.get(key, "")
         absent = not found or found.lower() in ("off", "no", "none", "not found")
-        # ADIOS2 may be left out by those who have no use for it; the others carry the solver and its files.
+        # ADIOS2 may be left out; the solver and its files need the others.
         state: State = "ok" if not absent else "note" if key == "adios2" else "missing"
         findings.append(Finding(name, found if not absent else "not built in", state, remedies[key] if absent else ""))
         if key == "hdf5" and "serial" in found.lower():
             findings[-1] = Finding(name, found, "missing", remedies[key])
-    simd = info.get("simd", "unknown")
-    widest = _widest_simd()
-    narrower = _SIMD_WIDTH.get(widest, 0) > _SIMD_WIDTH.get(simd.lower(), 1 << 30)
-    remedy = f"this processor has {widest}: build on it for its full speed" if narrower else ""
-    findings.append(
-        Finding("SIMD", f"{simd} built in, {widest} in this processor", "note" if narrower else "ok", remedy)
-    )
+    findings.append(_vector_units(info.get("simd", "unknown")))
     return findings
 
 
-_SIMD_WIDTH = {"sse2": 128, "neon": 128, "avx": 256, "avx2": 256, "avx512": 512, "avx512f": 512}
+# Bits of the vector registers behind a flag of /proc/cpuinfo, the widest first.
+_SIMD_BITS = {"avx512f": 512, "avx2": 256, "avx": 256, "sse2": 128, "asimd": 128}
+
+
+def _vector_units(built: str) -> Finding:
+    """Whether the library uses all of the vector registers of this processor.
+
+    :param built: what the library says of itself, such as "256 bits, 4 doubles at a time".
+    """
+    flag = _widest_simd()
+    width = re.match(r"(\d+) bits", built)
+    bits = _SIMD_BITS.get(flag, 0)
+    found = f"built for {built}; this processor has {flag}" + (f", {bits} bits" if bits else "")
+    if width and int(width[1]) < bits:
+        return Finding("SIMD", found, "note", f"this processor has {flag}: build on it for its full speed")
+    return Finding("SIMD", found)
 
 
 def _widest_simd() -> str:
     try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        words = set(Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split())
     except OSError:
         return "unknown"
-    words = set(text.split())
-    for flag in ("avx512f", "avx2", "avx", "sse2"):
-        if flag in words:
-            return flag
-    return "neon" if "asimd" in words else "unknown"
+    return next((flag for flag in _SIMD_BITS if flag in words), "unknown")
 
 
 def _mpi() -> list[Finding]:
@@ -135,7 +143,7 @@ def _mpi() -> list[Finding]:
     ]
     try:
         from mpi4py import MPI
-    except Exception as error:  # the loader, MPI itself: whatever stops it is the finding
+    except Exception as error:  # from the loader or from MPI itself: the error is the finding
         remedy = "install mpi4py and an MPI library (Debian: libopenmpi-dev, then pip install mpi4py)"
         return [Finding("MPI", f"does not start: {error}", "missing", remedy), *findings]
     names = {
@@ -163,14 +171,14 @@ def _processor() -> list[Finding]:
     memory = _memory()
     if memory:
         total, free = memory
-        # Some thirty doubles per point are what a run in double precision holds.
+        # A run in double precision holds about thirty doubles per point.
         points = int((free / (30 * 8)) ** (1 / 3))
-        findings.append(Finding("memory", f"{_gib(total)}, {_gib(free)} free: room for about {points}^3 points"))
+        findings.append(Finding("memory", f"{size(total)}, {size(free)} free: room for about {points}^3 points"))
     return findings
 
 
 def physical_cores() -> int:
-    """Cores that this process may use, hardware threads of one core counted once."""
+    """The number of cores that this process may use; hardware threads of one core count once."""
     usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     cores = set()
     for cpu in usable:
@@ -194,14 +202,10 @@ def _memory() -> tuple[int, int] | None:
     return sizes["MemTotal"], sizes.get("MemAvailable", sizes["MemTotal"])
 
 
-def _gib(size: float) -> str:
-    return f"{size / 2**30:.1f} GiB"
-
-
 def _storage(directory: Path) -> list[Finding]:
     kind = file_system(directory)
     free = shutil.disk_usage(directory).free
-    findings = [Finding("storage", f"{directory.resolve()}: {kind}, {_gib(free)} free")]
+    findings = [Finding("storage", f"{directory.resolve()}: {kind}, {size(free)} free")]
     if free < 2**30:
         findings[0] = Finding("storage", findings[0].found, "note", "less than 1 GiB is free where you are")
     if kind.startswith("nfs"):
@@ -211,7 +215,7 @@ def _storage(directory: Path) -> list[Finding]:
         findings[0] = Finding("storage", findings[0].found, "note", remedy)
     if kind == "lustre":
         if shutil.which("lfs"):
-            findings.append(Finding("Lustre", "lfs is there: stripes can be set"))
+            findings.append(Finding("Lustre", "lfs is available: stripes can be set"))
         else:
             remedy = "without lfs Tailrace cannot see stripe counts; load the Lustre client tools"
             findings.append(Finding("Lustre", "lfs not found", "note", remedy))
@@ -231,7 +235,7 @@ def file_system(directory: Path, mounts: Path = Path("/proc/mounts")) -> str:
         if len(words) < 3:
             continue
         point = Path(words[1].replace("\\040", " "))
-        # Of two mounts at the same point the later one covers the earlier.
+        # Of two mounts at the same point the later one hides the earlier.
         if place.is_relative_to(point) and len(point.parts) >= best:
             best, kind = len(point.parts), words[2]
     return kind

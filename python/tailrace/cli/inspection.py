@@ -1,7 +1,7 @@
-"""What lies in a series on disk: its contents and its soundness, whatever the engine.
+"""The contents of a series on disk, and whether it is damaged, for every engine.
 
-Behind `tailrace info` and `tailrace verify`. The engine is recognised by what is there, not by the name. Data are
-read in pieces of bounded size.
+Used by `tailrace info` and `tailrace verify`. The engine is recognised by the files, not by the name. Data are read in
+pieces of bounded size. All functions are local.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from tailrace.io import series
 if TYPE_CHECKING:
     from tailrace.io.placement import Triple
 
-PIECE_BYTES = 32 << 20  # read at once, or one row
+PIECE_BYTES = 32 << 20  # that are read in one piece, or one row
 _CHECKPOINT = re.compile(r"step-\d+")
 
 
 class NotASeriesError(ValueError):
-    """There is nothing at a path that any engine wrote."""
+    """There is no series of any engine at a path."""
 
 
 def engine_of(path: Path) -> str:
-    """The engine that wrote what lies at `path`.
+    """The engine of the series at `path`.
 
-    :raises NotASeriesError: nothing is there, or nothing that an engine wrote.
+    :raises NotASeriesError: there is nothing, or no series.
     """
     if str(path).startswith("sst:") or path.suffix == ".sst":
         raise NotASeriesError(
@@ -54,7 +54,7 @@ def engine_of(path: Path) -> str:
 
 
 def _engine_by_names(path: Path) -> str | None:
-    """Whose a damaged series in a directory was, whose sidecar or index is lost; None when no file tells."""
+    """The engine of a damaged series without sidecar or index, by the names of its files; None if unknown."""
     names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
     if any(name.endswith(".sion") for name in names):
         return "sion"
@@ -66,7 +66,7 @@ def _engine_by_names(path: Path) -> str | None:
 
 
 def series_at(path: Path) -> list[Path]:
-    """The series that a path means: itself, or all checkpoints of a directory of checkpoints, oldest first."""
+    """The series at a path: the path itself, or all checkpoints of a directory of checkpoints, the oldest first."""
     if not path.is_dir():
         return [path]
     checkpoints = sorted(entry for entry in path.iterdir() if entry.is_dir() and _CHECKPOINT.fullmatch(entry.name))
@@ -79,7 +79,7 @@ def size_on_disk(path: Path) -> int:
 
 
 def boxes_of(shape: Triple, most: int) -> Iterator[series.Box]:
-    """Boxes that make up a variable of `shape` (x, y, z): as many whole planes, or rows, as hold `most` points."""
+    """Boxes that cover a variable of `shape` (x, y, z), of whole planes or rows with at most `most` points."""
     nx, ny, nz = shape
     rows = max(1, most // nx)
     planes = max(1, rows // ny)
@@ -90,7 +90,7 @@ def boxes_of(shape: Triple, most: int) -> Iterator[series.Box]:
 
 @dataclass(frozen=True)
 class Range:
-    """Smallest and largest value of a variable, and how many values are not numbers and left out."""
+    """Smallest and largest value of a variable, and the number of NaN values, which are left out."""
 
     min: float
     max: float
@@ -118,7 +118,7 @@ def range_of(step: series.Step, name: str) -> Range:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of the step that is looked at; `shape` is (z, y, x), or (rows, columns) of a list."""
+    """A variable of the chosen step; `shape` is (z, y, x), or (rows, columns) of a list."""
 
     name: str
     dtype: str
@@ -129,7 +129,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a series holds. The variables and scalars are those of the step at position `looked_at`, if it has steps."""
+    """What a series contains. Variables and scalars are those of the step at position `looked_at`, if it has steps."""
 
     path: Path
     engine: str
@@ -143,7 +143,7 @@ class Contents:
 
 
 def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
-    """Look into the series at `path`; `step` is a position, from 0, or from the end when negative.
+    """The contents of the series at `path`; `step` is a position, from 0, or from the end where negative.
 
     :raises NotASeriesError: see `engine_of`.
     :raises IoError: the series is damaged.
@@ -180,15 +180,15 @@ def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
 
 @dataclass(frozen=True)
 class Soundness:
-    """Whether a series is what was written."""
+    """The result of comparing a series with its checksums."""
 
     path: Path
     steps: int
-    damage: list[str]  # one line each, with step, variable and box where they are known
-    unchecked: list[str]  # what has no checksums, one line each
+    damage: list[str]  # a line for each, with step, variable and box where they are known
+    unchecked: list[str]  # a line for each part without checksums
 
     def lines(self) -> list[str]:
-        """What `tailrace verify` prints."""
+        """The lines that `tailrace verify` prints."""
         steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
         lines = [f"{self.path}: damaged: {line}" for line in self.damage]
         lines += [f"{self.path}: not checked: {line}" for line in self.unchecked]
@@ -221,6 +221,6 @@ def verify(path: Path) -> Soundness:
                     without.append(f"step {step.index} has no checksums of {', '.join(sorted(missing))}")
     except (_core.Error, OSError) as error:
         damage.append(str(error))
-    if len(without) == count > 1:  # written without them: one line says it
+    if len(without) == count > 1:  # written without checksums: one line is enough
         without = [f"none of the {count} steps has checksums of all its variables"]
     return Soundness(path, count, damage, unchecked + without)

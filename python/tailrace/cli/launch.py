@@ -1,4 +1,4 @@
-"""Starting under MPI, and ending there together. Nothing here starts MPI by being imported."""
+"""Starting under MPI, and ending on all ranks. Importing this module does not start MPI."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
-# What launchers tell their processes, in the order of Open MPI, MPICH and its kin, Slurm's and other PMIx starters.
+# Variables that launchers set: Open MPI; MPICH and its relatives; Slurm and others that use PMIx.
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 _SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
-_PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent dies
+_PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent ends
 
 
 class LaunchError(RuntimeError):
-    """MPI cannot be started as asked."""
+    """MPI cannot be started as requested."""
 
 
 def _number(names: Sequence[str]) -> int | None:
@@ -31,7 +31,7 @@ def _number(names: Sequence[str]) -> int | None:
 
 
 def size() -> int | None:
-    """Ranks that a launcher started us with; None outside MPI. MPI itself is not asked, and not started."""
+    """The number of ranks that a launcher started; None outside MPI. MPI itself is not called."""
     return _number(_SIZES)
 
 
@@ -43,12 +43,12 @@ def rank() -> int:
 def start(ranks: int, arguments: Sequence[str]) -> int | None:
     """Run `mpiexec -n ranks tailrace arguments` and return its exit code.
 
-    Returns None where nothing is to be started: we run under MPI with that many ranks already, or one is asked for.
+    Returns None where nothing is to be started: this program runs under MPI with that many ranks, or `ranks` is 1.
 
-    The first SIGTERM or Ctrl-C asks the ranks to write a checkpoint and leave. Open MPI would pass SIGTERM on and kill
-    them a second later, so they get SIGUSR1, which it passes on and nothing more. The second one stops them at once.
+    The first SIGTERM or Ctrl-C asks the ranks to write a checkpoint and end. Open MPI would forward SIGTERM and kill
+    the ranks a second later, so they get SIGUSR1, which it only forwards. The second one stops them immediately.
 
-    :raises LaunchError: we run under MPI with another number of ranks, or there is no mpiexec.
+    :raises LaunchError: this program runs under MPI with another number of ranks, or there is no mpiexec.
     """
     present = size()
     if present is not None and present != ranks:
@@ -62,9 +62,9 @@ def start(ranks: int, arguments: Sequence[str]) -> int | None:
 def job(
     ranks: int, arguments: Sequence[str], *, alone: bool = True
 ) -> tuple[list[str], dict[str, str], signal.Signals]:
-    """What starts `tailrace arguments` on so many ranks: the command, its environment, the signal that asks it to end.
+    """How to start `tailrace arguments` on `ranks` ranks: the command, its environment, the signal that asks it to end.
 
-    :param alone: whether nothing else computes on these processors; else the ranks are not bound to any.
+    :param alone: whether nothing else computes on these processors; else the ranks are not bound to cores.
     :raises LaunchError: there is no mpiexec.
     """
     if ranks == 1:
@@ -74,13 +74,13 @@ def job(
         raise LaunchError("-n needs mpiexec, and there is none on the PATH; install MPI or set TAILRACE_MPIEXEC to it")
     open_mpi = is_open_mpi(mpiexec)
     command, environment = command_line(mpiexec, ranks, arguments, open_mpi=open_mpi)
-    if open_mpi and not alone:  # two mpiexec know nothing of each other, and would both take the first cores
+    if open_mpi and not alone:  # two mpiexec would both bind to the first cores
         command[3:3] = ["--bind-to", "none"]
     return command, environment, signal.SIGUSR1 if open_mpi else signal.SIGTERM
 
 
 def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.Signals) -> int:
-    """Run a command to its end; `ask` is the signal that asks it to end by itself."""
+    """Run a command to its end; `ask` is the signal that asks it to end."""
     asked: list[int] = []
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
@@ -88,7 +88,7 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
         asked.append(number)
 
     try:
-        # In a process group of its own, Ctrl-C reaches us alone; and what reads the terminal there would be stopped.
+        # In its own process group: Ctrl-C reaches only this program. Its input is closed, as reading would stop it.
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=die_with_parent
         )
@@ -104,13 +104,13 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
 
 
 def die_with_parent() -> None:
-    """In the child before it starts: end when the parent is killed, so that no ranks compute on unattended."""
+    """In the child, before it starts: let it end when the parent is killed, so that no ranks are left computing."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def is_open_mpi(mpiexec: str) -> bool:
-    """Whether an mpiexec is that of Open MPI, which needs to be told more."""
+    """Whether an mpiexec is that of Open MPI, which needs more options."""
     try:
         answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):
@@ -127,18 +127,18 @@ def command_line(
     environment = dict(os.environ)
     options: list[str] = []
     if open_mpi:
-        if os.geteuid() == 0:  # a container: there is nobody else there
+        if os.geteuid() == 0:  # in a container all programs run as root
             environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        # Under a scheduler the slots are those of its nodes, and too many ranks are its business to refuse.
+        # Under a scheduler the slots are those of its nodes, and it refuses too many ranks itself.
         if ranks > physical_cores() and not any(name in os.environ for name in _SCHEDULERS):
             options.append("--oversubscribe")
     return [mpiexec, "-n", str(ranks), *options, sys.executable, "-m", "tailrace.cli", *arguments], environment
 
 
 def end_together(text: str, patience: float = 10.0) -> None:
-    """Tell a failure. Where all ranks fail it is told once and this returns; where others wait for us, MPI is aborted.
+    """Print a failure. Where all ranks fail it is printed once; where other ranks do not come, MPI is aborted.
 
-    :param patience: seconds to wait for the other ranks to fail as well.
+    :param patience: seconds to wait for the other ranks to fail, too.
     """
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is None or not mpi.Is_initialized() or mpi.Is_finalized() or mpi.COMM_WORLD.Get_size() == 1:

@@ -1,6 +1,6 @@
-"""The contents of a series as text: tables on a terminal, plain lines elsewhere, JSON for programs.
+"""The contents of a series as text, for `tailrace info`: tables on a terminal, plain lines elsewhere, or JSON.
 
-Of `tailrace info`; `inspection` finds the contents.
+The contents are found by `inspection`. All functions are local.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tailrace.text import size
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from .inspection import Contents
 
-_LONGEST_TEXT = 60  # of an attribute in a table; JSON has all of it
+_LONGEST_TEXT = 60  # of an attribute in a table; JSON has the whole text
 
 
 def to_json(found: list[Contents]) -> str:
-    """A JSON array, an object for each series; what is no finite number is null."""
+    """A JSON array with an object for each series; numbers that are not finite are null."""
     return json.dumps([_finite(_as_dict(one)) for one in found], indent=1, allow_nan=False)
 
 
@@ -59,7 +61,7 @@ def _finite(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under a heading; numbers stand at the right."""
+    """Rows of text under a heading; the columns `right` are aligned at the right."""
 
     columns: list[str]
     rows: list[list[str]]
@@ -92,8 +94,8 @@ class Table:
 
 
 def tables_of(found: Contents, all_steps: bool = False) -> list[Table]:
-    """What `tailrace info` shows of a series."""
-    facts = [["engine", found.engine], ["size", human_size(found.bytes)]]
+    """The tables that `tailrace info` shows of a series."""
+    facts = [["engine", found.engine], ["size", size(found.bytes)]]
     if found.grid is not None:
         grid = found.grid
         facts += [
@@ -135,7 +137,7 @@ def _variables_table(found: Contents) -> Table:
 
 
 def show(found: Contents, all_steps: bool = False) -> None:
-    """Print what a series holds: tables on a terminal, plain lines elsewhere."""
+    """Print the contents of a series: tables on a terminal, plain lines elsewhere."""
     heading = str(found.path)
     if found.looked_at is not None and found.looked_at != len(found.steps) - 1:
         heading += f": variables of step number {found.looked_at}, index {found.steps[found.looked_at][0]}"
@@ -152,15 +154,6 @@ def show(found: Contents, all_steps: bool = False) -> None:
     print(heading)
     for table in tables:
         print(*(f"  {line}" for line in table.plain()), sep="\n")
-
-
-def human_size(size: float) -> str:
-    """ "12.5 MiB"."""
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} TiB"
 
 
 def _steps_line(steps: list[tuple[int, float]]) -> str:

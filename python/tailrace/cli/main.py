@@ -1,6 +1,6 @@
 """The command `tailrace`: run, analyse, case, new, plot, info, verify, doctor.
 
-Heavy modules are imported by the commands that need them, so that help and errors come at once.
+Large modules are imported by the commands that need them, so that help and errors come immediately.
 Exit codes: 0 done, 1 the work failed, 2 the input is wrong.
 """
 
@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import analyse as cli_analyse
-from . import launch
-from .common import fail, guarded, say
+from .common import fail, guarded, on_ranks, say
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
@@ -26,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Compute incompressible flow, write it, look at it.",
+    help="Compute incompressible flow, write it, analyse it.",
 )
 
 Overrides = Annotated[
@@ -54,9 +53,9 @@ def _options(
 
 
 def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
-    """The case of a TOML file or of an Xcompact3D input, and notes on what the latter does not carry over.
+    """The case of a TOML file or of an Xcompact3D input, and notes on what the case leaves out of the latter.
 
-    Every problem ends the program with the list of them.
+    Problems end the program with a list of them.
     """
     from tailrace.case.case import ConfigError, load_case
 
@@ -96,13 +95,7 @@ def run(
             beside, beside_ranks, beside_every, beside_policy, fields, beside_out, beside_set, resume
         )
         raise typer.Exit(cli_analyse.run_beside(ranks or 1, command, options))
-    if ranks is not None:
-        try:
-            code = launch.start(ranks, command)
-        except launch.LaunchError as error:
-            fail(error)
-        if code is not None:
-            raise typer.Exit(code)
+    on_ranks(ranks, command)
     for note in notes:
         say(f"note: {note}")
     for warning in loaded.warnings():
@@ -126,7 +119,7 @@ def case(
     path: Annotated[Path, typer.Argument(metavar="INPUT", help="An Xcompact3D input (.i3d), or a case (.toml).")],
     overrides: Overrides = [],  # noqa: B006
 ) -> None:
-    """Print a case as TOML, every value written out: tailrace case input.i3d > case.toml."""
+    """Print a case as TOML with all its values: tailrace case input.i3d > case.toml."""
     loaded, notes = load(path, overrides)
     for note in notes:
         say(f"note: {note}")
@@ -135,10 +128,10 @@ def case(
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What to start from: tgv.")],
-    path: Annotated[Path | None, typer.Option("--path", help="Where to write it; NAME.toml by default.")] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The template: tgv.")],
+    path: Annotated[Path | None, typer.Option("--path", help="The file to write; NAME.toml by default.")] = None,
 ) -> None:
-    """Write a commented case to start from."""
+    """Write a commented case as a beginning."""
     templates = resources.files("tailrace.case.templates")
     known = sorted(entry.name.removesuffix(".toml") for entry in templates.iterdir() if entry.name.endswith(".toml"))
     if name not in known:
@@ -164,7 +157,7 @@ def plot(
         Path | None,
         typer.Option("--reference", help="History to compare with: a time series or Xcompact3D's time_evol.dat."),
     ] = None,
-    dt: Annotated[float | None, typer.Option("--dt", help="Time step behind a time_evol.dat.")] = None,
+    dt: Annotated[float | None, typer.Option("--dt", help="Time step of a time_evol.dat.")] = None,
     field: Annotated[str | None, typer.Option("--field", help="Field of a slice; vorticity by default.")] = None,
     axis: Annotated[str, typer.Option("--axis", help="Direction that the slice is seen along: x, y or z.")] = "z",
     index: Annotated[int | None, typer.Option("--index", help="Node of the slice; the middle by default.")] = None,
@@ -196,9 +189,9 @@ def info(
     steps: Annotated[bool, typer.Option("--steps", help="List all steps.")] = False,
     step: Annotated[int, typer.Option("--step", help="Stored step to look at, from 0; -1 is the last.")] = -1,
     minmax: Annotated[bool, typer.Option("--minmax", help="Read the variables: smallest and largest value.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The same for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
-    """Tell what series hold: engine, size, grid, steps, variables.
+    """Show what series contain: engine, size, grid, steps, variables.
 
     Exit code 1: one cannot be read; 2: one is no series, or has no such step.
     """
@@ -225,7 +218,7 @@ def verify(
         list[Path], typer.Argument(metavar="PATH...", help="Series of any engine, checkpoints, or a directory of them.")
     ],
 ) -> None:
-    """Compare series with their checksums and name what is damaged, one line each.
+    """Compare series with their checksums; print one line for each damage.
 
     Exit code 0: all is well; 1: something is damaged; 2: one is no series.
     """
@@ -253,7 +246,7 @@ def _inspection() -> ModuleType:
 
 @app.command()
 def doctor() -> None:
-    """Tell what this machine offers and what is missing."""
+    """Show what this machine offers and what is missing."""
     from .doctor import report
 
     raise typer.Exit(report())

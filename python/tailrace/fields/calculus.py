@@ -11,9 +11,10 @@ from typing import Any, Literal, overload
 
 from tailrace import _core
 
-from .field import Field, same_points
+from .field import Field, known_parity, same_points
 from .operators import Term
 from .parity import Signs, product_parity, sum_parity
+from .points import direction_of
 from .vector import Tensor, Vector
 
 Axis = Literal["x", "y", "z"]
@@ -40,7 +41,7 @@ def derivative(f: Field, axis: Axis, order: Literal[1, 2] = 1) -> Field:
     Second: 2/11 f''[i-1] + f''[i] + 2/11 f''[i+1]
     = 12/11 (f[i+1] - 2 f[i] + f[i-1]) / h^2 + 3/11 (f[i+2] - 2 f[i] + f[i-2]) / 4h^2.
     """
-    return _combine([Term(0, 0, _direction(axis), order)], [f])[0]
+    return _combine([Term(0, 0, direction_of(axis), order)], [f])[0]
 
 
 @overload
@@ -52,7 +53,7 @@ def grad(f: Sequence[Field]) -> list[Vector]: ...
 def grad(f: Field | Vector | Sequence[Field]) -> Vector | Tensor | list[Vector]:
     """Gradient: (df/dx, df/dy, df/dz) of a field, t[i, j] = d v_i / d x_j of a vector.
 
-    Those of several fields at once, as a list, cost the ranks no more meetings than that of one.
+    The gradients of several fields, given as a sequence, cost no more communication steps than that of one.
     """
     if isinstance(f, Field):
         return Vector(*_combine([Term(0, d, d) for d in range(3)], [f]))
@@ -110,7 +111,7 @@ def interpolate(f: Field, axis: Axis, to: Literal["centre", "node"]) -> Field:
     a (g[i-1] + g[i+1]) + g[i] = b/2 (f[i+1/2] + f[i-1/2]) + c/2 (f[i+3/2] + f[i-3/2]) + d/2 (...), with the a of the
     Operators' `interpolation` (Nagarajan, Lele and Ferziger 2003).
     """
-    direction = _direction(axis)
+    direction = direction_of(axis)
     sign = known_parity(f, direction)
     data = f.operators.staggered(
         f.data, direction, "interpolate", to, parity="odd" if sign < 0 else "even", centred=f.centred
@@ -119,33 +120,12 @@ def interpolate(f: Field, axis: Axis, to: Literal["centre", "node"]) -> Field:
     return Field(data, f.operators, parity=f.parity, centred=centred, name=f.name)  # type: ignore[arg-type] # three
 
 
-def _direction(axis: str) -> int:
-    if axis not in ("x", "y", "z"):
-        raise _core.InputError(f"axis {axis!r}: expected 'x', 'y' or 'z'")
-    return "xyz".index(axis)
-
-
-def known_parity(f: Field, direction: int) -> int:
-    """The parity of a field in a direction in which a scheme needs it."""
-    if f.parity[direction] == 0:
-        axis = "xyz"[direction]
-        raise _core.InputError(
-            f"{f.name or 'the field'}: how it continues beyond the free-slip boundary in {axis} is not known, since it "
-            f"is made of parts that do so differently; say it by field.with_parity(({_example(f.parity, direction)}))"
-        )
-    return f.parity[direction]
-
-
-def _example(parity: Signs, direction: int) -> str:
-    return ", ".join("1 or -1" if d == direction else str(sign or 1) for d, sign in enumerate(parity))
-
-
 def _combine(terms: Sequence[Term], fields: list[Field]) -> list[Field]:
     same_points(*fields)
     operators = fields[0].operators
     if any(fields[0].centred):
         raise _core.InputError(
-            "derivatives take fields on the nodes; tr.interpolate(f, axis, 'node') brings them there"
+            "derivatives take fields on the nodes; tr.interpolate(f, axis, 'node') moves a field there"
         )
     parities: list[Any] = [f.parity for f in fields]
     for term in terms:
@@ -159,7 +139,7 @@ def _combine(terms: Sequence[Term], fields: list[Field]) -> list[Field]:
 
 
 def _parity_of_term(term: Term, parity: Signs) -> Signs:
-    """A first derivative turns even into odd and back in its direction."""
+    """A first derivative makes odd of even, and even of odd, in its direction."""
     if term.order == 2:
         return parity
     turned: Signs = tuple(-1 if d == term.direction else 1 for d in range(3))  # type: ignore[assignment] # three

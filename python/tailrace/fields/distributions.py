@@ -1,7 +1,7 @@
 """Histograms and joint probability densities of distributed fields, weighted by volume. All collective.
 
 Each point counts with its share of the volume (the trapezoidal rule, as in `mean`). Values that are not a number are in
-no bin; their share is told as `missing`. Infinite ones are outside of every range.
+no bin; their share is `missing`. Infinite ones are outside of every range.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Histogram:
 
     @property
     def centres(self) -> NDArray[np.float64]:
-        """Middles of the bins."""
+        """Midpoints of the bins."""
         return 0.5 * (self.edges[1:] + self.edges[:-1])
 
     @property
@@ -52,7 +52,7 @@ class Histogram:
         return self.density * np.diff(self.edges)
 
     def mean(self) -> float:
-        """Mean of what is in the bins, to half a bin: it is near that of the field where nothing is outside."""
+        """Mean of the values in the bins, to within half a bin; near that of the field where nothing is outside."""
         return float(self.probability @ self.centres / self.probability.sum())
 
 
@@ -73,7 +73,7 @@ class JointHistogram:
 
     @property
     def centres(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Middles of the bins of both."""
+        """Midpoints of the bins of both."""
         first, second = (0.5 * (edges[1:] + edges[:-1]) for edges in self.edges)
         return first, second
 
@@ -83,7 +83,7 @@ class JointHistogram:
         return self.density * np.outer(*(np.diff(edges) for edges in self.edges))
 
     def mean(self) -> tuple[float, float]:
-        """Means of both of what is in the bins, to half a bin."""
+        """Means of both quantities over the bins, to within half a bin."""
         total = self.probability.sum()
         first, second = self.centres
         return float(first @ self.probability.sum(1) / total), float(second @ self.probability.sum(0) / total)
@@ -92,9 +92,9 @@ class JointHistogram:
 def histogram(f: Field, bins: Bins = 100, range: Range = None) -> Histogram:
     """Probability density of the values of a field.
 
-    :param bins: how many equal ones, or their edges.
-    :param range: lower and upper edge; that of all finite values by default.
-    :raises InputError: bins or range make no sense.
+    :param bins: the number of bins of equal width, or their edges.
+    :param range: the lower and the upper edge; by default the range of all finite values.
+    :raises InputError: there are no bins, or the edges or the range do not grow.
     """
     edges = _edges(f, bins, range)
     shares, missing = _shares([f], [edges])
@@ -111,7 +111,7 @@ def joint_histogram(
     """Joint probability density of the values of two fields at the same points.
 
     :param bins: as of `histogram`, for both, or a tuple of two, one for each.
-    :param range: one for each; that of all finite values by default.
+    :param range: one range for each; by default that of all finite values.
     """
     same_points(f, g)
     of_f, of_g = bins if isinstance(bins, tuple) else (bins, bins)
@@ -144,7 +144,7 @@ def _finite_range(f: Field) -> tuple[float, float]:
     own = (float(finite.min()), float(finite.max())) if finite.size else (np.inf, -np.inf)
     lows, highs = zip(*f.operators.comm.allgather(own), strict=True)
     low, high = builtins.min(lows), builtins.max(highs)
-    return (low, high) if low <= high else (0.0, 1.0)  # nothing finite: any bins will do, and stay empty
+    return (low, high) if low <= high else (0.0, 1.0)  # nothing is finite: any bins are right, and stay empty
 
 
 def _shares(fields: list[Field], edges: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], float]:
@@ -154,7 +154,7 @@ def _shares(fields: list[Field], edges: list[NDArray[np.float64]]) -> tuple[NDAr
     shape = tuple(len(one) + 1 for one in edges)
     shares = np.zeros(int(np.prod(shape)) + 1)  # the last is what is missing
     plane = np.outer(y, x).ravel()
-    for k, weight in enumerate(z):  # a plane at a time, so that little memory is needed
+    for k, weight in enumerate(z):  # one plane after another, which needs little memory
         values = [np.asarray(f.data[k], dtype=np.float64).ravel() for f in fields]
         places = [_places(one, of) for one, of in zip(values, edges, strict=True)]
         flat = np.ravel_multi_index(tuple(places), shape)
@@ -165,7 +165,7 @@ def _shares(fields: list[Field], edges: list[NDArray[np.float64]]) -> tuple[NDAr
 
 
 def _places(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Number of the bin of each value: 0 below, 1 .. bins, and bins + 1 above. The last edge is in the last bin."""
+    """The number of the bin of each value: 0 below, 1 to bins, bins + 1 above. The last edge is in the last bin."""
     places = np.searchsorted(edges, values, side="right")
     places[values == edges[-1]] = len(edges) - 1
     return places

@@ -8,8 +8,8 @@ functions work on the parts, point by point, and need no other rank. Reductions 
 whole field, collective, and give the same number on every rank. Indexing is that of the part, as is `np.asarray`.
 
 A field knows how it continues beyond a free-slip boundary: its `parity`, per direction +1 (even: mirrored), -1 (odd:
-mirrored with its sign turned, as a velocity through the wall) or 0 (neither is known). Products, sums and derivatives
-keep track of it, so that a derivative always gets the right closure; where it is not known a derivative is an error.
+mirrored with the opposite sign, as a velocity through the wall) or 0 (not known). Products, sums and derivatives keep
+track of it, so that a derivative always gets the right closure; a derivative where it is not known is an error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ import numpy as np
 
 from tailrace import _core
 
+from .averages import average
 from .parity import EVEN, Signs, parity_of
+from .points import NODES, Centred, axis_names
 
 if TYPE_CHECKING:
     import xarray
@@ -29,19 +31,16 @@ if TYPE_CHECKING:
 
     from .operators import Operators
 
-Centred = tuple[bool, bool, bool]
-NODES: Centred = (False, False, False)
-
 
 class Field(np.lib.mixins.NDArrayOperatorsMixin):
     """One array on a grid, of which this rank has a part.
 
     :param data: this rank's part, (nz, ny, nx); kept, not copied.
-    :param operators: the grid, its sharing over ranks, and the compact schemes on it.
+    :param operators: the grid, how the ranks share it, and the compact schemes on it.
     :param parity: about free-slip boundaries, per direction x, y, z: +1, -1, or 0 where it is not known.
     :param centred: per direction, whether the values are on the cell centres instead of the nodes.
     :param name: for printing and plotting.
-    :raises InputError: `data` has not the shape of this rank's part.
+    :raises InputError: `data` does not have the shape of this rank's part.
     """
 
     def __init__(
@@ -68,7 +67,36 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
                 f"{expected} in z, y, x"
             )
 
-    # ---- looking -----------------------------------------------------------------------------------------------------
+    # ---- making ------------------------------------------------------------------------------------------------------
+    @classmethod
+    def from_function(
+        cls,
+        operators: Operators,
+        values: Callable[..., Any] | NDArray[Any] | float,
+        *,
+        parity: Signs = EVEN,
+        name: str = "",
+    ) -> Field:
+        """A field on the nodes, in the type of the operators. Local.
+
+        :param values: a function of the coordinates x, y, z, which come as arrays of shape (1, 1, nx), (1, ny, 1) and
+            (nz, 1, 1); or this rank's part of an array, (nz, ny, nx); or one number for all points.
+        """
+        out = operators.empty()
+        x, y, z = operators.coordinates()
+        out[...] = values(x[None, None, :], y[None, :, None], z[:, None, None]) if callable(values) else values
+        return cls(out, operators, parity=parity, name=name)
+
+    @classmethod
+    def empty_like(cls, field: Field) -> Field:
+        """A field of unknown values at the points of another one, with its parity. Local.
+
+        The type is that of the operators.
+        """
+        operators = field.operators
+        return cls(operators.empty(field.centred), operators, parity=field.parity, centred=field.centred)
+
+    # ---- values and places -------------------------------------------------------------------------------------------
     @property
     def data(self) -> NDArray[Any]:
         """This rank's part, (nz, ny, nx): the memory itself, not a copy."""
@@ -81,7 +109,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of this rank's part, as NumPy's; see `global_shape`."""
+        """Shape of this rank's part, (nz, ny, nx); see `global_shape`."""
         return self._data.shape
 
     @property
@@ -91,7 +119,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def size(self) -> int:
-        """Points of this rank."""
+        """Number of points of this rank."""
         return int(self._data.size)
 
     @property
@@ -101,7 +129,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def global_shape(self) -> tuple[int, int, int]:
-        """Of the whole field, (nz, ny, nx)."""
+        """Shape of the whole field, (nz, ny, nx)."""
         x, y, z = self.operators.shape(self.centred)
         return z, y, x
 
@@ -131,7 +159,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         self._data[_plain(key)] = _plain(value)
 
     def __repr__(self) -> str:
-        # Local, so that printing on one rank alone hangs nobody.
+        # Local: printing on one rank alone must not wait for the others.
         z, y, x = self.global_shape
         ranks = self.operators.comm.size
         whose = "" if ranks == 1 else f" (rank {self.operators.comm.rank} of {ranks})"
@@ -142,22 +170,23 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 
     # ---- NumPy -------------------------------------------------------------------------------------------------------
     def like(self, data: Any, *, parity: Signs | None = None, name: str = "") -> Field:
-        """A field at the same points with other values."""
+        """A field at the same points with other values. Local."""
         kept = self.parity if parity is None else parity
         return Field(data, self.operators, parity=kept, centred=self.centred, name=name)
 
     def with_parity(self, parity: Signs) -> Field:
-        """The same values, told to continue so beyond free-slip boundaries: +1 or -1 for x, y, z."""
+        """The same values with another parity about free-slip boundaries: +1 or -1 for x, y, z. Local."""
         return self.like(self._data, parity=parity, name=self.name)
 
     def copy(self) -> Field:
-        """The same values in memory of its own: what is kept from a running simulation must be copied."""
-        result = self.operators.empty_like(self)
+        """The same values in new memory: what is kept from a running simulation must be copied. Local."""
+        result = self.empty_like(self)
         result[...] = self._data
-        return self.like(result, name=self.name)
+        result.name = self.name
+        return result
 
     def astype(self, dtype: Any) -> Field:
-        """The same values in another type."""
+        """The same values in another type. Local."""
         return self.like(self._data.astype(dtype), name=self.name)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -178,7 +207,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
             return given
         ours = ufunc in _REAL_FUNCTIONS and not kwargs
         if ours and all(_is_float(one, self.operators.dtype) for one in plain):
-            kwargs["out"] = self.operators.empty_like(self)  # memory used before is memory in place
+            kwargs["out"] = self.operators.empty(self.centred)  # memory that was used before, and is mapped already
         return self.like(ufunc(*plain, **kwargs), parity=self._parity_of(ufunc, inputs))
 
     def _parity_of(self, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Signs:
@@ -188,7 +217,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 
     # ---- reductions over the whole field -----------------------------------------------------------------------------
     def _whole(self, axis: Any, others: dict[str, Any]) -> bool:
-        """Whether a reduction is over everything; arguments of NumPy's that mean nothing here are refused."""
+        """Whether a reduction is over the whole field; arguments of NumPy that have no meaning here are errors."""
         for name, value in others.items():
             if value is not None and value is not False and value is not np._NoValue:
                 raise _core.InputError(
@@ -204,9 +233,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         """
         if self._whole(axis, others) or axis is None:
             return self.integral() / self.operators.volume
-        from .sampling import average
-
-        return average(self, axis_names(axis))
+        return average(self.operators, self._data, self.centred, axis_names(axis))
 
     def integral(self) -> float:
         """Integral over the box by the trapezoidal rule. Collective."""
@@ -236,7 +263,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
     def var(self, axis: Any = None, **others: Any) -> float:
         """Variance over the volume, <(f - <f>)^2>. Collective."""
         if not self._whole(axis, others):
-            raise _core.InputError("var is over the whole field; (f - f.mean()) ** 2 averaged by mean(axis) does more")
+            raise _core.InputError("var is over the whole field; over directions take ((f - f.mean()) ** 2).mean(axis)")
         about = self - self.mean()
         return float((about * about).mean())
 
@@ -254,7 +281,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         self._whole(axis, others)
         return bool(max(self.operators.comm.allgather(bool(self._data.any()))))
 
-    # ---- handing over ------------------------------------------------------------------------------------------------
+    # ---- export ------------------------------------------------------------------------------------------------
     def gather(self, root: int = 0) -> NDArray[Any] | None:
         """The whole field, (nz, ny, nx), on rank `root`; None on the others. Collective; root needs the memory."""
         parts = self.operators.comm.gather((self.start, self._data), root=root)
@@ -277,12 +304,16 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def same_points(*fields: Field) -> None:
-    """InputError where fields are not at the same points of the same grid. Local."""
+    """Check that fields are at the same points of the same grid. Local.
+
+    :raises InputError: they are not.
+    """
     first = fields[0]
     for other in fields[1:]:
         if other.operators is not first.operators and not other.operators.same_points(first.operators):
             raise _core.InputError(
-                f"{other.name or 'a field'} is on another grid, or shared otherwise, than {first.name or 'the other'}"
+                f"{other.name or 'a field'} is on another grid, or on another decomposition, than "
+                f"{first.name or 'the other'}"
             )
         if other.centred != first.centred:
             raise _core.InputError(
@@ -296,16 +327,22 @@ def _places(centred: Centred) -> str:
     return f"cell centres in {', '.join(found)}" if found else "nodes"
 
 
-def axis_names(axis: str | int | tuple[int, ...]) -> str:
-    """Directions as letters; NumPy's numbers count z, y, x."""
-    if isinstance(axis, str):
-        names = axis
-    else:
-        numbers = axis if isinstance(axis, tuple) else (axis,)
-        names = "".join("zyx"[number] if -3 <= number < 3 else "?" for number in numbers)
-    if not names or any(name not in "xyz" for name in names) or len(set(names)) < len(names):
-        raise _core.InputError(f"axis {axis!r}: expected some of the letters x, y, z, or NumPy's numbers of them")
-    return names
+def known_parity(f: Field, direction: int) -> int:
+    """The parity of a field in a direction in which a scheme needs it. Local.
+
+    :raises InputError: it is not known.
+    """
+    if f.parity[direction] == 0:
+        axis = "xyz"[direction]
+        raise _core.InputError(
+            f"{f.name or 'the field'}: its parity about the free-slip boundary in {axis} is not known, since it is "
+            f"made of parts with different parities; set it by field.with_parity(({_example(f.parity, direction)}))"
+        )
+    return f.parity[direction]
+
+
+def _example(parity: Signs, direction: int) -> str:
+    return ", ".join("1 or -1" if d == direction else str(sign or 1) for d, sign in enumerate(parity))
 
 
 # ---- helpers ---------------------------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ import numpy as np
 
 from tailrace import _core
 
-from .calculus import known_parity
-from .field import Field, axis_names
+from .field import Field, known_parity
+from .points import axis_names
 from .vector import Vector
 
 
@@ -25,8 +25,8 @@ def filter(f: Field | Vector, axes: str = "xyz", alpha: float = 0.45) -> Field |
     of two points per length vanishes. At Dirichlet walls the value on the wall stays, and the two points next to it are
     filtered to second and fourth order with the same alpha.
 
-    :param alpha: between -0.5 and 0.5; the nearer to 0.5, the less is taken away.
-    :raises InputError: alpha is not there, or the field is on the cell centres in one of `axes`.
+    :param alpha: between -0.5 and 0.5; the nearer to 0.5, the less is filtered.
+    :raises InputError: alpha is outside, or the field is on the cell centres in one of `axes`.
     """
     if not abs(alpha) < 0.5:
         raise _core.InputError(f"alpha is {alpha}; expected a number between -0.5 and 0.5")

@@ -1,4 +1,4 @@
-"""What marks vortices, from the gradient of a velocity. All collective.
+"""Invariants of the gradient of a velocity, which mark vortices. All collective.
 
 With A_ij = d v_i / d x_j, S = (A + A^T) / 2 and W = (A - A^T) / 2.
 """
@@ -31,7 +31,7 @@ def lambda2(v: Vector) -> Field:
 
 
 def third_invariant(v: Vector) -> Field:
-    """R = -det(A), which with Q and a divergence of zero tells the kind of a flow (Chong, Perry and Cantwell 1990)."""
+    """R = -det(A), which with Q classifies a flow of no divergence (Chong, Perry and Cantwell 1990)."""
     return _invariant(_core.Invariant.third, v, 3)
 
 
@@ -44,7 +44,7 @@ def _invariant(which: _core.Invariant, v: Vector, degree: int) -> Field:
 
 
 def _parity(v: Vector, degree: int) -> Signs:
-    """Even for what behaves as a velocity, as the sign to the power of the degree for one that is turned around."""
+    """Even for a field with the parities of a velocity; with the opposite ones, -1 to the power of the degree."""
     signs = []
     for d in range(3):
         found = {component.parity[d] * polar(i)[d] for i, component in enumerate(v)}

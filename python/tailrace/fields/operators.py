@@ -1,33 +1,31 @@
-"""A grid shared over ranks, and the solver's own schemes on it, for Python.
+"""A grid shared by ranks, and the schemes of the solver on it.
 
     ops = tr.Operators((128, 128, 128), (2 * pi,) * 3, ("periodic",) * 3)
-    f = ops.field(lambda x, y, z: np.sin(x) * np.cos(y))
+    f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x) * np.cos(y))
     tr.ddx(f)
 
-Everything is for this rank's part of a field, (nz, ny, nx), as the solver has it: x whole, y and z shared. Schemes are
-collective. `parity` matters for free-slip boundaries only: "even" for what is mirrored there (scalars, velocities along
-the wall), "odd" for what changes sign (velocity through the wall); a `tr.Field` knows its own.
+The methods take and return arrays: this rank's parts of fields, (nz, ny, nx), as the solver has them, x whole, y and z
+shared. `parity` matters for free-slip boundaries only: "even" for what is mirrored there (scalars, velocities along the
+wall), "odd" for what changes sign (velocity through the wall). A `tr.Field` has its own parity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from tailrace import _core
 
-from .field import NODES, Field
-from .parity import EVEN, polar
-from .vector import Vector
+from .points import NODES
 
 if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
-    from .field import Centred
     from .parity import Signs
+    from .points import Centred
 
     Parity = Literal["even", "odd"]
 
@@ -48,12 +46,15 @@ class Operators:
     """Sixth-order compact operators (Lele 1992) on one grid. Collective.
 
     :param nodes: nodes in x, y, z.
-    :param lengths: of the box.
+    :param lengths: lengths of the box in x, y, z.
     :param boundaries: "periodic", "free-slip" or "dirichlet" per direction.
     :param comm: the ranks; this one alone (COMM_SELF) by default.
     :param rows, cols: the process grid; 0 for slabs.
-    :param processes: a process grid that is there already, instead of `rows` and `cols`.
-    :param transpose: how data cross ranks; "auto": "shared" where all ranks can reach each other's memory.
+    :param processes: a process grid made before, instead of `rows` and `cols`.
+    :param transpose: how data move between ranks; "auto": "shared" where all ranks can reach each other's memory.
+    :param interpolation: the scheme between nodes and cell centres: "classic", "optimised" or "aggressive".
+    :param dtype: float64 or float32, in which the schemes compute.
+    :raises InputError: the grid, the process grid or the type is not possible.
     """
 
     def __init__(
@@ -88,21 +89,21 @@ class Operators:
 
     # ---- the grid and this rank's part of it -------------------------------------------------------------------------
     def shape(self, centred: Centred = NODES) -> tuple[int, int, int]:
-        """Points of the whole grid in x, y, z."""
+        """Points of the whole grid in x, y, z. Local."""
         x, y, z = self.core.shape(centred)
         return x, y, z
 
     def box(self, centred: Centred = NODES) -> tuple[Any, Any]:
-        """(start, count) in x, y, z of this rank's part."""
+        """(start, count) in x, y, z of this rank's part. Local."""
         return self.core.box(centred)
 
     def local_shape(self, centred: Centred = NODES) -> tuple[int, int, int]:
-        """Shape of this rank's arrays, (nz, ny, nx)."""
+        """Shape of this rank's arrays, (nz, ny, nx). Local."""
         x, y, z = self.box(centred)[1]
         return z, y, x
 
     def coordinates(self, centred: Centred = NODES) -> tuple[NDArray[np.float64], ...]:
-        """x, y, z of this rank's points, each one-dimensional."""
+        """x, y, z of this rank's points, each one-dimensional. Local."""
         start, count = self.box(centred)
         found = []
         for d in range(3):
@@ -112,11 +113,11 @@ class Operators:
 
     @property
     def volume(self) -> float:
-        """Of the box."""
+        """Volume of the box. Local."""
         return float(np.prod(self.grid.lengths))
 
     def weights(self, direction: int, centred: Centred = NODES) -> NDArray[np.float64]:
-        """Share of each of this rank's points along a direction (0, 1, 2) in the integral, a length: trapezoidal."""
+        """Weights of the trapezoidal rule for this rank's points along a direction (0, 1, 2), as lengths. Local."""
         start, count = (three[direction] for three in self.box(centred))
         spacing = self.grid.spacing(direction)
         result = np.full(count, spacing)
@@ -126,7 +127,7 @@ class Operators:
         return result
 
     def same_points(self, other: Operators) -> bool:
-        """Whether arrays of both are parts of the same grid, shared in the same way."""
+        """Whether arrays of both are parts of the same grid on the same decomposition. Local."""
         mine, theirs = self.grid, other.grid
         return (
             tuple(mine.nodes) == tuple(theirs.nodes)
@@ -138,27 +139,16 @@ class Operators:
 
     # ---- memory ------------------------------------------------------------------------------------------------------
     def empty(self, centred: Centred = NODES) -> NDArray[Any]:
-        """An array for this rank's part, of unknown content; on the nodes its memory is used again later. Local."""
+        """An array of unknown values for this rank's part; its memory, on the nodes, is reused later. Local."""
         return self.core.empty() if centred == NODES else np.empty(self.local_shape(centred), self.dtype)
 
-    def empty_like(self, field: Field) -> NDArray[Any]:
-        """An array for a field at the same points. Local."""
-        return self.empty(field.centred)
+    def register_shared(self, values: NDArray[Any]) -> None:
+        """Tell that an array lies in memory that all ranks can reach, so that schemes read it there without a copy.
 
-    def field(
-        self, values: Callable[..., Any] | NDArray[Any] | float, *, parity: Signs = EVEN, name: str = ""
-    ) -> Field:
-        """A field on the nodes: from a function of (x, y, z), from this rank's part of an array, or constant. Local."""
-        out = self.empty()
-        x, y, z = self.coordinates()
-        out[...] = values(x[None, None, :], y[None, :, None], z[:, None, None]) if callable(values) else values
-        return Field(out, self, parity=parity, name=name)
-
-    def vector(self, values: Callable[..., Sequence[Any]]) -> Vector:
-        """A velocity on the nodes from a function of (x, y, z) that returns three arrays; odd through walls. Local."""
-        x, y, z = self.coordinates()
-        parts = values(x[None, None, :], y[None, :, None], z[:, None, None])
-        return Vector(*(self.field(part, parity=polar(d)) for d, part in enumerate(parts)))
+        Local, but every rank tells of its parts of the same fields in the same order. The array must live as long as
+        these operators.
+        """
+        self.core.know(values)
 
     # ---- reductions and derivatives ----------------------------------------------------------------------------------
     def integral(self, values: NDArray[Any], centred: Centred = NODES) -> float:
@@ -167,7 +157,7 @@ class Operators:
         return float(self.comm.allreduce(_core.weighted_sum(self._weights(centred), array)))
 
     def integral_of_products(self, pairs: list[tuple[NDArray[Any], NDArray[Any]]], centred: Centred = NODES) -> float:
-        """Integral of a b + c d + ..., which is not stored. Collective."""
+        """Integral of a b + c d + ..., without storing the sum. Collective."""
         return float(self.comm.allreduce(_core.weighted_sum(self._weights(centred), pairs)))
 
     def _weights(self, centred: Centred) -> list[list[float]]:
@@ -182,10 +172,10 @@ class Operators:
     def combine(
         self, terms: Sequence[Term], inputs: Sequence[NDArray[Any]], parities: Sequence[Signs]
     ) -> list[NDArray[Any]]:
-        """Sums of derivatives, several at once: curl, divergence, Laplacian are such sums. Collective.
+        """Sums of derivatives, as curl, divergence and Laplacian, several together. Collective.
 
         :param inputs: this rank's parts of fields on the nodes, with their `parities`.
-        :returns: as many arrays as the terms name outputs.
+        :returns: one array for each output that the terms name.
         """
         told = [
             (
@@ -202,22 +192,22 @@ class Operators:
         return self.core.combine(told, arrays, 1 + max(term.output for term in terms))
 
     def ddx(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
-        """First derivative along x.
+        """First derivative along x. Collective.
 
         f'[i-1]/3 + f'[i] + f'[i+1]/3 = 14/9 (f[i+1] - f[i-1]) / 2h + 1/9 (f[i+2] - f[i-2]) / 4h
         """
         return self._apply(_core.Operation.first_derivative, 0, values, parity)
 
     def ddy(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
-        """First derivative along y; the formula of `ddx`."""
+        """First derivative along y, by the formula of `ddx`. Collective."""
         return self._apply(_core.Operation.first_derivative, 1, values, parity)
 
     def ddz(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
-        """First derivative along z; the formula of `ddx`."""
+        """First derivative along z, by the formula of `ddx`. Collective."""
         return self._apply(_core.Operation.first_derivative, 2, values, parity)
 
     def second(self, values: NDArray[Any], direction: int, parity: Parity = "even") -> NDArray[Any]:
-        """Second derivative along a direction (0, 1, 2).
+        """Second derivative along a direction (0, 1, 2). Collective.
 
         2/11 f''[i-1] + f''[i] + 2/11 f''[i+1]
             = 12/11 (f[i+1] - 2 f[i] + f[i-1]) / h^2 + 3/11 (f[i+2] - 2 f[i] + f[i-2]) / 4h^2
@@ -232,10 +222,13 @@ class Operators:
         to: Literal["centre", "node"],
         *,
         parity: Parity = "even",
-        centred: tuple[bool, bool, bool] = NODES,
+        centred: Centred = NODES,
     ) -> NDArray[Any]:
-        """Derivative or interpolation between nodes and cell centres along one direction.
+        """First derivative or interpolation between nodes and cell centres along one direction. Collective.
 
+        :param values: this rank's part, (nz, ny, nx).
+        :param direction: 0, 1, 2 for x, y, z.
+        :param parity: of the values about free-slip boundaries in this direction.
         :param centred: per direction, whether `values` are on the cell centres.
         """
         operation = getattr(_core.Operation, f"{what}_to_{to}")
@@ -247,7 +240,7 @@ class Operators:
         direction: int,
         values: NDArray[Any],
         parity: Parity,
-        centred: tuple[bool, bool, bool] = NODES,
+        centred: Centred = NODES,
     ) -> NDArray[Any]:
         array = np.ascontiguousarray(values, dtype=self.dtype)
         return self.core.apply(operation, direction, _SIGN[parity], centred, array)

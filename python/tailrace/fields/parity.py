@@ -1,7 +1,7 @@
-"""How fields continue beyond free-slip boundaries, and what arithmetic makes of that.
+"""How fields continue beyond free-slip boundaries, and how arithmetic changes that. All functions are local.
 
-Per direction x, y, z: +1 even (mirrored), -1 odd (mirrored with its sign turned, as a velocity through the wall), 0 not
-known.
+Per direction x, y, z: +1 even (mirrored), -1 odd (mirrored with the opposite sign, as a velocity through the wall), 0
+not known.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numpy as np
 Signs = tuple[int, int, int]
 EVEN: Signs = (1, 1, 1)
 
-# How parities combine: by multiplying them, by having to be equal, and for functions of one argument by what an odd or
-# an even function makes of them.
+# Functions by how parities combine: those that multiply them, and functions of one argument that are odd or even.
 _PRODUCTS = {np.multiply, np.divide, np.floor_divide}
 _ODD_FUNCTIONS = {
     np.negative, np.positive, np.sign, np.sin, np.tan, np.arcsin, np.arctan, np.sinh, np.tanh, np.arcsinh, np.arctanh,
@@ -25,29 +24,29 @@ _EVEN_FUNCTIONS = {np.absolute, np.fabs, np.square, np.cos, np.cosh, np.isfinite
 
 
 def polar(component: int) -> Signs:
-    """Of a component of a velocity: odd in its own direction, even in the others."""
+    """Parity of a component of a velocity: odd in its own direction, even in the others."""
     return tuple(-1 if d == component else 1 for d in range(3))  # type: ignore[return-value] # three of them
 
 
 def axial(component: int) -> Signs:
-    """Of a component of a vorticity: even in its own direction, odd in the others."""
+    """Parity of a component of a vorticity: even in its own direction, odd in the others."""
     return tuple(1 if d == component else -1 for d in range(3))  # type: ignore[return-value] # three of them
 
 
 def product_parity(a: Signs, b: Signs) -> Signs:
-    """Of a product."""
+    """Parity of a product."""
     return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
 
 
 def sum_parity(all_signs: list[Signs]) -> Signs:
-    """Of a sum: known where all are equal."""
+    """Parity of a sum: known where all are equal."""
     return tuple(signs[0] if len(set(signs)) == 1 else 0 for signs in zip(*all_signs, strict=True))  # type: ignore[return-value]
 
 
 def parity_of(ufunc: np.ufunc, signs: Sequence[Signs], exponent: Any = None) -> Signs:
-    """Of what a NumPy function makes of arguments with these parities; numbers are even.
+    """Parity of the result of a NumPy function of arguments with these parities; numbers are even.
 
-    :param exponent: of np.power, where it is one number.
+    :param exponent: the exponent of np.power, where it is one number.
     """
     if ufunc is np.power and exponent is not None:
         return _power(signs[0], exponent)

@@ -1,4 +1,4 @@
-"""Numbers of whole fields. All collective, and the same on every rank."""
+"""Reductions of whole fields to numbers. All collective, with the same result on every rank."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Parts of fields: averages over directions, planes, lines, and values at any point. All collective but `spread`.
+"""Parts of fields: planes, lines, and values at any point; profiles as fields. All collective but `spread`.
 
 Between the points of the grid values come from the polynomial of degree five through the six nearest in each direction.
-It goes on beyond periodic and free-slip boundaries as the field does; at a wall it becomes one-sided. The error is of
+It continues beyond periodic and free-slip boundaries as the field does; at a wall it is one-sided. The error is of
 sixth order.
 """
 
@@ -15,45 +15,30 @@ import numpy as np
 from tailrace import _core
 from tailrace.parallel import agree
 
-from .calculus import known_parity
-from .field import Field, axis_names
+from .averages import join_parts, kept_directions, sum_over_ranks
+from .field import Field, known_parity
 from .parity import Signs
+from .points import axis_names
 from .vector import Vector
 
 if TYPE_CHECKING:
-    from mpi4py import MPI
     from numpy.typing import ArrayLike, NDArray
 
-    from .field import Centred
     from .operators import Operators
+    from .points import Centred
 
 _STENCIL = 6  # points per direction
 _POINTS_AT_ONCE = 4096
 
 
-def average(f: Field, axes: str) -> NDArray[np.float64]:
-    """Average over the directions `axes`, as "xz", weighted by the trapezoidal rule; every rank gets all of it.
-
-    :returns: an array over the directions that are left, in the order z, y, x; of "xz" (ny,).
-    """
-    operators = f.operators
-    kept = [d for d in (2, 1, 0) if "xyz"[d] not in axes]
-    weights = [operators.weights(d, f.centred) / operators.grid.lengths[d] for d in range(3) if "xyz"[d] in axes]
-    letters = ",".join(axis for axis in "xyz" if axis in axes)
-    own = np.einsum(
-        f"zyx,{letters}->" + "".join("xyz"[d] for d in kept), f.data.astype(np.float64, copy=False), *weights
-    )
-    return _put_together(f, kept, own)
-
-
 def spread(profile: ArrayLike, f: Field, axes: str) -> Field:
     """A profile over the directions `axes`, as `mean` returns it, as a field that does not vary in the others.
 
-    Fluctuations are `u - tr.spread(u.mean("xz"), u, "y")`. No memory is used: the values are a view of the profile, not
-    to be written to. The parity is that of `f` in `axes`. Local.
+    Fluctuations are `u - tr.spread(u.mean("xz"), u, "y")`. No memory is used: the values are a view of the profile, and
+    must not be changed. The parity is that of `f` in `axes`. Local.
 
     :param profile: the whole of it, in the order z, y, x.
-    :raises InputError: the profile has not the points of `f` along `axes`.
+    :raises InputError: the profile does not have the points of `f` along `axes`.
     """
     kept = [d for d in (2, 1, 0) if "xyz"[d] in axis_names(axes)]
     shape = f.operators.shape(f.centred)
@@ -70,12 +55,12 @@ def spread(profile: ArrayLike, f: Field, axes: str) -> Field:
 
 
 def plane(f: Field, axis: str, index: int | None = None, *, position: float | None = None) -> NDArray[Any]:
-    """The values on a plane at right angles to a direction, on every rank: each needs memory for all of it.
+    """The values on a plane normal to a direction, on every rank: each needs memory for the whole plane.
 
-    :param axis: the direction, "x", "y" or "z".
+    :param axis: the direction of the normal, "x", "y" or "z".
     :param index: number of the point along it; negative ones count from the end.
-    :param position: coordinate instead of `index`; between the points the values are interpolated.
-    :returns: an array over the other two directions, in the order z, y, x; across "y" (nz, nx).
+    :param position: coordinate instead of `index`; between points the values are interpolated.
+    :returns: an array over the other two directions, in the order z, y, x; for "y" (nz, nx).
     :raises InputError: no such direction, index or position.
     """
     return _section(f, axis_names(axis), None if index is None else (index,), None if position is None else (position,))
@@ -88,7 +73,7 @@ def line(
 
     :param axis: the direction, "x", "y" or "z".
     :param index: numbers of the point in the other two directions, in the order x, y, z.
-    :param position: coordinates instead of `index`; between the points the values are interpolated.
+    :param position: coordinates instead of `index`; between points the values are interpolated.
     :returns: as many values as the field has along `axis`.
     :raises InputError: no such direction, index or position.
     """
@@ -103,7 +88,7 @@ class Probes:
         probes = tr.Probes([(0.5, 0.5, 1.0), (1.0, 0.5, 1.0)])
         probes(u)  # two values, on every rank
 
-    Each rank adds up weights times values of the points it has, and the sums are added: no ghost points are needed.
+    Each rank sums weights times values of its own points, and the sums are added: no ghost points are needed.
 
     :param points: n x 3 coordinates x, y, z, the same on every rank. They wrap around periodic directions.
     """
@@ -130,7 +115,7 @@ class Probes:
             self._plans[key] = self._plan(f)
         values = np.zeros(len(self.points))
         self._plans[key].evaluate(f.data, values)
-        return _sum_over_ranks(f.operators.comm, values)
+        return sum_over_ranks(f.operators.comm, values)
 
     def _plan(self, f: Field) -> _Plan:
         comm = f.operators.comm
@@ -157,7 +142,7 @@ class Probes:
 
 
 class _Plan:
-    """Which of this rank's values make up which probes."""
+    """Which values of this rank contribute to which probes, with their weights."""
 
     def __init__(self, f: Field, points: NDArray[np.float64]) -> None:
         start, count = f.operators.box(f.centred)
@@ -180,12 +165,12 @@ class _Plan:
             (i, j, k), (x, y, z) = ([part[some] for part in three] for three in (self.places, self.weights))
             weight = z[:, :, None, None] * y[:, None, :, None] * x[:, None, None, :]
             values = data[k[:, :, None, None], j[:, None, :, None], i[:, None, None, :]]
-            # What has no weight must not count even where it is not a number.
+            # Values without weight must not count even where they are NaN.
             into[self.probes[some]] = np.sum(np.where(weight != 0, weight * values, 0.0), axis=(1, 2, 3))
 
 
 class _Stencil(NamedTuple):
-    """Global indices of points along a direction, and what each contributes: both (n, points)."""
+    """Global indices of points along a direction, and their weights: both (n, points)."""
 
     indices: NDArray[np.int64]
     weights: NDArray[np.float64]
@@ -197,7 +182,7 @@ def _stencil(f: Field, d: int, positions: NDArray[np.float64]) -> _Stencil:
     s = positions / grid.spacing(d) - (0.5 if centred else 0.0)
     if kind == "periodic":
         s = np.mod(s, n)
-    nearest = np.rint(s)  # a point of the grid is meant where only rounding stands between
+    nearest = np.rint(s)  # within rounding of a grid point, that point is meant
     s = np.where(abs(s - nearest) <= 4 * n * np.finfo(float).eps, nearest, s)
     first = np.floor(s).astype(np.int64) - (_STENCIL // 2 - 1)
     if kind == "dirichlet":
@@ -209,7 +194,7 @@ def _stencil(f: Field, d: int, positions: NDArray[np.float64]) -> _Stencil:
     beyond = ((indices < 0) | (indices >= n)) & (weights != 0)
     if beyond.any():
         weights = np.where(beyond, weights * known_parity(f, d), weights)
-    shift = 1 if centred else 0  # centres mirror about a boundary half a cell away
+    shift = 1 if centred else 0  # the boundary, about which they are mirrored, is half a cell from the first centre
     indices = np.where(indices < 0, -indices - shift, indices)
     return _Stencil(np.where(indices >= n, 2 * (n - 1) - indices + shift, indices), weights)
 
@@ -227,7 +212,7 @@ def _lagrange(t: NDArray[np.float64]) -> NDArray[np.float64]:
 def _section(f: Field, axes: str, index: Sequence[int] | None, position: Sequence[float] | None) -> NDArray[Any]:
     """The field at fixed places in the directions `axes`."""
     start, count = f.operators.box(f.centred)
-    kept = [d for d in (2, 1, 0) if "xyz"[d] not in axes]
+    kept = kept_directions(axes)
     own = f.data if position is None else f.data.astype(np.float64, copy=False)
     for d, stencil in agree(f.operators.comm, lambda: _fixed(f, axes, index, position)):
         places, weights = stencil.indices[0] - start[d], stencil.weights[0]
@@ -236,17 +221,17 @@ def _section(f: Field, axes: str, index: Sequence[int] | None, position: Sequenc
         if position is not None:
             parts = parts * weights[mine].reshape([-1 if other == d else 1 for other in (2, 1, 0)])
         own = parts.sum(axis=2 - d, keepdims=True, dtype=own.dtype)
-    result = _put_together(f, kept, own.reshape([count[d] for d in kept]))
+    result = join_parts(f.operators, own.reshape([count[d] for d in kept]), f.centred, kept)
     return result.astype(f.dtype, copy=False) if f.dtype.kind == "f" else result
 
 
 def _fixed(
     f: Field, axes: str, index: Sequence[int] | None, position: Sequence[float] | None
 ) -> list[tuple[int, _Stencil]]:
-    """Which points of each direction of `axes` make up a section."""
+    """The points of each direction of `axes` that contribute to a section, with their weights."""
     given = index if position is None else position
     if given is None or (index is not None and position is not None) or len(given) != len(axes):
-        raise _core.InputError(f"say where along {', '.join(axes)}: by index or by position, one of them")
+        raise _core.InputError(f"give the place along {', '.join(axes)} either by index or by position")
     directions = ["xyz".index(axis) for axis in axes]
     if position is None:
         return [(d, _at_index(f, d, int(one))) for d, one in zip(directions, given, strict=True)]
@@ -268,25 +253,7 @@ def _at_position(f: Field, d: int, position: float) -> _Stencil:
 
 
 def _inside(grid: _core.Grid, d: int, positions: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Periodic directions go on for ever."""
+    """Which positions are in the box; in a periodic direction all finite ones are."""
     if grid.boundaries[d] == "periodic":
         return np.isfinite(positions)
     return (positions >= 0) & (positions <= grid.lengths[d])
-
-
-def _put_together(f: Field, kept: Sequence[int], own: NDArray[Any]) -> NDArray[Any]:
-    """The whole of an array that ends in the directions `kept`; each rank adds to its own part."""
-    shape, (start, count) = f.operators.shape(f.centred), f.operators.box(f.centred)
-    whole = np.zeros([*own.shape[: own.ndim - len(kept)], *(shape[d] for d in kept)], own.dtype)
-    place: tuple[Any, ...] = tuple(slice(start[d], start[d] + count[d]) for d in kept)
-    whole[(..., *place)] = own
-    return _sum_over_ranks(f.operators.comm, whole)
-
-
-def _sum_over_ranks(comm: MPI.Comm, values: NDArray[Any]) -> NDArray[Any]:
-    """The sum over ranks, in place."""
-    if comm.size > 1:
-        from mpi4py import MPI
-
-        comm.Allreduce(MPI.IN_PLACE, values.view(np.uint8) if values.dtype == bool else values)
-    return values

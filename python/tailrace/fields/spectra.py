@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tailrace import _core
 
-from .field import Field, axis_names, same_points
+from .field import Field, same_points
+from .points import direction_of
 from .vector import Vector
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 class Spectrum:
     """Energy by wave number. The energies add up to half the mean square, to rounding: sum(energy) = <f f> / 2.
 
-    :param k: wave numbers, in radians per unit of length: of the middle of the shells, or of the modes of a line.
+    :param k: wave numbers, in radians per unit of length: the centres of the shells, or the modes of a line.
     :param energy: of each shell, or of each wave number of a line and its negative.
-    :param modes: number of Fourier modes that were added up.
-    :param step: between two wave numbers.
+    :param modes: number of Fourier modes in each sum.
+    :param step: difference of two neighbouring wave numbers.
     """
 
     k: NDArray[np.float64]
@@ -52,10 +53,10 @@ class Correlation:
 def spectrum(f: Field | Vector) -> Spectrum:
     """Energy in shells of wave numbers, E_n = sum over round(|k| / k0) = n of |f_k|^2 / 2, f_k = 1/N sum f exp(-i k x).
 
-    k0 = 2 pi / (longest side of the box) is the smallest wave number there is, and the width of the shells, also where
-    the box is not a cube or the grid is not equally fine in all directions. Of a vector the energies of its components
-    are added. Every mode is in a shell, also those in the corners beyond the last full one, so that the energies add up
-    to <f f> / 2 or <v . v> / 2. Computed in double precision; the mean is in shell 0.
+    k0 = 2 pi / (longest side of the box) is the smallest wave number and the width of the shells, also where the box is
+    not a cube or the spacing differs between directions. For a vector the energies of its components are added. Every
+    mode is in a shell, also those in the corners beyond the last full one, so that the energies add up to <f f> / 2 or
+    <v . v> / 2. Computed in double precision; the mean is in shell 0.
 
     :raises InputError: a direction is not periodic.
     """
@@ -74,7 +75,7 @@ def spectrum_1d(f: Field, axis: str) -> Spectrum:
 
     :raises InputError: the direction is not periodic.
     """
-    d = _direction(axis)
+    d = direction_of(axis)
     grid, n = f.operators.grid, f.operators.shape(f.centred)[d]
     if grid.boundaries[d] != "periodic":
         raise _core.InputError(
@@ -100,7 +101,7 @@ def correlation(f: Field, axis: str, other: Field | None = None, *, normalise: b
 
     :param normalise: divide by sqrt(<f f> <g g>), the averages being those at r = 0.
     """
-    d = _direction(axis)
+    d = direction_of(axis)
     g = f if other is None else other
     same_points(f, g)
     r, values = _correlate(f, g, d)
@@ -132,10 +133,3 @@ def _products(f: Field, g: Field, d: int, points: int) -> NDArray[np.complex128]
 
 def _real(f: Field) -> NDArray[np.float64]:
     return np.ascontiguousarray(f.data, dtype=np.float64)
-
-
-def _direction(axis: Any) -> int:
-    names = axis_names(axis)
-    if len(names) != 1:
-        raise _core.InputError(f"axis {axis!r}: expected 'x', 'y' or 'z'")
-    return "xyz".index(names)

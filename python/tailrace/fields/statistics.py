@@ -5,13 +5,13 @@
         flow.update({name: step[name] for name in flow.names}, weight=dt)
     flow.mean["ux"], flow.reynolds_stress("x", "y")
 
-Averages are over what was added, weighted, and over the homogeneous directions `axes`: none, and every point has its
-own statistics, kept as fields; or some, and profiles (or with "xyz" numbers) are kept, the same on every rank.
+Averages are weighted, over all samples and over the homogeneous directions `axes`. Without directions every point has
+its own statistics, kept as fields; with some, profiles (or with "xyz" numbers) are kept, the same on every rank.
 
 With weights w and W = sum of w the mean is m_a = sum w a / W and the covariance C_ab = sum w (a - m_a)(b - m_b) / W.
-They are updated, never recomputed from sums of squares, which would cancel: with d_a = a - m_a before the update,
-m_a += w d_a / (W + w) and W C_ab += w W / (W + w) d_a d_b (Chan, Golub and LeVeque 1983). Everything is kept in double
-precision.
+They are updated with each sample, as differences of sums of squares would lose digits: with d_a = a - m_a before the
+update, m_a += w d_a / (W + w) and W C_ab += w W / (W + w) d_a d_b (Chan, Golub and LeVeque 1983). Everything is kept in
+double precision.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ import numpy as np
 from tailrace import _core
 from tailrace.parallel import agree
 
-from .field import Field, axis_names, same_points
+from .averages import average, join_parts, kept_directions
+from .field import Field, same_points
 from .parity import EVEN, Signs, product_parity
-from .sampling import _put_together, average
+from .points import axis_names
 from .vector import Vector
 
 if TYPE_CHECKING:
@@ -40,9 +41,9 @@ _VELOCITY = ("ux", "uy", "uz")
 class Statistics:
     """Running means and covariances of several fields.
 
-    :param names: of the fields.
+    :param names: names of the fields.
     :param axes: directions to average over, as "xz"; "" for none.
-    :raises InputError: no names, or the same twice, or no such directions.
+    :raises InputError: there are no names, one stands twice, or there is no such direction.
     """
 
     def __init__(self, names: Sequence[str] = _VELOCITY, axes: str = "") -> None:
@@ -52,7 +53,7 @@ class Statistics:
         self.axes = "".join(sorted(axis_names(axes))) if axes else ""
         self.weight = 0.0
         self.updates = 0
-        self._like: dict[str, Field] = {}  # where and of which parity each field is; their values are not used
+        self._like: dict[str, Field] = {}  # points and parity of each field; their values are not used
         self._means: list[NDArray[np.float64]] = []
         self._products: list[NDArray[np.float64]] = []  # sums of w d_a d_b, for a <= b
 
@@ -60,9 +61,9 @@ class Statistics:
     def update(self, fields: Mapping[str, Field] | Vector, weight: float = 1.0) -> None:
         """Add one sample of every field. Local where `axes` is empty, else collective.
 
-        :param fields: by name; more of them than `names` do not matter. A vector gives ux, uy, uz.
-        :param weight: of the sample, as the time it stands for.
-        :raises InputError: a field is not there, or on other points than before, or the weight is not positive.
+        :param fields: fields by name; those that are not in `names` are ignored. A vector gives ux, uy, uz.
+        :param weight: the weight of the sample, for example the time it represents.
+        :raises InputError: a field is missing or on other points than before, or the weight is not positive.
         """
         given: Mapping[str, Field] = dict(zip(_VELOCITY, fields, strict=True)) if isinstance(fields, Vector) else fields
 
@@ -86,9 +87,9 @@ class Statistics:
         self.updates += 1
 
     def merge(self, other: Statistics) -> None:
-        """Add all that another one has seen; the order makes no difference but for rounding. Local.
+        """Add all samples of another one; except for rounding, the order makes no difference. Local.
 
-        :raises InputError: the other one is of other fields, directions or points.
+        :raises InputError: the other one has other fields, directions or points.
         """
         if (other.names, other.axes) != (self.names, self.axes):
             raise _core.InputError(
@@ -116,7 +117,7 @@ class Statistics:
         return fields[name]
 
     def _settle(self, samples: Sequence[Field]) -> None:
-        """Make room when the first samples come; later ones must be at the same points."""
+        """Allocate memory for the first samples; check that later ones are at the same points."""
         same_points(*self._like.values(), *samples)
         first = samples[0]
         points = first.operators.shape(first.centred)
@@ -133,7 +134,7 @@ class Statistics:
 
     @property
     def _kept(self) -> list[int]:
-        return [d for d in (2, 1, 0) if "xyz"[d] not in self.axes]
+        return kept_directions(self.axes)
 
     def _update_reduced(
         self, samples: Sequence[Field], arrays: list[NDArray[Any]], weight: float, share: float, factor: float
@@ -142,7 +143,7 @@ class Statistics:
         field = samples[0]
         operators, (start, count) = field.operators, field.operators.box(field.centred)
         own = tuple(slice(start[d], start[d] + count[d]) for d in self._kept)
-        means = [average(sample, self.axes) for sample in samples]
+        means = [average(sample.operators, sample.data, sample.centred, self.axes) for sample in samples]
         shares = [(operators.weights(d, field.centred) / operators.grid.lengths[d]).tolist() for d in range(3)]
         kept = tuple(d in self._kept for d in range(3))
         products = np.zeros([len(self._products), *(count[d] for d in self._kept)])
@@ -153,7 +154,7 @@ class Statistics:
             [np.ascontiguousarray(mean[own]) for mean in means],
             [products[number, ...] for number in range(len(products))],
         )
-        whole = _put_together(field, self._kept, products)
+        whole = join_parts(operators, products, field.centred, self._kept)
         self._combine(means, list(weight * whole), share, factor)
 
     def _combine(
@@ -196,8 +197,8 @@ class Statistics:
         if name not in self.names:
             raise _core.InputError(f"statistics of {', '.join(self.names)}: there is no {name!r}")
         if not self._means:
-            raise _core.InputError("statistics: nothing was added yet")
-        return self._means[self.names.index(name)].copy()  # the running one goes on changing
+            raise _core.InputError("statistics: there are no samples yet")
+        return self._means[self.names.index(name)].copy()  # the running mean changes with the next sample
 
     def _product(self, first: str, second: str) -> NDArray[np.float64]:
         for name in (first, second):
@@ -207,7 +208,7 @@ class Statistics:
         return self._products[self._pairs().index((a, b))]
 
     def _result(self, values: NDArray[np.float64], *names: str) -> Any:
-        """As a field where every point has its own, with the parity of the product of the fields."""
+        """The values; as a field where every point has its own, with the parity of the product of the fields."""
         if self.axes:
             return values if values.ndim else float(values)
         parity: Signs = EVEN
@@ -215,9 +216,9 @@ class Statistics:
             parity = product_parity(parity, self._like[name].parity)
         return self._like[names[0]].like(values, parity=parity, name=" ".join(names))
 
-    # ---- stopping and going on ---------------------------------------------------------------------------------------
+    # ---- saving and loading ---------------------------------------------------------------------------------------
     def save(self) -> dict[str, Any]:
-        """All that is needed to go on, by name: fields or arrays, copied, and two numbers. Local.
+        """All that `load` needs, by name: fields or arrays, copied, and two numbers. Local.
 
         "weight", "updates", "mean_a" and "product_a_b", the last being weight * covariance.
         """
@@ -232,9 +233,9 @@ class Statistics:
         return state
 
     def load(self, state: State) -> None:
-        """Go on from what `save` returned, to the last bit as if never interrupted. Local.
+        """Continue from what `save` returned, with the same bits as without an interruption. Local.
 
-        :raises InputError: something is missing, or is not a field where every point has its own statistics.
+        :raises InputError: an entry is missing, or is not a field where every point has its own statistics.
         """
         weight, updates = float(self._entry(state, "weight")), int(self._entry(state, "updates"))
         saved: list[Any] = []
@@ -243,7 +244,7 @@ class Statistics:
             saved += [self._entry(state, f"product_{self.names[a]}_{self.names[b]}") for a, b in self._pairs()]
         if not self.axes:
             if not all(isinstance(one, Field) for one in saved):
-                raise _core.InputError("statistics at every point go on from fields, not from plain arrays")
+                raise _core.InputError("statistics at every point continue from fields, not from plain arrays")
             if saved:
                 same_points(*saved)
         self.weight, self.updates = weight, updates
@@ -259,7 +260,7 @@ class Statistics:
 
 
 class Means(Mapping[str, Any]):
-    """The means of statistics by name; each is copied when it is asked for."""
+    """The means of statistics by name; each access returns a copy."""
 
     def __init__(self, statistics: Statistics) -> None:
         self._statistics = statistics

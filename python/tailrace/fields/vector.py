@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .field import NODES, Field, same_points
-from .parity import product_parity, sum_parity
+from .field import Field, same_points
+from .parity import polar, product_parity, sum_parity
+from .points import NODES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +27,16 @@ class Vector:
     def __init__(self, x: Field, y: Field, z: Field) -> None:
         same_points(x, y, z)
         self.components = (x, y, z)
+
+    @classmethod
+    def from_function(cls, operators: Operators, values: Callable[..., Sequence[Any]]) -> Vector:
+        """A velocity on the nodes: each component is odd about free-slip boundaries across its direction. Local.
+
+        :param values: a function of the coordinates x, y, z, as of `Field.from_function`, that returns three arrays.
+        """
+        x, y, z = operators.coordinates()
+        parts = values(x[None, None, :], y[None, :, None], z[:, None, None])
+        return cls(*(Field.from_function(operators, part, parity=polar(d)) for d, part in enumerate(parts)))
 
     @property
     def operators(self) -> Operators:
@@ -59,7 +70,7 @@ class Vector:
         return NotImplemented if isinstance(other, Vector | Tensor) else self._by_component(other, np.multiply)
 
     __rmul__ = __mul__
-    __array_ufunc__ = None  # numbers of NumPy on the left leave the work to us
+    __array_ufunc__ = None  # with a number of NumPy on the left, our __rmul__ is called
 
     def __truediv__(self, other: Any) -> Vector:
         return NotImplemented if isinstance(other, Vector | Tensor) else self._by_component(other, np.divide)

@@ -1,1 +1,1 @@
-"""The flow: initial fields and checkpoints."""
+"""The flow: the model, its initial fields, its checkpoints."""

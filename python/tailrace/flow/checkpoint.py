@@ -1,9 +1,9 @@
-"""Checkpoints: complete states of a run, from which it goes on as if nothing had happened.
+"""Checkpoints: complete states of a run, from which it continues exactly.
 
 One directory per checkpoint, `step-00001200`: a raw series (numbers as they are in memory, a JSON file with shapes and
-checksums), and `SHA256SUMS`, which vouches for the JSON file. It is written as `step-00001200.partial`, flushed to the
-disk, and renamed when all of it is there; a name without `.partial` is therefore a whole checkpoint, unless the disk
-damaged it later, which the checksums tell.
+checksums), and `SHA256SUMS` with the checksum of the JSON file. It is written as `step-00001200.partial`, flushed to
+the disk, and renamed when it is complete; a name without `.partial` is therefore a complete checkpoint, unless the disk
+damaged it later, which the checksums show.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
+from tailrace.case.names import COMPONENTS
 from tailrace.io import series
 from tailrace.parallel import on_root
-
-from .initial import COMPONENTS
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -34,7 +33,7 @@ _SUMS = "SHA256SUMS"
 
 @dataclass(frozen=True)
 class State:
-    """Where a run stands, besides its fields."""
+    """The state of a run, besides its fields: step, time, and how its ranks shared the work."""
 
     step: int
     time: float
@@ -48,10 +47,10 @@ class CheckpointStore:
     """The checkpoints of one run, in one directory. Collective over `comm` throughout.
 
     A run owns the checkpoints that it wrote and those that led to the state it resumed from. Others in the directory,
-    of an earlier run or of a future that was given up, go when its first own one is safely in place: they must never be
-    taken for the newest.
+    of an earlier run or of later steps than the one resumed from, are removed when the first own one is complete: they
+    must never be taken for the newest.
 
-    :param keep: how many complete ones stay; older ones go once a newer one is safely in place.
+    :param keep: how many complete ones stay; older ones are removed once a newer one is complete.
     """
 
     def __init__(self, path: str | Path, keep: int, comm: MPI.Comm) -> None:
@@ -67,9 +66,10 @@ class CheckpointStore:
         about: dict[str, Any],
         lists: dict[str, NDArray[Any]] | None = None,
     ) -> int:
-        """Store a state; it counts from the moment this returns. Returns the bytes written by this rank.
+        """Store a state; when this returns, the checkpoint is complete.
 
         :param lists: arrays that are not fields, of which each rank has its own rows.
+        :returns: the bytes written by this rank.
         :raises IoError: the disk is full or gone; earlier checkpoints are untouched.
         """
         final = self.path / f"step-{state.step:08d}"
@@ -81,7 +81,7 @@ class CheckpointStore:
             ) as out:
                 for key, value in {**vars(state), **about}.items():
                     if key not in ("step", "time"):
-                        out.attribute(key, value)
+                        out.set_attribute(key, value)
                 out.write_step(state.time, fields, index=state.step, lists=lists)
                 written = int(out.counters["bytes_written"])
         except (_core.Error, OSError, ValueError) as error:
@@ -103,7 +103,7 @@ class CheckpointStore:
         try:
             (partial / _SUMS).write_text(f"{_sha256(partial / _SIDECAR)}  {_SIDECAR}\n", encoding="ascii")
             _sync_tree(partial)
-            if final.exists():  # the run came past this step before it was resumed from an earlier one
+            if final.exists():  # written before the run was resumed from an earlier step
                 old = final.with_name(final.name + ".replaced")
                 final.rename(old)
                 partial.rename(final)
@@ -122,25 +122,26 @@ class CheckpointStore:
             if path in self._own and kept < self._keep:
                 kept += 1
             else:
-                # Under a name that does not count, for a kill may leave half of it.
+                # Renamed first: a kill may leave half of it, which must not look complete.
                 _remove(path.rename(path.with_name(path.name + ".partial")))
                 self._own.discard(path)
 
     def _complete(self) -> list[tuple[int, Path]]:
-        """Step and place of every checkpoint, newest first. Local."""
+        """Step and path of every checkpoint, newest first. Local."""
         if not self.path.is_dir():
             return []
         found = [(int(match[1]), entry) for entry in self.path.iterdir() if (match := _NAME.fullmatch(entry.name))]
         return sorted(found, reverse=True)
 
     def earlier(self) -> int | None:
-        """The newest step in the directory, whole or not; None where there is no checkpoint."""
+        """The newest step in the directory, damaged or not; None where there is no checkpoint."""
         found = on_root(self._comm, self._complete)
         return found[0][0] if found else None
 
     def newest(self, say: Callable[[str], None]) -> OpenCheckpoint:
-        """The newest checkpoint that is whole; says which ones it passes over, and why.
+        """Open the newest checkpoint without damage.
 
+        :param say: gets a line for every damaged one that is skipped.
         :raises IoError: there is none.
         """
         candidates = on_root(self._comm, self._recoverable)
@@ -149,10 +150,10 @@ class CheckpointStore:
             if not damage:
                 self._own = {older for _, older in candidates[at:]}
                 return OpenCheckpoint(path, self._comm)
-            say(f"checkpoint {path} is damaged and passed over: {damage}")
+            say(f"checkpoint {path} is damaged and skipped: {damage}")
         if candidates:
             raise _core.IoError(
-                f"none of the {len(candidates)} checkpoints in {self.path} is whole; start anew without --resume"
+                f"none of the {len(candidates)} checkpoints in {self.path} is undamaged; start again without --resume"
             )
         raise _core.IoError(f"there is no checkpoint in {self.path} to resume from; start without --resume")
 
@@ -178,9 +179,9 @@ class CheckpointStore:
 
 
 def check_sidecar(path: Path) -> None:
-    """The JSON file knows the checksums of all others, and `SHA256SUMS` that of the JSON file.
+    """Check the JSON file, which has the checksums of all other files, against `SHA256SUMS`. Local.
 
-    :raises IoError: one of the two is missing, or they do not fit.
+    :raises IoError: one of the two is missing, or they differ.
     """
     for name in (_SUMS, _SIDECAR):
         if not (path / name).is_file():
@@ -194,7 +195,7 @@ def _sha256(path: Path) -> str:
 
 
 class OpenCheckpoint:
-    """A whole checkpoint, open to read. Collective."""
+    """A complete checkpoint, open to read. Collective."""
 
     def __init__(self, path: Path, comm: MPI.Comm) -> None:
         self.path = path

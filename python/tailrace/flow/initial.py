@@ -1,4 +1,4 @@
-"""Initial velocities: the Taylor-Green vortex, and whatever a user's function of (x, y, z) says."""
+"""Initial velocities: the Taylor-Green vortex, and functions of users of (x, y, z)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
+from tailrace.case.names import COMPONENTS
 from tailrace.parallel import agree
 
 if TYPE_CHECKING:
@@ -18,11 +19,9 @@ if TYPE_CHECKING:
 
     Velocity = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], tuple[Any, Any, Any]]
 
-COMPONENTS = ("ux", "uy", "uz")
-
 
 def coordinates(grid: _core.Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.float64], ...]:
-    """x, y, z of the nodes of a box (start, count in x, y, z), shaped (1, 1, nx), (1, ny, 1), (nz, 1, 1)."""
+    """x, y, z of the nodes of a box (start, count in x, y, z), as (1, 1, nx), (1, ny, 1), (nz, 1, 1)."""
     (x, y, z) = (
         np.array(grid.coordinates(d))[start : start + count] for d, (start, count) in enumerate(zip(*box, strict=True))
     )
@@ -33,8 +32,8 @@ def taylor_green(grid: _core.Grid) -> Velocity:
     """The Taylor-Green vortex on a box of any size.
 
     u = sin ax cos by cos cz,  v = -(a/b) cos ax sin by cos cz,  w = 0, which is free of divergence and obeys free-slip
-    boundaries. a, b, c are the wave numbers nearest 1 that fit the box: 2 pi / L times a whole number where periodic,
-    pi / L times one where free-slip. On boxes of 2 pi (or pi, free-slip) this is the classic vortex.
+    boundaries. a, b, c are the wave numbers nearest to 1 that fit the box: 2 pi / L times a whole number where
+    periodic, pi / L times one where free-slip. On boxes of 2 pi (or pi, free-slip) this is the classic vortex.
     """
     a, b, c = (_wave_number(grid.lengths[d], grid.boundaries[d]) for d in range(3))
 
@@ -56,11 +55,11 @@ def evaluate(
 ) -> list[NDArray[np.float64]]:
     """The three components of `velocity` on each rank's box, each (nz, ny, nx). Collective.
 
-    :raises InputError: on any rank the function fails, returns something of another form, or what is not a number; or a
-        velocity goes through a free-slip boundary.
+    :raises InputError: on any rank the function fails or returns something else, or numbers that are not finite; or the
+        velocity normal to a free-slip boundary is not zero there.
     """
     components = agree(comm, lambda: _components(velocity, grid, box, name))
-    # Against the largest velocity of all ranks: a rank may hold nothing but a plane where the flow is at rest.
+    # Relative to the largest velocity of all ranks: one rank may have only a plane where the flow is at rest.
     largest = max(comm.allgather(max(float(np.abs(component).max(initial=0)) for component in components)))
     agree(comm, lambda: _check_walls(components, largest, grid, box, name))
     return components
@@ -71,7 +70,7 @@ def _components(velocity: Velocity, grid: _core.Grid, box: tuple[Any, Any], name
     shape = (z.size, y.size, x.size)
     try:
         result: Any = velocity(x, y, z)
-    except (Exception, SystemExit) as error:  # the user's code: whatever it raises is their message
+    except (Exception, SystemExit) as error:  # the user's code may raise anything
         raise _core.InputError(f"{name} failed: {type(error).__name__}: {error}") from error
     if not isinstance(result, tuple | list) or len(result) != 3:
         found = f"{len(result)} values" if isinstance(result, tuple | list) else type(result).__name__

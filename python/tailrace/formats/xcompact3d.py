@@ -1,7 +1,7 @@
 """Xcompact3D: its input file as a case, its history of the Taylor-Green vortex, its snapshots.
 
-Layouts are those of Xcompact3D since 2020. Two of its habits matter to a reader: fields are headerless and without a
-time, and `time_evol.dat` prints the time of the step before the one that its numbers belong to.
+Layouts are those of Xcompact3D since 2020. Two properties matter to a reader: fields have neither header nor time,
+and `time_evol.dat` prints the time of the step before the one that its numbers belong to.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.case.document import ConfigError, Problem, read_text
+from tailrace.case.names import RAW_NAMES
 
 from .xcompact3d_input import Namelist, read_input
 
-__all__ = ["FIELD_FILES", "HISTORY_COLUMNS", "read_history", "read_input", "read_snapshot", "read_time_evol"]
+__all__ = ["HISTORY_COLUMNS", "read_history", "read_input", "read_snapshot", "read_time_evol"]
 
-# Our names of fields, and the file names of Xcompact3D.
-FIELD_FILES = {"pressure": "pp", "vorticity": "vort", "q": "critq"}
 HISTORY_COLUMNS = ("t", "kinetic_energy", "dissipation", "dissipation2", "enstrophy")
 
 
 def read_time_evol(path: str | Path, dt: float | None = None) -> NDArray[Any]:
-    """The history of a Taylor-Green run, with the right times.
+    """The history of a Taylor-Green run, with corrected times. Local.
 
-    Xcompact3D prints (itime - 1) dt beside the averages of step itime: every row bears a time one step too early. The
+    Xcompact3D prints (itime - 1) dt beside the averages of step itime: every row has a time one step too early. The
     times returned are those of the state. All columns are averages over the volume: `kinetic_energy` = <u.u>/2,
     `dissipation` = 2 nu <S_ij S_ij>, `dissipation2` = -nu <u . lap u>, `enstrophy` = <w.w>/2, with U = L = 1.
 
@@ -50,10 +49,10 @@ def read_time_evol(path: str | Path, dt: float | None = None) -> NDArray[Any]:
 
 
 def read_history(path: str | Path, dt: float | None = None) -> NDArray[Any]:
-    """A history to compare with: `time_evol.dat`, or the published table of the 512^3 simulation.
+    """A history to compare with: `time_evol.dat`, or the published table of the 512^3 simulation. Local.
 
-    The published table (17 columns, times as they should be) gives -d(energy)/dt beside the dissipation: it is taken
-    as `dissipation2`.
+    The published table (17 columns, correct times) has -d(energy)/dt beside the dissipation; it becomes
+    `dissipation2`.
     """
     path = Path(path)
     width = _table_width(path)
@@ -73,7 +72,7 @@ def _structured(rows: NDArray[np.float64]) -> NDArray[Any]:
 def _dt_beside(path: Path) -> float:
     beside = path.parent / "input.i3d"
     if not beside.is_file():
-        raise ConfigError.single(path, "dt", f"is needed to correct the times, and there is no {beside} that tells it")
+        raise ConfigError.single(path, "dt", f"is needed to correct the times, and there is no {beside} with it")
     reader = Namelist(beside)
     dt = reader.real("BasicParam", "dt")
     if reader.problems or not dt > 0:
@@ -96,7 +95,7 @@ def _table(path: Path, width: int) -> NDArray[np.float64]:
     rows = []
     for number, words in _rows_of(path):
         try:
-            # Fortran drops the E of three-digit exponents: 0.1-100.
+            # Fortran leaves out the E of three-digit exponents: 0.1-100.
             rows.append([float(re.sub(r"(?<=\d)([+-]\d{3})$", r"E\1", word)) for word in words])
         except ValueError:
             reason = f"is not a row of numbers: {' '.join(words)[:60]}"
@@ -114,7 +113,7 @@ def read_snapshot(
     points: Sequence[int],
     fields: Sequence[str] = ("ux", "uy", "uz"),
 ) -> dict[str, NDArray[Any]]:
-    """Fields of a snapshot, from the files `<field>-<number>.bin`.
+    """Fields of a snapshot, from the files `<field>-<number>.bin`. Local.
 
     :param directory: where the files are, or the run directory that has them in `data`.
     :param number: Xcompact3D numbers snapshots by step / ioutput.
@@ -127,7 +126,7 @@ def read_snapshot(
     if not list(directory.glob("*.bin")) and (directory / "data").is_dir():
         directory = directory / "data"
     nx, ny, nz = points
-    return {name: _read_field(directory, FIELD_FILES.get(name, name), number, (nz, ny, nx)) for name in fields}
+    return {name: _read_field(directory, RAW_NAMES.get(name, name), number, (nz, ny, nx)) for name in fields}
 
 
 def _read_field(directory: Path, name: str, number: int, shape: tuple[int, int, int]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The input file of Xcompact3D as a case: why it cannot be one, and notes on what is not carried over."""
+"""The input file of Xcompact3D as a case: why it cannot be one, and notes on what the case leaves out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BOUNDARIES = {0: "periodic", 1: "free-slip"}
 _REQUIRED = object()
 _BROKEN = "is not a readable Fortran namelist"
 
-# Models that change the flow: (group, key, what it is). Anything but zero or false cannot be carried over.
+# Models that change the flow: (group, key, name). Only zero and false can be carried over.
 _MODELS = (
     ("BasicParam", "istret", "mesh stretching in y"),
     ("BasicParam", "ilesmod", "large-eddy simulation"),
@@ -34,7 +34,7 @@ _MODELS = (
     ("BasicParam", "mhd_active", "magnetohydrodynamics"),
     ("NumOptions", "iimplicit", "implicit diffusion"),
 )
-# Requests beside the flow: (group, key, value that asks for nothing, what happens instead).
+# Options that do not change the flow: (group, key, value that asks for nothing, what happens instead).
 _ASIDE = (
     ("BasicParam", "init_noise", 0, "the initial field has no noise (nor has Xcompact3D's for this flow)"),
     ("BasicParam", "particle_active", False, "particles are not tracked"),
@@ -91,7 +91,7 @@ def read_input(path: str | Path, overrides: Sequence[str] = ()) -> tuple[Case, l
 
 
 class Namelist:
-    """An input file whose values are asked for by group, key and type. What is wrong gathers in `problems`."""
+    """An input file whose values are read by group, key and type; `problems` collects what is wrong."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -99,7 +99,7 @@ class Namelist:
         self.groups = _parse(path)
 
     def reject(self, key: str, reason: str) -> None:
-        """Note a problem; reading goes on, so that all of them are found."""
+        """Add a problem; reading continues, so that all problems are found."""
         self.problems.append(Problem(key, reason))
 
     def has(self, group: str, key: str) -> bool:
@@ -153,7 +153,7 @@ def _parse(path: Path) -> dict[str, Any]:
     try:
         unclosed = _unclosed(text)  # f90nml may take the next groups for values of the open one
         groups: dict[str, Any] = {} if unclosed else f90nml.Parser().reads(text)
-    except Exception as error:  # f90nml has no error type of its own: what it raises depends on where it stumbled
+    except Exception as error:  # f90nml has no error type of its own
         problem = _open_quote(text) or Problem("", f"{_BROKEN}: {str(error) or type(error).__name__}")
         raise ConfigError(str(path), [problem]) from None
     if unclosed:
@@ -164,7 +164,7 @@ def _parse(path: Path) -> dict[str, Any]:
     names = [str(name) for name in groups]
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
-        raise ConfigError(str(path), [Problem(f"&{name}", "stands more than once; keep one") for name in doubled])
+        raise ConfigError(str(path), [Problem(f"&{name}", "is there more than once; keep one") for name in doubled])
     return groups
 
 
@@ -174,7 +174,7 @@ def _code_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _unclosed(text: str) -> Problem | None:
-    """The first group without its closing slash: by far the usual mistake."""
+    """The first group without its closing slash, the most frequent mistake."""
     opened: tuple[int, str] | None = None
     for number, code in _code_lines(text):
         if code.startswith("&") and code.lower() != "&end":
@@ -196,7 +196,7 @@ def _open_quote(text: str) -> Problem | None:
 
 
 def _document(nml: Namelist) -> Document:
-    """The case as TOML would say it. Values that have a problem are left out: it is on the list already."""
+    """The case as a document. Values with a problem are left out: the problem is on the list already."""
     _check_models(nml)
     points = [nml.whole("BasicParam", key) for key in _POINTS]
     if points[2] == 1:
@@ -234,7 +234,7 @@ def _steps(nml: Namelist) -> int | None:
     if last < first:
         nml.reject("BasicParam.ilast", f"must be at least ifirst = {first} (found {last})")
         return None
-    # A restarted run begins in the middle; without its checkpoint the whole way is computed, to the same last step.
+    # A restarted run begins in the middle; without its checkpoint all steps are computed, up to the same last one.
     return int(last) if nml.whole("InOutParam", "irestart", 0) else int(last - first + 1)
 
 
@@ -249,7 +249,7 @@ def _boundary(nml: Namelist, direction: str) -> str | None:
 
 
 def _check_models(nml: Namelist) -> None:
-    """Note as problems what would make the flow another one than the file asks for."""
+    """Add as problems what would change the flow that the file asks for."""
     itype = nml.whole("BasicParam", "itype")
     if itype is not None and itype != 2:
         name = _FLOWS.get(itype, "unknown")

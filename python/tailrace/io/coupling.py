@@ -1,4 +1,4 @@
-"""What a stream cost both of its ends, in words: which side waited, and what split of the ranks would balance them."""
+"""What a stream cost both of its ends: which side waited, and how to divide the ranks so that neither does."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-_LITTLE = 0.05  # a share of its time that nobody minds to wait
+_LITTLE = 0.05  # waiting for less than this share of the time does not matter
 
 
 class LeftOut(NamedTuple):
-    """A step that a stream has left out.
+    """A step that a stream did not transfer.
 
     `why`: "dropped" (there was no room), "skipped" (to keep to the `share`) or "unread" (there was no reader).
     """
 
-    index: int  # type: ignore[assignment] # tuple has a method of this name, which nobody calls on a step
+    index: int  # type: ignore[assignment] # hides tuple.index, which is not called on a step
     time: float
     why: str
 
@@ -24,12 +24,13 @@ class LeftOut(NamedTuple):
 class CouplingSide:
     """One program of a coupling, as its rank 0 measured it; seconds of wall time.
 
-    `state` is "open" or "closed", of a reader also "lost" (gone without a word) or "dropped" (it held the writer up).
+    `state` is "open" or "closed"; a reader may also be "lost" (it ended without closing) or "dropped" (it blocked the
+    writer).
     """
 
     ranks: int
-    steps: int  # given to the readers, or read to their end
-    elapsed: float  # since the two met
+    steps: int  # given to the readers, or completely read
+    elapsed: float  # since the two were connected
     compute: float  # own work
     wait: float  # for the other side
     transfer: float  # moving steps
@@ -42,8 +43,8 @@ class CouplingSide:
 class Coupling:
     """What a stream has cost, of both of its ends.
 
-    `role` is "writer", "reader", or "none": not a stream, or not rank 0, which alone knows. `others` are, of a writer,
-    its readers in the order they came, and of a reader the writer as it was at the last step.
+    `role` is "writer", "reader", or "none": not a stream, or not rank 0, the only one that knows. `others` are, for a
+    writer, its readers in the order in which they came; for a reader, the writer as it was at the last step.
     """
 
     role: Literal["none", "writer", "reader"]
@@ -55,7 +56,7 @@ class Coupling:
 
 
 def explain(coupling: Coupling) -> list[str]:
-    """Lines for people; none where there is nothing to tell, and on other ranks than 0. Local."""
+    """The report as lines of text; none where there is nothing to report, and on other ranks than 0. Local."""
     if coupling.role == "none":
         return []
     writer = coupling.own if coupling.role == "writer" else (*coupling.others, None)[0]
@@ -91,9 +92,9 @@ def _share(part: float, side: CouplingSide) -> str:
 
 
 def _balance(writer: CouplingSide, reader: CouplingSide, left_out: int) -> str:
-    """Work is taken to be shared evenly over ranks, of which each side keeps at least one.
+    """A line on the division of the ranks, as if the work of a step were shared evenly by the ranks of a side.
 
-    :param left_out: steps that the simulation came past and the analysis did not get.
+    :param left_out: steps of the simulation that the analysis did not get.
     """
     waits = {"the simulation": writer, "the analysis": reader}
     name, side = max(waits.items(), key=lambda one: one[1].wait / max(one[1].elapsed, 1e-9))
@@ -118,7 +119,7 @@ def _balance(writer: CouplingSide, reader: CouplingSide, left_out: int) -> str:
 
 
 def split(total: int, simulation: float, analysis: float) -> tuple[int, int]:
-    """Ranks for both sides, at least one each, so that the slower one is as fast as can be.
+    """Ranks for both sides, at least one each, for which the slower side is fastest. Local.
 
     :param simulation, analysis: work for a step, in seconds of one rank.
     """

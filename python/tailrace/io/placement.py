@@ -1,4 +1,4 @@
-"""Where values lie: boxes and regions of global arrays, grids of points, and one rank's part of an array."""
+"""Places of values: boxes and regions of global arrays, grids of points, one rank's part of an array."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Box(NamedTuple):
     """A block of a global array: indices start <= i < start + count, in x, y, z."""
 
     start: Triple
-    count: Triple  # type: ignore[assignment] # tuple has a method of this name, which nobody calls on a box
+    count: Triple  # type: ignore[assignment] # hides tuple.count, which is not called on a box
 
 
 class Region(NamedTuple):
@@ -30,7 +30,7 @@ class Region(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What a step says of a variable: stored type, global shape (x, y, z), and whether it is a list.
+    """A variable of a step: its stored type, its global shape (x, y, z), and whether it is a list.
 
     A list has the shape (columns, rows, 1).
     """
@@ -41,7 +41,7 @@ class Stored(NamedTuple):
 
 
 class PointGrid(Protocol):
-    """What a series wants to know of a grid."""
+    """What a series needs to know of a grid."""
 
     @property
     def points(self) -> Sequence[int]:
@@ -67,7 +67,7 @@ class UniformGrid:
 
 @dataclass(frozen=True)
 class StretchedGrid(UniformGrid):
-    """Points at `coordinates[direction][i]`; where a direction (x, y, z) has none, its points are even."""
+    """Points at `coordinates[direction][i]`; a direction (x, y, z) without coordinates has equal spacing."""
 
     coordinates: tuple[Sequence[float], Sequence[float], Sequence[float]] = ((), (), ())
 
@@ -77,7 +77,7 @@ class Block:
     """One rank's part of a global array.
 
     `data` (nz, ny, nx), or (components, nz, ny, nx), begins at global point `start` (x, y, z) of an array of `shape`
-    points, and has `ghosts` layers more on every side, which are not written. `ghosts` is one number or one per
+    points, and has `ghosts` more layers on every side, which are not written. `ghosts` is one number or one per
     direction (x, y, z).
     """
 
@@ -95,13 +95,16 @@ class Block:
 
 
 def triple(values: Any) -> Triple:
-    """Three whole numbers."""
+    """Three whole numbers as a tuple. Local."""
     x, y, z = (int(value) for value in values)
     return x, y, z
 
 
 def shape_of(array: NDArray[Any]) -> Triple:
-    """Points in x, y, z of an array (nz, ny, nx) or (components, nz, ny, nx)."""
+    """Points in x, y, z of an array (nz, ny, nx) or (components, nz, ny, nx). Local.
+
+    :raises InputError: it has another number of dimensions.
+    """
     if array.ndim not in (3, 4):
         raise _core.InputError(f"expected an array (nz, ny, nx) or (components, nz, ny, nx), not one of {array.shape}")
     return triple(reversed(array.shape[-3:]))

@@ -1,15 +1,15 @@
-"""Series of steps on disk: written, appended to and read through the same verbs whatever the engine.
+"""Series of steps on disk or in a stream: written, appended to and read by the same methods with every engine.
 
     with tr.open("run.bp", "w", grid=grid) as out:
         out.write_step(0.25, index=100, ux=ux, uy=uy)
 
-    for step in tr.open("run.bp"):  # or "sst:run": a stream, step by step as another program makes them
+    for step in tr.open("run.bp"):  # or "sst:run": a stream, which has each step when another program ends it
         print(step.index, step.time, step["ux"].max())
 
 Arrays have the shape (nz, ny, nx); one of (components, nz, ny, nx) is stored as a variable per component, name_1 to
 name_n, and read by its own name or by theirs. Numbers are float32, float64, int32 or int64. Boxes, shapes and starts
-are in the order x, y, z, as everywhere in Tailrace. Errors are `InputError` (a ValueError) for what the caller did and
-`IoError` (an OSError) for what the disk or the files did; every rank gets the same one.
+are in the order x, y, z, as everywhere in Tailrace. Errors are `InputError` (a ValueError) for wrong arguments and
+`IoError` (an OSError) for failures of disks and files; every rank gets the same one.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ import numpy as np
 from tailrace import _core
 
 from .coupling import Coupling, CouplingSide, LeftOut
+from .handle import Handle
 from .placement import Block, Box, PointGrid, Region, Stored, StretchedGrid, UniformGrid, shape_of, triple
-from .step import Step, together
+from .step import Step
+from .values import attribute_value, parameter_text, scalar_value, stored_array
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -50,7 +52,6 @@ __all__ = [
     "open",
 ]
 
-_STORED = [np.dtype(name) for name in ("float32", "float64", "int32", "int64")]
 Mode = Literal["r", "w", "a"]
 
 
@@ -65,18 +66,19 @@ def open(
     precision: Literal["float32", "float64"] | None = None,
     rewind_to: int | None = None,
 ) -> Series:
-    """Open the series at `path` to read ("r"), to write anew ("w") or to append to ("a"). Collective over `comm`.
+    """Open the series at `path` to read ("r"), to write from the beginning ("w") or to append ("a"). Collective.
 
     comm: the ranks that take part; all of them (COMM_WORLD) when writing, this one alone (COMM_SELF) when reading.
-    engine: one of `_core.engine_names()`; without it what is there already says, when reading or appending, then the
-        variable TAILRACE_ENGINE of the environment, then the path: .bp, .h5 or .vtkhdf, .sion, sst:NAME, a directory.
+    engine: one of `_core.engine_names()`; without it, when reading or appending, the engine that wrote what is there;
+        else that of the environment variable TAILRACE_ENGINE; else that of the path: .bp, .h5 or .vtkhdf, .sion,
+        sst:NAME, or a directory.
     parameters: of the engine, by their own names; and for all engines `checksums` (True), `sync` (False: a step is
         complete when the operating system has it, not when the disk has it), `buffers` (0; n: steps are copied and
         written in the background, at most n at a time), `stripe_count` and `stripe_size` (on Lustre), `trace` and
-        `folded` (files to write at close: Chrome trace, folded stacks). They win over TAILRACE_PARAMETERS.
-    grid: where the points lie, for the programs that draw them: a UniformGrid, or a StretchedGrid, for which hdf5 adds
+        `folded` (files to write at close: Chrome trace, folded stacks). They have priority over TAILRACE_PARAMETERS.
+    grid: the places of the points, for programs that draw them: a UniformGrid, or a StretchedGrid, for which hdf5 adds
         an XDMF file of the same name.
-    precision: in which type arrays are stored; without it as they come.
+    precision: the type in which arrays are stored; by default that of each array.
     rewind_to: when appending, drop the steps with a larger index first.
     """
     if mode not in ("r", "w", "a"):
@@ -91,19 +93,19 @@ def open(
         origin, spacing = (tuple(float(v) for v in values) for values in (grid.origin, grid.spacing))
         coordinates = getattr(grid, "coordinates", ((), (), ()))
         place = (triple(grid.points), origin, spacing, tuple([float(x) for x in along] for along in coordinates))
-    texts = {key: _parameter_text(value) for key, value in (parameters or {}).items()}
+    texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
     core = _core.Series.open(name, mode, comm.py2f(), engine or "", texts, place, precision, rewind_to)
-    return Series(core, mode, comm.size)
+    return Series(Handle(core), mode, comm.size)
 
 
 class Series:
     """An ordered set of steps in one place; made by `open`. A context manager, and when reading a sequence of steps.
 
-    All methods are collective over the communicator it was opened with, except those that only look.
+    Methods are collective over the communicator that it was opened with; properties, `len` and `repr` are local.
     """
 
-    def __init__(self, core: _core.Series, mode: Mode, ranks: int) -> None:
-        self._core: _core.Series | None = core
+    def __init__(self, handle: Handle, mode: Mode, ranks: int) -> None:
+        self._handle = handle
         self._mode = mode
         self._ranks = ranks
         self._kept: list[NDArray[Any]] = []  # arrays that the core reads in end_step
@@ -121,13 +123,18 @@ class Series:
         lists: Mapping[str, NDArray[Any]] | None = None,
         **more: NDArray[Any] | Block,
     ) -> None:
-        """Write one step: its time, its index (that of the step before plus one), arrays, numbers and texts by name.
+        """Write one step: arrays, lists, numbers and texts by name.
 
-        On one rank an array is the whole variable; on several each rank gives its `Block`. Of `lists` each rank gives
-        its own rows.
+        :param time: the time of the step.
+        :param fields, more: arrays; on one rank the whole of each, on several ranks this rank's `Block`.
+        :param index: larger than that of the step before; by default that plus one, or 0.
+        :param scalars: numbers and texts; those of rank 0 are stored.
+        :param lists: this rank's own rows of each list.
+        :raises InputError: see `begin_step` and `write`.
+        :raises IoError: the disk is full or gone.
         """
         if index is None:
-            last = self.core().last_index()
+            last = self._handle.core().last_index()
             index = 0 if last is None else last + 1
         if self.begin_step(index, time):
             for name, data in {**(fields or {}), **more}.items():
@@ -140,8 +147,7 @@ class Series:
 
     def declare(self, name: str, shape: Sequence[int], dtype: str) -> None:
         """Fix the shape (x, y, z) and the stored type ("float32", "int64") of a variable before its first write."""
-        core = self.core()
-        with together(core):
+        with self._handle.raise_on_all_ranks() as core:
             extent, stored = triple(shape), str(dtype)
         core.declare(name, extent, stored)
 
@@ -149,11 +155,10 @@ class Series:
         """Begin a step; `index` must be larger than that of the step before. Returns whether the step is taken.
 
         Files take every step; a stream may leave it out (its parameter `policy`). What is written to a step that is not
-        taken is checked and ignored, so who looks can save the work; `end_step` ends it all the same. With `buffers`
-        that is decided later, and the answer is True.
+        taken is checked and ignored; `end_step` is needed in both cases. With `buffers` this is decided later, and the
+        result is True.
         """
-        core = self.core()
-        with together(core):
+        with self._handle.raise_on_all_ranks() as core:
             number, moment = int(index), float(time)
         return bool(core.begin_step(number, moment))
 
@@ -162,16 +167,15 @@ class Series:
     ) -> None:
         """Write this rank's part of a variable: float32, float64, int32 or int64. Afterwards the array may be changed.
 
-        A contiguous array is written from where it is; another one is copied first.
+        A contiguous array is written without a copy; another one is copied first.
 
         :param region: store these points only, as a variable of `region.count` points.
         :param deferred: nothing is copied, and the array must stay as it is until `end_step`; one that has changed
             is an error there.
         """
-        core = self.core()
-        with together(core):
+        with self._handle.raise_on_all_ranks() as core:
             part = data if isinstance(data, Block) else self._whole(name, data)
-            array, shape = _numbers(name, part.data), triple(part.shape)
+            array, shape = stored_array(name, part.data), triple(part.shape)
             block, memory = part.boxes()
             place = None if region is None else Region(*(triple(three) for three in Region(*region)))
         if deferred:
@@ -179,54 +183,54 @@ class Series:
         core.write(name, array, shape, block, memory, place, deferred)
 
     def write_list(self, name: str, rows: NDArray[Any]) -> None:
-        """Write this rank's rows of a list: particles, probes. Each rank has as many as it likes, also none.
+        """Write this rank's rows of a list: particles, probes. Each rank has any number of rows, also none.
 
         :param rows: (rows,) or (rows, columns); stored in the order of the ranks.
         """
-        core = self.core()
-        with together(core):
-            array = _numbers(name, rows)
+        with self._handle.raise_on_all_ranks() as core:
+            array = stored_array(name, rows)
             array = array.reshape(-1, 1) if array.ndim == 1 else array
         core.write_list(name, array)
 
     def write_scalar(self, name: str, value: Scalar) -> None:
-        """Write one number or text of the open step; rank 0's counts."""
-        core = self.core()
-        with together(core):
-            plain = _scalar_value(value)
+        """Write one number or text of the open step; that of rank 0 is stored."""
+        with self._handle.raise_on_all_ranks() as core:
+            plain = scalar_value(value)
         core.write_scalar(name, plain)
 
-    def attribute(self, name: str, value: Attribute) -> None:
+    def set_attribute(self, name: str, value: Attribute) -> None:
         """Set an attribute of the series, or as "variable/name" of a variable. Stored with the next step.
 
         :param value: text, a number or a list of numbers.
         """
-        core = self.core()
-        with together(core):
-            plain = _attribute_value(value)
-        core.attribute(name, plain)
+        with self._handle.raise_on_all_ranks() as core:
+            plain = attribute_value(value)
+        core.set_attribute(name, plain)
 
     def end_step(self) -> None:
-        """End the step: from now on it is there for readers, and survives whatever happens to this run.
+        """End the step: from now on readers can read it, and it stays when this program is killed.
 
-        With `buffers` that is so when `flush` or `close` returns, and an error of the background is raised by the
-        next `begin_step`, `flush` or `close`.
+        With `buffers` this holds when `flush` or `close` returns, and an error in the background is raised by the next
+        `begin_step`, `flush` or `close`.
         """
         try:
-            self.core().end_step()
+            self._handle.core().end_step()
         finally:
             self._kept.clear()
 
     def flush(self) -> None:
-        """With `buffers`: wait until every step that was ended is written, or raise what went wrong."""
-        self.core().flush()
+        """With `buffers`: wait until every ended step is written.
+
+        :raises IoError: one of them could not be written.
+        """
+        self._handle.core().flush()
 
     def close(self) -> None:
         """Close the series. Closing twice does nothing."""
-        if self._core is not None:
-            self._core.close()
+        if self._handle.is_open:
+            self._handle.core().close()  # a closed core still answers the next two questions
             self._closing = self.dropped, self.coupling
-            self._core = None
+            self._handle.drop()
 
     @property
     def dropped(self) -> list[LeftOut]:
@@ -234,30 +238,31 @@ class Series:
 
         Also after `close`. With `buffers` it waits for the background.
         """
-        if self._core is None and self._closing is not None:
+        if self._closing is not None:
             return self._closing[0]
-        return [LeftOut(*one) for one in self.core().dropped()]
+        return [LeftOut(*one) for one in self._handle.core().dropped()]
 
     # ---- reading --------------------------------------------------------------------------------
     @property
     def steps(self) -> list[Step]:
-        """The complete steps, in order; of a stream those that came so far, of which the last can be read."""
-        return [Step(self, number, index, time) for number, (index, time) in enumerate(self.core().steps())]
+        """The complete steps, in order; in a stream those received so far, of which only the last can be read."""
+        found = enumerate(self._handle.core().steps())
+        return [Step(self._handle, number, index, time) for number, (index, time) in found]
 
     @property
     def times(self) -> NDArray[np.float64]:
         """The times of the steps."""
-        return np.array([time for _, time in self.core().steps()])
+        return np.array([time for _, time in self._handle.core().steps()])
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What the series says of itself as a whole."""
-        return dict(self.core().attributes())
+        """The attributes of the series as a whole."""
+        return dict(self._handle.core().attributes())
 
     @property
     def grid(self) -> UniformGrid | None:
-        """Where the points lie, if the writer told."""
-        found = self.core().grid()
+        """The places of the points, where the writer gave them; else None."""
+        found = self._handle.core().grid()
         if found is None:
             return None
         points, origin, spacing, (x, y, z) = found
@@ -265,7 +270,7 @@ class Series:
         return StretchedGrid(*place, (x, y, z)) if x or y or z else UniformGrid(*place)
 
     def __len__(self) -> int:
-        return len(self.core().steps())
+        return len(self._handle.core().steps())
 
     @overload
     def __getitem__(self, number: int) -> Step: ...
@@ -278,28 +283,31 @@ class Series:
         return iter(self.next_step, None) if self.streaming else iter(self.steps)
 
     def verify(self) -> list[str]:
-        """Compare all steps with their checksums; one line for all damage. Of a stream: those to come."""
-        return [*self.core().damage(), *(line for step in self for line in step.verify())]
+        """Compare all steps with their checksums; in a stream, those to come.
+
+        :returns: one line for each damage.
+        """
+        return [*self._handle.core().damage(), *(line for step in self for line in step.verify())]
 
     @property
     def streaming(self) -> bool:
-        """Whether the steps come one by one, as the writer makes them: a stream, open to read."""
-        return bool(self.core().streaming)
+        """Whether this is a stream that is open to read: each step comes when its writer ends it. Local."""
+        return bool(self._handle.core().streaming)
 
     def next_step(self, timeout: float | None = None) -> Step | None:
-        """Of a stream: wait for the next step, after which only that one can be read. None: the writer has ended.
+        """In a stream: wait for the next step; then only that one can be read. None: the writer has ended.
 
-        :raises IoError: nothing came for `timeout` seconds; without it, for as many as the parameter `timeout` says.
+        :raises IoError: nothing came for `timeout` seconds, by default those of the parameter `timeout`.
         """
-        return self.steps[-1] if self.core().next_step(-1.0 if timeout is None else timeout) else None
+        return self.steps[-1] if self._handle.core().next_step(-1.0 if timeout is None else timeout) else None
 
     # ---- both -----------------------------------------------------------------------------------
     @property
     def coupling(self) -> Coupling:
-        """What a stream has cost, of both of its ends, so far; in rank 0. Also after `close`."""
-        if self._core is None and self._closing is not None:
+        """What a stream has cost both of its ends so far, in rank 0. Also after `close`."""
+        if self._closing is not None:
             return self._closing[1]
-        found = self.core().coupling()
+        found = self._handle.core().coupling()
         sides = tuple(CouplingSide(**one) for one in (found["own"], *found["others"]))
         counts = {name: found[name] for name in ("dropped", "skipped", "unread")}
         return Coupling(found["role"], sides[0], sides[1:], **counts)
@@ -307,26 +315,26 @@ class Series:
     @property
     def path(self) -> str:
         """Where the series is."""
-        return str(self.core().path)
+        return str(self._handle.core().path)
 
     @property
     def engine(self) -> str:
         """Name of the engine in use."""
-        return str(self.core().engine)
+        return str(self._handle.core().engine)
 
     @property
     def counters(self) -> dict[str, float]:
         """Bytes moved and seconds spent by this rank so far."""
-        return dict(self.core().counters())
+        return dict(self._handle.core().counters())
 
     @property
     def notes(self) -> list[str]:
-        """What the series has to say about how it was opened: striping, what was chosen and why. Rank 0 has all."""
-        return list(self.core().notes())
+        """Remarks about how the series was opened: striping, what was chosen and why. Rank 0 has all of them. Local."""
+        return list(self._handle.core().notes())
 
     def summary(self) -> list[PhaseSummary]:
-        """Where the time of all ranks went so far. Collective."""
-        return [PhaseSummary(*row) for row in self.core().summary()]
+        """Calls, bytes and time of all ranks so far, by phase. Collective."""
+        return [PhaseSummary(*row) for row in self._handle.core().summary()]
 
     def __enter__(self) -> Series:
         return self
@@ -337,34 +345,25 @@ class Series:
         if kind is None:
             self.close()
         else:
-            # One rank may have failed alone: no collective close. Complete steps stay, an open one is dropped.
-            self._core = None
+            self._handle.drop()  # one rank may have failed alone: no collective close
 
     def __repr__(self) -> str:
-        if self._core is None:
+        if not self._handle.is_open:
             return "<Series, closed>"
+        core = self._handle.core()
         verb = {"r": "reading", "w": "writing", "a": "appending"}[self._mode]
-        steps = self._core.steps()
+        steps = core.steps()
         lines = [f"<Series {self.path}: {self.engine}, {verb}, {len(steps)} step{'' if len(steps) == 1 else 's'}>"]
         if steps:
             lines.append(f"  index {steps[0][0]} to {steps[-1][0]}, time {steps[0][1]:g} to {steps[-1][1]:g}")
-        if steps and self._mode == "r" and not self._core.streaming:
-            variables = self._core.variables(len(steps) - 1)
+        if steps and self._mode == "r" and not core.streaming:
+            variables = core.variables(len(steps) - 1)
             width = max((len(name) for name, *_ in variables), default=0)
             for name, dtype, shape, is_list in variables:
                 extent = f"list of {shape[1]} x {shape[0]}" if is_list else f"(z, y, x) = {tuple(reversed(shape))}"
                 lines.append(f"  {name:{width}} {dtype} {extent}")
-            lines += [f"  {name} = {value}" for name, value in self._core.scalars(len(steps) - 1).items()]
+            lines += [f"  {name} = {value}" for name, value in core.scalars(len(steps) - 1).items()]
         return "\n".join(lines)
-
-    def core(self) -> _core.Series:
-        """The compiled series.
-
-        :raises InputError: it is closed.
-        """
-        if self._core is None:
-            raise _core.InputError("the series is closed")
-        return self._core
 
     def _whole(self, name: str, data: NDArray[Any]) -> Block:
         array = np.asarray(data)
@@ -383,32 +382,3 @@ class PhaseSummary(NamedTuple):
     min_seconds: float
     mean_seconds: float
     max_seconds: float
-
-
-def _numbers(name: str, data: Any) -> NDArray[Any]:
-    array = np.ascontiguousarray(data)
-    if array.dtype not in _STORED:
-        raise _core.InputError(f"{name}: expected an array of float32, float64, int32 or int64, found {array.dtype}")
-    return array
-
-
-def _parameter_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _scalar_value(value: Any) -> Any:
-    plain = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(plain, str | int | float):
-        raise _core.InputError(f"expected a number or a text, not {plain!r}")
-    return int(plain) if isinstance(plain, bool) else plain
-
-
-def _attribute_value(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, str | int | float):
-        return value
-    values = list(value)
-    if not all(isinstance(one, int | float) for one in values):
-        raise _core.InputError(f"expected a text, a number or numbers, not {values!r}")
-    return values

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
-
+from .handle import Handle
 from .placement import Box, Stored, triple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .series import Series
-
     Scalar = float | int | str
 
 
 class Step:
-    """A step of a series that is being read: index, time, and its variables by name."""
+    """A step of a series that is being read: index, time, and its variables by name. Properties are local."""
 
-    def __init__(self, series: Series, number: int, index: int, time: float) -> None:
-        self._series = series
+    def __init__(self, handle: Handle, number: int, index: int, time: float) -> None:
+        self._handle = handle
         self._number = number
         self.index = index
         self.time = time
@@ -32,7 +28,7 @@ class Step:
     @property
     def variables(self) -> dict[str, Stored]:
         """Stored type and shape (x, y, z) of every array and list."""
-        found = self._series.core().variables(self._number)
+        found = self._handle.core().variables(self._number)
         return {name: Stored(dtype, triple(shape), is_list) for name, dtype, shape, is_list in found}
 
     @property
@@ -43,41 +39,42 @@ class Step:
     @property
     def scalars(self) -> dict[str, Scalar]:
         """The single numbers and texts of the step, by name."""
-        return dict(self._series.core().scalars(self._number))
+        return dict(self._handle.core().scalars(self._number))
 
     @property
     def missed(self) -> list[int]:
         """The indices of the steps that the writer of a stream has left out since the step that was read before."""
-        return list(self._series.core().missed(self._number))
+        return list(self._handle.core().missed(self._number))
 
     def verify(self) -> list[str]:
-        """Compare the step with its checksums, in pieces of bounded size; one line for every block that is damaged.
+        """Compare the step with its checksums, in pieces of bounded size. Collective.
 
-        Raises IoError where the writer of a stream is lost, which is no damage.
+        :returns: one line for every damaged block.
+        :raises IoError: the writer of a stream is lost, which is no damage.
         """
-        return list(self._series.core().verify(self._number))
+        return list(self._handle.core().verify(self._number))
 
     @property
     def unchecked(self) -> list[str]:
-        """The arrays that have no checksums, of which `verify` can say nothing."""
-        return list(self._series.core().unchecked(self._number))
+        """The arrays without checksums, which `verify` cannot check."""
+        return list(self._handle.core().unchecked(self._number))
 
     def read(
         self, name: str, box: Box | tuple[Sequence[int], Sequence[int]] | None = None, *, dtype: str | None = None
     ) -> NDArray[Any]:
-        """A box of an array as (nz, ny, nx), or all of it; of a list (rows, columns), or (rows,) where it has but one.
+        """Read a box of an array, or all of it. Collective; every rank may read another box.
 
-        Collective; every rank may want another box.
-
-        All components of an array come as (components, nz, ny, nx).
-
-        :param dtype: "float32" or "float64", if not as stored.
+        :param box: (start, count), both in x, y, z.
+        :param dtype: "float32" or "float64"; by default the stored type.
+        :returns: (nz, ny, nx) of an array, (components, nz, ny, nx) of one with components; (rows, columns) of a list,
+            or (rows,) of one with one column.
+        :raises InputError: there is no such variable or box.
+        :raises IoError: the file is damaged or gone.
         """
-        core = self._series.core()
-        with together(core):
+        with self._handle.raise_on_all_ranks() as core:
             variables = self.variables
             components = 0 if name in variables else self.components(name)
-            unknown = Stored("float64", (0, 0, 0), False)  # an unknown name fails below, on all ranks
+            unknown = Stored("float64", (0, 0, 0), False)  # an unknown name is an error below, on all ranks
             stored = variables.get(f"{name}_1" if components else name, unknown)
             start, count = ((0, 0, 0), stored.shape) if box is None else (triple(box[0]), triple(box[1]))
             extent = ((components,) if components else ()) + tuple(max(0, n) for n in reversed(count))
@@ -88,8 +85,8 @@ class Step:
         return array[0, :, 0] if stored.shape[0] == 1 else array[0]
 
     def components(self, name: str) -> int:
-        """How many components an array has that was written as (components, nz, ny, nx); 0: it is none."""
-        return int(self._series.core().components(self._number, name))
+        """The number of components of an array that was written as (components, nz, ny, nx); 0 for others. Local."""
+        return int(self._handle.core().components(self._number, name))
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.read(name)
@@ -99,13 +96,3 @@ class Step:
 
     def __repr__(self) -> str:
         return f"<Step {self.index}: time {self.time:g}; {', '.join(self.names)}>"
-
-
-@contextmanager
-def together(core: _core.Series) -> Iterator[None]:
-    """Arguments that one rank cannot make sense of are an error on all ranks, not only where they are wrong."""
-    try:
-        yield
-    except Exception as error:
-        core.refuse(str(error), not isinstance(error, _core.IoError))
-        raise  # not reached: refusing raises

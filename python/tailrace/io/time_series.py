@@ -1,9 +1,9 @@
-"""Time series of numbers: a CSV file that says what its columns mean and survives interruptions.
+"""Time series of numbers: a CSV file that explains its columns and survives interruptions.
 
 Columns are those of the volume averages of a run (`COLUMNS`), or whatever an analysis returns.
 
-A row is written whole and at once. A run that is cut may leave a torn last line; going back to a checkpoint (`rewind`)
-drops it together with every row after the checkpoint, so that nothing stands twice.
+A row is written by one call. A run that is killed may leave an incomplete last line; going back to a checkpoint
+(`rewind`) drops it together with every row after the checkpoint, so that no step has two rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLUMNS = (
 )
 DEFINITIONS = """\
 Volume averages <.> over the box, in units of the velocity scale U and the length scale L; nu = 1 / Re.
-step, time: steps done, and the time of this state in L / U; dt: size of the step that led here
+step, time: steps done, and the time of this state in L / U; dt: size of the last step
 kinetic_energy = <u . u> / 2, in U^2
 dissipation = 2 nu <S_ij S_ij>, S the rate of strain, in U^3 / L
 dissipation_laplacian = -nu <u . lap u>, in U^3 / L; follows -d(kinetic_energy)/dt even where the flow is under-resolved
@@ -40,17 +40,17 @@ cfl = max (|ux| / dx + |uy| / dy + |uz| / dz) dt"""
 
 
 class TimeSeriesError(ValueError):
-    """A file that is not a time series, or rows that do not follow on."""
+    """A file that is not a time series, or rows in the wrong order."""
 
 
 class TimeSeries:
-    """The file of a running simulation, held by one rank.
+    """A time series that is being written, by one rank. All methods are local.
 
-    :param path: the file; a former one of that name is replaced unless `resume_step` is given.
-    :param title: lines that tell the run: its name, Reynolds number, grid.
+    :param path: the file; an older file of that name is replaced unless `resume_step` is given.
+    :param title: lines about the run: its name, Reynolds number, grid.
     :param resume_step: continue the file after this step: rows after it are dropped.
     :param columns: names, of which the first are step and time; the others are numbers.
-    :param definitions: lines that say what they mean.
+    :param definitions: lines that explain the columns.
     :raises TimeSeriesError: the file to continue is not a time series, or one of other columns.
     :raises OSError: the file cannot be written.
     """
@@ -81,13 +81,13 @@ class TimeSeries:
         if found != self.columns:
             raise TimeSeriesError(
                 f"{self.path}: has the columns {','.join(found)}; the rows to come have {','.join(self.columns)}. "
-                "Move the file away, or start anew without --resume"
+                "Move the file away, or start again without --resume"
             )
 
     def append(self, row: Mapping[str, float]) -> None:
-        """Write one row; it is in the hands of the operating system when this returns.
+        """Write one row; the operating system has it when this returns.
 
-        The row of the step that stands last is left as it is: a resumed run measures the state of its checkpoint again.
+        A row of the same step as the last row is ignored: a resumed run measures the state of its checkpoint again.
 
         :param row: a value for each of the columns.
         :raises TimeSeriesError: a column is missing or unknown, or the step is before the last.
@@ -108,12 +108,15 @@ class TimeSeries:
         self._last_step = step
 
     def sync(self) -> None:
-        """Wait until all rows are on the disk: for a checkpoint, which must not be ahead of its history."""
+        """Wait until all rows are on the disk: a checkpoint must not be ahead of its time series.
+
+        :raises OSError: the disk is full or gone.
+        """
         self._file.flush()
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Close the file; closing twice does no harm."""
+        """Close the file. Closing twice does nothing."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -126,9 +129,9 @@ class TimeSeries:
 
 
 def rewind(path: str | Path, step: int) -> int | None:
-    """Drop every row after `step`, and a torn last line; the file is replaced as a whole or not at all.
+    """Drop every row after `step`, and an incomplete last line; the file is replaced as a whole or not at all. Local.
 
-    :returns: the step of the last row that stays; None where none does.
+    :returns: the step of the last row that stays; None where no row does.
     :raises TimeSeriesError: the file is not a time series.
     """
     path = Path(path)
@@ -139,7 +142,7 @@ def rewind(path: str | Path, step: int) -> int | None:
 
 
 def read_columns(path: str | Path) -> tuple[str, ...]:
-    """The names of the columns.
+    """The names of the columns. Local.
 
     :raises TimeSeriesError: the file is not a time series.
     """
@@ -148,7 +151,7 @@ def read_columns(path: str | Path) -> tuple[str, ...]:
 
 
 def last_step(path: str | Path) -> int | None:
-    """The step of the last whole row; None where there is none.
+    """The step of the last complete row; None where there is none. Local.
 
     :raises TimeSeriesError: the file is not a time series.
     """
@@ -157,7 +160,9 @@ def last_step(path: str | Path) -> int | None:
 
 
 def read_time_series(path: str | Path) -> dict[str, NDArray[Any]]:
-    """The columns of a time series by name: `step` as int64, the others as float64; a torn last line is left out.
+    """The columns of a time series by name: `step` as int64, the others as float64. Local.
+
+    An incomplete last line is left out.
 
     :raises TimeSeriesError: the file is not a time series, or a line is damaged.
     :raises OSError: the file cannot be read.
@@ -182,8 +187,8 @@ def read_time_series(path: str | Path) -> dict[str, NDArray[Any]]:
 
 
 def _split(path: Path) -> tuple[list[str], list[tuple[int, str]]]:
-    """The head (comments and column names) and the whole rows with their line numbers."""
-    # A machine that lost power may leave zero bytes at the end: they decode, and count as torn.
+    """The head (comments and column names) and the complete rows with their line numbers."""
+    # A power failure may leave zero bytes at the end: a line with them counts as incomplete.
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
     if lines and (not lines[-1].endswith("\n") or "\0" in lines[-1]):
         lines.pop()

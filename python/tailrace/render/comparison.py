@@ -1,4 +1,4 @@
-"""The same numbers got in several ways, drawn over each other, and how far they lie apart."""
+"""The same quantities computed in several ways, drawn over each other, and their differences."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _MARKS: tuple[dict[str, Any], ...] = (
 def plot_comparison(histories: Mapping[str, Path], out: Path, bound: float) -> dict[str, float]:
     """Draw four quantities of several histories, and their relative differences from the first, as a picture `out`.
 
-    :param histories: time series by what they are called; the first is what the others are compared with.
-    :param bound: drawn as the line that differences should stay below.
+    :param histories: time series by name; the others are compared with the first.
+    :param bound: drawn as a line that differences should stay below.
     :returns: the largest relative difference of each history but the first, over all quantities and common steps.
     :raises PlotError, TimeSeriesError: a history is empty, or has none of the steps of the first.
     """
@@ -52,7 +52,7 @@ def plot_comparison(histories: Mapping[str, Path], out: Path, bound: float) -> d
             grid[panel].set_ylim(bottom=0)
         grid["a"].legend()
         for at, (name, (time, worst)) in enumerate(differences.items(), 1):
-            shown = np.maximum(worst, 1e-17)  # equal to the last bit: on the axis
+            shown = np.maximum(worst, 1e-17)  # zero, for equal bits, is drawn on the axis
             grid["e"].semilogy(time, shown, color=COLOURS[at % len(COLOURS)], marker=".", lw=0.8, label=name)
         grid["e"].axhline(bound, color="black", lw=1, ls="--")
         grid["e"].annotate(f"{bound:g}", (0.01, bound), xycoords=("axes fraction", "data"), va="bottom")

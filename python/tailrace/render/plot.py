@@ -1,4 +1,4 @@
-"""Pictures on paper: the time series of a run, and slices through its fields, as PNG files."""
+"""Pictures: the time series of a run, and slices through its fields, as PNG files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tailrace.io.time_series import read_time_series
 
 AXES = ("x", "y", "z")
-# Told apart in grey and with any colour vision (Okabe and Ito).
+# Distinct in grey and with any colour vision (Okabe and Ito).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 STYLE: dict[Any, Any] = {
     "figure.dpi": 150,
@@ -35,7 +35,7 @@ _POSITIVE = ("vorticity",)
 
 
 class PlotError(ValueError):
-    """A picture that cannot be drawn: what is missing, and what there is instead."""
+    """A picture that cannot be drawn; the message says what is missing, and what there is."""
 
 
 def plot_time_series(
@@ -43,12 +43,12 @@ def plot_time_series(
 ) -> Path:
     """Draw kinetic energy, dissipation and enstrophy over time, one colour per run.
 
-    Of the dissipation, the solid line comes from the strain and the dashed one from the Laplacian: where the flow is
-    resolved they are one.
+    The solid line of the dissipation comes from the strain and the dashed one from the Laplacian; where the flow is
+    resolved they are the same.
 
     :param paths: time series of runs.
     :param reference: a time series, a `time_evol.dat` of Xcompact3D, or the published table: drawn in black dots.
-    :param dt: the time step behind a `time_evol.dat`, where no `input.i3d` beside it tells.
+    :param dt: the time step behind a `time_evol.dat`, where there is no `input.i3d` beside it.
     :raises PlotError, TimeSeriesError, ConfigError: a file without rows, or not of the kind expected.
     """
     runs = [(_run_name(Path(path), paths), _history(Path(path), dt)) for path in paths]
@@ -76,7 +76,7 @@ def _cycle(count: int) -> list[str]:
 
 
 def _run_name(path: Path, paths: Sequence[str | Path]) -> str:
-    """What tells this run from the others: its file name, with the directory where several share it."""
+    """The name of a run: its file name, with the directory where several runs have that file name."""
     same = sum(Path(other).name == path.name for other in paths) > 1
     return str(path.parent / path.stem) if same else path.stem.replace("_", " ")
 
@@ -97,9 +97,9 @@ def _history(path: Path, dt: float | None) -> Mapping[str, NDArray[Any]]:
 
 def _draw_run(panels: Sequence[Axes], name: str, columns: Mapping[str, NDArray[Any]], colour: str) -> None:
     time = columns["time"]
-    marker = "o" if len(time) == 1 else None  # a line of one point would not show
+    marker = "o" if len(time) == 1 else None  # a line of one point is not visible
     labels: tuple[str | None, str | None] = ("2ν⟨S:S⟩ (strain)", "−ν⟨u·∇²u⟩ (Laplacian)")
-    if panels[1].lines:  # the first run explains the two kinds of line for all
+    if panels[1].lines:  # the labels of the first run explain the lines of all
         labels = (None, None)
     energy, dissipation, enstrophy = panels
     energy.plot(time, columns["kinetic_energy"], color=colour, marker=marker, label=name)
@@ -110,8 +110,8 @@ def _draw_run(panels: Sequence[Axes], name: str, columns: Mapping[str, NDArray[A
 
 def _draw_reference(panels: Sequence[Axes], path: Path, dt: float | None, until: float) -> None:
     columns = _history(path, dt)
-    shown = columns["time"] <= until * 1.02 + 1e-12  # a reference of 20 time units would squeeze a run of two
-    # Some forty dots: a line under a line that it matches would not be seen.
+    shown = columns["time"] <= until * 1.02 + 1e-12  # a reference of 20 time units would make a run of two very narrow
+    # About forty dots: a line below an equal line would not be visible.
     some = np.flatnonzero(shown)[:: max(1, int(shown.sum()) // 40)]
     keys = ("kinetic_energy", "dissipation_laplacian", "enstrophy")
     for panel, key in zip(panels, keys, strict=True):
@@ -129,7 +129,7 @@ def _draw_reference(panels: Sequence[Axes], path: Path, dt: float | None, until:
 
 @dataclass(frozen=True)
 class Plane:
-    """A slice through a field: its values, rows along the later of the two directions, and where it lies."""
+    """A slice through a field: its values, with rows along the second of the two directions, and its place."""
 
     values: NDArray[Any]
     field: str
@@ -137,7 +137,7 @@ class Plane:
     index: int
     time: float
     step: int
-    origin: tuple[float, float, float] | None = None  # of the whole field, in x, y, z; None where the file does not say
+    origin: tuple[float, float, float] | None = None  # of the whole field, in x, y, z; None where the file has none
     spacing: tuple[float, float, float] | None = None
 
 
@@ -182,7 +182,7 @@ def _draw_plane(plane: Plane) -> Figure:
         origin="lower",
         extent=(left, left + size[0], bottom, bottom + size[1]),
         cmap=colours,
-        interpolation="bilinear",  # the fields are smooth between nodes; tiles would suggest cells
+        interpolation="bilinear",  # the fields are smooth between nodes
         vmin=low,
         vmax=high,
     )
@@ -197,15 +197,15 @@ def _draw_plane(plane: Plane) -> Figure:
 
 
 def _figure_size(width: float, height: float) -> tuple[float, float]:
-    """Room for the plane in its own proportions, a colour bar and a title, within a page."""
+    """The size of a figure with the plane in its proportions, a colour bar and a title, within a page."""
     scale = 5.6 / max(width, height)
     return max(3.2, width * scale) + 1.3, max(1.4, height * scale) + 0.8
 
 
 def _colours(plane: Plane) -> tuple[str, float, float, str]:
-    """Colour map and limits: dark to bright from zero for what cannot be negative, about a white zero for what can.
+    """Colour map and limits: dark to bright from zero for fields that cannot be negative, else with white at zero.
 
-    A few extreme points would leave all others without contrast: the limits leave out the last half per cent of them.
+    A few extreme points would leave all others without contrast: the limits leave out half a per cent of the points.
     """
     finite = plane.values[np.isfinite(plane.values)]
     if not finite.size:
@@ -223,7 +223,7 @@ def _colours(plane: Plane) -> tuple[str, float, float, str]:
 
 
 def read_plane(path: Path, field: str | None, axis: str, index: int | None, step: int) -> Plane:
-    """A plane of a stored field; see `plot_slice`. The plane alone is read."""
+    """A plane of a stored field; see `plot_slice`. Only the plane is read."""
     if axis not in AXES:
         raise PlotError(f"axis must be x, y or z (found {axis!r})")
     if not path.exists():
@@ -268,18 +268,18 @@ def _vtkhdf_plane(path: Path, field: str | None, axis: str, index: int | None, s
 
 
 def _series_plane(path: Path, field: str | None, axis: str, index: int | None, step: int) -> Plane:
-    import tailrace
+    from tailrace.io import series
 
-    with tailrace.open(path) as series:
-        at = _resolve(path, "step", step, len(series))
-        current = series[at]
+    with series.open(path) as stored:
+        at = _resolve(path, "step", step, len(stored))
+        current = stored[at]
         name = _pick(path, field, current.names)
         shape = current.variables[name][1]
         node = _node(path, axis, index, shape[::-1])
         start, count = [0, 0, 0], list(shape)
         start[AXES.index(axis)], count[AXES.index(axis)] = node, 1
         values = np.squeeze(current.read(name, (start, count)), axis=2 - AXES.index(axis))
-        grid = series.grid
+        grid = stored.grid
         origin, spacing = (grid.origin, grid.spacing) if grid else (None, None)
         return Plane(values, name, axis, node, float(current.time), at, origin, spacing)
 
@@ -305,16 +305,16 @@ def _node(path: Path, axis: str, index: int | None, shape: Sequence[int]) -> int
 
 
 def _magnitude(values: NDArray[Any]) -> NDArray[Any]:
-    """A plane of vectors as their lengths; a plane of numbers as it is."""
+    """The lengths of a plane of vectors; a plane of numbers as it is."""
     return np.sqrt((values**2).sum(axis=-1)) if values.ndim == 3 else values
 
 
 def save(figure: Figure, out: str | Path) -> Path:
-    """Write a picture, with the directories it needs."""
+    """Write a picture; missing directories are made."""
     out = Path(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     try:
-        figure.savefig(out, bbox_inches="tight", pad_inches=0.1)  # an image of fixed proportions may push its title out
-    except ValueError as error:  # an extension that matplotlib does not know
+        figure.savefig(out, bbox_inches="tight", pad_inches=0.1)  # a title may be outside an image of fixed proportions
+    except ValueError as error:  # matplotlib does not know the extension
         raise PlotError(f"{out}: {error}") from None
     return out

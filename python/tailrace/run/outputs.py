@@ -1,4 +1,4 @@
-"""The [[output]] blocks of a running simulation: which fields go where, and when."""
+"""The [[output]] blocks of a running simulation: fields that are written to series."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
-from tailrace.flow.initial import COMPONENTS
-from tailrace.formats.xcompact3d import FIELD_FILES
+from tailrace.case.names import RAW_NAMES
 from tailrace.io import series
 from tailrace.io.coupling import explain
+from tailrace.io.paths import holds_something
 from tailrace.io.time_series import TimeSeries
 from tailrace.parallel import on_root
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mpi4py import MPI
-    from numpy.typing import NDArray
 
     from tailrace.case.case import OutputSection
 
-_LEFT_OUT = "skipped = 1: to keep to the share of time that the stream may cost; 0: there was no room, it was dropped"
+_LEFT_OUT = "skipped = 1: to keep to the share of time that the stream may cost; 0: dropped, because the queue was full"
 
 
 class Output:
     """One block: a series that is open as long as the run. Collective.
 
-    :param resume_step: go on after this step: later ones, from before the run was cut, are dropped.
+    :param resume_step: continue after this step: later ones, of before the run was interrupted, are dropped.
+    :raises InputError, IoError: the series cannot be opened.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Output:
         path = Path(section.path)
         kept = resume_step is not None and section.engine != "null"
         self._region = section.region(grid.points)
-        going_on = kept and on_root(comm, lambda: _holds_something(path))
+        going_on = kept and on_root(comm, lambda: holds_something(path))
         on_root(comm, lambda: _make_directory(path.parent, section.name))
         self._series = series.open(
             path,
@@ -54,50 +54,50 @@ class Output:
         self.summary: list[series.PhaseSummary] = []
         self.notes: list[str] = []
         self._comm, self._resumed = comm, resume_step
-        self._recorded = -1  # the last step that is known to be left out
+        self._recorded = -1  # the last step that is recorded as left out
 
     def _last_index(self) -> int | None:
         return self._series[-1].index if len(self._series) else None
 
     def describe(self, attributes: dict[str, Any]) -> None:
-        """What the series says of itself, and its rhythm, by which a reader of a stream knows what it missed."""
+        """Set attributes of the series, and its rhythm, by which a reader of a stream knows which steps it missed."""
         rhythm = {"every": self.section.every} if self.section.every is not None else {}
         attributes = {**attributes, **rhythm}
         for name, value in attributes.items():
-            self._series.attribute(name, value)
+            self._series.set_attribute(name, value)
 
     def write(self, step: int, time: float, fields: Callable[[str], series.Block]) -> None:
-        """Write the fields of this block; a step that is there already (a resumed run) is left as it is.
+        """Write the fields of this block; a step that is already there (of a resumed run) stays as it is.
 
         :raises IoError: the disk is full or gone.
         """
         if step == self._written:
             return
-        if self._series.begin_step(step, time):  # else a stream leaves it out, and no field need be made for it
+        if self._series.begin_step(step, time):  # else a stream leaves it out, and no field is computed for it
             for name in self.section.fields:
                 self._series.write(self._stored_name(name), fields(name), region=self._region)
         self._series.end_step()
         self._written = step
 
     def _stored_name(self, field: str) -> str:
-        """Raw files have the names that Xcompact3D's tools look for; the other engines ours."""
-        return FIELD_FILES.get(field, field) if self._series.engine == "raw" else field
+        """Raw files have the names that the tools of Xcompact3D look for; other engines have ours."""
+        return RAW_NAMES.get(field, field) if self._series.engine == "raw" else field
 
     @property
     def bytes_written(self) -> int:
-        """By this rank."""
+        """Bytes written by this rank."""
         return int(self._series.counters["bytes_written"])
 
     def flush(self) -> None:
-        """Wait until what was given to the background is written. Collective.
+        """Wait until everything is written. Collective.
 
-        :raises IoError: it could not be.
+        :raises IoError: something could not be written.
         """
         self._series.flush()
         self._record_left_out()
 
     def _record_left_out(self) -> None:
-        """Steps that a stream dropped or skipped stand in NAME-left-out.csv, where there are any."""
+        """Write the steps that a stream dropped or skipped to NAME-left-out.csv, if there are any."""
         if self.section.engine != "sst":
             return
         found = [one for one in self._series.dropped if one.index > self._recorded and one.why != "unread"]
@@ -120,7 +120,7 @@ class Output:
         self._recorded = found[-1].index
 
     def close(self) -> None:
-        """Make everything readable, and sum up what it took. Collective."""
+        """Complete and close the series; then `summary` and `notes` have its costs. Collective."""
         self._series.flush()
         self.summary = self._series.summary()
         self.notes = list(self._series.notes)
@@ -130,7 +130,7 @@ class Output:
 
 
 def _grid_of(grid: series.UniformGrid, region: series.Region) -> series.UniformGrid:
-    """Where the points of a region lie."""
+    """The grid of the points of a region."""
     origin = tuple(o + s * h for o, s, h in zip(grid.origin, region.start, grid.spacing, strict=True))
     spacing = tuple(h * n for h, n in zip(grid.spacing, region.stride, strict=True))
     return series.UniformGrid(region.count, origin, spacing)  # type: ignore[arg-type] # three of each
@@ -141,25 +141,3 @@ def _make_directory(path: Path, output: str) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _core.IoError(f"output '{output}': cannot make the directory {path}: {error.strerror}") from error
-
-
-def _holds_something(path: Path) -> bool:
-    return path.is_file() or (path.is_dir() and any(path.iterdir()))
-
-
-class FieldCache:
-    """Derived fields of the present state, each computed once however many outputs ask."""
-
-    def __init__(self, flow: Any, box: tuple[Any, Any], shape: tuple[int, int, int]) -> None:
-        self._flow, self._box, self._shape = flow, box, shape
-        self._made: dict[str, NDArray[Any]] = {}
-
-    def __call__(self, name: str) -> series.Block:
-        """The field as this rank's block of the whole."""
-        if name in COMPONENTS:
-            values = self._flow.velocity("xyz".index(name[1]))
-        else:
-            if name not in self._made:
-                self._made[name] = self._flow.derive(name)
-            values = self._made[name]
-        return series.Block(values, self._shape, tuple(self._box[0]))

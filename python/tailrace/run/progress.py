@@ -1,6 +1,6 @@
-"""What a run shows while it goes on, and where its time went when it is over.
+"""The progress of a run while it computes, and tables of its time when it ends.
 
-On a terminal: a bar and a line of numbers that redraw in place. Elsewhere: plain lines, few of them.
+On a terminal: a bar and a line of numbers, drawn again in place. Elsewhere: plain lines, few of them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from tailrace.text import duration, size
+
 if TYPE_CHECKING:
     from tailrace.io.series import PhaseSummary
 
@@ -28,11 +30,11 @@ _QUIET = 10.0  # seconds between plain lines, at least
 
 
 class Live:
-    """The live line of a run, as a context manager; one rank has it.
+    """The progress of a run, as a context manager, on one rank.
 
-    :param total_steps: the step at which the run ends, as far as is known; None for an open end.
-    :param stream: where to; standard output by default. Where it is not a terminal, lines are plain: one at every tenth
-        of the run, or after ten seconds, and rarer the longer it runs.
+    :param total_steps: the step at which the run ends; None where it is not known.
+    :param stream: the output; standard output by default. Where it is not a terminal, lines are plain: one at every
+        tenth of the run, or after ten seconds, and fewer the longer it runs.
     :param first_step: the step from which this run starts (that of its checkpoint).
     :param now: the clock, in seconds; for tests.
     """
@@ -85,7 +87,7 @@ class Live:
         cfl: float | None = None,
         io_bytes: int | None = None,
     ) -> None:
-        """Tell the state after a step. Cheap enough for every step; values that are not given stay as they were.
+        """Show the state after a step. Cheap enough for every step; values that are not given stay as they were.
 
         :param energy: volume-averaged kinetic energy.
         :param divergence: max |div u| L / U.
@@ -105,16 +107,16 @@ class Live:
             self._stream.flush()
 
     def message(self, text: str) -> None:
-        """Print a line of its own: a checkpoint was written, a signal arrived."""
+        """Print a line above the progress."""
         self._console.print(text, soft_wrap=True, markup=False)
         self._stream.flush()
 
     def _worth_a_line(self, now: float) -> bool:
         tenth = int(10 * self._share())
-        # Nobody reads the four thousand lines that a night at ten-second intervals would leave.
+        # A night of lines every ten seconds would be four thousand lines.
         if tenth == self._last_tenth and now - self._last_line < max(_QUIET, (now - self._started) / 20):
             return False
-        if self._total and self._step >= self._total:  # the closing line says it
+        if self._total and self._step >= self._total:  # the last line says it
             return False
         self._last_tenth, self._last_line = tenth, now
         return True
@@ -125,7 +127,7 @@ class Live:
         return min(1.0, (self._step - self._first) / (self._total - self._first))
 
     def _speed(self) -> float:
-        """Steps per second of late."""
+        """Steps per second in the last seconds."""
         (earlier, first), (later, last) = self._recent[0], self._recent[-1]
         return (last - first) / (later - earlier) if later > earlier else 0.0
 
@@ -142,7 +144,7 @@ class Live:
                 numbers[name] = f"{value:{form}}"
         numbers["steps/s"] = f"{speed:.3g}"
         if self._io_bytes and elapsed > 0:
-            numbers["I/O"] = f"{_bytes(self._io_bytes / elapsed)}/s"
+            numbers["I/O"] = f"{size(self._io_bytes / elapsed)}/s"
         if self._total and self._step < self._total and speed > 0:
             numbers["left"] = duration((self._total - self._step) / speed)
         return numbers
@@ -171,41 +173,21 @@ class Live:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether somebody looks at the stream; Open MPI gives its ranks a pseudo-terminal anyhow, but without a size."""
+    """Whether a stream is a terminal. Open MPI always gives its ranks a pseudo-terminal, but one without a size."""
     if not stream.isatty():
         return False
     try:
         return os.get_terminal_size(stream.fileno()).columns > 0
-    except (OSError, ValueError):  # not a file of the system: its own word must do
+    except (OSError, ValueError):  # not a file of the system: what isatty says must be enough
         return True
-
-
-def duration(seconds: float) -> str:
-    """A length of time as people say it: 42 s, 3 min 05 s, 2 h 10 min, 3 d 04 h."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    if whole < 86400:
-        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-    return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"
-
-
-def _bytes(count: float) -> str:
-    for unit in ("B", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.3g} {unit}"
-        count /= 1024
-    return f"{count:.3g} GiB"
 
 
 def summary_table(
     phases: Mapping[str, tuple[float, float, float]], total: float, stream: TextIO | None = None, title: str = ""
 ) -> None:
-    """Print where the time went: phases by their share, and what no phase accounts for.
+    """Print a table of the time: phases by their share, and the rest. Local.
 
-    :param phases: name -> (min, mean, max) over the ranks, in seconds. Phases do not contain one another.
+    :param phases: name -> (min, mean, max) over the ranks, in seconds. No phase contains another.
     :param total: wall-clock seconds of the run.
     """
     stream = stream if stream is not None else sys.stdout
@@ -222,14 +204,14 @@ def summary_table(
 
 
 def output_table(title: str, phases: Iterable[PhaseSummary], notes: Iterable[str]) -> None:
-    """Print where the time of an output went, and what its engine has to say. Rank 0's job."""
+    """Print a table of the time of an output, and the notes of its engine. Local, called on rank 0."""
     console = Console(file=sys.stdout, highlight=False, force_terminal=is_terminal(sys.stdout))
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2))
     table.add_column("phase")
     for column in ("calls", "bytes", "min s", "mean s", "max s"):
         table.add_column(column, justify="right")
     for name, calls, moved, low, mean, high in phases:
-        table.add_row(name, str(calls), _bytes(moved) if moved else "", f"{low:.2f}", f"{mean:.2f}", f"{high:.2f}")
+        table.add_row(name, str(calls), size(moved) if moved else "", f"{low:.2f}", f"{mean:.2f}", f"{high:.2f}")
     console.print(table)
     for note in notes:
         console.print(f"  {note}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""A running simulation: Python drives, C++ computes.
+"""A case as a running simulation: Python drives, C++ computes.
 
     simulation = tr.Simulation(tr.load_case("tgv.toml"))
     simulation.run()
@@ -8,22 +8,26 @@ or step it yourself with `advance`, and look at it with `field` and `measure`.
 
 from __future__ import annotations
 
+import sys
 import time as clock
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
-from tailrace.case.schedule import next_step
-from tailrace.flow import initial
-from tailrace.flow.checkpoint import CheckpointStore, OpenCheckpoint, State
-from tailrace.flow.initial import COMPONENTS
-from tailrace.io import series
-from tailrace.parallel import agree
+from tailrace.analysis.errors import AnalysisError
+from tailrace.case.schedule import SAME_TIME
+from tailrace.flow.checkpoint import CheckpointStore
+from tailrace.flow.model import FlowError, Model
+from tailrace.io.placement import UniformGrid
+from tailrace.parallel import spread
 
-from .outputs import FieldCache
-from .runner import FlowError, Runner
+from .diagnostics import Diagnostics
+from .inline_analyses import InlineAnalyses
+from .outputs import Output
+from .progress import Live, output_table, summary_table
+from .stop import STOPPED, StopRequest
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -31,13 +35,12 @@ if TYPE_CHECKING:
 
     from tailrace.analysis.state import Packed
     from tailrace.case.case import Case
-    from tailrace.fields.operators import Operators
 
 __all__ = ["FlowError", "Simulation", "run"]
 
 
 class Simulation:
-    """A case on this communicator's ranks: made, stepped, written, resumed. Collective throughout.
+    """A case on this communicator's ranks: stepped, written, analysed, resumed. Collective throughout.
 
     :param case: a validated case.
     :param comm: the ranks; COMM_WORLD by default.
@@ -52,120 +55,66 @@ class Simulation:
 
             comm = MPI.COMM_WORLD
         self.case, self.comm = case, comm
-        self.time = 0.0
-        self.numbers: dict[str, float] = {}
-        self.seconds: dict[str, float] = defaultdict(float)
-        self.bytes_checkpoints = 0
         self.store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
-        checkpoint = self.resumed_from = self.store.newest(self.say) if resume else None
-        self.grid = _core.Grid(case.grid.points, case.grid.lengths, case.grid.boundaries)
-        self.processes, self._transpose = self._share_work(checkpoint.state if checkpoint else None)
-        make = _core.Flow64 if case.numerics.precision == "double" else _core.Flow32
-        self.flow = make(
-            self.grid, self.processes, case.viscosity, case.time.scheme, case.numerics.interpolation, self._transpose
-        )
-        self.box = self.flow.box
-        if checkpoint:
-            self._restore(checkpoint)
-        else:
-            self._initialise()
-
-    # ---- making ------------------------------------------------------------------------------------------------------
-    def _share_work(self, before: State | None) -> tuple[_core.ProcessGrid, str]:
-        """The process grid and the way of transposing: given, those of the run we resume, or the fastest measured."""
-        wanted = self.case.parallel
-        handle = self.comm.py2f()
-        rows, cols = wanted.rows, wanted.cols
-        transpose: str = wanted.transpose
-        if before and before.ranks == self.comm.size and rows == cols == 0:
-            # Another sharing would be as right, but not the same to the last bit.
-            rows, cols = before.rows, before.cols
-            if transpose == "auto" and (before.transpose != "shared" or _core.can_share_memory(handle)):
-                transpose = before.transpose
-        rows, cols, transpose, _ = _core.tune_process_grid(handle, self.grid.nodes, rows, cols, transpose)[0]
-        return _core.ProcessGrid(handle, rows, cols), transpose
-
-    def _initialise(self) -> None:
-        own = agree(self.comm, self.case.initial_velocity)
-        velocity, name = (own, self.case.case.flow) if own else (initial.taylor_green(self.grid), "taylor-green")
-        components = initial.evaluate(velocity, self.grid, self.box, name, self.comm)
-        for i, component in enumerate(components):
-            self.flow.velocity(i)[...] = component
-        self.flow.project()  # what is free of divergence by the formula is so in the schemes up to their order only
-        self.flow.invalidate()
-
-    def _restore(self, checkpoint: OpenCheckpoint) -> None:
-        def check() -> None:
-            case, told = self.case, checkpoint.about
-            for key, ours, theirs in (
-                ("grid.points", tuple(case.grid.points), checkpoint.shape()),
-                ("grid.lengths", tuple(case.grid.lengths), tuple(told["lengths"])),
-                ("grid.boundaries", ",".join(case.grid.boundaries), told["boundaries"]),
-                ("time.scheme", case.time.scheme, told["scheme"]),
-                ("numerics.precision", case.numerics.precision, told["precision"]),
-            ):
-                if ours != theirs:
-                    raise _core.InputError(
-                        f"checkpoint {checkpoint.path} was written with {key} = {theirs}, the case says {ours}; resume "
-                        "with the case it was written by, or start anew without --resume"
-                    )
-
-        agree(self.comm, check)
-        for name, values in self._state_arrays().items():
-            values[...] = checkpoint.read(name, self.box)
-        self.flow.steps = checkpoint.state.step
-        self.time = checkpoint.state.time
-        self.flow.invalidate()
-        self.say(f"resuming from {checkpoint.path}: step {self.step}, t = {self.time:g}")
-
-    def _state_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything a state consists of, by name: views of the solver's memory."""
-        arrays = {name: self.flow.velocity(i) for i, name in enumerate(COMPONENTS)}
-        for age in range(1, self.flow.history_ages + 1):
-            arrays.update({f"rhs{age}_{name}": self.flow.history(age, i) for i, name in enumerate(COMPONENTS)})
-        return arrays
+        self._resumed_from = self.store.newest(self.say) if resume else None
+        self.model = Model(case, comm, self._resumed_from)
+        if self._resumed_from:
+            self.say(f"resuming from {self._resumed_from.path}: step {self.step}, t = {self.time:g}")
+        self.numbers: dict[str, float] = {}  # the volume averages that were measured last
+        self.seconds: dict[str, float] = defaultdict(float)  # of this rank, by phase
+        self.bytes_checkpoints = 0  # of this rank
+        self._outputs: list[Output] = []
+        self._analyses: InlineAnalyses | None = None
+        self._live: Live | None = None
+        self._checkpoint_step = self.step  # the state of the start can be made again
+        self._last_checkpoint = clock.monotonic()
 
     # ---- looking -----------------------------------------------------------------------------------------------------
     @property
+    def time(self) -> float:
+        """Time of the flow. Local."""
+        return self.model.time
+
+    @property
     def step(self) -> int:
-        """Steps since the start of the flow."""
-        return int(self.flow.steps)
+        """Steps since the start of the flow. Local."""
+        return self.model.step
+
+    @property
+    def grid(self) -> _core.Grid:
+        """Nodes, lengths and boundaries. Local."""
+        return self.model.grid
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Nodes in x, y, z."""
-        x, y, z = self.grid.nodes
-        return x, y, z
-
-    def field(self, name: str) -> NDArray[Any]:
-        """This rank's part of a field, (nz, ny, nx): ux, uy, uz as views, derived ones computed."""
-        return FieldCache(self.flow, self.box, self.shape)(name).data
+        """Nodes in x, y, z. Local."""
+        return self.model.shape
 
     @property
-    def about(self) -> dict[str, Any]:
-        """What an output says of the run, so that it can be analysed without the case."""
-        case = self.case
-        return {
-            "name": case.case.name,
-            "reynolds": case.case.reynolds,
-            "dt": case.time.dt,
-            "lengths": list(case.grid.lengths),
-            "boundaries": ",".join(case.grid.boundaries),
-            "interpolation": case.numerics.interpolation,
-        }
+    def box(self) -> tuple[Any, Any]:
+        """(start, count) in x, y, z of this rank's part. Local."""
+        return self.model.box
 
-    def lend_velocity(self, operators: Operators) -> None:
-        """Tell operators made on `processes` where the velocity is in reach of all ranks, so that it is not copied."""
-        if self._transpose == "shared" and self.processes.rows == 1:
-            for component in range(3):
-                values: Any = self.flow.velocity(component)
-                operators.core.know(values)
+    @property
+    def flow(self) -> Any:
+        """The compiled solver. Local."""
+        return self.model.flow
+
+    @property
+    def processes(self) -> _core.ProcessGrid:
+        """How the ranks share the grid. Local."""
+        return self.model.processes
+
+    def field(self, name: str) -> NDArray[Any]:
+        """This rank's part of a field, (nz, ny, nx): ux, uy, uz as views, derived ones computed.
+
+        :raises InputError: there is no such field.
+        """
+        return self.model.field(name)
 
     def measure(self) -> dict[str, float]:
         """The volume averages of the present state, as in the time series."""
-        numbers = self.flow.numbers(self.case.time.dt)
-        # In units of U = 1 and the classic L = 1: the box only scales with them.
-        return {"step": self.step, "time": self.time, "dt": self.case.time.dt, **numbers}
+        return self.model.measure()
 
     def __repr__(self) -> str:
         nx, ny, nz = self.shape
@@ -175,46 +124,28 @@ class Simulation:
             f"step {self.step}, t = {self.time:g}>"
         )
 
-    # ---- stepping ----------------------------------------------------------------------------------------------------
+    # ---- stepping by hand --------------------------------------------------------------------------------------------
     def advance(self, targets: list[float | None] | None = None) -> float:
         """One step, shortened where a target time lies closer. Returns its size."""
-        dt, after = next_step(self.time, self.case.time.dt, targets or [])
-        self.flow.step(dt)
-        self.time = after
-        return dt
-
-    def run(self) -> int:
-        """Step to the end of the case with everything it asks for. Returns the exit code of the program."""
-        return Runner(self).go()
+        return self.model.advance(targets)
 
     def write_checkpoint(self, more: Packed | None = None) -> None:
         """Store the present state so that `resume` finds it.
 
-        :param more: what others than the flow have to go on from.
+        :param more: states of others than the flow.
+        :raises IoError: the disk is full or gone; earlier checkpoints are untouched.
         """
         with self.timed("checkpoint"):
-            state = State(
-                self.step, self.time, self.processes.rows, self.processes.cols, self._transpose, self.comm.size
-            )
-            case = self.case
-            about: dict[str, Any] = {
-                "lengths": list(case.grid.lengths),
-                "boundaries": ",".join(case.grid.boundaries),
-                "scheme": case.time.scheme,
-                "precision": case.numerics.precision,
-                "reynolds": case.case.reynolds,
-            }
-            x, y, z = self.box[0]
-            blocks = {name: series.Block(data, self.shape, (x, y, z)) for name, data in self._state_arrays().items()}
+            blocks, about = self.model.blocks(), self.model.description
             if more is not None:
                 blocks.update(more.blocks)
                 about.update(more.about)
             lists = more.lists if more is not None else {}
-            self.bytes_checkpoints += self.store.write(state, blocks, about, lists)
+            self.bytes_checkpoints += self.store.write(self.model.state, blocks, about, lists)
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
-        """Count the time of a block under the name of a phase."""
+        """Count the time of a block under the name of a phase. Local."""
         start = clock.perf_counter()
         try:
             yield
@@ -222,15 +153,195 @@ class Simulation:
             self.seconds[phase] += clock.perf_counter() - start
 
     def say(self, text: str) -> None:
-        """Print a line on rank 0."""
+        """Print a line on rank 0. Local."""
         if self.comm.rank == 0:
             print(text, flush=True)
 
+    # ---- running -----------------------------------------------------------------------------------------------------
+    def run(self) -> int:
+        """Step to the end of the case, or to where somebody asks to stop, with everything that the case asks for.
+
+        :returns: the exit code of the program: 0 done, 143 stopped on request after a checkpoint.
+        :raises FlowError: the flow is not finite any more.
+        :raises AnalysisError: a script failed, and its errors stop the run.
+        :raises IoError: a disk is full or gone.
+        """
+        _core.keep_freed_memory()  # every step takes the same again: copies of outputs, results of analyses
+        started = self._last_checkpoint = clock.monotonic()
+        self._checkpoint_step = self.step
+        resumed = self.step if self.step > 0 else None
+        with ExitStack() as stack:
+            self._diagnostics = stack.enter_context(Diagnostics(self.model, resumed))
+            self._open_outputs(resumed)
+            if resumed is None:
+                self._warn_of_earlier_run()
+            self.say(repr(self))
+            self._stop = stack.enter_context(StopRequest())
+            if self.comm.rank == 0:
+                self._live = stack.enter_context(Live(self.case.time.total_steps, first_step=self.step))
+            try:
+                self._after_step(self.case.time.dt)
+                code = self._loop()
+                if code == 0 and self._analyses:
+                    self._analyses.finish()
+            except (AnalysisError, FlowError) as error:  # raised on all ranks alike
+                self._leave(error)
+                raise
+        self._close_outputs()
+        self._sum_up(clock.monotonic() - started)
+        return code
+
+    def _open_outputs(self, resumed: int | None) -> None:
+        model, case = self.model, self.case
+        grid = UniformGrid(model.shape, spacing=tuple(model.grid.spacing(d) for d in range(3)))  # type: ignore[arg-type]
+        self._outputs = []
+        with self.timed("output"):
+            for section in case.output:
+                output = Output(section, case.time.dt, grid, self.comm, resumed)
+                output.describe(model.about)
+                self._outputs.append(output)
+        checkpoint, self._resumed_from = self._resumed_from, None  # read once, then closed
+        self._analyses = None
+        if case.analysis:
+            self._analyses = InlineAnalyses(model, resumed, checkpoint, timed=self.timed, say=self._tell)
+
+    def _warn_of_earlier_run(self) -> None:
+        wanted = self.case.checkpoint
+        step = self.store.earlier()
+        if step is not None and (wanted.every or wanted.minutes):
+            self.say(
+                f"note: {wanted.path} holds checkpoints of an earlier run, up to step {step}; the first checkpoint "
+                "of this run takes their place (with --resume, the earlier run would go on)"
+            )
+
+    def _loop(self) -> int:
+        while not self._at_end():
+            targets = [output.schedule.next_time(self.time) for output in self._outputs]
+            if self._analyses:
+                targets += self._analyses.next_times(self.time)
+            dt = self.advance([*targets, self.case.time.end])
+            self._after_step(dt)
+            if self._stop.agreed(self.comm):
+                self._checkpoint()
+                self._tell(f"stopped on request at step {self.step}, t = {self.time:g}; go on with --resume")
+                return STOPPED
+        return 0
+
+    def _at_end(self) -> bool:
+        time = self.case.time
+        if time.end is not None:
+            return self.time >= time.end - SAME_TIME * time.dt
+        return self.step >= time.total_steps
+
+    def _after_step(self, dt: float) -> None:
+        """Do all that is due in the present state: numbers, outputs, checkpoint, in the order that resuming needs."""
+        due = [output for output in self._outputs if output.schedule.due(self.step, self.time)]
+        measure = self.step % self.case.diagnostics.every == 0 or self._at_end()
+        checkpoint = self._checkpoint_due()
+        looking = self._analyses.due(self.step, self.time) if self._analyses else []
+        if measure or due or looking:
+            self._check_finite()
+        if measure:
+            with self.timed("diagnostics"):
+                self.numbers = {**self.measure(), "dt": dt}
+                self._diagnostics.append(self.numbers)
+        fields = self.model.fields()
+        if due:
+            with self.timed("output"):
+                for output in due:
+                    output.write(self.step, self.time, fields)
+        if looking and self._analyses:
+            self._analyses.look(looking, fields)
+        if checkpoint:
+            self._checkpoint()
+        self._show_progress(dt)
+
+    def _check_finite(self) -> None:
+        self.model.check_finite(self.numbers.get("cfl", float("nan")))
+
+    def _show_progress(self, dt: float) -> None:
+        if self._live:
+            written = sum(output.bytes_written for output in self._outputs) + self.bytes_checkpoints
+            self._live.update(
+                self.step,
+                self.time,
+                dt,
+                energy=self.numbers.get("kinetic_energy"),
+                divergence=self.numbers.get("max_divergence"),
+                cfl=self.numbers.get("cfl"),
+                io_bytes=written * self.comm.size,
+            )
+
+    def _tell(self, text: str) -> None:
+        """Print a line beside the progress, on rank 0."""
+        if self._live:
+            self._live.message(text)
+
+    # ---- checkpoints of a run ----------------------------------------------------------------------------------------
+    def _checkpoint_due(self) -> bool:
+        """By steps, by the clock of rank 0, and at the end; the state that the run starts from needs none."""
+        wanted = self.case.checkpoint
+        if self.step == self._checkpoint_step or not (wanted.every or wanted.minutes):
+            return False
+        if (wanted.every and self.step % wanted.every == 0) or self._at_end():
+            return True
+        if not wanted.minutes:
+            return False
+        return bool(self.comm.bcast(clock.monotonic() - self._last_checkpoint >= 60 * wanted.minutes))
+
+    def _checkpoint(self) -> None:
+        """Write a checkpoint with the states of the analyses, after everything that it must not be ahead of."""
+        if self.step == self._checkpoint_step:
+            return
+        self._check_finite()
+        self._diagnostics.sync()
+        with self.timed("output"):
+            for output in self._outputs:
+                output.flush()
+        if self._analyses:
+            self._analyses.flush()
+        self.write_checkpoint(self._analyses.packed() if self._analyses else None)
+        self._checkpoint_step = self.step
+        self._last_checkpoint = clock.monotonic()
+
+    # ---- the end of a run --------------------------------------------------------------------------------------------
+    def _leave(self, error: AnalysisError | FlowError) -> None:
+        """Keep what was computed; where a script stops the run, it can continue once the script is corrected."""
+        wanted = self.case.checkpoint
+        of_script = isinstance(error, AnalysisError) and self._analyses and self._analyses.states_are_whole
+        if of_script and (wanted.every or wanted.minutes):
+            self._checkpoint()
+            self._tell(f"stopped by an analysis at step {self.step}, t = {self.time:g}; go on with --resume")
+        # Readers of a stream are to see its end. A second failure tells less than the error that is raised.
+        with suppress(_core.Error, OSError):
+            self._close_outputs()
+
+    def _close_outputs(self) -> None:
+        with self.timed("output"):
+            for output in self._outputs:
+                output.close()
+        if self._analyses:
+            self._analyses.close()
+
+    def _sum_up(self, total: float) -> None:
+        """Print where the time of the run went."""
+        analyses = self._analyses.phases if self._analyses else []
+        ours = {name: self.seconds[name] for name in ("diagnostics", "output", "checkpoint", *analyses)}
+        solver = self.flow.times
+        # Ranks that arrive early wait for the others there, so that not all of this time is movement of data.
+        solver["transposes, waiting"] = solver.pop("transposes")
+        phases = spread(self.comm, {**solver, **ours})
+        if self.comm.rank == 0:
+            summary_table({name: times for name, times in phases.items() if times[2] > 0}, total)
+            for output in self._outputs:
+                output_table(f"{output.section.name}: {output.section.path}", output.summary, output.notes)
+            sys.stdout.flush()
+
 
 def run(case: Case, *, resume: bool = False) -> int:
-    """Compute a case on COMM_WORLD.
+    """Compute a case on COMM_WORLD. Collective.
 
     :returns: the exit code: 0 done, 143 stopped on request (SIGTERM, Ctrl-C) after a checkpoint.
-    :raises InputError, IoError, FlowError: on every rank alike.
+    :raises InputError, IoError, FlowError, AnalysisError: on every rank alike.
     """
     return Simulation(case, resume=resume).run()

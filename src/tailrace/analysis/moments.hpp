@@ -17,7 +17,7 @@ void add_sample(const std::vector<const T *> &fields, std::int64_t points, doubl
 
 /// product of a and b += sum of weight d_a d_b over the directions that are not kept, with d = x - mean. `means` and
 /// `products` are arrays over the kept directions, x fastest; `weights` are those of the points along x, y and z, which
-/// count in the directions summed over. One pass over the fields. Local.
+/// matter in the directions that are summed over. One pass over the fields. Local.
 template <class T>
 void add_products(const std::vector<const T *> &fields, const grid::Index3 &count,
                   const std::array<std::vector<double>, 3> &weights, const std::array<bool, 3> &kept,

@@ -28,8 +28,8 @@ void sum(const Communicator &comm, double *values, std::size_t count) {
             "MPI_Allreduce");
 }
 
-/// The Fourier transform of real fields in a periodic box, not scaled. x goes first, where the real lines lie in one
-/// piece; only half of its modes are kept.
+/// The Fourier transform of real fields in a periodic box, not scaled. x is first, because its real lines are
+/// contiguous; only half of its modes are kept.
 class Transform {
 public:
   Transform(const Index3 &points, const Processes &processes)
@@ -104,12 +104,12 @@ void gather(const double *from, const Lines &lines, std::int64_t first, std::int
   }
 }
 
-/// A field moved to the pencil in which a direction is whole.
+/// Moves a field to the pencil in which a direction is whole.
 struct Moved {
   Buffer<double> y, z;
   const double *operator()(Exchange<double> &exchange, int direction, const double *field) {
     const Decomposition &parts = exchange.decomposition();
-    auto *x = const_cast<double *>(field); // only read; the same pointer comes back where nothing moves
+    auto *x = const_cast<double *>(field); // only read; `move` returns the same pointer where no data move
     if (direction == 0)
       return x;
     if (!exchange.is_free(Pencil::x, Pencil::y))

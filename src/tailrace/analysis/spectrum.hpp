@@ -10,15 +10,16 @@
 namespace tailrace::analysis {
 
 /// The energy of fields by the length of the wave vector. With f_k = 1/N sum f exp(-i k x), shell n holds the modes
-/// with round(|k| / width) = n, where width = 2 pi / (longest side of the box), the smallest wave number there is. The
-/// last shells are in the corners of the wave numbers and not full; every mode is in one of them.
+/// with round(|k| / width) = n, where width = 2 pi / (longest side of the box) is the smallest wave number. The last
+/// shells are in the corners of wave-number space and not full; every mode is in one shell.
 struct Shells {
   double width;
   std::vector<double> energy;      ///< per shell the sum of |f_k|^2 / 2, of all fields together
-  std::vector<std::int64_t> modes; ///< modes per shell, N in all
+  std::vector<std::int64_t> modes; ///< modes per shell, N in total
 };
 
-/// Fields are this rank's X pencils of the nodes. InputError where a direction is not periodic. Collective.
+/// Fields are this rank's X pencils of the nodes. Throws InputError if a direction is not periodic.
+/// Collective.
 Shells shell_spectrum(const grid::Grid &grid, const std::shared_ptr<const grid::ProcessGrid> &processes,
                       const std::vector<const double *> &fields);
 

@@ -23,24 +23,17 @@ int number_of(io::Type type) {
 int read(const tailrace_series *series, int64_t step, const char *name, int type, int dimensions, const int64_t *start,
          const int64_t *count, void *data) {
   return guarded([&] {
-    const io::Series &in = opened(series);
-    const int directions = dimensions == 4 ? 3 : dimensions;
-    io::Type wanted = io::Type::float64;
-    Box box;
-    in.communicator().agree([&] {
+    opened(series).read(static_cast<std::size_t>(step), [&] {
       position(step);
-      wanted = type_of(name, type);
-      box = {three(directions, start, 0, "start"), three(directions, count, 1, "count")};
+      const int directions = dimensions == 4 ? 3 : dimensions;
+      const Box box{three(directions, start, 0, "start"), three(directions, count, 1, "count")};
+      io::ReadRequest request{text(name), type_of(name, type), box, data, {}};
+      if (dimensions == 4) {
+        request.components = count[3];
+        request.first = start[3];
+      }
+      return request;
     });
-    const auto most = in.communicator().max(static_cast<std::int64_t>(dimensions));
-    in.communicator().agree([&] {
-      if (most == 4 && dimensions != 4)
-        throw InputError(fmt::format("{}: {} dimensions on this rank and 4 on another", text(name), dimensions));
-    });
-    if (most == 4)
-      io::read_components(in, position(step), text(name), wanted, box, start[3], count[3], data);
-    else
-      in.read(position(step), text(name), wanted, box, data);
   });
 }
 
@@ -158,16 +151,12 @@ int tailrace_read_list(const tailrace_series *series, int64_t step, const char *
                        int64_t rows, void *data) {
   return guarded([&] {
     const io::Series &in = opened(series);
-    io::Type wanted = io::Type::float64;
-    Box box;
-    in.communicator().agree([&] {
-      wanted = type_of(name, type);
+    in.read(static_cast<std::size_t>(step), [&] {
       const io::VariableInfo found = in.variable(position(step), text(name));
       if (!found.list)
         throw InputError(fmt::format("{}: '{}' is no list", in.path(), text(name)));
-      box = {{0, first, 0}, {found.shape[0], rows, 1}};
+      return io::ReadRequest{text(name), type_of(name, type), {{0, first, 0}, {found.shape[0], rows, 1}}, data, {}};
     });
-    in.read(position(step), text(name), wanted, box, data);
   });
 }
 
@@ -247,7 +236,7 @@ int tailrace_get_attribute_text(const tailrace_series *series, const char *name,
 int tailrace_verify(const tailrace_series *series, int64_t step, const char **text) {
   return guarded([&] {
     const io::Series &in = opened(series);
-    in.communicator().agree([&] {
+    in.agree([&] {
       position(step);
       not_null(text, "text");
     });

@@ -1,6 +1,6 @@
 #include <tailrace/c_api/handles.hpp>
-#include <tailrace/io/components.hpp>
 
+#include <algorithm>
 #include <vector>
 
 using namespace tailrace;
@@ -23,40 +23,38 @@ Box memory_of(const Box &block, int dimensions, const int64_t *ghosts) {
   return memory;
 }
 
-/// A caller's array of one to four dimensions: a placement, and how many components there are of it.
-struct Array {
-  io::Type type = io::Type::float64;
-  io::Placement place;
-  std::int64_t components = 0; ///< 0: fewer than four dimensions
+/// What a caller says of an array of one to four dimensions.
+struct GivenArray {
+  const char *name;
+  int type, dimensions;
+  const int64_t *shape, *start, *count, *ghosts;
+  const void *data;
 };
 
-Array array_of(const char *name, int type, int dimensions, const int64_t *shape, const int64_t *start,
-               const int64_t *count, const int64_t *ghosts) {
-  const int directions = dimensions == 4 ? 3 : dimensions;
-  Array array{type_of(name, type), {}, 0};
-  array.place.shape = three(directions, shape, 1, "shape");
-  array.place.block = {three(directions, start, 0, "start"), three(directions, count, 1, "count")};
-  array.place.memory = memory_of(array.place.block, directions, ghosts);
-  if (dimensions != 4)
-    return array;
-  array.components = shape[3];
-  if (start[3] != 0 || count[3] != shape[3] || (ghosts != nullptr && ghosts[3] != 0))
+io::WriteRequest request_of(const GivenArray &given) {
+  const int directions = given.dimensions == 4 ? 3 : given.dimensions;
+  io::WriteRequest request{text(given.name), type_of(given.name, given.type), given.data, {}, {}, {}};
+  auto &[shape, block, memory] = request.place;
+  shape = three(directions, given.shape, 1, "shape");
+  block = {three(directions, given.start, 0, "start"), three(directions, given.count, 1, "count")};
+  memory = memory_of(block, directions, given.ghosts);
+  if (given.dimensions != 4)
+    return request;
+  request.components = given.shape[3];
+  if (given.start[3] != 0 || given.count[3] != given.shape[3] || (given.ghosts != nullptr && given.ghosts[3] != 0))
     throw InputError(
-        fmt::format("{}: a rank writes all {} components and no ghosts of them; found {} from number {} on", text(name),
-                    shape[3], count[3], start[3]));
-  return array;
+        fmt::format("{}: a rank writes all {} components and no ghosts of them; found {} from number {} on",
+                    request.name, given.shape[3], given.count[3], given.start[3]));
+  return request;
 }
 
-int write(tailrace_series *series, const char *name, int type, int dimensions, const int64_t *shape,
-          const int64_t *start, const int64_t *count, const int64_t *ghosts, const void *data, io::Put put) {
+int write(tailrace_series *series, const GivenArray &given, io::Put put) {
   return guarded([&] {
-    io::Series &out = opened(series);
-    Array array;
-    out.communicator().agree([&] { array = array_of(name, type, dimensions, shape, start, count, ghosts); });
-    if (out.communicator().max(static_cast<std::int64_t>(dimensions)) == 4)
-      io::write_components(out, text(name), array.type, data, array.place, array.components, put);
-    else
-      out.write(text(name), array.type, data, array.place, put);
+    opened(series).write([&] {
+      io::WriteRequest request = request_of(given);
+      request.put = put;
+      return request;
+    });
   });
 }
 
@@ -64,7 +62,7 @@ template <class T> int set_attribute(tailrace_series *series, const char *name, 
   return guarded([&] {
     io::Series &out = opened(series);
     io::Attribute value;
-    out.communicator().agree([&] {
+    out.agree([&] {
       if (count < 1)
         throw InputError(
             fmt::format("{}: attribute '{}' has {} numbers: expected at least 1", out.path(), text(name), count));
@@ -74,7 +72,7 @@ template <class T> int set_attribute(tailrace_series *series, const char *name, 
       else
         value = std::vector<T>(first, first + count);
     });
-    out.attribute(text(name), value);
+    out.set_attribute(text(name), value);
   });
 }
 
@@ -85,7 +83,7 @@ int tailrace_declare(tailrace_series *series, const char *name, int dimensions, 
     io::Series &out = opened(series);
     Index3 n{};
     io::Type stored = io::Type::float64;
-    out.communicator().agree([&] {
+    out.agree([&] {
       n = three(dimensions, shape, 1, "shape");
       stored = type_of(name, type);
     });
@@ -103,43 +101,40 @@ int tailrace_step_taken(const tailrace_series *series, int *taken) {
 
 int tailrace_write(tailrace_series *series, const char *name, int type, int dimensions, const int64_t *shape,
                    const int64_t *start, const int64_t *count, const int64_t *ghosts, const void *data) {
-  return write(series, name, type, dimensions, shape, start, count, ghosts, data, io::Put::sync);
+  return write(series, {name, type, dimensions, shape, start, count, ghosts, data}, io::Put::sync);
 }
 
 int tailrace_write_deferred(tailrace_series *series, const char *name, int type, int dimensions, const int64_t *shape,
                             const int64_t *start, const int64_t *count, const int64_t *ghosts, const void *data) {
-  return write(series, name, type, dimensions, shape, start, count, ghosts, data, io::Put::deferred);
+  return write(series, {name, type, dimensions, shape, start, count, ghosts, data}, io::Put::deferred);
 }
 
 int tailrace_write_region(tailrace_series *series, const char *name, int type, int dimensions, const int64_t *shape,
                           const int64_t *start, const int64_t *count, const int64_t *ghosts, const void *data,
                           const int64_t *first, const int64_t *points, const int64_t *stride) {
   return guarded([&] {
-    io::Series &out = opened(series);
-    Array array;
-    io::Region region;
-    out.communicator().agree([&] {
-      array = array_of(name, type, dimensions, shape, start, count, ghosts);
+    opened(series).write([&] {
+      io::WriteRequest request = request_of({name, type, dimensions, shape, start, count, ghosts, data});
       const int directions = std::min(dimensions, 3);
+      io::Region &region = request.region.emplace();
       region.start = three(directions, first, 0, "first");
       region.count = three(directions, points, 1, "points");
       if (stride != nullptr)
         region.stride = three(directions, stride, 1, "stride");
+      return request;
     });
-    if (out.communicator().max(static_cast<std::int64_t>(dimensions)) == 4)
-      io::write_components(out, text(name), array.type, data, array.place, array.components, io::Put::sync, region);
-    else
-      out.write_region(text(name), array.type, data, array.place, region);
   });
 }
 
 int tailrace_write_list(tailrace_series *series, const char *name, int type, int64_t rows, int64_t columns,
                         const void *data) {
   return guarded([&] {
-    io::Series &out = opened(series);
-    io::Type given = io::Type::float64;
-    out.communicator().agree([&] { given = type_of(name, type); });
-    out.write_list(text(name), given, data, rows, columns);
+    opened(series).write([&] {
+      const Box block{{0, 0, 0}, {columns, rows, 1}};
+      io::WriteRequest request{text(name), type_of(name, type), data, {block.count, block, block}};
+      request.list = true;
+      return request;
+    });
   });
 }
 
@@ -164,7 +159,7 @@ int tailrace_set_attribute_int64(tailrace_series *series, const char *name, int6
 }
 
 int tailrace_set_attribute_text(tailrace_series *series, const char *name, const char *value) {
-  return guarded([&] { opened(series).attribute(text(name), text(value)); });
+  return guarded([&] { opened(series).set_attribute(text(name), text(value)); });
 }
 
 int tailrace_end_step(tailrace_series *series) {

@@ -1,5 +1,6 @@
 #include <tailrace/flow/diagnostics.hpp>
 
+#include <tailrace/ops/invariants.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -13,119 +14,107 @@ using namespace ops;
 
 namespace {
 
-using Gradient = std::array<std::array<double, 3>, 3>;
+/// The curl of the velocity from g[3 * i + d] = d u_i / d x_d.
+std::array<double, 3> vorticity(const std::array<double, 9> &g) { return {g[7] - g[5], g[2] - g[6], g[3] - g[1]}; }
 
-std::array<double, 3> vorticity(const Gradient &g) { return {g[2][1] - g[1][2], g[0][2] - g[2][0], g[1][0] - g[0][1]}; }
-
-double square(const std::array<double, 3> &v) { return v[0] * v[0] + v[1] * v[1] + v[2] * v[2]; }
-
-double strain_square(const Gradient &g) {
-  double sum = 0;
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      const double s = 0.5 * (g[i][j] + g[j][i]);
-      sum += s * s;
-    }
-  return sum;
+/// Weights of the trapezoidal rule on this box: one half at the ends of free-slip directions.
+Weights node_weights(const Grid &grid, const Box &box) {
+  Weights weights;
+  for (int d = 0; d < 3; ++d)
+    for (std::int64_t i = box.start[d]; i < box.end(d); ++i)
+      weights[static_cast<std::size_t>(d)].push_back(
+          !grid.periodic(d) && (i == 0 || i == grid.nodes[static_cast<std::size_t>(d)] - 1) ? 0.5 : 1.0);
+  return weights;
 }
 
 } // namespace
 
 template <class T>
 Diagnostics<T>::Diagnostics(NavierStokes<T> &flow, std::shared_ptr<const ProcessGrid> processes, TransposeMethod method)
-    : flow_(flow), operators_(flow.grid(), std::move(processes), method, flow.options().interpolation) {}
-
-template <class T> void Diagnostics<T>::apply(Operation operation, int component, int direction, T *out) {
-  const Parity parity = component == direction ? Parity::odd : Parity::even;
-  operators_.apply(operation, direction, parity, {false, false, false}, flow_.velocity(component).data(), out);
+    : flow_(flow), operators_(flow.grid(), std::move(processes), method, flow.options().interpolation),
+      weights_(node_weights(flow.grid(), flow.velocity(0).box())) {
+  if (flow.exchange().is_free(Pencil::x, Pencil::y)) // then the other ranks reach the velocity
+    for (int i = 0; i < 3; ++i)
+      operators_.register_shared(flow.velocity(i).data());
 }
 
-template <class T> void Diagnostics<T>::compute_gradient() {
-  if (fresh_)
-    return;
-  for (int i = 0; i < 3; ++i)
-    for (int d = 0; d < 3; ++d) {
-      if (gradient_[i][d].size() == 0)
-        gradient_[i][d] = Field<T>(flow_.velocity(0).box());
-      apply(Operation::first_derivative, i, d, gradient_[i][d].data());
-    }
+/// The derivatives of component i along x, y and z. One component at a time, so that little memory is needed where
+/// data move between ranks.
+template <class T> void Diagnostics<T>::differentiate(Operation operation, int i, Buffer<T> *out) {
+  std::vector<Term> terms;
+  for (int d = 0; d < 3; ++d) {
+    if (out[d].size() == 0)
+      out[d] = operators_.take();
+    terms.push_back({0, d, d, operation, i == d ? Parity::odd : Parity::even, 1});
+  }
+  operators_.combine(terms, {flow_.velocity(i).data()}, {out[0].data(), out[1].data(), out[2].data()});
+}
+
+template <class T> auto Diagnostics<T>::gradient() -> std::array<const T *, 9> {
+  for (int i = 0; i < 3 && !fresh_; ++i)
+    differentiate(Operation::first_derivative, i, &gradient_[static_cast<std::size_t>(3 * i)]);
   fresh_ = true;
+  std::array<const T *, 9> arrays;
+  for (std::size_t e = 0; e < 9; ++e)
+    arrays[e] = gradient_[e].data();
+  return arrays;
 }
 
-template <class T> auto Diagnostics<T>::at(std::int64_t point) const -> Gradient {
-  Gradient g;
-  for (int i = 0; i < 3; ++i)
-    for (int d = 0; d < 3; ++d)
-      g[i][d] = static_cast<double>(gradient_[i][d].data()[point]);
-  return g;
-}
-
-/// The volume average of function(point), trapezoidal where both ends are nodes.
-template <class T> template <class Function> double Diagnostics<T>::average(Function function) const {
-  const Grid &grid = flow_.grid();
-  const Box box = flow_.velocity(0).box();
-  const auto weight = [&](int d, std::int64_t i) {
-    return !grid.periodic(d) && (i == 0 || i == grid.nodes[d] - 1) ? 0.5 : 1.0;
-  };
-  double sum = 0;
-  std::int64_t point = 0;
-  for (std::int64_t k = box.start[2]; k < box.end(2); ++k)
-    for (std::int64_t j = box.start[1]; j < box.end(1); ++j) {
-      double row = 0;
-      for (std::int64_t i = box.start[0]; i < box.end(0); ++i)
-        row += weight(0, i) * function(point++);
-      sum += weight(1, j) * weight(2, k) * row;
-    }
-  return flow_.nodes().comm().sum(sum) / static_cast<double>(product(grid.cells()));
-}
-
-template <class T> FlowNumbers Diagnostics<T>::numbers(double dt) {
-  FlowNumbers numbers{};
+template <class T> VolumeAverages Diagnostics<T>::averages(double dt) {
   const T *u[3] = {flow_.velocity(0).data(), flow_.velocity(1).data(), flow_.velocity(2).data()};
+  const Index3 count = flow_.velocity(0).box().count;
+  using Pairs = std::vector<std::pair<const T *, const T *>>;
+  const auto sum = [&](const Pairs &pairs) { return weighted_sum(weights_, count, pairs); };
+  double laplacian = 0;
+  fresh_ = false; // the memory of the gradient holds second derivatives until the gradient is computed
+  for (int i = 0; i < 3; ++i) {
+    differentiate(Operation::second_derivative, i, gradient_.data());
+    laplacian += sum({{u[i], gradient_[0].data()}, {u[i], gradient_[1].data()}, {u[i], gradient_[2].data()}});
+  }
+  const auto g = gradient();
+  // Sums of g_ii^2, of the other g_ij^2, and of g_ij g_ji with i < j.
+  const double along = sum({{g[0], g[0]}, {g[4], g[4]}, {g[8], g[8]}});
+  const double across = sum({{g[1], g[1]}, {g[2], g[2]}, {g[3], g[3]}, {g[5], g[5]}, {g[6], g[6]}, {g[7], g[7]}});
+  const double mixed = sum({{g[1], g[3]}, {g[2], g[6]}, {g[5], g[7]}});
   const double nu = flow_.options().viscosity;
-  numbers.kinetic_energy = average([&](std::int64_t p) {
-    return 0.5 * square({static_cast<double>(u[0][p]), static_cast<double>(u[1][p]), static_cast<double>(u[2][p])});
-  });
-  for (int i = 0; i < 3; ++i)
-    for (int d = 0; d < 3; ++d) {
-      if (gradient_[0][0].size() == 0)
-        gradient_[0][0] = Field<T>(flow_.velocity(0).box());
-      fresh_ = false; // its memory serves as scratch here
-      T *second = gradient_[0][0].data();
-      apply(Operation::second_derivative, i, d, second);
-      numbers.dissipation_laplacian -=
-          nu * average([&](std::int64_t p) { return static_cast<double>(u[i][p]) * static_cast<double>(second[p]); });
-    }
-  compute_gradient();
-  numbers.dissipation = average([&](std::int64_t p) { return 2 * nu * strain_square(at(p)); });
-  numbers.enstrophy = average([&](std::int64_t p) { return 0.5 * square(vorticity(at(p))); });
-  numbers.max_divergence = flow_.max_divergence();
-  double cfl = 0;
+  std::array<double, 4> sums{0.5 * sum({{u[0], u[0]}, {u[1], u[1]}, {u[2], u[2]}}),
+                             nu * (2 * along + across + 2 * mixed), -nu * laplacian, 0.5 * across - mixed};
+  flow_.nodes().comm().sum(sums);
+  for (double &value : sums)
+    value /= static_cast<double>(product(flow_.grid().cells()));
+  return {sums[0], sums[1], sums[2], sums[3], flow_.max_divergence(), cfl(dt)};
+}
+
+template <class T> double Diagnostics<T>::cfl(double dt) {
+  double largest = 0;
   for (std::int64_t p = 0; p < flow_.velocity(0).size(); ++p) {
     double sum = 0;
     for (int d = 0; d < 3; ++d)
-      sum += std::fabs(static_cast<double>(u[d][p])) / flow_.grid().spacing(d);
-    cfl = std::max(cfl, sum * dt);
+      sum += std::fabs(static_cast<double>(flow_.velocity(d).data()[p])) / flow_.grid().spacing(d);
+    largest = std::max(largest, sum * dt);
   }
-  numbers.cfl = flow_.nodes().comm().max(cfl);
-  return numbers;
+  return flow_.nodes().comm().max(largest);
 }
 
 template <class T> void Diagnostics<T>::derive(const std::string &name, T *out) {
   if (name == "pressure")
     return flow_.pressure(out);
   const std::int64_t points = flow_.velocity(0).size();
-  const auto fill = [&](auto function) {
-    compute_gradient();
-    for (std::int64_t p = 0; p < points; ++p)
-      out[p] = static_cast<T>(function(at(p)));
+  const auto fill = [&](auto of_vorticity) {
+    const auto g = gradient();
+    for (std::int64_t p = 0; p < points; ++p) {
+      std::array<double, 9> here;
+      for (std::size_t e = 0; e < 9; ++e)
+        here[e] = static_cast<double>(g[e][p]);
+      out[p] = static_cast<T>(of_vorticity(vorticity(here)));
+    }
   };
   if (name == "vorticity")
-    fill([](const Gradient &g) { return std::sqrt(square(vorticity(g))); });
+    fill([](const auto &w) { return std::sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]); });
   else if (name == "vorticity_x" || name == "vorticity_y" || name == "vorticity_z")
-    fill([&](const Gradient &g) { return vorticity(g)[static_cast<std::size_t>(name.back() - 'x')]; });
+    fill([&](const auto &w) { return w[static_cast<std::size_t>(name.back() - 'x')]; });
   else if (name == "q")
-    fill([](const Gradient &g) { return 0.25 * square(vorticity(g)) - 0.5 * strain_square(g); });
+    invariant(Invariant::q, gradient(), points, out);
   else
     throw InputError(
         fmt::format("derived field '{}' is unknown; choose vorticity, vorticity_x, vorticity_y, vorticity_z, q or "
@@ -145,10 +134,9 @@ template <class T> std::optional<BadPoint> Diagnostics<T>::find_bad_point() cons
   if (lowest == comm.size())
     return std::nullopt;
   const std::int64_t p = std::max<std::int64_t>(found, 0) / 3;
-  std::int64_t numbers[4] = {found % 3, box.start[0] + p % box.count[0], box.start[1] + p / box.count[0] % box.count[1],
-                             box.start[2] + p / (box.count[0] * box.count[1])};
-  check_mpi(MPI_Bcast(numbers, 4, MPI_INT64_T, static_cast<int>(lowest), comm.get()), "MPI_Bcast");
-  return BadPoint{static_cast<int>(numbers[0]), {numbers[1], numbers[2], numbers[3]}};
+  const Index3 node{box.start[0] + p % box.count[0], box.start[1] + p / box.count[0] % box.count[1],
+                    box.start[2] + p / (box.count[0] * box.count[1])};
+  return comm.broadcast_value(BadPoint{static_cast<int>(found % 3), node}, static_cast<int>(lowest));
 }
 
 template class Diagnostics<float>;

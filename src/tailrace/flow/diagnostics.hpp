@@ -2,15 +2,16 @@
 
 #include <tailrace/flow/navier_stokes.hpp>
 #include <tailrace/ops/operators.hpp>
+#include <tailrace/ops/reductions.hpp>
 
 #include <optional>
 #include <string>
 
 namespace tailrace::flow {
 
-/// Volume averages and extremes of a flow. Averages weigh boundary nodes of free-slip directions by one half per
+/// Averages over the volume and extremes of a flow. Boundary nodes of free-slip directions count one half per
 /// direction.
-struct FlowNumbers {
+struct VolumeAverages {
   double kinetic_energy;        ///< <u . u> / 2
   double dissipation;           ///< 2 nu <S_ij S_ij>
   double dissipation_laplacian; ///< -nu <u . lap u>; follows -dE/dt also where the flow is under-resolved
@@ -19,39 +20,39 @@ struct FlowNumbers {
   double cfl;                   ///< max over nodes of dt * sum |u_d| / dx_d
 };
 
-/// Where a value is not finite.
+/// A node where a velocity component is not finite.
 struct BadPoint {
   int component;
   grid::Index3 node;
 };
 
-/// The velocity gradient of a flow and what follows from it, on this rank's X pencil of the nodes.
+/// The velocity gradient of a flow and quantities computed from it, on this rank's X pencil of the nodes.
 template <class T> class Diagnostics {
 public:
   /// Keeps a reference to the flow. Collective.
   Diagnostics(NavierStokes<T> &flow, std::shared_ptr<const grid::ProcessGrid> processes, grid::TransposeMethod method);
 
-  /// Everything in FlowNumbers for the present velocity. Collective.
-  FlowNumbers numbers(double dt);
-  /// Writes a derived field by name: vorticity (its magnitude), vorticity_x, vorticity_y, vorticity_z, q (second
-  /// invariant of the velocity gradient), pressure. InputError for any other. Collective.
+  /// The averages of the present velocity; `dt` is the time step of the CFL number. Collective.
+  VolumeAverages averages(double dt);
+  /// Writes a derived field into `out`, an array over this rank's X pencil of the nodes: vorticity (its magnitude),
+  /// vorticity_x, vorticity_y, vorticity_z, q (second invariant of the velocity gradient) or pressure. Throws
+  /// InputError for any other name. Collective.
   void derive(const std::string &name, T *out);
   /// The first node (lowest rank, then memory order) with a velocity that is not finite, if any. Collective.
   std::optional<BadPoint> find_bad_point() const;
-  /// Forgets the velocity gradient, so that the next question computes it anew: call after each step.
+  /// Marks the velocity gradient as outdated, so that it is computed again when it is needed next: call this whenever
+  /// the velocity has changed. Local.
   void invalidate() { fresh_ = false; }
 
 private:
-  /// Nine derivatives at one node, g[i][d] = d u_i / d x_d.
-  using Gradient = std::array<std::array<double, 3>, 3>;
-  void compute_gradient();
-  void apply(ops::Operation operation, int component, int direction, T *out);
-  template <class Function> double average(Function function) const;
-  Gradient at(std::int64_t point) const;
+  void differentiate(ops::Operation operation, int component, grid::Buffer<T> *out);
+  std::array<const T *, 9> gradient();
+  double cfl(double dt);
 
   NavierStokes<T> &flow_;
   ops::Operators<T> operators_;
-  grid::Field<T> gradient_[3][3];
+  ops::Weights weights_;
+  std::array<grid::Buffer<T>, 9> gradient_; ///< [3 * i + d] is d u_i / d x_d, where `fresh_`
   bool fresh_ = false;
 };
 

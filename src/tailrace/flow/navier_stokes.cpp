@@ -22,7 +22,7 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
     for (Field<T> &field : fields)
       field = Field<T>(nodes.box(pencil));
   };
-  // What is swept along z lies in memory that all columns reach, if they share any.
+  // Fields that are swept along z are in memory that the ranks share, if they share any.
   const auto allocate_reachable = [&](Components &fields) {
     for (Field<T> &field : fields)
       field = Field<T>(nodes.box(Pencil::y), nodes_.allocate());
@@ -81,7 +81,7 @@ std::array<T *, 3> NavierStokes<T>::move(Pencil from, Pencil to, const std::arra
   return moved;
 }
 
-/// Where this rank's columns start in arrays that `move` gave for the Z pencil.
+/// Where this rank's columns start in arrays that `move` returned for the Z pencil.
 template <class T> std::array<T *, 3> NavierStokes<T>::z_start(const std::array<T *, 3> &arrays) const {
   return {nodes_.z_start(arrays[0]), nodes_.z_start(arrays[1]), nodes_.z_start(arrays[2])};
 }
@@ -112,7 +112,7 @@ template <class T> void NavierStokes<T>::right_hand_side_yz(Components &rhs) {
     nodes_.move(Pencil::y, Pencil::x, sum[i], rhs[i].data());
 }
 
-/// The rest of the right-hand side, and the time integration on its registers while they are there.
+/// The rest of the right-hand side, and the time integration while its values are in registers.
 template <class T> void NavierStokes<T>::sweep_x(const Stage &stage, double dt, Components &rhs) {
   const Index3 count = nodes_.decomposition().box(Pencil::x).count;
   const Index3 plane = {count[0], count[1], 1};
@@ -150,7 +150,8 @@ template <class T> void NavierStokes<T>::pressure(T *nodes) {
   Buffer<T> cells(projection_.cells().box(Pencil::z).size());
   double share = last_share_;
   if (share == 0) {
-    // No stage has run: one of size one on a copy gives the potential whose gradient balances the right-hand side.
+    // No stage has run yet. A stage of size one on a copy gives the potential whose gradient balances the right-hand
+    // side.
     Components saved;
     for (int i = 0; i < 3; ++i) {
       saved[i] = Field<T>(velocity_[i].box());

@@ -8,15 +8,15 @@
 
 namespace tailrace::flow {
 
-/// What a flow is made of besides its grid.
+/// The parameters of a flow besides its grid.
 struct FlowOptions {
   double viscosity;
   TimeScheme scheme = TimeScheme::rk3;
   ops::Interpolation interpolation = ops::Interpolation::aggressive;
 };
 
-/// Wall time by phase since the start, in seconds, on this rank. Transposes are counted apart from the phase they
-/// serve.
+/// Wall time by phase since the start, in seconds, on this rank. The time of transposes is not part of the phases that
+/// need them.
 struct FlowTimes {
   double convection = 0, pressure = 0, transposes = 0;
 };
@@ -25,7 +25,7 @@ struct FlowTimes {
 /// velocities and half-shifted pressure (Laizet and Lamballais 2009). Fields live in X pencils.
 template <class T> class NavierStokes {
 public:
-  /// Collective. InputError for boundaries the solver does not know.
+  /// Collective. Throws InputError for boundary conditions that the solver does not support.
   NavierStokes(const grid::Grid &grid, const FlowOptions &options, std::shared_ptr<const grid::ProcessGrid> processes,
                grid::TransposeMethod method);
 
@@ -43,8 +43,8 @@ public:
 
   /// Velocity component i on this rank's X pencil of the nodes.
   grid::Field<T> &velocity(int i) { return velocity_[i]; }
-  /// Right-hand side of component i, `age` stages ago (1 the newest); what a checkpoint keeps for Adams-Bashforth
-  /// schemes.
+  /// Right-hand side of component i, `age` stages ago (1 is the newest). Checkpoints of Adams-Bashforth schemes need
+  /// it.
   grid::Field<T> &history(int age, int i) {
     return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()][i];
   }
@@ -52,8 +52,8 @@ public:
   long steps() const { return steps_; }
   void set_steps(long steps) { steps_ = steps; }
 
-  /// The pressure on the nodes (X pencil), as the last stage used it: constant mean zero. Before the first step it is
-  /// that which keeps the present velocity divergence-free. Collective.
+  /// Writes the pressure on the nodes (X pencil) that the last stage used; its mean is zero. Before the first step it
+  /// is the pressure that keeps the present velocity divergence-free. Collective.
   void pressure(T *nodes);
   /// Largest |div u| on the cells. Collective.
   double max_divergence();

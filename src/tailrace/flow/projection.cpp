@@ -62,7 +62,7 @@ Projection<T>::Projection(const Grid &grid, Interpolation interpolation, std::sh
       xy_(Decomposition(processes, first_cells(grid, 1), true), method, workspace),
       yz_(Decomposition(processes, first_cells(grid, 2), true), method, workspace),
       poisson_(grid, interpolation, processes, method, workspace) {
-  // With whole planes on a rank the x stage is consumed at once, and one plane of it is enough.
+  // With whole planes on a rank the result of the x stage is used at once, and memory for one plane is enough.
   const Box x_box = xy_.decomposition().box(Pencil::x);
   for (auto &buffer : x_part_)
     buffer = Buffer<T>(planes() ? x_box.count[0] * x_box.count[1] : x_box.size());
@@ -245,7 +245,7 @@ template <class T> void Projection<T>::divergence(const std::array<const T *, 3>
   sweep_columns<T, 2, 1>(
       yz_.z_lines(), into, LoadFrom<T, 2>{constant(z_columns())}, [&](auto &tile) { divergence_z(tile); },
       StoreTo<T, 1>{{result}});
-  yz_.wait(); // the next use writes planes that others may still read columns of
+  yz_.wait(); // other ranks may still read columns of planes that the next use writes
 }
 
 template <class T> void Projection<T>::potential(T *phi) {

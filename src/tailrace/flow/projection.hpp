@@ -5,7 +5,8 @@
 namespace tailrace::flow {
 
 /// Makes a velocity on nodes divergence-free on the cells: solves  div grad phi = div u  and subtracts grad phi. Works
-/// plane by plane and line by line in cache; the divergence and phi never exist as whole arrays unless asked for.
+/// plane by plane and line by line in cache; the divergence and phi never exist as whole arrays unless the caller asks
+/// for them.
 template <class T> class Projection {
 public:
   Projection(const grid::Grid &grid, ops::Interpolation interpolation,
@@ -25,7 +26,7 @@ public:
   const grid::Decomposition &cells() const { return poisson_.cells(); }
 
 private:
-  /// The four staggered operators of a direction, for the parities that occur.
+  /// The four staggered operators of a direction, for the parities that are needed.
   struct Staggered {
     ops::LineSystem<T> derivative_to_centre; ///< of the normal, odd, velocity
     ops::LineSystem<T> average_to_centre;    ///< of even quantities

@@ -9,13 +9,13 @@ namespace tailrace::flow {
 /// Explicit schemes for du/dt = F(u).
 enum class TimeScheme { euler, ab2, ab3, rk3 };
 
-/// "euler", "ab2", "ab3" or "rk3"; anything else is an InputError.
+/// From "euler", "ab2", "ab3" or "rk3"; throws InputError for any other name.
 TimeScheme time_scheme_from_name(const std::string &name);
 
 /// u += dt * sum of weights[k] * F(k stages ago); weights[0] multiplies the newest.
 struct Stage {
   std::vector<double> weights;
-  /// The share of the time step that this stage covers: what its pressure acts for.
+  /// The share of the time step that this stage covers, which is the time for which its pressure acts.
   double share() const;
 };
 
@@ -24,8 +24,8 @@ struct Stage {
 /// used by Spalart, Moser and Rogers (1991): 8/15; 5/12, -17/60; 3/4, -5/12.
 std::vector<Stage> stages(TimeScheme scheme, long steps_done);
 
-/// How many earlier right-hand sides the scheme needs kept between stages, and whether also between steps
-/// (checkpoints).
+/// How many earlier right-hand sides the scheme needs, and whether it needs them also in the next step, so that
+/// checkpoints must hold them.
 int stored_right_hand_sides(TimeScheme scheme);
 bool history_outlives_step(TimeScheme scheme);
 

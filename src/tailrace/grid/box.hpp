@@ -11,7 +11,8 @@ using Index3 = std::array<std::int64_t, 3>;
 
 inline std::int64_t product(const Index3 &n) { return n[0] * n[1] * n[2]; }
 
-/// A block of a global grid: indices `start[d] <= i < start[d] + count[d]`. Memory of a box is x fastest, z slowest.
+/// A block of a global grid: indices `start[d] <= i < start[d] + count[d]`. In an array over a box x varies fastest and
+/// z slowest.
 struct Box {
   Index3 start{0, 0, 0};
   Index3 count{0, 0, 0};
@@ -20,7 +21,7 @@ struct Box {
   bool empty() const { return size() == 0; }
   std::int64_t end(int d) const { return start[d] + count[d]; }
 
-  /// The part common to both boxes; empty (count 0) where they do not meet.
+  /// The points that are in both boxes; empty (a count of 0) if there are none.
   Box intersect(const Box &other) const {
     Box both;
     for (int d = 0; d < 3; ++d) {

@@ -12,8 +12,8 @@
 
 namespace tailrace::grid {
 
-/// Memory for `size` values, aligned for vectors and on large pages where the system gives them: sweeps along z touch
-/// one page per point otherwise. Not initialised.
+/// Memory for `size` values, not initialised, aligned for vectors. It is on large pages where the system has them,
+/// because sweeps along z touch one small page per point.
 template <class T> class Buffer {
 public:
   Buffer() = default;
@@ -27,10 +27,10 @@ public:
       throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
     if (alignment == huge)
-      madvise(data_.get(), bytes, MADV_HUGEPAGE); // advice only: refusal costs speed, nothing else
+      madvise(data_.get(), bytes, MADV_HUGEPAGE); // only advice: without large pages the program is slower
 #endif
   }
-  /// Memory that somebody else made, shared between ranks for example.
+  /// Uses memory that was allocated elsewhere, for example memory shared between ranks.
   Buffer(std::shared_ptr<T> data, std::int64_t size) : data_(std::move(data)), size_(size) {}
   Buffer(Buffer &&) noexcept = default;
   Buffer &operator=(Buffer &&) noexcept = default;

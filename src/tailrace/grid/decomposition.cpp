@@ -25,7 +25,7 @@ std::pair<int, int> complete(int size, int rows, int cols) {
   return {rows, cols};
 }
 
-/// Which direction the rows and the columns of the process grid split in a pencil.
+/// The directions that the rows and the columns of the process grid split in a pencil.
 constexpr int split_by_rows(Pencil pencil) { return pencil == Pencil::x ? 1 : 0; }
 constexpr int split_by_cols(Pencil pencil) { return pencil == Pencil::z ? 1 : 2; }
 
@@ -64,11 +64,6 @@ Box Decomposition::box(Pencil pencil, int row, int col) const {
   split(split_by_rows(pencil), processes_->rows(), row);
   split(split_by_cols(pencil), processes_->cols(), col);
   return box;
-}
-
-bool Decomposition::is_local(Pencil pencil, int d) const {
-  return (split_by_rows(pencil) != d || processes_->rows() == 1) &&
-         (split_by_cols(pencil) != d || processes_->cols() == 1);
 }
 
 std::vector<std::pair<int, int>> Decomposition::process_grids(int size, const Index3 &shape) {

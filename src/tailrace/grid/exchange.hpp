@@ -9,9 +9,9 @@
 
 namespace tailrace::grid {
 
-/// The ways of one decomposition's arrays between pencils. Where two pencils are the same box on every rank (slabs, one
-/// rank) nothing moves: callers get their own array back. With TransposeMethod::shared nothing moves between Y and Z
-/// either: arrays made by `allocate` lie in one piece in the memory of a node, and Z pencils are columns of it.
+/// Moves arrays of one decomposition between pencils. Where two pencils are the same box on every rank (slabs, one
+/// rank) no data move, and callers get their own array back. With TransposeMethod::shared no data move between Y and Z
+/// either: arrays made by `allocate` are one piece of memory on a node, and Z pencils are columns of it.
 template <class T> class Exchange {
 public:
   Exchange(const Decomposition &decomposition, TransposeMethod method, std::shared_ptr<Workspace> workspace)
@@ -19,20 +19,20 @@ public:
 
   const Decomposition &decomposition() const { return decomposition_; }
 
-  /// Memory for this rank's Y pencil (the X pencil too, where they are the same), to be given to `move` later; with as
-  /// many values per point as wanted. Collective.
+  /// Memory for this rank's Y pencil (the X pencil too, where they are the same) that can be given to `move`, with
+  /// `values` values per point. Collective.
   Buffer<T> allocate(int values = 1) const {
     const std::int64_t size = decomposition_.box(Pencil::y).size() * values;
     return shares() ? shared_buffer<T>(across_cols(), size) : Buffer<T>(size);
   }
 
-  /// Whether going from one neighbouring pencil to the other needs no data to move.
+  /// Whether no data need to move between two neighbouring pencils. Local; the same on all ranks.
   bool is_free(Pencil from, Pencil to) const {
     return between_rows(from, to) ? decomposition_.processes().rows() == 1 : across_cols().size() == 1 || shares();
   }
 
-  /// The values of `in` (pencil `from`) as the pencil `to`: `in` itself where that is free, else `out`, filled. Also
-  /// waits for the ranks whose memory comes into reach, or goes out of it. Collective.
+  /// Returns the values of `in` (pencil `from`) in the pencil `to`: `in` itself where no data need to move, else `out`,
+  /// filled. With shared memory it also waits for the ranks that use the same memory. Collective.
   T *move(Pencil from, Pencil to, T *in, T *out) {
     const Stopwatch watch(workspace_->seconds);
     if (is_free(from, to)) {
@@ -44,8 +44,8 @@ public:
     return out;
   }
 
-  /// Several arrays at once: one message to each peer for all of them. `out` may be empty where the way is free.
-  /// Collective.
+  /// The same for several arrays, with one message to each peer for all of them. `out` may be empty where no data need
+  /// to move. Collective.
   std::vector<T *> move(Pencil from, Pencil to, const std::vector<T *> &in, const std::vector<T *> &out) {
     const Stopwatch watch(workspace_->seconds);
     if (is_free(from, to)) {
@@ -61,13 +61,13 @@ public:
   /// Whether ranks work on each other's memory between Y and Z.
   bool shares() const { return method_ == TransposeMethod::shared && across_cols().size() > 1; }
 
-  /// Waits until no rank still reads or writes memory that this one reaches too. Collective.
+  /// Waits until all ranks that share memory with this one have called it. Collective.
   void wait() const {
     if (shares())
       across_cols().barrier();
   }
 
-  /// The lines along z that are this rank's, and where they start in an array that `move` gave for the Z pencil.
+  /// This rank's lines along z, and where they start in an array that `move` returned for the Z pencil. Local.
   Lines z_lines() const {
     const Box box = decomposition_.box(Pencil::z);
     Lines lines = Lines::along(2, box.count);

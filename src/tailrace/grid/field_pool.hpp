@@ -8,12 +8,12 @@
 
 namespace tailrace::grid {
 
-/// Memory for the fields of one decomposition, used again when it is given back: fresh memory costs as much as a
-/// derivative. Where ranks share memory along z (see Exchange) every piece lies in a slot that they all reach, and
-/// equal slots of the ranks are one array. Memory outlives the pool.
+/// Memory for the fields of one decomposition. Memory that is released is used again, because new memory costs as much
+/// time as a derivative. Where ranks share memory along z (see Exchange), each field is in a slot of shared memory, and
+/// slots of the same number are one array of all ranks. Fields may live longer than the pool.
 template <class T> class FieldPool {
 public:
-  /// Collective. The slots are room in the address space, filled as they are used.
+  /// Reserves address space for all slots; the system gives memory when a slot is used. Collective.
   explicit FieldPool(const Exchange<T> &exchange) : state_(std::make_shared<State>()) {
     const Decomposition &decomposition = exchange.decomposition();
     const Communicator &columns = decomposition.processes().across_cols();
@@ -32,9 +32,9 @@ public:
     state_->fresh.assign(most_slots, true);
   }
 
-  /// Memory for this rank's X pencil, not initialised. Within `reach` of the other ranks, if they share any: the lowest
-  /// free slot, so that ranks that do the same get the same. Out of reach it lies on large pages on every system (see
-  /// use_large_pages), and sweeps along x and y of small ones take a quarter longer. Local.
+  /// Memory for this rank's X pencil, not initialised. With `reach` it is in memory that the other ranks share, if
+  /// there is any: the lowest free slot, so that ranks that make the same calls get the same slot. Without `reach` it
+  /// is memory of this rank alone, in which sweeps along x and y of small fields take a quarter longer. Local.
   Buffer<T> take(bool reach = true) {
     const std::lock_guard lock(state_->mutex);
     return reach ? take_slot() : take_own();
@@ -47,7 +47,7 @@ public:
       shared_.push_back(array);
   }
 
-  /// The number of the slot that an array of this rank is in; -1: in none, other ranks may not reach it. Local.
+  /// The number of the slot of an array of this rank; -1 if it is in none, so that other ranks cannot read it. Local.
   std::int64_t slot(const T *array) const {
     const auto found = std::find(shared_.begin(), shared_.end(), array);
     if (found != shared_.end())

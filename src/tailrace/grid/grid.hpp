@@ -8,14 +8,14 @@
 
 namespace tailrace::grid {
 
-/// What happens at both ends of a direction.
+/// The boundary condition at both ends of a direction.
 enum class Boundary {
-  periodic,  ///< nodes 0 .. n-1, the node n is the node 0
-  free_slip, ///< nodes on both ends; normal velocity odd, everything else even about them
-  dirichlet, ///< nodes on both ends; values given there, one-sided closures
+  periodic,  ///< nodes 0 .. n-1; node n is node 0
+  free_slip, ///< nodes on both ends; about them the normal velocity is odd and all other quantities are even
+  dirichlet, ///< nodes on both ends; the values there are given, and schemes are one-sided near them
 };
 
-/// "periodic", "free-slip" or "dirichlet"; anything else is an InputError.
+/// From "periodic", "free-slip" or "dirichlet"; throws InputError for any other name.
 Boundary boundary_from_name(const std::string &name);
 const char *boundary_name(Boundary boundary);
 
@@ -25,10 +25,10 @@ struct Grid {
   std::array<double, 3> lengths;      ///< size of the box per direction, in the user's unit of length
   std::array<Boundary, 3> boundaries; ///< per direction, the same on both ends
 
-  /// Checks the numbers: at least `smallest` nodes per direction and positive lengths. InputError otherwise.
+  /// Throws InputError unless there are at least `smallest` nodes per direction and lengths are positive.
   Grid(Index3 nodes, std::array<double, 3> lengths, std::array<Boundary, 3> boundaries);
 
-  static constexpr std::int64_t smallest = 8; ///< the closures of both ends must not overlap
+  static constexpr std::int64_t smallest = 8; ///< so that the one-sided schemes of both ends do not overlap
 
   bool periodic(int d) const { return boundaries[d] == Boundary::periodic; }
   /// Cells (pressure points) per direction: as many as nodes where periodic, one fewer otherwise.

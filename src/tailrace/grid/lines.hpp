@@ -4,8 +4,8 @@
 
 namespace tailrace::grid {
 
-/// The lines of a block along one direction: memory is [outer][points][stride], of which the first `inner` columns are
-/// visited; columns are contiguous.
+/// The lines of a block along one direction. Memory is an array [outer][points][stride], and lines are its first
+/// `inner` columns; neighbouring columns are neighbours in memory.
 struct Lines {
   std::int64_t outer, points, inner, stride;
 

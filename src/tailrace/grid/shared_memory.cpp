@@ -1,6 +1,7 @@
 #include <tailrace/grid/shared_memory.hpp>
 
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fmt/format.h>
 
@@ -24,46 +25,29 @@ constexpr std::int64_t large_page = std::int64_t{1} << 21;
 
 std::int64_t round_up(std::int64_t bytes, std::int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// A file descriptor that closes itself.
-class Descriptor {
-public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor &) = delete;
-  Descriptor &operator=(const Descriptor &) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0)
-      close(fd_);
-  }
-  int get() const { return fd_; }
-
-private:
-  int fd_;
-};
-
 [[noreturn]] void fail(const char *what) {
   throw Error(fmt::format("memory cannot be shared between the ranks of this node: {}: {}; choose parallel.transpose = "
                           "\"alltoall\"",
                           what, std::strerror(errno)));
 }
 
-/// Anonymous memory has no name that could outlive a crash and no size limit but the machine's; the others open it
-/// through the first rank's table of open files.
-int open_memory(const Communicator &comm, std::int64_t total) {
-  int fd = -1;
+/// Makes memory without a name, which cannot stay behind after a crash and has no size limit but that of the machine.
+/// The other ranks open it through the first rank's table of open files.
+FileDescriptor open_memory(const Communicator &comm, std::int64_t total) {
+  FileDescriptor file;
   comm.agree([&] {
     if (comm.rank() != 0)
       return;
-    fd = memfd_create("tailrace", MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, total) != 0)
+    file = FileDescriptor(memfd_create("tailrace", MFD_CLOEXEC));
+    if (!file || ftruncate(file.get(), total) != 0)
       fail("memfd_create");
   });
-  const std::string path = comm.broadcast(fmt::format("/proc/{}/fd/{}", getpid(), fd), 0);
-  if (comm.rank() != 0)
-    fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  return fd;
+  const std::string path = comm.broadcast(fmt::format("/proc/{}/fd/{}", getpid(), file.get()), 0);
+  return comm.rank() == 0 ? std::move(file) : FileDescriptor(open(path.c_str(), O_RDWR | O_CLOEXEC));
 }
 
-/// Maps so many bytes of a file where large pages can be: at a multiple of their size. What lies around is given back.
+/// Maps so many bytes of a file at an address that is a multiple of the large page. To find one, it reserves more
+/// address space than needed and returns the rest.
 std::shared_ptr<std::byte> map_aligned(int descriptor, std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes), room = size + static_cast<std::size_t>(large_page);
   void *reserved = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -83,7 +67,7 @@ std::shared_ptr<std::byte> map_aligned(int descriptor, std::int64_t bytes) {
     munmap(reserved, below);
   const std::size_t end = (size + 4095) / 4096 * 4096;
   munmap(at + end, room - below - end);
-  madvise(at, size, MADV_HUGEPAGE); // advice only, which systems before Linux 6.1 may take
+  madvise(at, size, MADV_HUGEPAGE); // only advice; Linux before 6.1 may follow it
   return {at, [size](std::byte *p) { munmap(p, size); }};
 }
 
@@ -91,15 +75,16 @@ std::shared_ptr<std::byte> map_aligned(int descriptor, std::int64_t bytes) {
 
 std::shared_ptr<std::byte> share_memory(const Communicator &comm, std::int64_t bytes) {
   const std::int64_t before = comm.exclusive_scan(bytes), sum = std::max<std::int64_t>(1, comm.sum(bytes));
-  const std::int64_t total = sum < large_page ? sum : round_up(sum, large_page); // then its last page may be large
+  const std::int64_t total =
+      sum < large_page ? sum : round_up(sum, large_page); // so that its last page can be a large one
   comm.agree([&] {
     if (comm.split_node().size() != comm.size())
       throw Error("memory cannot be shared between ranks of different nodes; choose parallel.transpose = \"alltoall\"");
   });
-  const Descriptor descriptor(open_memory(comm, total));
+  const FileDescriptor descriptor = open_memory(comm, total);
   std::shared_ptr<std::byte> whole;
   comm.agree([&] {
-    if (descriptor.get() < 0)
+    if (!descriptor)
       fail("open");
     whole = map_aligned(descriptor.get(), total);
   });
@@ -112,7 +97,7 @@ void use_large_pages(const std::byte *memory, std::int64_t bytes) {
 #endif
   if (bytes < large_page)
     return;
-  for (std::int64_t at = 0; at < bytes; at += 4096) // pages that are there already say where the large one is to be
+  for (std::int64_t at = 0; at < bytes; at += 4096) // the system builds a large page from pages that exist
     static_cast<void>(*static_cast<const volatile std::byte *>(memory + at));
   const auto unit = static_cast<std::uintptr_t>(large_page), begin = reinterpret_cast<std::uintptr_t>(memory);
   const std::uintptr_t from = begin / unit * unit,

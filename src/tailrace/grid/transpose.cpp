@@ -6,79 +6,31 @@
 
 #include <array>
 #include <complex>
-#include <cstring>
 #include <limits>
 
 namespace tailrace::grid {
 
 namespace {
 
-/// Offset of the first point of `block` in memory that holds `box`.
-std::int64_t offset_in(const Box &box, const Box &block) {
-  return block.start[0] - box.start[0] +
-         box.count[0] * (block.start[1] - box.start[1] + box.count[1] * (block.start[2] - box.start[2]));
-}
+constexpr int tag = 1; // messages between two ranks of a plan arrive in the order of sending, so one tag is enough
 
-/// Whether `block` is one run of memory inside `box`.
-bool is_contiguous(const Box &box, const Box &block) {
-  if (block.empty())
+/// Limit of the packed data of several arrays on one rank.
+constexpr std::int64_t packed_bytes = std::int64_t{1} << 28;
+
+constexpr std::array<const char *, 3> method_names{"alltoall", "shared", "subarray"};
+
+/// Whether ranks of different rows of the process grid exchange data between two pencils; otherwise those of different
+/// columns do.
+bool between_rows(Pencil from, Pencil to) {
+  const auto pair = std::minmax(from, to);
+  if (pair.first == Pencil::x && pair.second == Pencil::y)
     return true;
-  int outer = 2;
-  while (outer > 0 && block.count[outer] == 1)
-    --outer;
-  for (int d = 0; d < outer; ++d)
-    if (block.count[d] != box.count[d])
-      return false;
-  return true;
+  if (pair.first == Pencil::y && pair.second == Pencil::z)
+    return false;
+  throw InputError("transposes join neighbouring pencils (X<->Y or Y<->Z); go from X to Z through Y");
 }
-
-/// Calls copy(offset in memory, run length) for each contiguous x run of the block.
-template <class Copy> void for_each_run(const Box &box, const Box &block, Copy copy) {
-  if (block.empty())
-    return;
-  const bool whole_rows = block.count[0] == box.count[0]; // then a plane's rows follow each other
-  const std::int64_t run = whole_rows ? block.count[0] * block.count[1] : block.count[0];
-  const std::int64_t rows = whole_rows ? 1 : block.count[1];
-  const std::int64_t first = offset_in(box, block);
-  for (std::int64_t k = 0; k < block.count[2]; ++k)
-    for (std::int64_t j = 0; j < rows; ++j)
-      copy(first + box.count[0] * (j + box.count[1] * k), run);
-}
-
-template <class T> void pack(const Box &box, const Box &block, const T *from, T *packed) {
-  for_each_run(box, block, [&](std::int64_t offset, std::int64_t run) {
-    std::memcpy(packed, from + offset, static_cast<std::size_t>(run) * sizeof(T));
-    packed += run;
-  });
-}
-
-template <class T> void unpack(const Box &box, const Box &block, const T *packed, T *to) {
-  for_each_run(box, block, [&](std::int64_t offset, std::int64_t run) {
-    std::memcpy(to + offset, packed, static_cast<std::size_t>(run) * sizeof(T));
-    packed += run;
-  });
-}
-
-/// Copies `block` from memory that holds the box `from` to memory that holds the box `to`, x run by x run.
-template <class T> void copy_block(const Box &from, const T *in, const Box &to, T *out, const Box &block) {
-  Box row = block;
-  row.count[1] = row.count[2] = 1;
-  for (std::int64_t k = 0; k < block.count[2]; ++k)
-    for (std::int64_t j = 0; j < block.count[1]; ++j) {
-      row.start[1] = block.start[1] + j;
-      row.start[2] = block.start[2] + k;
-      std::memcpy(out + offset_in(to, row), in + offset_in(from, row),
-                  static_cast<std::size_t>(block.count[0]) * sizeof(T));
-    }
-}
-
-constexpr int tag = 1; ///< exchanges of a plan follow each other in order, so one tag is enough
 
 } // namespace
-
-namespace {
-constexpr std::array<const char *, 3> method_names{"alltoall", "shared", "subarray"};
-}
 
 TransposeMethod transpose_method_from_name(const std::string &name) {
   for (std::size_t i = 0; i < method_names.size(); ++i)
@@ -96,24 +48,20 @@ std::byte *Workspace::grow(Buffer<std::byte> &buffer, std::int64_t bytes) {
 }
 
 template <class T> auto Transpose<T>::describe(const Box &mine, const std::vector<Box> &theirs) -> Side {
-  Side side;
-  side.memory = mine;
-  side.direct = true;
-  std::int64_t packed = 0;
   if (mine.size() > std::numeric_limits<int>::max())
     throw InputError(fmt::format("a rank's box has {} points; MPI counts at most {}; use more ranks", mine.size(),
                                  std::numeric_limits<int>::max()));
+  Side side;
+  side.memory = mine;
+  std::int64_t before = 0;
   for (const Box &other : theirs) {
     const Box block = mine.intersect(other);
     side.blocks.push_back(block);
     side.counts.push_back(static_cast<int>(block.size()));
-    side.starts.push_back(static_cast<int>(packed));
-    packed += block.size();
-    side.direct = side.direct && is_contiguous(mine, block);
+    side.packed.push_back(before);
+    before += block.size();
+    side.direct = side.direct && is_one_run(block, mine);
   }
-  if (side.direct)
-    for (std::size_t p = 0; p < side.blocks.size(); ++p)
-      side.starts[p] = side.blocks[p].empty() ? 0 : static_cast<int>(offset_in(mine, side.blocks[p]));
   return side;
 }
 
@@ -137,17 +85,6 @@ template <class T> void Transpose<T>::make_types(Side &side) const {
   }
 }
 
-namespace {
-bool between_rows(Pencil from, Pencil to) {
-  const auto pair = std::minmax(from, to);
-  if (pair.first == Pencil::x && pair.second == Pencil::y)
-    return true;
-  if (pair.first == Pencil::y && pair.second == Pencil::z)
-    return false;
-  throw InputError("transposes join neighbouring pencils (X<->Y or Y<->Z); go from X to Z through Y");
-}
-} // namespace
-
 template <class T>
 Transpose<T>::Transpose(const Decomposition &decomposition, Pencil from, Pencil to, TransposeMethod method,
                         std::shared_ptr<Workspace> workspace)
@@ -161,9 +98,15 @@ Transpose<T>::Transpose(const Decomposition &decomposition, Pencil from, Pencil 
     theirs_from.push_back(decomposition.box(from, row, col));
     theirs_to.push_back(decomposition.box(to, row, col));
   }
+  std::int64_t largest = 1; // of all peers, so that they agree on the number of messages
+  for (const auto *boxes : {&theirs_from, &theirs_to})
+    for (const Box &box : *boxes)
+      largest = std::max(largest, box.size());
+  together_ = static_cast<std::size_t>(
+      std::max<std::int64_t>(1, packed_bytes / static_cast<std::int64_t>(sizeof(T)) / largest));
   from_ = describe(decomposition.box(from), theirs_to);
   to_ = describe(decomposition.box(to), theirs_from);
-  if (!packs()) {
+  if (method_ == TransposeMethod::subarray) {
     make_types(from_);
     make_types(to_);
   }
@@ -171,9 +114,8 @@ Transpose<T>::Transpose(const Decomposition &decomposition, Pencil from, Pencil 
 
 template <class T>
 Transpose<T>::Transpose(Transpose &&other) noexcept
-    : comm_(other.comm_), method_(other.method_), workspace_(std::move(other.workspace_)),
-      from_(std::move(other.from_)), to_(std::move(other.to_)), unpack_into_(other.unpack_into_),
-      requests_(std::move(other.requests_)) {
+    : comm_(std::move(other.comm_)), method_(other.method_), workspace_(std::move(other.workspace_)),
+      from_(std::move(other.from_)), to_(std::move(other.to_)), together_(other.together_) {
   other.from_.types.clear();
   other.to_.types.clear();
 }
@@ -188,106 +130,71 @@ template <class T> Transpose<T>::~Transpose() {
       MPI_Type_free(&type);
 }
 
-template <class T> void Transpose<T>::start(const T *in, T *out) {
-  const int peers = comm_.size();
-  if (!packs()) {
-    const std::vector<int> ones(peers, 1), zeros(peers, 0);
-    check_mpi(MPI_Alltoallw(in, ones.data(), zeros.data(), from_.types.data(), out, ones.data(), zeros.data(),
-                            to_.types.data(), comm_.get()),
-              "MPI_Alltoallw");
+template <class T> void Transpose<T>::operator()(const std::vector<T *> &in, const std::vector<T *> &out) {
+  for (std::size_t first = 0; first < in.size(); first += together_)
+    move(in.data() + first, out.data() + first, static_cast<int>(std::min(together_, in.size() - first)));
+}
+
+template <class T> void Transpose<T>::move(const T *const *in, T *const *out, int arrays) {
+  if (method_ == TransposeMethod::subarray) {
+    const std::vector<int> ones(comm_.size(), 1), zeros(comm_.size(), 0);
+    for (int a = 0; a < arrays; ++a)
+      check_mpi(MPI_Alltoallw(in[a], ones.data(), zeros.data(), from_.types.data(), out[a], ones.data(), zeros.data(),
+                              to_.types.data(), comm_.get()),
+                "MPI_Alltoallw");
     return;
   }
+  std::vector<MPI_Request> requests; // receives first, then sends
+  requests.reserve(2 * static_cast<std::size_t>(comm_.size()));
+  const T *received = receive_all(out, arrays, requests);
+  send_all(in, arrays, requests);
+  // What stays on this rank needs neither a message nor a buffer.
   const int me = comm_.rank();
-  const auto bytes = [](const Side &side) { return side.memory.size() * static_cast<std::int64_t>(sizeof(T)); };
-  T *receive = to_.direct ? out : reinterpret_cast<T *>(workspace_->receive(bytes(to_)));
-  for (int step = 1; step < peers; ++step) { // everybody starts with another peer
-    const int peer = (me - step + peers) % peers;
-    check_mpi(MPI_Irecv(receive + to_.starts[peer], to_.counts[peer], mpi_type<T>(), peer, tag, comm_.get(),
-                        &requests_.emplace_back()),
-              "MPI_Irecv");
-  }
-  T *packed = from_.direct ? nullptr : reinterpret_cast<T *>(workspace_->send(bytes(from_)));
-  for (int step = 1; step < peers; ++step) {
-    const int peer = (me + step) % peers;
-    const T *block = in + from_.starts[peer];
-    if (packed) {
-      pack(from_.memory, from_.blocks[peer], in, packed + from_.starts[peer]);
-      block = packed + from_.starts[peer];
-    }
-    check_mpi(MPI_Isend(block, from_.counts[peer], mpi_type<T>(), peer, tag, comm_.get(), &requests_.emplace_back()),
-              "MPI_Isend");
-  }
-  // What stays here needs neither a message nor a buffer.
-  copy_block(from_.memory, in, to_.memory, out, from_.blocks[me]);
-  unpack_into_ = to_.direct ? nullptr : out;
-}
-
-template <class T> void Transpose<T>::finish() {
-  const T *packed = unpack_into_ ? reinterpret_cast<const T *>(workspace_->receive(0)) : nullptr;
-  const int peers = comm_.size(), receives = std::min<int>(peers - 1, static_cast<int>(requests_.size()));
-  for (int done = 0; done < receives; ++done) {
-    int which = 0;
-    check_mpi(MPI_Waitany(receives, requests_.data(), &which, MPI_STATUS_IGNORE), "MPI_Waitany");
-    const int peer = (comm_.rank() - which - 1 + peers) % peers;
-    if (packed)
-      unpack(to_.memory, to_.blocks[peer], packed + to_.starts[peer], unpack_into_);
-  }
-  check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-  requests_.clear();
-  unpack_into_ = nullptr;
-}
-
-template <class T> void Transpose<T>::operator()(const std::vector<T *> &in, const std::vector<T *> &out) {
-  constexpr std::int64_t limit = std::int64_t{1} << 28; // bytes of scratch on either side
-  const std::int64_t largest = std::max<std::int64_t>({1, from_.memory.size(), to_.memory.size()});
-  const std::int64_t fit = limit / static_cast<std::int64_t>(sizeof(T)) / largest;
-  const std::size_t together = packs() ? static_cast<std::size_t>(std::max<std::int64_t>(1, fit)) : 1;
-  for (std::size_t first = 0; first < in.size(); first += together) {
-    const std::size_t arrays = std::min(together, in.size() - first);
-    if (arrays == 1)
-      (*this)(in[first], out[first]);
-    else
-      move_together(in.data() + first, out.data() + first, static_cast<int>(arrays));
-  }
-}
-
-template <class T> void Transpose<T>::move_together(const T *const *in, T *const *out, int arrays) {
-  const int peers = comm_.size(), me = comm_.rank();
-  const auto starts = [&](const Side &side) {
-    std::vector<std::int64_t> result(1, 0);
-    for (const int count : side.counts)
-      result.push_back(result.back() + std::int64_t{count} * arrays);
-    return result;
-  };
-  const auto sent = starts(from_), received = starts(to_);
-  const auto bytes = [](std::int64_t values) { return values * static_cast<std::int64_t>(sizeof(T)); };
-  T *send = reinterpret_cast<T *>(workspace_->send(bytes(sent.back())));
-  T *receive = reinterpret_cast<T *>(workspace_->receive(bytes(received.back())));
-  std::vector<MPI_Request> requests;
-  for (int step = 1; step < peers; ++step) {
-    const int peer = (me - step + peers) % peers;
-    check_mpi(MPI_Irecv(receive + received[peer], to_.counts[peer] * arrays, mpi_type<T>(), peer, tag, comm_.get(),
-                        &requests.emplace_back()),
-              "MPI_Irecv");
-  }
-  for (int step = 1; step < peers; ++step) {
-    const int peer = (me + step) % peers;
-    for (int a = 0; a < arrays; ++a)
-      pack(from_.memory, from_.blocks[peer], in[a], send + sent[peer] + std::int64_t{a} * from_.counts[peer]);
-    check_mpi(MPI_Isend(send + sent[peer], from_.counts[peer] * arrays, mpi_type<T>(), peer, tag, comm_.get(),
-                        &requests.emplace_back()),
-              "MPI_Isend");
-  }
   for (int a = 0; a < arrays; ++a)
-    copy_block(from_.memory, in[a], to_.memory, out[a], from_.blocks[me]);
+    copy_part(from_.blocks[me], from_.memory, in[a], to_.memory, out[a]);
+  const int peers = comm_.size();
   for (int done = 1; done < peers; ++done) {
     int which = 0;
     check_mpi(MPI_Waitany(peers - 1, requests.data(), &which, MPI_STATUS_IGNORE), "MPI_Waitany");
     const int peer = (me - which - 1 + peers) % peers;
-    for (int a = 0; a < arrays; ++a)
-      unpack(to_.memory, to_.blocks[peer], receive + received[peer] + std::int64_t{a} * to_.counts[peer], out[a]);
+    for (int a = 0; a < arrays && received; ++a)
+      unpack(to_.blocks[peer], received + to_.packed[peer] * arrays + std::int64_t{a} * to_.counts[peer], to_.memory,
+             out[a]);
   }
   check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+}
+
+/// Starts one receive from each peer. Returns where the packed blocks arrive; null if they arrive in the array itself.
+template <class T>
+const T *Transpose<T>::receive_all(T *const *out, int arrays, std::vector<MPI_Request> &requests) const {
+  const int peers = comm_.size();
+  const bool in_place = to_.direct && arrays == 1;
+  T *const buffer = in_place ? nullptr : reinterpret_cast<T *>(workspace_->receive(bytes(to_, arrays)));
+  for (int step = 1; step < peers; ++step) { // every rank starts with another peer
+    const int peer = (comm_.rank() - step + peers) % peers;
+    T *const block = in_place ? *out + to_.place(peer) : buffer + to_.packed[peer] * arrays;
+    check_mpi(
+        MPI_Irecv(block, to_.counts[peer] * arrays, mpi_type<T>(), peer, tag, comm_.get(), &requests.emplace_back()),
+        "MPI_Irecv");
+  }
+  return buffer;
+}
+
+/// Starts one send to each peer: its blocks of all arrays, packed, or the block of a single array where it lies.
+template <class T>
+void Transpose<T>::send_all(const T *const *in, int arrays, std::vector<MPI_Request> &requests) const {
+  const int peers = comm_.size();
+  const bool in_place = from_.direct && arrays == 1;
+  T *const buffer = in_place ? nullptr : reinterpret_cast<T *>(workspace_->send(bytes(from_, arrays)));
+  for (int step = 1; step < peers; ++step) {
+    const int peer = (comm_.rank() + step) % peers;
+    T *const packed = in_place ? nullptr : buffer + from_.packed[peer] * arrays;
+    for (int a = 0; a < arrays && !in_place; ++a)
+      pack(from_.blocks[peer], from_.memory, in[a], packed + std::int64_t{a} * from_.counts[peer]);
+    check_mpi(MPI_Isend(in_place ? *in + from_.place(peer) : packed, from_.counts[peer] * arrays, mpi_type<T>(), peer,
+                        tag, comm_.get(), &requests.emplace_back()),
+              "MPI_Isend");
+  }
 }
 
 template class Transpose<float>;

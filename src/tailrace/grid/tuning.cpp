@@ -14,7 +14,7 @@ double time_round(const Communicator &comm, const Decomposition &decomposition, 
   Exchange<double> exchange(decomposition, method, std::make_shared<Workspace>());
   Field<double> x(decomposition.box(Pencil::x)), z(decomposition.box(Pencil::z));
   Field<double> y(decomposition.box(Pencil::y), exchange.allocate());
-  constexpr int rounds = 3; // the first makes the plans and wakes the pages
+  constexpr int rounds = 3; // the first creates the plans and touches the memory
   double best = 0;
   for (int round = 0; round < rounds; ++round) {
     comm.barrier();
@@ -48,7 +48,7 @@ std::vector<TuningResult> tune_process_grid(const Communicator &comm, const Inde
                     comm.size(), shape[0], shape[1], shape[2]));
   auto methods = method ? std::vector{*method} : std::vector{TransposeMethod::alltoall, TransposeMethod::subarray};
   if (!method &&
-      can_share_memory(comm)) // sharing by columns needs them on one node each; with one node that is any grid
+      can_share_memory(comm)) // `shared` needs each row of the process grid on one node; on a single node all are
     methods.insert(methods.begin(), TransposeMethod::shared);
   std::vector<TuningResult> results;
   for (const auto &[r, c] : candidates) {

@@ -8,7 +8,8 @@
 
 namespace tailrace::grid {
 
-/// One way to share the work, and what a round X -> Y -> Z -> Y -> X of one double field took (seconds, slowest rank).
+/// A process grid and a method, and the time of the transposes X -> Y -> Z -> Y -> X of one field of doubles, in
+/// seconds on the slowest rank.
 struct TuningResult {
   int rows, cols;
   TransposeMethod method;
@@ -16,8 +17,8 @@ struct TuningResult {
 };
 
 /// Times real transposes of `shape` on every process grid that fits (or the one given), with every method (or the one
-/// given), and returns them fastest first. Collective; every rank gets the same list. InputError where no process grid
-/// fits.
+/// given), and returns the results, fastest first. Collective; all ranks get the same list. Throws InputError if no
+/// process grid fits.
 std::vector<TuningResult> tune_process_grid(const Communicator &comm, const Index3 &shape, int rows, int cols,
                                             std::optional<TransposeMethod> method);
 

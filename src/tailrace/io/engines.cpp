@@ -1,6 +1,7 @@
 #include <tailrace/io/engines.hpp>
 
 #include <tailrace/io/adios2/bp_index.hpp>
+#include <tailrace/io/engine/engine.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -19,36 +20,61 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Opener = std::unique_ptr<Engine> (*)(const Target &, Parameters);
+// ---- the table of engines: one line each ----
+// ENGINE(name, family, extensions): the function open_NAME in the engine's folder opens it. A new series may take the
+// place of one of the same family only; an engine of the family "none" keeps nothing at the path. The extensions of
+// files and directories mean this engine.
+#define TAILRACE_ENGINES(ENGINE)                                                                                       \
+  ENGINE(adios_hdf5, "adios_hdf5", ".adios_hdf5")                                                                      \
+  ENGINE(bp4, "bp", ".bp4")                                                                                            \
+  ENGINE(bp5, "bp", ".bp .bp5")                                                                                        \
+  ENGINE(hdf5, "hdf5", ".h5 .hdf .hdf5 .vtkhdf")                                                                       \
+  ENGINE(mpiio, "mpiio", "")                                                                                           \
+  ENGINE(null, "none", "")                                                                                             \
+  ENGINE(raw, "raw", "")                                                                                               \
+  ENGINE(sion, "sion", ".sion")                                                                                        \
+  ENGINE(sst, "none", ".sst")
 
-const std::map<std::string, Opener> &openers() {
-  static const std::map<std::string, Opener> all{
-      {"adios_hdf5",
-       [](const Target &target, Parameters parameters) { return open_adios2("adios_hdf5", target, parameters); }},
-      {"bp4", [](const Target &target, Parameters parameters) { return open_adios2("bp4", target, parameters); }},
-      {"bp5", [](const Target &target, Parameters parameters) { return open_adios2("bp5", target, parameters); }},
-      {"hdf5", open_hdf5},
-      {"mpiio", open_mpiio},
-      {"null", open_null},
-      {"raw", open_raw},
-      {"sion", open_sion},
-      {"sst", open_sst},
-  };
+} // namespace
+
+// Each engine takes its parameters, opens and throws the same error on all ranks when it cannot. Collective.
+#define TAILRACE_DECLARE(name, family, extensions)                                                                     \
+  std::unique_ptr<Engine> open_##name(const OpenRequest &request, Parameters parameters);
+TAILRACE_ENGINES(TAILRACE_DECLARE)
+#undef TAILRACE_DECLARE
+
+namespace {
+
+struct EngineEntry {
+  std::unique_ptr<Engine> (*open)(const OpenRequest &, Parameters);
+  std::string family;
+};
+
+const std::map<std::string, EngineEntry> &engines() {
+#define TAILRACE_ENTRY(name, family, extensions) {#name, {open_##name, family}},
+  static const std::map<std::string, EngineEntry> all{TAILRACE_ENGINES(TAILRACE_ENTRY)};
+#undef TAILRACE_ENTRY
   return all;
 }
 
-/// The extensions of files and directories that mean an engine.
+/// The engine that each extension means.
 const std::map<std::string, std::string> &extensions() {
-  static const std::map<std::string, std::string> all{
-      {".bp", "bp5"},      {".bp4", "bp4"},   {".bp5", "bp5"},
-      {".h5", "hdf5"},     {".hdf", "hdf5"},  {".hdf5", "hdf5"},
-      {".vtkhdf", "hdf5"}, {".sion", "sion"}, {".adios_hdf5", "adios_hdf5"},
-      {".sst", "sst"}};
+#define TAILRACE_EXTENSIONS(name, family, extensions) {#name, extensions},
+  static const std::map<std::string, std::string> all = [] {
+    std::map<std::string, std::string> result;
+    for (const auto &[engine, own] : std::map<std::string, std::string>{TAILRACE_ENGINES(TAILRACE_EXTENSIONS)}) {
+      std::istringstream words(own);
+      for (std::string extension; words >> extension;)
+        result[extension] = engine;
+    }
+    return result;
+  }();
+#undef TAILRACE_EXTENSIONS
   return all;
 }
 
 void check_engine(const std::string &name) {
-  if (openers().count(name))
+  if (engines().count(name))
     return;
   const std::string near = nearest(name, engine_names());
   throw InputError(fmt::format("unknown engine '{}': expected one of {}{}", name, fmt::join(engine_names(), ", "),
@@ -112,7 +138,7 @@ std::string engine_of_directory(const std::string &path) {
 const std::vector<std::string> &engine_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> result;
-    for (const auto &[name, opener] : openers())
+    for (const auto &[name, entry] : engines())
       result.push_back(name);
     return result;
   }();
@@ -127,14 +153,6 @@ std::string engine_at(const std::string &path) {
   char start[8] = {};
   file.read(start, sizeof start);
   return file && std::string(start, 8) == "\x89HDF\r\n\x1a\n" ? "hdf5" : "";
-}
-
-void check_engine_there(const std::string &path, const std::vector<std::string> &ours) {
-  const std::string there = engine_at(path);
-  if (!there.empty() && std::find(ours.begin(), ours.end(), there) == ours.end())
-    throw IoError(fmt::format("cannot write {}: it holds a series of the engine {}; expected one of {}, or none. To "
-                              "fix this, name the other engine, write elsewhere, or remove it",
-                              path, there, fmt::join(ours, " or ")));
 }
 
 std::string engine_for(const std::string &path) {
@@ -155,8 +173,8 @@ std::string engine_for(const std::string &path) {
                   path, extension, fmt::join(known, ", ")));
 }
 
-Settings settle_settings(const std::string &path, Mode mode, const std::string &engine,
-                         const std::map<std::string, std::string> &parameters) {
+Settings resolve_settings(const std::string &path, Mode mode, const std::string &engine,
+                          const std::map<std::string, std::string> &parameters) {
   Settings result{path, engine, {}};
   if (path.rfind("sst:", 0) == 0)
     result.path = path.substr(4);
@@ -173,8 +191,33 @@ Settings settle_settings(const std::string &path, Mode mode, const std::string &
   return result;
 }
 
-std::unique_ptr<Engine> open_engine(const std::string &name, const Target &target, const Parameters &parameters) {
-  return openers().at(name)(target, parameters);
+namespace {
+
+/// Throws IoError when the place of a new series holds one of another family: neither knows the other's files, and who
+/// opens it would take what remains of one for the other. Local.
+void check_family(const std::string &path, const std::string &family) {
+  const std::string there = engine_at(path);
+  if (there.empty() || family == "none" || engines().at(there).family == family)
+    return;
+  std::vector<std::string> ours;
+  for (const auto &[name, entry] : engines())
+    if (entry.family == family)
+      ours.push_back(name);
+  throw IoError(fmt::format("cannot write {}: it holds a series of the engine {}; expected one of {}, or none. To "
+                            "fix this, name the other engine, write elsewhere, or remove it",
+                            path, there, fmt::join(ours, " or ")));
+}
+
+} // namespace
+
+std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &request, const Parameters &parameters) {
+  const EngineEntry &entry = engines().at(name);
+  if (request.mode != Mode::read)
+    request.comm.from_root([&] {
+      check_family(request.path, entry.family);
+      return std::string();
+    });
+  return entry.open(request, parameters);
 }
 
 } // namespace tailrace::io

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/types.hpp>
 
 #include <map>
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace tailrace::io {
 
+class Engine;
+class Parameters;
+struct OpenRequest;
+
 /// All engines of this library, by name.
 const std::vector<std::string> &engine_names();
 
 /// The engine that wrote what lies at `path`, by what is there; "" when nothing is, or nothing known. Local.
 std::string engine_at(const std::string &path);
-
-/// Throws IoError when a directory that is to be written anew holds a series of an engine other than `ours`: neither
-/// knows the other's files, and who opened it would take what remains of one for the other. Local.
-void check_engine_there(const std::string &path, const std::vector<std::string> &ours);
 
 /// What a caller, the environment and the path say about a new series. The call wins over the environment:
 /// TAILRACE_ENGINE="hdf5", TAILRACE_PARAMETERS="sync=on, raw:aggregators=node". A parameter with an engine's name
@@ -27,10 +27,11 @@ struct Settings {
   std::string engine;
   std::map<std::string, std::string> parameters;
 };
-Settings settle_settings(const std::string &path, Mode mode, const std::string &engine,
-                         const std::map<std::string, std::string> &parameters);
+Settings resolve_settings(const std::string &path, Mode mode, const std::string &engine,
+                          const std::map<std::string, std::string> &parameters);
 
-/// Opens the engine of that name. Collective; the same error on all ranks.
-std::unique_ptr<Engine> open_engine(const std::string &name, const Target &target, const Parameters &parameters);
+/// Opens the engine of that name. Throws IoError when the place of a new series holds a series of another engine.
+/// Collective; the same error on all ranks.
+std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &request, const Parameters &parameters);
 
 } // namespace tailrace::io

@@ -5,6 +5,7 @@
 #include <tailrace/io/types.hpp>
 #include <tailrace/support/communicator.hpp>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,6 +36,28 @@ struct Options {
   std::optional<Type> precision;
   /// Appending: drop the steps whose index is larger, as a run does that resumes there.
   std::optional<std::int64_t> rewind_to;
+};
+
+/// A write as one value, for callers that make it of another language's arguments.
+struct WriteRequest {
+  std::string name;
+  Type type = Type::float64;
+  const void *data = nullptr; ///< first value of `place.memory`
+  Placement place;
+  std::optional<std::int64_t> components{}; ///< of an array of four dimensions, see components.hpp
+  std::optional<Region> region{};           ///< only its points are stored
+  Put put = Put::sync;
+  bool list = false; ///< `place.block.count` is (columns, rows, 1); where it lies in the whole follows from all ranks
+};
+
+/// A read as one value.
+struct ReadRequest {
+  std::string name;
+  Type type = Type::float64;
+  Box box;
+  void *data = nullptr;                     ///< contiguous, x fastest
+  std::optional<std::int64_t> components{}; ///< how many, of an array of four dimensions
+  std::int64_t first = 0;                   ///< the first of them
 };
 
 /// An ordered set of steps in one place: written, appended to or read. The same verbs for every engine.
@@ -81,6 +104,9 @@ public:
     write(name, TypeOf<T>::value, data, place, put);
   }
   void write(const std::string &name, Type type, const void *data, const Placement &place, Put put = Put::sync);
+  /// The same, and every other kind of array, with a request that `make` makes of what its caller has. It may throw:
+  /// then all ranks throw. Ranks whose requests differ in name, type, shape or components throw, too.
+  void write(const std::function<WriteRequest()> &make);
   /// Stores the points of `region` only, as a variable of `region.count` points. `place` is that in the whole variable;
   /// ranks that have no point of the region take part all the same.
   template <class T>
@@ -99,7 +125,7 @@ public:
   void write_scalar(const std::string &name, const Scalar &value);
   /// Sets an attribute of the series, or as "variable/name" of a variable; rank 0's is stored, with the next step.
   /// After the last step it is stored at close.
-  void attribute(const std::string &name, const Attribute &value);
+  void set_attribute(const std::string &name, const Attribute &value);
   void end_step();
   /// Waits until every step that was ended is written; throws what went wrong in the background. Without `buffers`
   /// there is nothing to wait for.
@@ -112,6 +138,10 @@ public:
   /// What a stream has cost, of both of its ends; writing and reading, also after close; rank 0's. Waits for the
   /// background. Local.
   Coupling coupling() const;
+
+  /// Runs `work`, which must not communicate, while the other ranks are in any collective function of this series, or
+  /// do the same: when it throws on any rank, all of them throw. For what a caller finds wrong by itself.
+  void agree(const std::function<void()> &work) const;
 
   // ---- reading ----
   const std::vector<StepInfo> &steps() const; ///< the complete steps; of a stream those that came so far; local
@@ -136,6 +166,8 @@ public:
     read(step, name, TypeOf<T>::value, box, data);
   }
   void read(std::size_t step, const std::string &name, Type type, const Box &box, void *data) const;
+  /// The same, with a request that `make` makes of what its caller has, and may throw as in `write`.
+  void read(std::size_t step, const std::function<ReadRequest()> &make) const;
   /// Compares a step with its checksums; says what is damaged, one line each. Empty: all is well, or none were stored.
   /// Reads at most 64 MiB at once, or one row. Of a stream it throws IoError where the connection is lost.
   std::vector<std::string> verify(std::size_t step) const;

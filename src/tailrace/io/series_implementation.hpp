@@ -5,6 +5,7 @@
 #include <tailrace/io/writing/async_writer.hpp>
 #include <tailrace/io/writing/step_writer.hpp>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,20 +15,31 @@
 
 namespace tailrace::io {
 
-/// What a Series is made of: series.cpp opens and reads with it, series_writing.cpp writes.
+/// What a Series is made of: series_reading.cpp opens and reads with it, series_writing.cpp writes.
 class Series::Implementation {
 public:
   Implementation(const std::string &path, Mode mode, const Communicator &comm, const Options &options);
 
+  void require_reading() const;
   void require_writing() const;
   void require_step() const;
   void require_new(const std::string &name) const;
   const StepInfo &step(std::size_t position) const;
 
-  Block check_own(const std::string &name, Type type, const void *data, const Placement &place, bool list) const;
-  Block check_write(const std::string &name, Type type, const void *data, const Placement &place, bool list);
+  /// Runs `check` on this rank and agrees with the others on its outcome and on the numbers that it leaves in the
+  /// tally, in one reduction: the first message of every collective function, so that a rank that cannot even call one
+  /// of them tells the others there. Collective; the same error on all ranks.
+  Tally enter(const std::function<void(Tally &)> &check) const;
+
+  Type stored_type(const std::string &name, Type type, const Index3 &shape, bool list) const;
+  Block block_of(const WriteRequest &request, std::int64_t component, std::vector<char> &packed) const;
+  Block check_write(const WriteRequest &request, std::vector<char> &packed) const;
+  void place_rows(Block &block, std::int64_t rows) const;
   void put(const Block &block, Type given);
-  void write(const std::string &name, Type type, const void *data, const Placement &place, Put put, bool list);
+  void take(const Block &block, const WriteRequest &request);
+  void write(const std::function<WriteRequest()> &make);
+  void read(std::size_t step, const VariableInfo &info, Type type, const Box &box, void *data) const;
+  void begin_step(const StepInfo &step);
   void check_deferred() const;
   void write_deferred();
   void end_step();
@@ -47,7 +59,10 @@ public:
   std::vector<std::string> notes_;
   std::string trace_file_, folded_file_;
   std::unique_ptr<Engine> engine_; // after trace_ and notes_, which it uses
-  std::optional<Writer> writer_;
+  StepSink *sink_ = nullptr;       ///< the engine, where it is open to write
+  StepSource *source_ = nullptr;   ///< the engine, where it is open to read
+  StreamSource *stream_ = nullptr; ///< the engine, where steps come one by one
+  std::optional<StepWriter> writer_;
   std::unique_ptr<AsyncWriter> async_; // after writer_, which it uses
   std::vector<StepInfo> steps_;
   Attributes attributes_;

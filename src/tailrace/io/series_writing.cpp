@@ -1,3 +1,4 @@
+#include <tailrace/io/components.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/series_implementation.hpp>
 #include <tailrace/io/trace_report.hpp>
@@ -6,10 +7,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cmath>
 #include <exception>
-#include <functional>
+#include <limits>
 
 namespace tailrace::io {
 
@@ -41,7 +42,7 @@ void Series::Implementation::forget_lost() {
 template <class Work> void Series::Implementation::in_step(Work work) {
   try {
     if (!async_)
-      Background::wait_until_idle();
+      BackgroundThread::wait_until_idle();
     work();
   } catch (...) {
     if (async_) {
@@ -55,42 +56,107 @@ template <class Work> void Series::Implementation::in_step(Work work) {
   }
 }
 
-Block Series::Implementation::check_own(const std::string &name, Type type, const void *data, const Placement &place,
-                                        bool list) const {
-  require_step();
+/// The type in which a variable is stored, by what is known of it. Throws InputError where that does not fit.
+Type Series::Implementation::stored_type(const std::string &name, Type type, const Index3 &shape, bool list) const {
   require_new(name);
-  check_placement(name, place, data, list);
   const auto known = declared_.find(name);
   if (known == declared_.end())
-    return {name, is_integer(type) ? type : precision_.value_or(type), place, data, list, nullptr};
+    return is_integer(type) ? type : precision_.value_or(type);
   const VariableInfo &before = known->second;
-  if (before.list != list || before.shape[0] != place.shape[0] || (!list && before.shape != place.shape))
+  if (before.list != list || before.shape[0] != shape[0] || (!list && before.shape != shape))
     throw InputError(fmt::format("{}: shape of '{}' was {} before and is now {}", path_, name, describe(before.shape),
-                                 describe(place.shape)));
+                                 describe(shape)));
   if (!convertible(type, before.type))
     throw InputError(fmt::format("{}: '{}' is stored as {}, which cannot hold {}", path_, name, name_of(before.type),
                                  name_of(type)));
-  return {name, before.type, place, data, list, nullptr};
+  return before.type;
 }
 
-Block Series::Implementation::check_write(const std::string &name, Type type, const void *data, const Placement &place,
-                                          bool list) {
-  Block block;
-  std::exception_ptr fault;
-  try {
-    block = check_own(name, type, data, place, list);
-  } catch (...) {
-    fault = std::current_exception();
+/// A component of what is asked for, or all of it, as the engine gets it. What a region chooses goes to `packed`, if it
+/// must. Throws InputError.
+Block Series::Implementation::block_of(const WriteRequest &request, std::int64_t component,
+                                       std::vector<char> &packed) const {
+  const std::string name = request.components ? component_name(request.name, component) : request.name;
+  Placement place = request.place;
+  const void *data = request.data;
+  check_name(name);
+  check_placement(name, place, data, request.list);
+  if (data != nullptr)
+    data = static_cast<const char *>(data) +
+           component * place.memory.size() * static_cast<std::int64_t>(size_of(request.type));
+  if (request.region) {
+    const Span span(trace_, Phase::convert);
+    place = place_in_region(name, place, *request.region, size_of(request.type), data, packed);
   }
-  // Ranks that disagree on what they are writing would each wait for the other, or mix two variables into one. One
-  // reduction tells: numbers are all equal when the sum of their squares, times their count, is the square of their
-  // sum.
-  const std::string ours = fmt::format("{} ({}, {})", name, name_of(type), describe(place.shape));
-  const auto mark = static_cast<std::int64_t>(std::hash<std::string>{}(ours) & 0xfffff);
-  std::array<std::int64_t, 4> sums{mark, mark * mark, place.block.size(), fault != nullptr};
-  comm_.sum(sums);
-  const auto [marks, squares, covered, faults] = sums;
-  if (static_cast<__int128>(squares) * comm_.size() != static_cast<__int128>(marks) * marks) {
+  const Type type = stored_type(name, request.type, place.shape, request.list);
+  return {name, type, place, data, request.list, nullptr};
+}
+
+/// The first block of a request, when all of it can be written. Local.
+Block Series::Implementation::check_write(const WriteRequest &request, std::vector<char> &packed) const {
+  require_step();
+  const Index3 &count = request.place.block.count;
+  if (request.list && (count[1] < 0 || count[0] < 1))
+    throw InputError(fmt::format("{}: no list has {} rows of {} columns", request.name, count[1], count[0]));
+  if (request.components.value_or(1) < 1)
+    throw InputError(
+        fmt::format("{}: '{}' has {} components; expected at least 1", path_, request.name, *request.components));
+  Block block = block_of(request, 0, packed);
+  for (std::int64_t c = 1; c < request.components.value_or(1); ++c)
+    stored_type(component_name(request.name, c), request.type, block.place.shape, false);
+  return block;
+}
+
+/// The rows of a list lie in the order of the ranks.
+void Series::Implementation::place_rows(Block &block, std::int64_t rows) const {
+  auto &[shape, part, memory] = block.place;
+  part.start = memory.start = {0, comm_.exclusive_scan(part.count[1]), 0};
+  shape[1] = rows;
+}
+
+void Series::Implementation::put(const Block &block, Type given) {
+  in_step([&] { async_ ? async_->write(block, given) : writer_->write(block, given); });
+  counters_.bytes_written += block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));
+}
+
+void Series::Implementation::take(const Block &block, const WriteRequest &request) {
+  if (!taken_) {
+    // nobody gets it
+  } else if (request.put == Put::sync) {
+    put(block, request.type);
+  } else {
+    deferred_.push_back({block, request.type, {}});
+    if (with_checksums_) {
+      const Span span(trace_, Phase::checksum);
+      RunningChecksum sum;
+      add_block(sum, block.place, size_of(request.type), block.data);
+      deferred_.back().sum = sum.text();
+    }
+  }
+  declared_[block.name] = {block.name, block.type, block.place.shape, block.list};
+  written_.insert(block.name);
+}
+
+void Series::Implementation::write(const std::function<WriteRequest()> &make) {
+  WriteRequest request;
+  std::vector<char> packed;
+  Block block;
+  std::string ours;
+  const Tally all = enter([&](Tally &tally) {
+    request = make();
+    block = check_write(request, packed);
+    Index3 shape = block.place.shape;
+    if (block.list)
+      shape[1] = 0; // each rank has as many rows as it likes
+    ours = fmt::format("{} ({}, {}, components: {})", request.name, name_of(request.type), describe(shape),
+                       request.components.value_or(0));
+    const auto mark = static_cast<std::int64_t>(std::hash<std::string>{}(ours) >> 1);
+    tally.largest[1] = mark;
+    tally.largest[2] = -mark;
+    tally.sum[0] = block.place.block.size();
+  });
+  // Ranks that disagree on what they write would each wait for the other, or mix two variables into one.
+  if (all.largest[1] != -all.largest[2]) {
     const std::string theirs = comm_.broadcast(ours, 0);
     comm_.agree([&] {
       if (ours != theirs)
@@ -99,40 +165,14 @@ Block Series::Implementation::check_write(const std::string &name, Type type, co
                         path_, theirs, ours));
     });
   }
-  if (faults > 0)
-    comm_.agree([&] {
-      if (fault)
-        std::rethrow_exception(fault);
-    });
-  if (covered != product(place.shape))
-    throw InputError(fmt::format("{}: the blocks of '{}' hold {} points together, but its shape {} has {}", path_, name,
-                                 covered, describe(place.shape), product(place.shape)));
-  return block;
-}
-
-void Series::Implementation::put(const Block &block, Type given) {
-  in_step([&] { async_ ? async_->write(block, given) : writer_->write(block, given); });
-  counters_.bytes_written += block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));
-}
-
-void Series::Implementation::write(const std::string &name, Type type, const void *data, const Placement &place,
-                                   Put when, bool list) {
-  const Block block = check_write(name, type, data, place, list);
-  if (!taken_) {
-    // nobody gets it
-  } else if (when == Put::sync) {
-    put(block, type);
-  } else {
-    deferred_.push_back({block, type, {}});
-    if (with_checksums_) {
-      const Span span(trace_, Phase::checksum);
-      RunningChecksum sum;
-      add_block(sum, place, size_of(type), data);
-      deferred_.back().sum = sum.text();
-    }
-  }
-  declared_[name] = {name, block.type, place.shape, list};
-  written_.insert(name);
+  if (block.list)
+    place_rows(block, all.sum[0] / block.place.shape[0]);
+  else if (all.sum[0] != product(block.place.shape))
+    throw InputError(fmt::format("{}: the blocks of '{}' hold {} points together, but its shape {} has {}", path_,
+                                 request.name, all.sum[0], describe(block.place.shape), product(block.place.shape)));
+  take(block, request);
+  for (std::int64_t c = 1; c < request.components.value_or(1); ++c)
+    take(block_of(request, c, packed), request);
 }
 
 void Series::Implementation::check_deferred() const {
@@ -168,7 +208,7 @@ void Series::Implementation::end_step() {
   if (async_)
     require_step(); // every rank knows by itself: steps begin and end on all of them alike
   else
-    comm_.agree([&] { require_step(); });
+    enter([&](Tally &) { require_step(); });
   if (!taken_) {
     open_step_.reset();
     return;
@@ -208,12 +248,12 @@ void Series::Implementation::close() {
     attempt([&] { async_->check(true); });
     forget_lost();
   }
-  Background::wait_until_idle();
+  BackgroundThread::wait_until_idle();
   {
     const Span span(trace_, Phase::metadata);
     attempt([&] {
       if (attributes_changed_)
-        engine_->set_attributes(attributes_);
+        sink_->set_attributes(attributes_);
       engine_->close();
     });
   }
@@ -226,7 +266,7 @@ void Series::Implementation::close() {
 }
 
 void Series::declare(const std::string &name, const Index3 &shape, Type stored) {
-  self_->comm_.agree([&] {
+  self_->enter([&](Tally &) {
     self_->require_writing();
     check_name(name);
     check_placement(name, {shape, {}, {}}, nullptr);
@@ -236,86 +276,91 @@ void Series::declare(const std::string &name, const Index3 &shape, Type stored) 
   self_->declared_[name] = {name, stored, shape};
 }
 
+namespace {
+
+/// Rank 0's number, where a reduction takes the largest.
+std::int64_t of_rank_0(const Communicator &comm, double value) {
+  return comm.rank() == 0 ? std::bit_cast<std::int64_t>(value) : std::numeric_limits<std::int64_t>::min();
+}
+
+} // namespace
+
 bool Series::begin_step(std::int64_t index, double time) {
   auto &self = *self_;
-  self.comm_.agree([&] { // first of all, as in every function: a rank that cannot even call it tells the others here
+  const Tally all = self.enter([&](Tally &tally) {
     self.require_writing();
     if (self.open_step_)
       throw InputError(fmt::format("{}: step {} is still open; call end_step first", path(), self.open_step_->index));
+    tally.largest[1] = index;
+    tally.largest[2] = -index;
+    tally.largest[3] = of_rank_0(self.comm_, time);
   });
-  StepInfo first{index, time};
-  check_mpi(MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, self.comm_.get()), "MPI_Bcast");
-  time = first.time;
-  self.comm_.agree([&] {
-    if (first.index != index)
-      throw InputError(fmt::format("{}: rank 0 begins step {} and this rank step {}", path(), first.index, index));
-    if (self.last_index_ && index <= *self.last_index_)
-      throw InputError(
-          fmt::format("{}: step {} cannot follow step {}. To overwrite later steps, open the series to append "
-                      "with rewind_to",
-                      path(), index, *self.last_index_));
-    if (!std::isfinite(time))
-      throw InputError(fmt::format("{}: the time of step {} is {}", path(), index, time));
-  });
-  self.written_.clear();
-  self.scalars_.clear();
-  self.deferred_.clear();
-  self.open_step_ = StepInfo{index, time};
-  self.taken_ = true;
-  self.in_step([&] {
-    if (self.async_)
-      self.async_->begin_step(*self.open_step_);
-    else
-      self.taken_ = self.writer_->begin_step(*self.open_step_);
-  });
-  if (!self.taken_)
-    self.last_index_ = index;
+  if (all.largest[1] != -all.largest[2]) {
+    const std::int64_t first =
+        self.comm_.max(self.comm_.rank() == 0 ? index : std::numeric_limits<std::int64_t>::min());
+    self.comm_.agree([&] {
+      if (first != index)
+        throw InputError(fmt::format("{}: rank 0 begins step {} and this rank step {}", path(), first, index));
+    });
+  }
+  // From here on all ranks know the same, and throw or go on alike.
+  time = std::bit_cast<double>(all.largest[3]);
+  if (self.last_index_ && index <= *self.last_index_)
+    throw InputError(fmt::format("{}: step {} cannot follow step {}. To overwrite later steps, open the series to "
+                                 "append with rewind_to",
+                                 path(), index, *self.last_index_));
+  if (!std::isfinite(time))
+    throw InputError(fmt::format("{}: the time of step {} is {}", path(), index, time));
+  self.begin_step({index, time});
   return self.taken_;
+}
+
+void Series::Implementation::begin_step(const StepInfo &step) {
+  written_.clear();
+  scalars_.clear();
+  deferred_.clear();
+  open_step_ = step;
+  taken_ = true;
+  in_step([&] {
+    if (async_)
+      async_->begin_step(step);
+    else
+      taken_ = writer_->begin_step(step);
+  });
+  if (!taken_)
+    last_index_ = step.index;
 }
 
 bool Series::step_taken() const { return self_->taken_; }
 
 std::optional<std::int64_t> Series::last_index() const { return self_->last_index_; }
 
+void Series::write(const std::function<WriteRequest()> &make) { self_->write(make); }
+
 void Series::write(const std::string &name, Type type, const void *data, const Placement &place, Put put) {
-  self_->write(name, type, data, place, put, false);
+  self_->write([&] { return WriteRequest{name, type, data, place, {}, {}, put}; });
 }
 
 void Series::write_region(const std::string &name, Type type, const void *data, const Placement &place,
                           const Region &region) {
-  Placement part;
-  std::vector<char> packed;
-  self_->comm_.agree([&] {
-    self_->require_step();
-    check_name(name);
-    check_placement(name, place, data);
-    const Span span(self_->trace_, Phase::convert);
-    part = place_in_region(name, place, region, size_of(type), data, packed);
-  });
-  self_->write(name, type, data, part, Put::sync, false);
+  self_->write([&] { return WriteRequest{name, type, data, place, {}, region}; });
 }
 
 void Series::write_list(const std::string &name, Type type, const void *data, std::int64_t rows, std::int64_t columns) {
-  self_->comm_.agree([&] {
-    self_->require_step();
-    if (rows < 0 || columns < 1)
-      throw InputError(fmt::format("{}: no list has {} rows of {} columns", name, rows, columns));
-  });
-  const std::int64_t before = self_->comm_.exclusive_scan(rows), all = self_->comm_.sum(rows);
-  const Box block{{0, before, 0}, {columns, rows, 1}};
-  self_->write(name, type, data, {{columns, all, 1}, block, block}, Put::sync, true);
+  const Box block{{0, 0, 0}, {columns, rows, 1}};
+  self_->write([&] { return WriteRequest{name, type, data, {block.count, block, block}, {}, {}, Put::sync, true}; });
 }
 
 void Series::write_scalar(const std::string &name, const Scalar &value) {
-  self_->comm_.agree([&] {
+  self_->enter([&](Tally &) {
     self_->require_step();
     self_->require_new(name);
   });
   self_->scalars_[name] = value;
 }
 
-void Series::attribute(const std::string &name, const Attribute &value) {
-  self_->comm_.agree([&] {
+void Series::set_attribute(const std::string &name, const Attribute &value) {
+  self_->enter([&](Tally &) {
     self_->require_writing();
     check_attribute_name(name);
   });
@@ -326,7 +371,7 @@ void Series::attribute(const std::string &name, const Attribute &value) {
 void Series::end_step() { self_->end_step(); }
 
 void Series::flush() {
-  self_->comm_.agree([&] { self_->require_writing(); });
+  self_->enter([&](Tally &) { self_->require_writing(); });
   if (self_->async_)
     self_->in_step([&] { self_->async_->check(true); });
 }

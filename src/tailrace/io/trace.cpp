@@ -60,9 +60,9 @@ Span::~Span() {
   std::array<const Span *, 6> around{};
   for (const Span *span = outer_; span != nullptr && event.depth < 6; span = span->outer_)
     around[static_cast<std::size_t>(event.depth++)] = span;
-  for (std::int8_t level = 0; level < event.depth; ++level)
+  for (std::uint8_t level = 0; level < event.depth; ++level)
     event.outer[static_cast<std::size_t>(level)] =
-        static_cast<std::int8_t>(around[static_cast<std::size_t>(event.depth - 1 - level)]->phase_);
+        static_cast<std::uint8_t>(around[static_cast<std::size_t>(event.depth - 1 - level)]->phase_);
   trace_.events_.push_back(event);
 }
 

@@ -38,11 +38,11 @@ public:
     Phase phase = Phase::write;
     std::int64_t step = -1; ///< index of the step, or -1
     std::int64_t bytes = 0;
-    double begin = 0, seconds = 0;      ///< of wall time, since the trace began; with what is within it
-    double own_seconds = 0;             ///< without
-    bool background = false;            ///< in the thread of asynchronous writing
-    std::array<std::int8_t, 6> outer{}; ///< the phases around it, outermost first
-    std::int8_t depth = 0;              ///< how many
+    double begin = 0, seconds = 0;       ///< of wall time, since the trace began; with what is within it
+    double own_seconds = 0;              ///< without
+    bool background = false;             ///< in the thread of asynchronous writing
+    std::array<std::uint8_t, 6> outer{}; ///< the phases around it, outermost first
+    std::uint8_t depth = 0;              ///< how many
   };
 
   Total total(Phase phase) const;

@@ -66,7 +66,7 @@ void write_folded_stacks(const std::string &file, const Trace &trace, const Comm
   std::map<std::string, double> stacks;
   for (const auto &event : trace.events()) {
     std::string stack = fmt::format("rank {}{}", comm.rank(), event.background ? ";background" : "");
-    for (std::int8_t level = 0; level < event.depth; ++level)
+    for (std::uint8_t level = 0; level < event.depth; ++level)
       stack += fmt::format(";{}", name_of(static_cast<Phase>(event.outer[static_cast<std::size_t>(level)])));
     stacks[fmt::format("{};{}", stack, name_of(event.phase))] += event.own_seconds;
   }

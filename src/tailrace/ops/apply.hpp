@@ -4,7 +4,7 @@
 
 namespace tailrace::ops {
 
-/// The compact scheme of `system` applied to all `lines` of `in`; `finish` puts the results into `out`. Local.
+/// Applies the compact scheme of `system` to all `lines` of `in`; `finish` stores the results in `out`. Local.
 template <class T, class Finish>
 void sweep_system(const LineSystem<T> &system, const grid::Lines &lines, const T *in, T *out, Finish finish) {
   sweep<T, 1, 1>(

@@ -52,11 +52,11 @@ struct CompactScheme {
 /// Sixth-order schemes for spacing h. First and second derivative: Lele (1992), eqs. 2.1.7 and 2.2.7 with the
 /// tridiagonal sixth-order choice. Staggered: Laizet and Lamballais (2009), eqs. 11 to 13; Nagarajan, Lele and Ferziger
 /// (2003). Filter: Gaitonde and Visbal (2000), with `filter` its alpha, |alpha| < 1/2: the nearer to 1/2, the less it
-/// takes away.
+/// removes.
 CompactScheme compact_scheme(Operation operation, double h, Interpolation interpolation = Interpolation::aggressive,
                              double filter = 0.45);
 
-/// One row near a wall where the interior scheme does not fit:
+/// One row near a wall, where the interior scheme would need points beyond the wall:
 /// alpha_left g[row-1] + g[row] + alpha_right g[row+1] = sum of weights[k] * f[k], counted from the wall.
 struct ClosureRow {
   double alpha_left = 0;

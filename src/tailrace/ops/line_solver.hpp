@@ -8,14 +8,14 @@ namespace tailrace::ops {
 /// Points kept on either side of a line in a tile, enough for the widest stencil.
 inline constexpr int line_ghosts = 4;
 
-/// Continues `lines` beyond its ends (points -line_ghosts .. -1 and n .. n + line_ghosts - 1), around or mirrored.
-/// `at_centres` tells whether the points are cell centres, which mirror about a boundary half a cell away. Nothing to
-/// do at walls.
+/// Fills the ghost points of `lines` (-line_ghosts .. -1 and n .. n + line_ghosts - 1) by periodicity or by mirroring.
+/// `at_centres`: the points are cell centres, and the boundary is half a cell away from the first one. At walls ghost
+/// points have no meaning.
 template <class T>
 inline void fill_ghosts(Vec<T> *lines, std::int64_t n, grid::Boundary boundary, Parity parity, bool at_centres) {
   if (boundary == grid::Boundary::dirichlet) {
     for (int g = 1; g <= line_ghosts; ++g)
-      lines[-g] = lines[n - 1 + g] = Vec<T>{}; // read, but closures replace what comes of it
+      lines[-g] = lines[n - 1 + g] = Vec<T>{}; // read, but closures replace the results that use it
     return;
   }
   if (boundary == grid::Boundary::periodic) {
@@ -33,13 +33,13 @@ inline void fill_ghosts(Vec<T> *lines, std::int64_t n, grid::Boundary boundary, 
   }
 }
 
-/// What a solver calls at each point while it computes: nothing.
+/// What a solver calls at each point while it computes. This one does nothing.
 struct FetchNothing {
   void forward(std::int64_t) const {}
   void backward(std::int64_t) const {}
 };
 
-/// Brings the next tile's input and this tile's output into cache meanwhile: row j is so many cache lines from
+/// This one loads the next tile's input and this tile's output into the cache: row j is so many cache lines from
 /// in + j * in_stride on, and likewise for out.
 template <class T> struct FetchAhead {
   const T *in;
@@ -83,8 +83,8 @@ template <class T, Operation op, int pairs> inline Vec<T> right_hand_side(const 
   return sum;
 }
 
-/// The wrap of circulant factors: completes M forward solutions, whose last values are in `last`, and leaves there the
-/// values of the backward solutions beyond the far end.
+/// The periodic correction of circulant factors: completes M forward solutions, whose last values are in `last`, and
+/// replaces these by the values of the backward solutions beyond the far end.
 template <class T, int M> inline void wrap_around(const LineSystem<T> &s, Vec<T> *const (&y)[M], Vec<T> (&last)[M]) {
   Vec<T> before[M], sum[M]{};
   for (int i = 0; i < M; ++i)

@@ -9,7 +9,7 @@ using namespace grid;
 
 namespace {
 
-/// A first derivative turns even into odd and back; everything else keeps the parity.
+/// The first derivative of an even quantity is odd, and the other way round; all other operations keep the parity.
 Parity parity_of_result(Operation op, Parity in) {
   const bool turns = is_derivative(op) && op != Operation::second_derivative;
   return turns ? in * Parity::odd : in;
@@ -59,7 +59,7 @@ template <class T> void LineSystem<T>::factor_open(const CompactScheme &scheme, 
     last += mirrored;
   } else {
     const auto rows = wall_closures(operation, scheme.spacing, scheme.alpha);
-    // Seen from the far wall the line runs backwards, which turns the sign of first derivatives.
+    // Counted from the far wall the line runs backwards, which changes the sign of first derivatives.
     const bool turns = is_derivative(operation) && operation != Operation::second_derivative;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto near = static_cast<std::int64_t>(i), far = n - 1 - near;

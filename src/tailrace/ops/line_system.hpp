@@ -8,12 +8,13 @@
 
 namespace tailrace::ops {
 
-/// How a quantity continues beyond a free-slip boundary: mirrored, or mirrored with its sign turned (normal velocity).
+/// How a quantity continues beyond a free-slip boundary: mirrored, or mirrored with the opposite sign (normal
+/// velocity).
 enum class Parity : int { odd = -1, even = 1 };
 
 inline Parity operator*(Parity a, Parity b) { return a == b ? Parity::even : Parity::odd; }
 
-/// A compact scheme made ready for lines of one length and boundary kind: stencil coefficients and the factored
+/// A compact scheme prepared for lines of one length and boundary condition: stencil coefficients and the factored
 /// tridiagonal matrix. Factors are constant where the matrix is circulant (periodic): it is g (I - r S)(I - r S^T) with
 /// the cyclic shift S, and both halves are solved exactly by summing the geometric series that wraps around.
 template <class T> struct LineSystem {

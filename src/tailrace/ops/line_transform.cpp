@@ -106,7 +106,8 @@ template <class T> void LineTransform<T>::cosine_forward(Vec<T> *lines) const {
   for (std::int64_t k = 1; 2 * k <= n; ++k) {
     const Vec<T> sum = v[k] + v[n - k], difference = turn<T>(v[k] - v[n - k]);
     lines[k] = cosines_[k] * sum + sines_[k] * difference;
-    lines[n - k] = sines_[k] * sum - cosines_[k] * difference; // the middle of an even n is written twice, the same
+    lines[n - k] =
+        sines_[k] * sum - cosines_[k] * difference; // the middle of an even n is written twice, with the same value
   }
 }
 
@@ -133,7 +134,7 @@ template <class T> void LineTransform<T>::split(Vec<T> *lines, Vec<T> *upper) co
   constexpr auto sequence = std::make_integer_sequence<int, lanes<T>>{};
   const std::int64_t n = points_;
   for (std::int64_t k = 0; k <= n / 2; ++k) {
-    const Vec<T> mirror = lines[k == 0 ? 0 : n - k]; // modes above n / 2 are read before the loop could reach them
+    const Vec<T> mirror = lines[k == 0 ? 0 : n - k]; // modes above n / 2 are read before the loop changes them
     const Vec<T> sum = lines[k] + mirror, difference = lines[k] - mirror;
     lines[k] = separate<T, 0>(sum, difference, sequence);
     upper[k] = separate<T, lanes<T>>(sum, difference, sequence);
@@ -157,7 +158,7 @@ template class LineTransform<float>;
 template class LineTransform<double>;
 
 namespace {
-constexpr int batch = 8; ///< rows per plan call; the rest go one by one
+constexpr int batch = 8; ///< rows per call of a plan; the remaining ones are transformed one by one
 }
 
 template <class T> struct RowTransform<T>::Plans {
@@ -170,7 +171,7 @@ template <class T> RowTransform<T>::RowTransform(std::int64_t points, bool from_
   for (int i = 0; i < 2; ++i) {
     const int rows = i == 0 ? 1 : batch;
     Buffer<T> a(2 * points * rows), b(2 * points * rows);
-    // Rows of any length start anywhere, so the plan may not count on alignment.
+    // Rows of any length start at any address, so the plan must not assume alignment.
     const unsigned flags = FFTW_ESTIMATE | FFTW_UNALIGNED;
     auto *complex = fftw::complex(a.data());
     using Api = fftw::Api<T>;

@@ -8,8 +8,8 @@
 
 namespace tailrace::ops {
 
-/// A Fourier or cosine transform of bundles of lines, one pair of lanes being one complex line or two real ones. All
-/// kinds run on the same in-cache complex FFT: two real lines travel as the real and the imaginary part of one.
+/// A Fourier or cosine transform of bundles of lines, where a pair of lanes is one complex line or two real ones. All
+/// kinds use the same in-cache complex FFT: two real lines are the real and the imaginary part of one complex line.
 template <class T> class LineTransform {
 public:
   enum class Kind {
@@ -18,7 +18,7 @@ public:
     cosine,          ///< real lines, DCT-II: 2 sum_j f[j] cos(pi k (2 j + 1) / (2 n)), for even cell-centred data
   };
 
-  /// Plans are estimated, not measured, so that the same run gives the same bits.
+  /// FFTW estimates its plans and does not measure them, so that every run gives the same bits.
   LineTransform(Kind kind, std::int64_t points);
   LineTransform(LineTransform &&) noexcept;
   ~LineTransform();

@@ -13,7 +13,7 @@ template <class T>
 Operators<T>::Operators(const Grid &grid, std::shared_ptr<const ProcessGrid> processes, TransposeMethod method,
                         Interpolation interpolation)
     : grid_(grid), processes_(std::move(processes)),
-      // Callers' arrays lie in memory of their own, which no other rank can reach.
+      // `apply` takes arrays of any kind, also those in memory that no other rank can reach.
       method_(method == TransposeMethod::shared ? TransposeMethod::alltoall : method), interpolation_(interpolation),
       nodes_(Decomposition(processes_, grid.nodes, true), method, workspace_), pool_(nodes_) {}
 
@@ -69,7 +69,7 @@ void Operators<T>::apply(Operation operation, int direction, Parity parity, cons
   const Decomposition &before = from.decomposition(), &after = to.decomposition();
   if (direction == 0)
     return ops::apply(lines, 0, before.box(Pencil::x).count, in, out);
-  // The exchange only reads its input; it hands the same pointer back where nothing moves, hence the cast.
+  // The exchange only reads its input, but returns the same pointer where no data move: this is why it is cast.
   const bool free_xy = from.is_free(Pencil::x, Pencil::y), free_yz = from.is_free(Pencil::y, Pencil::z);
   T *y_in = from.move(Pencil::x, Pencil::y, const_cast<T *>(in),
                       free_xy ? nullptr : room(y_in_, before.box(Pencil::y).size()));

@@ -8,7 +8,8 @@
 
 namespace tailrace::ops {
 
-/// One part of a sum: `factor` times a derivative, node to node, of array number `input` adds to array number `output`.
+/// One term of a sum: `factor` times a node-to-node derivative of array number `input` is added to array number
+/// `output`.
 struct Term {
   int input, output, direction;
   Operation operation;
@@ -16,8 +17,8 @@ struct Term {
   double factor;
 };
 
-/// The solver's own compact operators on distributed fields, along any direction. Arrays are this rank's X pencils;
-/// data cross ranks only where the direction is not whole there.
+/// The solver's compact operators on distributed fields, along any direction. Arrays are this rank's X pencils; data
+/// move between ranks only for directions that are not whole in X pencils.
 template <class T> class Operators {
 public:
   Operators(const grid::Grid &grid, std::shared_ptr<const grid::ProcessGrid> processes, grid::TransposeMethod method,
@@ -29,17 +30,19 @@ public:
   /// This rank's X pencil of that shape.
   grid::Box box(const std::array<bool, 3> &centred) const;
 
-  /// out = the operator applied along `direction` to `in`, whose points are where `centred` tells. `parity` is that of
-  /// `in` in that direction (free-slip only). A node-to-centre operator needs nodes there, a centre-to-node one
-  /// centres; the result's box differs accordingly. InputError otherwise. `in` and `out` must not overlap. `filter` is
-  /// the alpha of a filter. Collective.
+  /// out = the operator applied along `direction` to `in`, whose points are on the cell centres in the directions of
+  /// `centred` and on the nodes in the others. `parity` is that of `in` in `direction` (free-slip only). An operator
+  /// from nodes to centres needs nodes in `direction`, one from centres to nodes needs centres, and `out` has the box
+  /// of the result; throws InputError otherwise. `in` and `out` must not overlap. `filter` is the alpha of a filter.
+  /// Collective.
   void apply(Operation operation, int direction, Parity parity, const std::array<bool, 3> &centred, const T *in, T *out,
              double filter = 0);
 
-  /// out[o] = the sum of the terms that name it: gradients, curls, divergences, Laplacians, of several fields at once.
-  /// Fields are on the nodes. Terms are added in the order z, y, x, so that every decomposition gives the same bits;
-  /// fields travel together, and those made by `take` do not travel within a node. InputError for terms that make no
-  /// sense. No output may overlap an input. Collective.
+  /// out[o] = the sum of all terms with output o: gradients, curls, divergences, Laplacians, of several fields at once.
+  /// Fields are on the nodes. Terms are added in the order z, y, x, so that every decomposition gives the same bits.
+  /// All fields move between ranks in the same messages; those in shared memory (see `take`) do not move within a node.
+  /// Throws InputError for terms with numbers out of range or operations that are not node to node, and for outputs
+  /// without a term. No output may overlap an input. Collective.
   void combine(const std::vector<Term> &terms, const std::vector<const T *> &in, const std::vector<T *> &out);
 
   /// Memory for a field on the nodes, from the pool; see FieldPool. Local.
@@ -66,7 +69,7 @@ private:
   std::map<grid::Index3, grid::Exchange<T>> exchanges_;
   std::map<std::tuple<Operation, int, Parity, double, double>, LineSystem<T>> systems_;
   grid::Buffer<T> y_in_, z_in_, y_out_, z_out_;
-  grid::Exchange<T> nodes_; ///< of arrays in the pool: these may lie in memory that ranks share
+  grid::Exchange<T> nodes_; ///< of arrays in the pool, which may be in memory that ranks share
   grid::FieldPool<T> pool_;
   std::map<std::pair<grid::Pencil, int>, std::vector<grid::Buffer<T>>> scratch_;
 };

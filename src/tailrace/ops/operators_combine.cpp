@@ -1,5 +1,5 @@
-// Sums of derivatives. Sweeps along z come first and need the ranks; those along y and x follow plane by plane, while
-// the plane is in cache, where y is whole in X pencils.
+// Sums of derivatives. Sweeps along z come first and need data of other ranks. Where y is whole in X pencils, sweeps
+// along y and x follow plane by plane, while the plane is in the cache.
 
 #include <tailrace/ops/apply.hpp>
 #include <tailrace/ops/operators.hpp>
@@ -11,7 +11,7 @@ namespace tailrace::ops {
 
 using namespace grid;
 
-/// What is under way: the terms, and which outputs hold something to add to.
+/// The state of a sum: its terms, and the outputs that already hold a part of their sum.
 template <class T> struct Operators<T>::Sum {
   const std::vector<Term> &terms;
   std::vector<bool> begun;
@@ -71,7 +71,7 @@ void Operators<T>::combine(const std::vector<Term> &terms, const std::vector<con
                            const std::vector<T *> &out) {
   check(terms, in.size(), out.size());
   Sum sum{terms, std::vector<bool>(out.size(), false)};
-  std::vector<T *> from; // exchanges only read their inputs, and hand the same pointers back where nothing moves
+  std::vector<T *> from; // exchanges only read their inputs, but return the same pointers where no data move
   for (const T *array : in)
     from.push_back(const_cast<T *>(array));
   if (nodes_.is_free(Pencil::x, Pencil::y)) {
@@ -95,7 +95,8 @@ void Operators<T>::combine(const std::vector<Term> &terms, const std::vector<con
       sweep_term(sum, term, lines, in[at(term.input)], out[at(term.output)], sum.begun[at(term.output)]);
 }
 
-/// Scratch arrays in a pencil, one for each that is wanted; null for the others. `which` tells sets apart.
+/// Scratch arrays in a pencil, one for each entry of `wanted` that is set, null for the others. `which` numbers the
+/// sets of scratch arrays.
 template <class T> std::vector<T *> Operators<T>::scratch(Pencil pencil, int which, const std::vector<bool> &wanted) {
   std::vector<Buffer<T>> &kept = scratch_[{pencil, which}];
   kept.resize(std::max(kept.size(), wanted.size()));
@@ -141,8 +142,8 @@ template <class T> void Operators<T>::sweep_z(Sum &sum, const std::vector<T *> &
   nodes_.move(Pencil::z, Pencil::y, pick(z_out, makes), pick(out, makes));
 }
 
-/// Where ranks reach each other's memory: this rank's columns through all of it. Arrays that are not in one slot on all
-/// ranks go through scratch that is.
+/// The same where ranks share memory: this rank sweeps its columns through the parts of all ranks. Arrays that are not
+/// in the same slot on all ranks are copied to and from scratch arrays that are.
 template <class T>
 void Operators<T>::sweep_z_reaching(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out) {
   const auto needs = sum.inputs_of(in.size(), 2), makes = sum.outputs_of(2);
@@ -150,10 +151,11 @@ void Operators<T>::sweep_z_reaching(Sum &sum, const std::vector<T *> &in, const 
     for (std::size_t i = 0; i < arrays.size(); ++i)
       add(wanted[i] ? pool_.slot(arrays[i]) : 0);
   };
-  std::vector<std::int64_t> extremes; // the largest of slot and of -slot: where they agree, so do all ranks
+  std::vector<std::int64_t> extremes; // of slot and of -slot: all ranks have the same slot where both maxima name it
   slots(in, needs, [&](std::int64_t slot) { extremes.insert(extremes.end(), {slot, -slot}); });
   slots(out, makes, [&](std::int64_t slot) { extremes.insert(extremes.end(), {slot, -slot}); });
-  nodes_.decomposition().processes().across_cols().max(extremes); // also waits until all ranks' inputs are there
+  nodes_.decomposition().processes().across_cols().max(
+      extremes); // this also waits until the inputs of all ranks are complete
   const auto apart = [&](std::size_t i) { return extremes[2 * i] != -extremes[2 * i + 1] || extremes[2 * i] < 0; };
   std::vector<bool> copy_in(in.size()), copy_out(out.size());
   for (std::size_t i = 0; i < in.size(); ++i)

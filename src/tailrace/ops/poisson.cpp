@@ -180,7 +180,7 @@ template <class T> void Poisson<T>::x_solve(T *rows, const Box &box) {
 }
 
 template <class T> void Poisson<T>::spectral() {
-  // Where z to y is free both are the one block; `move` still waits for the other ranks to have finished with it.
+  // Where no data move between z and y both are the same block; `move` still waits until the other ranks have finished.
   T *y = y_block_.data();
   T *z = real_zy_.is_free(Pencil::z, Pencil::y) ? y : z_block_.data();
   exchange(complex_z_, real_zy_, complex_zy_, Pencil::z, Pencil::y, z, y);
@@ -189,12 +189,13 @@ template <class T> void Poisson<T>::spectral() {
   const std::int64_t plane_in = values<T>(before.count[0] * before.count[1], complex_z_);
   const std::int64_t plane_out = values<T>(after.count[0] * after.count[1], complex_y_);
   const Index3 one_plane = with(before.count, 2, 1);
-  const auto solve_planes = [&](T *rows,
-                                const Box &box) { // plane by plane: one plane stays in cache for all that happens to it
-    const std::int64_t plane = values<T>(box.count[0] * box.count[1], complex_y_);
-    for (std::int64_t k = 0; k < box.count[2]; ++k)
-      x_solve(rows + k * plane, {{box.start[0], box.start[1], box.start[2] + k}, {box.count[0], box.count[1], 1}});
-  };
+  const auto solve_planes =
+      [&](T *rows,
+          const Box &box) { // plane by plane, so that a plane stays in the cache for all operations on it
+        const std::int64_t plane = values<T>(box.count[0] * box.count[1], complex_y_);
+        for (std::int64_t k = 0; k < box.count[2]; ++k)
+          x_solve(rows + k * plane, {{box.start[0], box.start[1], box.start[2] + k}, {box.count[0], box.count[1], 1}});
+      };
   if (real_yx_.is_free(Pencil::y, Pencil::x)) {
     for (std::int64_t k = 0; k < before.count[2]; ++k) {
       y_forward(y + k * plane_in, modes + k * plane_out, one_plane);

@@ -31,24 +31,24 @@ template <class T> struct StoreComplexTo {
 };
 
 /// Solves  div grad p = f  on the cell centres, where div and grad are the staggered sixth-order operators, by
-/// transforms along z, then y, then x and division by the modified wave numbers of those very operators (Laizet and
+/// transforms along z, then y, then x and division by the modified wave numbers of the same operators (Laizet and
 /// Lamballais 2009, eq. 40): then the discrete divergence of u - grad p vanishes to rounding. Periodic directions use
-/// Fourier modes, all others cosines. Modes that the operators cannot see (the mean, and grid-scale pairs) get p = 0.
+/// Fourier modes, all others cosines. Modes on which the operators give 0 (the mean, and grid-scale pairs) get p = 0.
 template <class T> class Poisson {
 public:
   Poisson(const grid::Grid &grid, Interpolation interpolation, std::shared_ptr<const grid::ProcessGrid> processes,
           grid::TransposeMethod method, std::shared_ptr<grid::Workspace> workspace);
 
-  /// `f` and `p` fill this rank's Z pencil of the cells; they may be the same array. Collective.
+  /// `f` and `p` cover this rank's Z pencil of the cells; they may be the same array. Collective.
   void solve(const T *f, T *p);
 
-  /// The same in three parts, for callers that make f and use p line by line in cache. body(tile) leaves lines of f in
-  /// tile.out[0]; `in` are arrays laid out as `from`, the lines of this rank's Z pencil.
+  /// The same in three parts, for callers that compute f and use p line by line in the cache. body(tile) writes lines
+  /// of f to tile.out[0]; `in` are arrays laid out as `from`, the lines of this rank's Z pencil.
   template <int inputs, class Body>
   void z_forward(const grid::Lines &from, const std::array<const T *, inputs> &in, Body body);
   /// From the transform of f to that of p. Collective.
   void spectral();
-  /// body(tile) finds lines of p in tile.in[0], with room for ghosts, and fills `outputs` lines that are handed on as
+  /// body(tile) gets lines of p in tile.in[0], with room for ghosts, and fills `outputs` lines, which are passed on as
   /// for arrays laid out as `into`.
   template <int outputs, class Body, class Finish> void z_backward(const grid::Lines &into, Body body, Finish finish);
 

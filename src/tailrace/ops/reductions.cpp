@@ -4,7 +4,7 @@
 #include <tailrace/support/simd.hpp>
 
 #include <algorithm>
-#include <numeric>
+#include <cstring>
 #include <tuple>
 
 namespace tailrace::ops {
@@ -17,7 +17,7 @@ template <class T> using Pairs = std::vector<std::pair<const T *, const T *>>;
 
 constexpr std::size_t most_pairs = 9;
 
-/// Calls work with the number of pairs as a constant, so that the compiler unrolls over them.
+/// Calls `work` with the number of pairs as a constant, so that the compiler unrolls the loop over them.
 template <class Work> void with_count(std::size_t pairs, Work work) {
   const auto try_counts = [&]<std::size_t... n>(std::index_sequence<n...>) {
     return ((pairs == n + 1 && (work(std::integral_constant<std::size_t, n + 1>{}), true)) || ...);
@@ -32,21 +32,29 @@ template <class T, std::size_t n> struct Products {
     for (std::size_t i = 0; i < n; ++i)
       std::tie(a[i], b[i]) = pairs[i];
   }
-  Vec<T> operator()(std::int64_t p, int count) const {
-    Vec<T> sum = load(a[0] + p, count) * load(b[0] + p, count);
+  /// The sums for a register of points, computed in the type of what `load_as` returns.
+  template <class Load> auto sum(Load load_as) const {
+    auto total = load_as(a[0]) * load_as(b[0]);
     for (std::size_t i = 1; i < n; ++i)
-      sum += load(a[i] + p, count) * load(b[i] + p, count);
-    return sum;
+      total += load_as(a[i]) * load_as(b[i]);
+    return total;
   }
 };
 
-template <class T> struct Values {
-  const T *values;
-  Vec<T> operator()(std::int64_t p, int count) const { return load(values + p, count); }
-};
+/// A register of doubles from `count` values of T; the other lanes are zero.
+template <class T> Vec<double> load_doubles(const T *p, int count) {
+  typedef T Values __attribute__((vector_size(lanes<double> * sizeof(T))));
+  Values values{};
+  if (count >= lanes<double>) [[likely]]
+    std::memcpy(&values, p, sizeof values);
+  else
+    std::memcpy(&values, p, static_cast<std::size_t>(count) * sizeof(T));
+  return __builtin_convertvector(values, Vec<double>);
+}
 
-template <class T, class At> double sum_rows(const Weights &weights, const Index3 &count, At at) {
-  constexpr int W = lanes<T>;
+/// The weighted sum of at(first point, number of points), a register of points.
+template <class At> double sum_rows(const Weights &weights, const Index3 &count, At at) {
+  constexpr int W = lanes<double>;
   std::vector<double> x = weights[0];
   x.resize(x.size() + W, 0); // the last register of a row may reach beyond it, where values load as zero
   double total = 0;
@@ -54,13 +62,13 @@ template <class T, class At> double sum_rows(const Weights &weights, const Index
     double plane = 0;
     for (std::int64_t j = 0; j < count[1]; ++j) {
       const std::int64_t row = count[0] * (j + count[1] * k);
-      double sums[W] = {};
-      for (std::int64_t i = 0; i < count[0]; i += W) {
-        const Vec<T> v = at(row + i, static_cast<int>(std::min<std::int64_t>(W, count[0] - i)));
-        for (int lane = 0; lane < W; ++lane)
-          sums[lane] += x[static_cast<std::size_t>(i + lane)] * static_cast<double>(v[lane]);
-      }
-      plane += weights[1][static_cast<std::size_t>(j)] * std::accumulate(sums, sums + W, 0.0);
+      Vec<double> sums{};
+      for (std::int64_t i = 0; i < count[0]; i += W)
+        sums += load(x.data() + i) * at(row + i, static_cast<int>(std::min<std::int64_t>(W, count[0] - i)));
+      double in_row = 0;
+      for (int lane = 0; lane < W; ++lane)
+        in_row += sums[lane];
+      plane += weights[1][static_cast<std::size_t>(j)] * in_row;
     }
     total += weights[2][static_cast<std::size_t>(k)] * plane;
   }
@@ -72,22 +80,25 @@ template <class T, class At> double sum_rows(const Weights &weights, const Index
 template <class T> void sum_of_products(const Pairs<T> &pairs, std::int64_t size, T *out) {
   constexpr int W = lanes<T>;
   with_count(pairs.size(), [&]<std::size_t n>(std::integral_constant<std::size_t, n>) {
-    const Products<T, n> at(pairs);
+    const Products<T, n> products(pairs);
     for (std::int64_t p = 0; p < size; p += W) {
       const int here = static_cast<int>(std::min<std::int64_t>(W, size - p));
-      store(out + p, at(p, here), here);
+      store(out + p, products.sum([&](const T *values) { return load(values + p, here); }), here);
     }
   });
 }
 
 template <class T> double weighted_sum(const Weights &weights, const Index3 &count, const T *values) {
-  return sum_rows<T>(weights, count, Values<T>{values});
+  return sum_rows(weights, count, [&](std::int64_t p, int points) { return load_doubles(values + p, points); });
 }
 
 template <class T> double weighted_sum(const Weights &weights, const Index3 &count, const Pairs<T> &pairs) {
   double sum = 0;
   with_count(pairs.size(), [&]<std::size_t n>(std::integral_constant<std::size_t, n>) {
-    sum = sum_rows<T>(weights, count, Products<T, n>(pairs));
+    const Products<T, n> products(pairs);
+    sum = sum_rows(weights, count, [&](std::int64_t p, int points) {
+      return products.sum([&](const T *values) { return load_doubles(values + p, points); });
+    });
   });
   return sum;
 }

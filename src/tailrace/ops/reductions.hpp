@@ -9,18 +9,19 @@
 
 namespace tailrace::ops {
 
-/// out[p] = a[p] b[p] + c[p] d[p] + ... for each of `size` points, in one pass; the pairs are at most 9. `out` may be
-/// one of them. Local.
+/// out[p] = a[p] b[p] + c[p] d[p] + ... for each of `size` points, in one pass. `out` may be one of the inputs. Throws
+/// InputError unless there are 1 to 9 pairs. Local.
 template <class T>
 void sum_of_products(const std::vector<std::pair<const T *, const T *>> &pairs, std::int64_t size, T *out);
 
 /// Weights of a block's points, one per point and direction x, y, z; the weight of a point is their product.
 using Weights = std::array<std::vector<double>, 3>;
 
-/// The sum of weight times value over a block of `count` points, in double precision. Local.
+/// The sum of weight times value over a block of `count` points, computed in double precision. Local.
 template <class T> double weighted_sum(const Weights &weights, const grid::Index3 &count, const T *values);
 
-/// The same of the sum of products of `pairs`, which is not stored. Local.
+/// The same for the sum of the products of `pairs` at each point, which is not stored. Throws InputError unless there
+/// are 1 to 9 pairs. Local.
 template <class T>
 double weighted_sum(const Weights &weights, const grid::Index3 &count,
                     const std::vector<std::pair<const T *, const T *>> &pairs);

@@ -12,8 +12,8 @@ namespace tailrace::ops {
 /// sweeps fetch whole lines and touch each page less often.
 inline constexpr int tile_bundles = 4;
 
-/// Bytes from row to row beyond which rows are visited by two tiles at a time: each visit costs a page, and where the
-/// distance is a power of two, all rows share a few sets of the caches.
+/// Distance of rows, in bytes, beyond which two tiles are loaded at a time: each visit of a row costs an entry of the
+/// page table, and where the distance is a power of two, all rows share a few sets of the caches.
 inline constexpr std::int64_t far_apart = 4096;
 
 /// A tile of lines in cache. `in[k][b]` is point 0 of bundle b of input k, with line_ghosts points of room on either
@@ -22,8 +22,7 @@ template <class T, int inputs, int outputs> struct Tile {
   Vec<T> *in[inputs][tile_bundles];
   Vec<T> *out[outputs][tile_bundles];
   int bundles; ///< bundles in use, the first ones
-  /// Where memory for the next tile's input and this tile's output is, as offsets into the arrays: of row j, `step` j
-  /// further.
+  /// Where the next tile's input and this tile's output are, as offsets into the arrays; row j is `step` * j further.
   std::int64_t next_in, step_in, this_out, step_out;
 };
 
@@ -37,7 +36,7 @@ template <class T> inline Vec<T> *tile_memory(std::int64_t vectors) {
 }
 
 namespace detail {
-/// Tells an access where it will go next, if it wants to know.
+/// Tells an access the place of the next one, if it has a function for that.
 template <class Access> inline void announce(const Access &access, int k, std::int64_t offset) {
   if constexpr (requires { access.announce(k, offset); })
     access.announce(k, offset);
@@ -82,7 +81,7 @@ inline void load_rows(const T *matrix, std::int64_t row, int rows, std::int64_t 
 #pragma GCC unroll 16
     for (int i = 0; i < W; ++i) {
       square[i] = load(start[i] + j);
-      __builtin_prefetch(start[i] + j + W * points, 0, 2); // so many rows at once are more than hardware foresees
+      __builtin_prefetch(start[i] + j + W * points, 0, 2); // the hardware does not prefetch so many rows at a time
     }
     transpose_square<T>(square);
 #pragma GCC unroll 16
@@ -132,7 +131,7 @@ void sweep_rows(std::int64_t rows, std::int64_t points_in, std::int64_t points_o
     }
     tile.next_in = (r + tile_bundles * W) * points_in;
     tile.this_out = r * points_out;
-    tile.step_in = tile.step_out = tile_bundles * W; // rows follow each other: any piece of the same size will do
+    tile.step_in = tile.step_out = tile_bundles * W; // rows follow each other, so any piece of the same size serves
     body(tile);
     for (int b = 0; b < tile.bundles; ++b)
       for (int k = 0; k < outputs; ++k)
@@ -146,15 +145,15 @@ void sweep_rows(std::int64_t rows, std::int64_t points_in, std::int64_t points_o
 
 } // namespace detail
 
-/// The plainest finish: output k goes to array k. Strided stores wait for their cache lines to arrive, so sweeps
-/// announce them.
+/// The simplest finish: output k is stored in array k. Strided stores wait for their cache lines, so sweeps prefetch
+/// them.
 template <class T, int outputs> struct StoreTo {
   std::array<T *, outputs> out;
   void operator()(int k, std::int64_t offset, Vec<T> v, int count) const { store(out[k] + offset, v, count); }
   void announce(int k, std::int64_t offset) const { __builtin_prefetch(out[k] + offset, 1, 2); }
 };
 
-/// The same, added to what is there.
+/// The same, but adds to the values in the array.
 template <class T, int outputs> struct AddTo {
   std::array<T *, outputs> out;
   void operator()(int k, std::int64_t offset, Vec<T> v, int count) const {
@@ -172,11 +171,11 @@ template <class T, int inputs> struct LoadFrom {
 
 /// As `sweep`, for lines with neighbours in memory, of arrays that may have different strides: reads through
 /// load(input, offset, count), where offset is into arrays laid out as `from`, and finishes into arrays laid out as
-/// `into`. `tiles_abreast` tiles are loaded together and handed on together.
+/// `into`. `tiles_abreast` tiles are loaded together and passed on together.
 template <class T, int inputs, int outputs, int tiles_abreast = 1, class Load, class Body, class Finish>
 void sweep_columns(const grid::Lines &from, const grid::Lines &into, Load load_columns, Body &&body, Finish &&finish) {
   constexpr int W = lanes<T>, most = tiles_abreast * tile_bundles;
-  constexpr std::int64_t ahead = 8; // rows; enough to hide the way to memory
+  constexpr std::int64_t ahead = 8; // rows; enough to hide the latency of memory
   auto tiles = detail::make_tiles<T, inputs, outputs, tiles_abreast>(from.points, into.points);
   const auto visit = [&](auto whole, std::int64_t o, std::int64_t c) { // whole: tiles are full, no lane is left out
     constexpr bool full = decltype(whole)::value;
@@ -226,8 +225,8 @@ void sweep_columns(const grid::Lines &from, const grid::Lines &into, Load load_c
 }
 
 /// Visits every line of a block in tiles: loads `in` (arrays of lines.outer x lines.points x lines.stride), calls
-/// body(tile) to fill the outputs of `points_out` per line, and hands those on as finish(output, offset, values,
-/// count), where offset is into arrays of outer x points_out x stride. A tile is read whole before any of it is handed
+/// body(tile), which fills the outputs of `points_out` per line, and passes those on as finish(output, offset, values,
+/// count), where offset is into arrays of outer x points_out x stride. A whole tile is read before any of it is passed
 /// on, so results may replace their own inputs. Local.
 template <class T, int inputs, int outputs, class Body, class Finish>
 void sweep(const grid::Lines &lines, std::int64_t points_out, const std::array<const T *, inputs> &in, Body body,

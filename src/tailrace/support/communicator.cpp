@@ -33,7 +33,7 @@ namespace {
 void free_comm(MPI_Comm *comm) {
   int finalized = 0;
   MPI_Finalized(&finalized);
-  // Python may collect us after MPI_Finalize; the library has freed everything by then.
+  // Python may delete this object after MPI_Finalize, which has freed the communicator already.
   if (!finalized && *comm != MPI_COMM_NULL)
     MPI_Comm_free(comm);
   delete comm;
@@ -92,20 +92,50 @@ template <class T> T reduce(MPI_Comm comm, T value, MPI_Op op) {
   check_mpi(MPI_Allreduce(&value, &result, 1, mpi_type<T>(), op, comm), "MPI_Allreduce");
   return result;
 }
+template <class T> void reduce_all(MPI_Comm comm, std::span<T> values, MPI_Op op) {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), mpi_type<T>(), op, comm),
+            "MPI_Allreduce");
+}
 } // namespace
 
 double Communicator::sum(double value) const { return reduce(get(), value, MPI_SUM); }
-void Communicator::sum(std::span<std::int64_t> values) const {
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, MPI_SUM, get()),
-            "MPI_Allreduce");
-}
-void Communicator::max(std::span<std::int64_t> values) const {
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, MPI_MAX, get()),
-            "MPI_Allreduce");
-}
+void Communicator::sum(std::span<std::int64_t> values) const { reduce_all(get(), values, MPI_SUM); }
+void Communicator::sum(std::span<double> values) const { reduce_all(get(), values, MPI_SUM); }
+void Communicator::max(std::span<std::int64_t> values) const { reduce_all(get(), values, MPI_MAX); }
 double Communicator::max(double value) const { return reduce(get(), value, MPI_MAX); }
 std::int64_t Communicator::sum(std::int64_t value) const { return reduce(get(), value, MPI_SUM); }
 std::int64_t Communicator::max(std::int64_t value) const { return reduce(get(), value, MPI_MAX); }
+
+namespace {
+
+void combine_tallies(void *from, void *into, int *count, MPI_Datatype *) {
+  const auto *ours = static_cast<const Tally *>(from);
+  auto *result = static_cast<Tally *>(into);
+  for (int i = 0; i < *count; ++i)
+    for (std::size_t n = 0; n < ours[i].largest.size(); ++n) {
+      result[i].largest[n] = std::max(result[i].largest[n], ours[i].largest[n]);
+      result[i].sum[n] += ours[i].sum[n];
+    }
+}
+
+/// MPI's description of a Tally, which it must not cut in pieces, and of what is done with two of them. They live as
+/// long as the process: there is one of each.
+struct TallyReduction {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Op operation = MPI_OP_NULL;
+  TallyReduction() {
+    check_mpi(MPI_Type_contiguous(sizeof(Tally) / sizeof(std::int64_t), MPI_INT64_T, &type), "MPI_Type_contiguous");
+    check_mpi(MPI_Type_commit(&type), "MPI_Type_commit");
+    check_mpi(MPI_Op_create(combine_tallies, 1, &operation), "MPI_Op_create");
+  }
+};
+
+} // namespace
+
+void Communicator::combine(Tally &tally) const {
+  static const TallyReduction reduction;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &tally, 1, reduction.type, reduction.operation, get()), "MPI_Allreduce");
+}
 
 std::int64_t Communicator::exclusive_scan(std::int64_t value) const {
   std::int64_t below = 0;
@@ -113,11 +143,82 @@ std::int64_t Communicator::exclusive_scan(std::int64_t value) const {
   return rank_ == 0 ? 0 : below;
 }
 
+namespace {
+
+/// A number of a reduction, and how it is reduced.
+struct Reduced {
+  std::int64_t is_sum, value;
+};
+
+void reduce_each(void *in, void *inout, int *count, MPI_Datatype *) {
+  const auto *from = static_cast<const Reduced *>(in);
+  auto *into = static_cast<Reduced *>(inout);
+  for (int i = 0; i < *count; ++i)
+    into[i].value = into[i].is_sum ? into[i].value + from[i].value : std::max(into[i].value, from[i].value);
+}
+
+/// MPI's type and operation for Reduced, made at the first use and kept as long as MPI runs.
+struct Reduction {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Op op = MPI_OP_NULL;
+  Reduction() {
+    check_mpi(MPI_Type_contiguous(2, MPI_INT64_T, &type), "MPI_Type_contiguous");
+    check_mpi(MPI_Type_commit(&type), "MPI_Type_commit");
+    check_mpi(MPI_Op_create(reduce_each, 1, &op), "MPI_Op_create");
+  }
+};
+
+/// FNV-1a.
+std::int64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return static_cast<std::int64_t>(hash);
+}
+
+} // namespace
+
+bool Communicator::all_equal(std::span<const std::int64_t> values, std::span<std::int64_t> sums,
+                             std::span<std::int64_t> maxima) const {
+  static const Reduction reduction;
+  std::vector<Reduced> all;
+  all.reserve(2 * values.size() + sums.size() + maxima.size());
+  for (const std::int64_t value : values) // all are equal where the maximum is the minimum; ~ reverses the order
+    all.insert(all.end(), {{0, value}, {0, ~value}});
+  for (const std::int64_t value : sums)
+    all.push_back({1, value});
+  for (const std::int64_t value : maxima)
+    all.push_back({0, value});
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, all.data(), static_cast<int>(all.size()), reduction.type, reduction.op, get()),
+            "MPI_Allreduce");
+  auto next = all.begin();
+  bool equal = true;
+  for (std::size_t i = 0; i < values.size(); ++i, next += 2)
+    equal = equal && next[0].value == ~next[1].value;
+  for (const auto &results : {sums, maxima})
+    for (std::int64_t &value : results)
+      value = (next++)->value;
+  return equal;
+}
+
+bool Communicator::all_equal(std::string_view text, std::span<std::int64_t> sums,
+                             std::span<std::int64_t> maxima) const {
+  const std::int64_t hash = hash_of(text);
+  return all_equal({&hash, 1}, sums, maxima);
+}
+
+void Communicator::broadcast_bytes(std::span<std::byte> bytes, int root) const {
+  constexpr std::size_t most = std::size_t{1} << 30; // MPI counts with ints
+  do {
+    const auto now = bytes.first(std::min(most, bytes.size()));
+    check_mpi(MPI_Bcast(now.data(), static_cast<int>(now.size()), MPI_BYTE, root, get()), "MPI_Bcast");
+    bytes = bytes.subspan(now.size());
+  } while (!bytes.empty());
+}
+
 std::string Communicator::broadcast(std::string text, int root) const {
-  std::int64_t length = static_cast<std::int64_t>(text.size());
-  check_mpi(MPI_Bcast(&length, 1, MPI_INT64_T, root, get()), "MPI_Bcast");
-  text.resize(static_cast<std::size_t>(length));
-  check_mpi(MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, root, get()), "MPI_Bcast");
+  text.resize(static_cast<std::size_t>(broadcast_value(static_cast<std::int64_t>(text.size()), root)));
+  broadcast(std::span<char>(text), root);
   return text;
 }
 
@@ -151,7 +252,7 @@ std::vector<std::string> Communicator::gather(const std::string &text, int root)
 
 namespace {
 
-/// Runs `work` and says how it ended, and with which words.
+/// Runs `work` and returns how it ended; puts the text of an error into `text`.
 Failure outcome(const std::function<void()> &work, std::string &text) {
   try {
     work();
@@ -170,7 +271,7 @@ Failure outcome(const std::function<void()> &work, std::string &text) {
   return Failure::other;
 }
 
-/// An agreement within an agreement says first which rank failed.
+/// Adds the rank that failed. An error that comes from an inner `agree` has it already.
 std::string with_rank(const std::string &text, int rank, int size) {
   const bool told = text.ends_with(')') && text.rfind(" (on rank ") != std::string::npos;
   return size > 1 && !told ? fmt::format("{} (on rank {})", text, rank) : text;
@@ -185,10 +286,9 @@ void Communicator::agree(const std::function<void()> &work) const {
   if (lowest == size_)
     return;
   const int first = static_cast<int>(lowest);
-  int shared_kind = static_cast<int>(kind);
-  check_mpi(MPI_Bcast(&shared_kind, 1, MPI_INT, first, get()), "MPI_Bcast");
+  const Failure shared = broadcast_value(kind, first);
   text = broadcast(text, first);
-  rethrow(static_cast<Failure>(shared_kind), with_rank(text, first, size_));
+  rethrow(shared, with_rank(text, first, size_));
 }
 
 std::string Communicator::from_root(const std::function<std::string()> &work) const {
@@ -202,12 +302,12 @@ std::string Communicator::from_root(const std::function<std::string()> &work) co
     message.length = static_cast<std::int32_t>(text.size());
     text.copy(message.begin, sizeof message.begin);
   }
-  check_mpi(MPI_Bcast(&message, sizeof message, MPI_BYTE, 0, get()), "MPI_Bcast");
+  broadcast(std::span(&message, 1), 0);
   if (static_cast<std::size_t>(message.length) <= sizeof message.begin) {
     text.assign(message.begin, static_cast<std::size_t>(message.length));
   } else {
     text.resize(static_cast<std::size_t>(message.length));
-    check_mpi(MPI_Bcast(text.data(), message.length, MPI_CHAR, 0, get()), "MPI_Bcast");
+    broadcast(std::span<char>(text), 0);
   }
   if (const auto kind = static_cast<Failure>(message.kind); kind != Failure::none)
     rethrow(kind, with_rank(text, 0, size_));

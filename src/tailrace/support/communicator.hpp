@@ -2,17 +2,28 @@
 
 #include <mpi.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace tailrace {
 
-/// A duplicated MPI communicator that frees itself. Copies share the duplicate.
+/// Numbers of this rank, and after Communicator::combine those of all ranks.
+struct Tally {
+  std::array<std::int64_t, 4> largest{};
+  std::array<std::int64_t, 4> sum{};
+};
+
+/// A duplicated MPI communicator that frees itself. Copies share the duplicate. Every function that talks to other
+/// ranks is collective over this communicator and throws Error where MPI fails.
 class Communicator {
 public:
   /// Collective over `parent`: duplicates it, so that our messages never meet the caller's.
@@ -26,35 +37,66 @@ public:
 
   /// Ranks of equal `color` form a communicator, ordered by `key`. Collective.
   Communicator split(int color, int key) const;
-  /// Ranks that share memory. Collective.
+  /// The ranks that can share memory with this one. Collective.
   Communicator split_node() const;
 
+  /// Returns when all ranks have called it. Collective.
   void barrier() const;
+  /// The sum or the maximum over all ranks, on all ranks; of spans element by element, in place. Collective.
   double sum(double value) const;
-  /// Element by element, in place.
-  void sum(std::span<std::int64_t> values) const;
-  void max(std::span<std::int64_t> values) const;
-  double max(double value) const;
   std::int64_t sum(std::int64_t value) const;
+  void sum(std::span<std::int64_t> values) const;
+  void sum(std::span<double> values) const;
+  double max(double value) const;
   std::int64_t max(std::int64_t value) const;
-  /// Sum of `value` over the ranks below this one.
+  void max(std::span<std::int64_t> values) const;
+  /// Largest values and sums over all ranks in one reduction. Collective.
+  void combine(Tally &tally) const;
+  /// Sum of `value` over the ranks below this one. Collective.
   std::int64_t exclusive_scan(std::int64_t value) const;
+
+  /// Whether all ranks have the same `values`, element by element; exact. `sums` and `maxima` become the sums and the
+  /// maxima over all ranks in the same reduction. The number of elements of each must be the same on all ranks.
+  /// Collective: one MPI_Allreduce of 16 bytes for each number and 32 for each of `values`.
+  bool all_equal(std::span<const std::int64_t> values, std::span<std::int64_t> sums = {},
+                 std::span<std::int64_t> maxima = {}) const;
+  /// The same for a text, by a hash of 64 bits: of two texts that differ, one pair in 2^64 is taken for equal.
+  bool all_equal(std::string_view text, std::span<std::int64_t> sums = {}, std::span<std::int64_t> maxima = {}) const;
+
+  /// What `root` has, on all ranks. A text and a vector may have any length on the others and take two messages; a
+  /// value takes one. Collective.
   std::string broadcast(std::string text, int root) const;
-  /// For a value that may be long in coming: the other ranks sleep meanwhile, where MPI would keep their cores busy.
+  template <class T> std::vector<T> broadcast(std::vector<T> values, int root) const {
+    values.resize(static_cast<std::size_t>(broadcast_value(static_cast<std::int64_t>(values.size()), root)));
+    broadcast(std::span<T>(values), root);
+    return values;
+  }
+  template <class T> T broadcast_value(T value, int root) const {
+    broadcast(std::span<T>(&value, 1), root);
+    return value;
+  }
+  /// In place; the span must have the same length on all ranks. T is copied byte by byte. Collective.
+  template <class T, std::size_t n> void broadcast(std::span<T, n> values, int root) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    broadcast_bytes(std::as_writable_bytes(values), root);
+  }
+  /// For a value that `root` may send late: the other ranks sleep until then, where MPI would keep their cores busy.
+  /// Collective.
   std::int64_t broadcast_patiently(std::int64_t value, int root) const;
   /// Every rank's text on `root`, empty elsewhere. Collective.
   std::vector<std::string> gather(const std::string &text, int root) const;
 
   /// Runs `work` (which must not communicate) and agrees on the outcome: when it throws on any rank, every rank throws
-  /// an error of the same type (that of the lowest failing rank). This is what keeps one rank's failure from being
-  /// everybody's deadlock: call it before entering a collective. Collective.
+  /// an error of the same type (that of the lowest failing rank). Without this, the ranks that did not fail would wait
+  /// in the next collective call forever: call it before entering one. Collective.
   void agree(const std::function<void()> &work) const;
-  /// What `work` (which must not communicate) makes on rank 0, on all ranks; when it throws there, every rank throws
+  /// What `work` (which must not communicate) returns on rank 0, on all ranks; when it throws there, every rank throws
   /// that error. One message where the text has less than a kilobyte. Collective.
   std::string from_root(const std::function<std::string()> &work) const;
 
 private:
   Communicator(MPI_Comm comm, bool owned);
+  void broadcast_bytes(std::span<std::byte> bytes, int root) const;
   std::shared_ptr<MPI_Comm> comm_;
   int rank_ = 0;
   int size_ = 1;

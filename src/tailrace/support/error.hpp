@@ -12,13 +12,13 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// The caller asked for something impossible: a shape, a name, a parameter.
+/// The caller gave an argument that is not valid: a shape, a name, a parameter.
 class InputError : public Error {
 public:
   using Error::Error;
 };
 
-/// A file or stream could not be opened, read, written or trusted.
+/// A file or stream could not be opened, read or written, or its contents are damaged.
 class IoError : public Error {
 public:
   using Error::Error;

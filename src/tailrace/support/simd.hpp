@@ -16,7 +16,7 @@ inline constexpr std::size_t vector_bytes = 32;
 inline constexpr std::size_t vector_bytes = 16;
 #endif
 
-/// A register full of T with the compiler's own arithmetic. Wider types than the register compile to far slower code.
+/// A register full of T with the compiler's own arithmetic. Types wider than the register compile to far slower code.
 template <class T> struct VecOf {
   typedef T type __attribute__((vector_size(vector_bytes)));
   typedef T unaligned __attribute__((vector_size(vector_bytes), aligned(alignof(T))));
@@ -46,8 +46,8 @@ template <class T> inline Vec<T> broadcast(T value) { return Vec<T>{} + value; }
 
 namespace detail {
 
-// Lane i of `low` comes from a where bit `step` of i is clear, else from b moved down by `step`; `high` is the mirror
-// image.
+// Lane i of the low half comes from a where bit `step` of i is clear, else from lane i - step of b. The high half takes
+// lane i + step of a, or lane i of b.
 template <class T, int step, int... i> inline Vec<T> merge_low(Vec<T> a, Vec<T> b, std::integer_sequence<int, i...>) {
   return __builtin_shufflevector(a, b, ((i & step) ? lanes<T> + i - step : i)...);
 }

@@ -4,7 +4,7 @@
 
 namespace tailrace {
 
-/// Adds the wall time of its life to `total`, in seconds.
+/// Adds the wall time between its construction and its destruction to `total`, in seconds.
 class Stopwatch {
 public:
   explicit Stopwatch(double &total) : total_(total), start_(Clock::now()) {}

@@ -1,9 +1,9 @@
 // Spectra on every decomposition against the sums that define them, vortex markers of flows known by heart, and running
 // moments against two passes over all samples.
 #include "support.hpp"
-#include <tailrace/analysis/invariants.hpp>
 #include <tailrace/analysis/moments.hpp>
 #include <tailrace/analysis/spectrum.hpp>
+#include <tailrace/ops/invariants.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 
 using namespace tailrace;
 using namespace tailrace::grid;
+using namespace tailrace::ops;
 using namespace tailrace::analysis;
 using namespace tailrace::test;
 

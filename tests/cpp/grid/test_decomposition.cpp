@@ -107,9 +107,6 @@ TEST(Decomposition, RowsAndColumnsSplitTheRightDirections) {
     EXPECT_EQ(decomposition.box(Pencil::x).count, (Index3{12, 24 / rows, 36 / cols}));
     EXPECT_EQ(decomposition.box(Pencil::y).count, (Index3{12 / rows, 24, 36 / cols}));
     EXPECT_EQ(decomposition.box(Pencil::z).count, (Index3{12 / rows, 24 / cols, 36}));
-    for (const Pencil pencil : {Pencil::x, Pencil::y, Pencil::z})
-      for (int d = 0; d < 3; ++d)
-        EXPECT_EQ(decomposition.is_local(pencil, d), decomposition.box(pencil).count[d] == shape[d]);
   }
 }
 

@@ -99,24 +99,27 @@ TYPED_TEST(TransposeOf, PlansAreReusable) {
     }
 }
 
-TYPED_TEST(TransposeOf, WorkFitsBetweenStartAndFinish) {
+TYPED_TEST(TransposeOf, MovesSeveralArraysTogether) {
   for (const Processes &processes : every_process_grid())
-    for (const TransposeMethod method : methods) {
-      const Decomposition decomposition(processes, {17, 11, 13});
-      // Two in flight at the same time need two workspaces; they may end in either order.
-      Transpose<TypeParam> first(decomposition, Pencil::x, Pencil::y, method, std::make_shared<Workspace>());
-      Transpose<TypeParam> second(decomposition, Pencil::z, Pencil::y, method, std::make_shared<Workspace>());
-      const auto in_x = numbered<TypeParam>(decomposition, Pencil::x, 1);
-      const auto in_z = numbered<TypeParam>(decomposition, Pencil::z, 2);
-      auto from_x = room<TypeParam>(decomposition, Pencil::y), from_z = room<TypeParam>(decomposition, Pencil::y);
-      first.start(in_x.data(), from_x.data());
-      second.start(in_z.data(), from_z.data());
-      world().barrier();
-      second.finish();
-      expect_numbered(from_z, decomposition, Pencil::y, 2);
-      first.finish();
-      expect_numbered(from_x, decomposition, Pencil::y, 1);
-    }
+    for (const TransposeMethod method : methods)
+      for (int leg = 0; leg < 4; ++leg)
+        for (const std::int64_t arrays : {1, 2, 5}) {
+          const Decomposition decomposition(processes, {17, 2, 13}, true); // from six ranks on some are empty
+          std::vector<std::vector<TypeParam>> in, out;
+          std::vector<TypeParam *> from, to;
+          for (std::int64_t a = 0; a < arrays; ++a) {
+            in.push_back(numbered<TypeParam>(decomposition, tour[leg], 1000 * a));
+            out.push_back(room<TypeParam>(decomposition, tour[leg + 1]));
+          }
+          for (std::size_t a = 0; a < in.size(); ++a) {
+            from.push_back(in[a].data());
+            to.push_back(out[a].data());
+          }
+          Transpose<TypeParam>(decomposition, tour[leg], tour[leg + 1], method, std::make_shared<Workspace>())(from,
+                                                                                                               to);
+          for (std::size_t a = 0; a < out.size(); ++a)
+            expect_numbered(out[a], decomposition, tour[leg + 1], 1000 * static_cast<std::int64_t>(a));
+        }
 }
 
 TEST(Transpose, SharesAWorkspaceBetweenSizes) {

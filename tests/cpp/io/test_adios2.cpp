@@ -46,7 +46,7 @@ protected:
   }
   void write(const std::string &place, int steps, const Options &options = {}) const {
     Series out(place, Mode::write, comm, options);
-    out.attribute("case", "channel");
+    out.set_attribute("case", "channel");
     for (int step = 1; step <= steps; ++step)
       write_step(out, step);
     out.close();

@@ -160,7 +160,7 @@ TEST(Background, CloseClosesBeforeItThrows) {
     part.write(out);
     out.end_step();
   }
-  out.attribute("late", std::int64_t{7});
+  out.set_attribute("late", std::int64_t{7});
   const std::string text = error_of<IoError>([&] { out.close(); });
   EXPECT_TRUE(has(text, "step 2 could not be written in the background") && has(text, "ux-2.bin")) << text;
   EXPECT_EQ(indices(out), std::vector<std::int64_t>{1});

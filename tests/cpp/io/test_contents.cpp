@@ -172,14 +172,14 @@ TEST_P(SeriesTest, WritesInTheBackground) {
   request.parameters["buffers"] = "2";
   {
     Series out(path(), Mode::write, comm, request);
-    out.attribute("case", "tgv");
+    out.set_attribute("case", "tgv");
     for (int step = 1; step <= 6; ++step) {
       out.begin_step(10 * step, 0.5 * step);
       write<double>(out, "ux", points, 0.25 * step, 2);
       write<float>(out, "uy", points, step, 0);
       out.write_scalar("energy", 0.5 * step);
       if (step == 4)
-        out.attribute("late", std::int64_t{4});
+        out.set_attribute("late", std::int64_t{4});
       out.end_step();
     }
     EXPECT_EQ(out.steps().size(), 6u);

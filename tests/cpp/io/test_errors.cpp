@@ -280,7 +280,7 @@ TEST(NullEngine, CountsAndChecksAndWritesNothing) {
   const std::int64_t begin = points[2] * comm.rank() / comm.size(), end = points[2] * (comm.rank() + 1) / comm.size();
   const Box block{{0, 0, begin}, {points[0], points[1], end - begin}};
   const std::vector<double> data(static_cast<std::size_t>(block.size()), 1.0);
-  out.attribute("case", "none");
+  out.set_attribute("case", "none");
   for (int step = 0; step < 3; ++step) {
     out.begin_step(step, 0.5 * step);
     out.write("ux", data.data(), {points, block, block});

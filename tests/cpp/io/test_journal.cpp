@@ -1,4 +1,5 @@
 #include <tailrace/io/hdf5/journal.hpp>
+#include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <gtest/gtest.h>

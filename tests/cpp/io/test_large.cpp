@@ -6,8 +6,8 @@
 #include <tailrace/io/data/checksum.hpp>
 #include <tailrace/io/series.hpp>
 #include <tailrace/io/storage/file_array.hpp>
-#include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/storage/writeback.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ void write_array(const Box &whole, const Box &part, const Box &memory, bool summ
   convert_block(place, Type::float64, Type::float64, data.data(), wanted.data());
   RunningChecksum sum, expected;
   expected.add(wanted.data(), wanted.size() * sizeof(double));
-  const Descriptor file(path, O_RDWR | O_CREAT);
+  const FileDescriptor file(path, O_RDWR | O_CREAT);
   written.clear();
   write_block(file.get(), path, offset, whole,
               {"u", Type::float64, place, data.data(), false, summed ? &sum : nullptr});
@@ -123,11 +123,11 @@ void expect_pieces(std::int64_t size) {
 TEST(FileArray, IsWrittenInWholePiecesOfTheFile) {
   const Box whole{{0, 0, 0}, {301, 70, 150}}, planes{{0, 0, 7}, {301, 70, 131}}; // 21 MiB
   write_array(whole, planes, planes);
-  ASSERT_GE(written.size(), 11u);
+  ASSERT_GE(written.size(), 21u);
   expect_pieces(piece_bytes);
   write_array(whole, planes, planes, false);
   ASSERT_GE(written.size(), 3u);
-  expect_pieces(4 * piece_bytes);
+  expect_pieces(8 * piece_bytes);
 }
 
 TEST(FileArray, IsWrittenFromWithinAHalo) {

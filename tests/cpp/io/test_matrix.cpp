@@ -87,10 +87,30 @@ template <class T> void write_variable(Series &out, const std::string &name, con
   std::fill(bytes.begin(), bytes.end(), '\x66'); // the series has taken what it needs
 }
 
+/// Of the points, stretched in two directions.
+GridDescription stretched_grid() {
+  GridDescription grid{points, {0.5, 0, -1}, {0.1, 1, 1}, {}};
+  for (const std::size_t d : {1u, 2u})
+    for (std::int64_t i = 0; i < points[d]; ++i)
+      grid.coordinates[d].push_back(static_cast<double>(i * (i + 3)) / 7 - static_cast<double>(d));
+  return grid;
+}
+
+void expect_stretched_grid(const Series &in) {
+  const GridDescription expected = stretched_grid();
+  const auto found = in.grid();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->points, expected.points);
+  EXPECT_EQ(found->coordinates, expected.coordinates);
+  for (std::size_t d = 0; d < 3; ++d) // where there are coordinates, they are what counts
+    for (const std::int64_t i : {std::int64_t{0}, points[d] - 1})
+      EXPECT_EQ(found->coordinate(d, i), expected.coordinate(d, i)) << "direction " << d;
+}
+
 /// A step for every pencil and halo, each with a variable of either precision.
 void write_series(const std::string &path, const IoConfiguration &one, const Communicator &comm) {
   const Decomposition parts = share_points(comm);
-  Series out(path, Mode::write, comm, {one.engine, one.parameters, {}, {}, {}});
+  Series out(path, Mode::write, comm, {one.engine, one.parameters, stretched_grid(), {}, {}});
   for (std::size_t p = 0; p < pencils.size(); ++p)
     for (std::size_t h = 0; h < halos.size(); ++h) {
       out.begin_step(index_of(p, h), 0.5 * static_cast<double>(index_of(p, h)));
@@ -117,6 +137,7 @@ std::string read_series(const std::string &path, const Communicator &comm) {
   const Decomposition parts = share_points(comm);
   const Series in(path, Mode::read, comm);
   EXPECT_EQ(in.steps().size(), pencils.size() * halos.size());
+  expect_stretched_grid(in);
   std::string digest;
   for (std::size_t step = 0; step < in.steps().size(); ++step) {
     const std::size_t written = step / halos.size();
@@ -131,14 +152,13 @@ std::string read_series(const std::string &path, const Communicator &comm) {
   return digest;
 }
 
-/// Runs `work` on the first `size` ranks, and lets the others know how it ended.
-template <class Work> void on_part(int size, Work work) {
-  const bool ours = world().rank() < size;
-  const Communicator part = world().split(ours ? 0 : 1, world().rank());
+/// Runs `work` on the first `size` ranks and `other` at the same time on the rest, and lets all know how it ended.
+template <class Work, class Other> void beside(int size, Work work, Other other) {
+  const bool first = world().rank() < size;
+  const Communicator part = world().split(first ? 0 : 1, world().rank());
   std::string error;
   try {
-    if (ours)
-      work(part);
+    first ? work(part) : other(part);
   } catch (const std::exception &caught) {
     error = caught.what();
   }
@@ -146,6 +166,10 @@ template <class Work> void on_part(int size, Work work) {
     if (!error.empty())
       throw Error(error);
   });
+}
+
+template <class Work> void on_part(int size, Work work) {
+  beside(size, work, [](const Communicator &) {});
 }
 
 class IoMatrix : public testing::TestWithParam<std::string> {
@@ -172,6 +196,31 @@ TEST_P(IoMatrix, AnyDecompositionReadsWhatAnyOtherWrote) {
         EXPECT_TRUE(first || entry->second == found) << "not what the engine before gave";
       });
     }
+  }
+}
+
+TEST(IoStream, AnyDecompositionReadsWhatAnyOtherSends) {
+  ASSERT_EQ(world().size(), 6) << "this test wants six ranks";
+  if (!TAILRACE_HAVE_ADIOS2)
+    GTEST_SKIP() << "this Tailrace was built without ADIOS2";
+  const test::SharedFolder folder;
+  for (const int some : {1, 2, 4}) {
+    SCOPED_TRACE(fmt::format("{} writers, {} readers", some, 6 - some));
+    const std::string path = fmt::format("{}/stream{}", std::string(folder), some);
+    beside(
+        some, [&](const Communicator &part) { write_series(path, {"sst", {{"wait_for_reader", "60"}}}, part); },
+        [&](const Communicator &part) {
+          const Decomposition parts = share_points(part);
+          Series in("sst:" + path, Mode::read, part);
+          std::string digest;
+          for (std::size_t step = 0; in.next_step(60); ++step) {
+            expect_stretched_grid(in);
+            expect_box<float>(in, step, "single", parts.box(Pencil::y), digest);
+            expect_box<double>(in, step, "double", parts.box(Pencil::z), digest);
+          }
+          EXPECT_EQ(in.steps().size(), pencils.size() * halos.size());
+          in.close();
+        });
   }
 }
 

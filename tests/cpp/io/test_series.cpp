@@ -118,7 +118,7 @@ TEST_P(SeriesTest, AllOnOneRankAndManyChunks) {
 TEST_P(SeriesTest, AppendsAndRewinds) {
   {
     Series out(path(), Mode::write, comm, options());
-    out.attribute("case", "tgv");
+    out.set_attribute("case", "tgv");
     write_steps(out, 1, 4);
     out.close();
   }
@@ -192,17 +192,17 @@ TEST_P(SeriesTest, OpensWhatHasNoSteps) {
 TEST_P(SeriesTest, KeepsAttributesOfEveryKind) {
   {
     Series out(path(), Mode::write, comm, options());
-    out.attribute("text", "before");
-    out.attribute("lines", "Re = 1600\nsecond line");
-    out.attribute("whole", std::int64_t{-3});
-    out.attribute("real", 0.1);
-    out.attribute("wholes", std::vector<std::int64_t>{1, 2, 3});
-    out.attribute("reals", std::vector<double>{0.5, 0.25});
+    out.set_attribute("text", "before");
+    out.set_attribute("lines", "Re = 1600\nsecond line");
+    out.set_attribute("whole", std::int64_t{-3});
+    out.set_attribute("real", 0.1);
+    out.set_attribute("wholes", std::vector<std::int64_t>{1, 2, 3});
+    out.set_attribute("reals", std::vector<double>{0.5, 0.25});
     write_steps(out, 1, 1);
-    out.attribute("text", "changed between steps");
-    out.attribute("between", 7.5);
+    out.set_attribute("text", "changed between steps");
+    out.set_attribute("between", 7.5);
     write_steps(out, 2, 2);
-    out.attribute("late", "after the last step");
+    out.set_attribute("late", "after the last step");
     out.close();
   }
   {

@@ -1,4 +1,5 @@
 #include <tailrace/io/sion/container.hpp>
+#include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/communicator.hpp>
 #include <tailrace/support/error.hpp>
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <limits>
 #include <typeinfo>
 
 using namespace tailrace;
@@ -136,6 +138,54 @@ TEST(Communicator, Broadcasts) {
     EXPECT_EQ(world().broadcast(mine, root), "from " + std::to_string(root) + std::string(root, '.'));
   }
   EXPECT_EQ(world().broadcast("", 0), "");
+}
+
+TEST(Communicator, BroadcastsValuesOfAnyType) {
+  struct Item {
+    std::int64_t number;
+    double value;
+    bool operator==(const Item &) const = default;
+  };
+  const int rank = world().rank();
+  for (int root = 0; root < world().size(); ++root) {
+    EXPECT_EQ(world().broadcast_value(Item{rank, 0.5 * rank}, root), (Item{root, 0.5 * root}));
+    std::array<std::int32_t, 5> numbers{rank, 1, 2, 3, -rank};
+    world().broadcast(std::span(numbers), root);
+    EXPECT_EQ(numbers, (std::array<std::int32_t, 5>{root, 1, 2, 3, -root}));
+    const std::vector<Item> mine(static_cast<std::size_t>(rank), {rank, -1}); // of another length on every rank
+    EXPECT_EQ(world().broadcast(mine, root), std::vector<Item>(static_cast<std::size_t>(root), {root, -1}));
+  }
+}
+
+TEST(Communicator, TellsWhetherAllRanksHoldTheSame) {
+  constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min(), highest = -(lowest + 1);
+  using Numbers = std::vector<std::int64_t>;
+  EXPECT_TRUE(world().all_equal(Numbers{}));
+  EXPECT_TRUE(world().all_equal(Numbers{lowest, -1, 0, 1, highest}));
+  EXPECT_TRUE(world().all_equal("ux (float64, 4 x 4 x 4)"));
+  EXPECT_TRUE(world().all_equal(""));
+  for (int odd = 0; odd < world().size() && world().size() > 1; ++odd) {
+    const bool other = world().rank() == odd;
+    EXPECT_FALSE(world().all_equal(Numbers{0, other ? lowest : highest}));
+    EXPECT_FALSE(world().all_equal(Numbers{other ? 1 : -1, 0}));
+    EXPECT_FALSE(world().all_equal(Numbers{(std::int64_t{1} << 53) + other})); // doubles would call them equal
+    EXPECT_FALSE(world().all_equal(other ? "ux" : "uy"));
+    EXPECT_FALSE(world().all_equal(other ? "" : "u"));
+  }
+}
+
+TEST(Communicator, ReducesOtherNumbersWhileItCompares) {
+  const std::int64_t rank = world().rank(), size = world().size(), large = std::int64_t{1} << 57;
+  for (const bool same : {true, false}) {
+    std::array<std::int64_t, 2> sums{large + rank, -rank};
+    std::array<std::int64_t, 3> maxima{rank, -rank, -large};
+    EXPECT_EQ(world().all_equal(same ? "u" : std::to_string(rank), sums, maxima), same || size == 1);
+    EXPECT_EQ(sums, (std::array<std::int64_t, 2>{size * large + size * (size - 1) / 2, -size * (size - 1) / 2}));
+    EXPECT_EQ(maxima, (std::array<std::int64_t, 3>{size - 1, 0, -large}));
+  }
+  std::array<std::int64_t, 1> sum{1}; // without anything to compare
+  EXPECT_TRUE(world().all_equal(std::span<const std::int64_t>(), sum));
+  EXPECT_EQ(sum[0], size);
 }
 
 TEST(Communicator, SplitsByColourOrderedByKey) {

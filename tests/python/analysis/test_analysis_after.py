@@ -184,7 +184,7 @@ def test_a_class_sees_all_steps_and_has_the_last_word(analyse, done, tmp_path, r
         (2, ["{state}", "run.h5", "--set=x=1"], "'stateful' has no parameter 'x'"),
     ],
 )
-def test_wrong_requests_are_told(analyse, done, tmp_path, ranks, arguments, said):
+def test_wrong_requests_are_reported(analyse, done, tmp_path, ranks, arguments, said):
     path = script(tmp_path, STATE, "stateful.py")
     code = 1 if ranks > 1 or "nowhere" in arguments[-1] or "at-once" in arguments[-1] else 2
     words = [word.format(state=path) for word in arguments]
@@ -226,7 +226,7 @@ def test_an_error_switches_one_script_off(analyse, done, tmp_path):
     assert list(read_time_series(tmp_path / "enstrophy.csv")["step"]) == [0, 2, 4, 6]
 
 
-def test_ranks_that_return_different_things_are_told(analyse, done, tmp_path):
+def test_ranks_that_return_different_things_are_reported(analyse, done, tmp_path):
     result = analyse(done, script(tmp_path, FAILS), "run.h5", "-o", tmp_path, "--set=ranks=[]", ranks=2, code=1)
     assert "rank 0 index (number); rank 1 other (number)" in result.err
 
@@ -238,7 +238,7 @@ def test_a_rank_that_fails_while_others_wait_ends_the_program(done, tmp_path, mo
     result = mpi_run.tailrace(*words, cwd=done, ranks=2, limit=30)
     assert result.code == 1
     assert "out of luck" in result.err
-    assert "on rank 1 alone; the others did not come back" in result.err
+    assert "only on rank 1; the other ranks did not return" in result.err
 
 
 @pytest.mark.parametrize("name", ["run", "time_series"])
@@ -250,12 +250,12 @@ def test_results_never_take_the_place_of_something_else(analyse, done, tmp_path,
     assert ((done / "run.h5").read_bytes(), (done / "time_series.csv").read_bytes()) == before
 
 
-def test_a_script_is_told_what_was_missed(analyse, tmp_path):
+def test_a_script_gets_the_missed_steps(analyse, tmp_path):
     attributes = {"every": 2, "lengths": [1.0, 1.0, 1.0], "boundaries": "periodic,periodic,periodic"}
     grid = tr.UniformGrid((8, 10, 9), spacing=(1 / 8, 1 / 10, 1 / 9))
     with tr.open(tmp_path / "gaps.h5", "w", comm=MPI.COMM_SELF, grid=grid) as out:
         for name, value in attributes.items():
-            out.attribute(name, value)
+            out.set_attribute(name, value)
         for index in (4, 6, 12, 14):
             out.write_step(0.1 * index, index=index, ux=np.zeros((9, 10, 8)))
     path = script(
@@ -323,7 +323,7 @@ def test_without_it_the_message_says_what_to_write(analyse, foreign, tmp_path):
         (("[variables]", "[variables"), "is not valid TOML"),
     ],
 )
-def test_a_wrong_grid_file_is_told(foreign, tmp_path, change, said):
+def test_a_wrong_grid_file_is_reported(foreign, tmp_path, change, said):
     assert change[0] in GRID
     path = tmp_path / "grid.toml"
     path.write_text(GRID.replace(*change))

@@ -11,9 +11,10 @@ import tailrace as tr
 from tailrace.analysis.after import load_scripts
 from tailrace.analysis.errors import AnalysisError
 from tailrace.analysis.results import figures, sort
-from tailrace.analysis.runner import Running
-from tailrace.analysis.script import check, load, ready_made
+from tailrace.analysis.script import load
+from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.analysis.step import AnalysisStep
+from tailrace.case.scripts import check_analysis, ready_made
 
 FUNCTION = """
 def analyse(step, *, alpha=1.0, count: int = 3, name="x", flag=False, free=None, many=(1, 2)):
@@ -46,7 +47,7 @@ def write(tmp_path):
 def test_ready_made_ones_are_found_by_name():
     assert {"enstrophy", "budget", "qcriterion"} <= set(ready_made())
     for name in ready_made():
-        check(name, Path())
+        check_analysis(name, Path())
         assert load(name).name == name
 
 
@@ -61,7 +62,7 @@ def test_ready_made_ones_are_found_by_name():
 )
 def test_what_is_not_there_is_named(write, tmp_path, word, said):
     write(FUNCTION)
-    for find in (check, load):
+    for find in (check_analysis, load):
         with pytest.raises(ValueError, match=said):
             find(word, tmp_path)
 
@@ -74,10 +75,10 @@ def test_what_is_not_there_is_named(write, tmp_path, word, said):
         ("", "no functions and classes"),
     ],
 )
-def test_what_cannot_run_is_told_without_running_it(write, tmp_path, text, said):
+def test_what_cannot_run_is_reported_without_running_it(write, tmp_path, text, said):
     path = write(text)
     with pytest.raises(ValueError, match=said):
-        check(path, tmp_path)
+        check_analysis(path, tmp_path)
     with pytest.raises((ValueError, AnalysisError), match=said):
         load(path)
 
@@ -90,8 +91,8 @@ def test_a_script_that_fails_when_loaded_names_its_line(write):
 
 def test_several_candidates_are_listed_and_one_is_chosen(write, tmp_path):
     path = write(FUNCTION + "class Other:\n    def step(self, step): return None\n")
-    check(path, tmp_path)
-    with pytest.raises(tr.InputError, match="several things to run: Other, analyse"):
+    check_analysis(path, tmp_path)
+    with pytest.raises(tr.InputError, match="several functions or classes to run: Other, analyse"):
         load(path)
     assert load(f"{path}:analyse").parameters()["alpha"].default == 1.0
     assert load(f"{path}:Other").is_class
@@ -100,7 +101,7 @@ def test_several_candidates_are_listed_and_one_is_chosen(write, tmp_path):
 
 
 def test_a_class_is_found_with_its_inherited_step(write):
-    with pytest.raises(tr.InputError, match="several things to run: Base, Mean"):
+    with pytest.raises(tr.InputError, match="several functions or classes to run: Base, Mean"):
         load(write(CLASS))
     script = load(f"{write(CLASS)}:Mean")
     assert list(script.parameters()) == ["width", "depth"]
@@ -129,7 +130,7 @@ def test_parameters_take_the_type_of_their_default(write):
         ("alpha", "must be NAME=VALUE"),
     ],
 )
-def test_wrong_parameters_are_told(write, value, said):
+def test_wrong_parameters_are_reported(write, value, said):
     with pytest.raises(tr.InputError, match=said):
         load_scripts([write(FUNCTION)], [value])
 
@@ -139,7 +140,7 @@ def test_parameters_go_to_those_who_have_them(write):
     first, second = load_scripts([one, two], ["alpha=2", "two:alpha=3", "count=4"])
     assert first.values == {"alpha": 2.0, "count": 4}
     assert second.values == {"alpha": 3}
-    with pytest.raises(tr.InputError, match="two scripts are named 'script'"):
+    with pytest.raises(tr.InputError, match="two scripts have the name 'script'"):
         load_scripts([one, one], [])
 
 
@@ -150,8 +151,8 @@ def ops():
 
 
 def test_results_are_sorted_by_kind(ops):
-    f = ops.field(1.0)
-    v = ops.vector(lambda x, y, z: (x, y, z))
+    f = tr.Field.from_function(ops, 1.0)
+    v = tr.Vector.from_function(ops, lambda x, y, z: (x, y, z))
     matplotlib.use("Agg")
     from matplotlib.figure import Figure
 
@@ -201,7 +202,7 @@ def make_step(ops, names, **attributes):
     return AnalysisStep(4, 0.5, ops, names, lambda name: ops.empty(), attributes=attributes)
 
 
-def test_parities_are_known_or_told(ops):
+def test_parities_are_known_or_given(ops):
     names = [
         "ux",
         "uy",
@@ -249,13 +250,13 @@ def test_what_a_step_has_not_is_named(ops):
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("return {'a': 'text'}", "'a' is of type str"),
         (
-            "return {'a': tr.Operators((9, 9, 9), (1, 1, 1), ['periodic'] * 3).field(1.0)}",
+            "return {'a': tr.Field.from_function(tr.Operators((9, 9, 9), (1, 1, 1), ['periodic'] * 3), 1.0)}",
             "'a' is a field on another grid",
         ),
     ],
 )
 def test_errors_name_file_and_line(write, ops, body, said):
-    running = Running(load(write(f"import tailrace as tr\ndef analyse(step):\n    {body}\n")), MPI.COMM_SELF)
+    running = ScriptRunner(load(write(f"import tailrace as tr\ndef analyse(step):\n    {body}\n")), MPI.COMM_SELF)
     with pytest.raises(AnalysisError, match=said) as caught:
         running.step(make_step(ops, ["ux"]))
     assert "analysis 'script' failed at step 4, t = 0.5" in str(caught.value)

@@ -155,7 +155,7 @@ def test_flow_functions_that_fail_on_one_rank(tmp_path, what):
 
 
 def test_flow_at_rest_on_a_whole_rank_is_no_flow_through_a_wall(tmp_path):
-    """On the plane z = 0.75 this flow is 1e-17: rounding, which must not be measured against itself."""
+    """On the plane z = 0.75 this flow is 1e-17: rounding, which must not be compared with itself."""
     case = cases.write_case(tmp_path, "free-slip", steps=1, points=(9, 9, 9), flow="own.py:velocity")
     (tmp_path / "own.py").write_text(
         "import numpy as np\n\n\ndef velocity(x, y, z):\n"

@@ -365,6 +365,13 @@ def test_a_flow_file_that_fails_says_so(tmp_path):
         case.initial_velocity()
 
 
+def test_a_flow_file_that_exits_is_an_error_of_the_case(tmp_path):
+    (tmp_path / "flow.py").write_text("import sys\ndef f(x, y, z): ...\nsys.exit('no')\n")
+    case = load(tmp_path, GOOD.replace("[case]", '[case]\nflow = "flow.py:f"'))
+    with pytest.raises(ConfigError, match="loading it failed: SystemExit: no"):
+        case.initial_velocity()
+
+
 def test_a_case_does_not_change_under_a_run(tmp_path):
     case = load(tmp_path)
     with pytest.raises(ValueError, match="frozen"):

@@ -1,4 +1,4 @@
-"""Rhythms: what is due, landing on times, and going on after a restart."""
+"""Rhythms: what is due, meeting times exactly, and continuing after a restart."""
 
 import math
 

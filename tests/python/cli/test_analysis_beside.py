@@ -1,9 +1,8 @@
-"""Analyses beside a run: on ranks of their own, over a stream, started by one command or by two.
+"""Analyses beside a run: on other ranks, over a stream, started by one command or by two.
 
 TAILRACE_TEST_STREAMS (0): 1 for all of the tests, before a release and after changes of the engine.
 """
 
-import os
 import signal
 import sys
 from pathlib import Path
@@ -14,15 +13,12 @@ import pytest
 from helpers import mpi_run
 from helpers.analyses import assert_close, output, script, write_case
 from helpers.program import Program
+from helpers.streams import FOREIGN, slow
 from tailrace import _core
 from tailrace.io.time_series import read_time_series
 
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
 
-FOREIGN = Path(__file__).parents[3] / "build/python/tests/cpp/foreign_stream"
-slow = pytest.mark.skipif(
-    os.environ.get("TAILRACE_TEST_STREAMS", "0") == "0", reason="only with TAILRACE_TEST_STREAMS=1"
-)
 TAILRACE = (sys.executable, "-m", "tailrace.cli")
 
 
@@ -51,7 +47,7 @@ def assert_tidy(directory):
 
 
 def test_one_command_starts_both(tmp_path):
-    """Other ranks, another decomposition, the same numbers; then the run goes on, and the results with it."""
+    """Other ranks, another decomposition, the same numbers; then run and results are continued."""
     script(tmp_path, "def analyse(step, a=1): return {'a': a, 'ranks': step.comm.size}")
     case = write_case(tmp_path, "[checkpoint]\nevery = 2")
     beside = ("--beside=budget", "--beside=script.py", "--beside-set=a=5")
@@ -95,7 +91,7 @@ def test_an_analysis_that_dies_leaves_the_run_alone(tmp_path):
 
 @pytest.mark.parametrize("ranks", [pytest.param(1, marks=slow), 2])
 def test_being_asked_to_stop(tmp_path, start, ranks):
-    """The run writes a checkpoint and leaves, and the analysis ends with the stream."""
+    """The run writes a checkpoint and ends, and the analysis ends with the stream."""
     script(tmp_path, "def analyse(step):\n    print('saw', step.index, flush=True)\n    return {'x': step.time}")
     case = write_case(tmp_path)
     program = start(
@@ -127,7 +123,7 @@ def test_a_run_that_fails_takes_the_analysis_along(tmp_path):
         (["--beside=budget", "--beside-fields=ux,uv"], "there is no field 'uv'; did you mean"),
     ],
 )
-def test_wrong_requests_are_told_before_anything_starts(tmp_path, arguments, said):
+def test_wrong_requests_are_reported_before_anything_starts(tmp_path, arguments, said):
     script(tmp_path, "def analyse(step): pass\n1 / 0", "bad.py")
     script(tmp_path, "class Mean:\n    def step(self, step): pass", "class.py")
     assert said in run(write_case(tmp_path), *arguments, code=2).err
@@ -153,7 +149,7 @@ def analyse(step):
 @pytest.mark.skipif(not FOREIGN.exists(), reason="the other program was not built")
 @pytest.mark.parametrize("ranks", [pytest.param(1, marks=slow), 2])
 def test_a_stream_of_another_program(tmp_path, start, ranks):
-    """It knows nothing of us: the grid comes from a file, and so does the time."""
+    """It does not use Tailrace: the grid and the time come from a file."""
     (tmp_path / "grid.toml").write_text(GRID)
     script(tmp_path, LOOKS)
     other = start(2, FOREIGN, "flow", 5)

@@ -47,7 +47,7 @@ def case_file(tmp_path):
 
 @pytest.fixture
 def solver(monkeypatch):
-    """A solver that remembers what it was asked and answers as told."""
+    """A solver that records its arguments and returns a given answer."""
     module = types.ModuleType("tailrace.run.simulation")
     module.calls, module.answer = [], lambda: 0
 
@@ -279,7 +279,7 @@ def parallel(tmp_path, case_file, monkeypatch):
     def begin(body, *options):
         script = tmp_path / "fake.py"
         script.write_text(FAKE_SOLVER.format(body=textwrap.indent(textwrap.dedent(body), "    ").strip()))
-        # The command starts `python -m tailrace.cli`; a python that runs the script instead stands in for it.
+        # The command starts `python -m tailrace.cli`; here `python` is a program that runs the script instead.
         python = tmp_path / "python"
         python.write_text(f'#!/bin/sh\nshift 2\nexec "{sys.executable}" "{script}" "$@"\n')
         python.chmod(0o755)
@@ -303,7 +303,7 @@ def finish(process):
 def test_ranks_are_started_with_all_options(parallel):
     tell = 'print(f"{rank}/{size} {case.time.dt} {resume}", flush=True)'
     result = finish(parallel(tell, "--resume", "--set", "time.dt=0.25"))
-    told = re.findall(r"\d/\d [\d.]+ (?:True|False)", result.stdout)  # mpiexec may run the lines of ranks together
+    told = re.findall(r"\d/\d [\d.]+ (?:True|False)", result.stdout)  # mpiexec may join the lines of ranks
     assert sorted(told) == [f"{r}/3 0.25 True" for r in range(3)], result.stdout
     assert result.returncode == 0, result.stderr
 
@@ -313,7 +313,7 @@ def test_warnings_come_once(parallel):
     assert result.stderr.count("warning: checkpoint.every") == 1
 
 
-def test_an_error_of_all_ranks_is_told_once(parallel):
+def test_an_error_of_all_ranks_is_reported_once(parallel):
     result = finish(parallel('raise RuntimeError("the disk is full")'))
     assert result.returncode == 1
     assert result.stderr.count("tailrace: the disk is full") == 1
@@ -334,7 +334,7 @@ def test_an_error_of_one_rank_leaves_no_rank_waiting(parallel):
     assert "[rank 1] tailrace: only here" in result.stderr
 
 
-def test_a_wrong_case_is_told_before_mpi_starts(parallel):
+def test_a_wrong_case_is_reported_before_mpi_starts(parallel):
     result = finish(parallel("pass", "--set", "time.dt=-1"))
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1, "one line, and none from mpiexec"

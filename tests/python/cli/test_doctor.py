@@ -1,21 +1,23 @@
 """The doctor: findings, remedies, exit code."""
 
 import io
+import re
 import sys
 import types
 from pathlib import Path
 
 import pytest
 
+from tailrace import _core
 from tailrace.cli import doctor
 
 WHOLE = {
     "version": "0.1.0",
     "mpi": "Open MPI 4.1.4",
-    "hdf5": "1.10.8 parallel",
+    "hdf5": "1.10.8 (parallel)",
     "adios2": "2.12.1",
     "fftw": "3.3.10",
-    "simd": "avx2",
+    "simd": "256 bits, 4 doubles at a time",
     "compiler": "GNU 12.2.0",
 }
 
@@ -45,11 +47,11 @@ def test_the_report_names_everything(built, tmp_path):
         "vtk",
     ):
         assert what in text
-    assert "1.10.8 parallel" in text
+    assert "1.10.8 (parallel)" in text
     assert code == 0, text
 
 
-def test_a_missing_extension_is_told_with_its_remedy(monkeypatch):
+def test_a_missing_extension_is_reported_with_its_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "tailrace._core", None)
     stream = io.StringIO()
     assert doctor.report(stream) == 1
@@ -63,7 +65,7 @@ def test_a_missing_extension_is_told_with_its_remedy(monkeypatch):
         ({"adios2": ""}, "ADIOS2", "note", "build ADIOS2 with MPI"),
         ({"adios2": "off"}, "ADIOS2", "note", "bp4, bp5 and adios_hdf5 need it"),
         ({"hdf5": ""}, "HDF5", "missing", "libhdf5-openmpi-dev"),
-        ({"hdf5": "1.10.8 serial"}, "HDF5", "missing", "libhdf5-openmpi-dev"),
+        ({"hdf5": "1.10.8 (serial)"}, "HDF5", "missing", "libhdf5-openmpi-dev"),
         ({"fftw": "none"}, "FFTW", "missing", "libfftw3-dev"),
         ({}, "HDF5", "ok", ""),
     ],
@@ -74,11 +76,29 @@ def test_libraries_that_are_missing(change, what, state, remedy):
     assert remedy in finding.remedy
 
 
-@pytest.mark.parametrize(("simd", "state"), [("sse2", "note"), ("avx2", "ok"), ("avx512", "ok"), ("odd", "ok")])
-def test_a_build_narrower_than_the_processor_is_noted(monkeypatch, simd, state):
+@pytest.mark.parametrize(("bits", "state"), [(128, "note"), (256, "ok"), (512, "ok")])
+def test_a_build_narrower_than_the_processor_is_noted(monkeypatch, bits, state):
+    """The text is that of the library, with other numbers."""
+    real = _core.build_info()["simd"]
+    said, count = re.subn(r"^\d+ bits, \d+ doubles", f"{bits} bits, {bits // 64} doubles", real)
+    assert count == 1, real
     monkeypatch.setattr(doctor, "_widest_simd", lambda: "avx2")
-    (finding,) = [each for each in doctor.library_findings({**WHOLE, "simd": simd}) if each.what == "SIMD"]
+    (finding,) = [each for each in doctor.library_findings({**WHOLE, "simd": said}) if each.what == "SIMD"]
     assert finding.state == state
+    assert said in finding.found
+    assert ("build on it" in finding.remedy) == (state == "note")
+
+
+def test_an_unknown_text_of_the_library_is_no_note(monkeypatch):
+    monkeypatch.setattr(doctor, "_widest_simd", lambda: "avx2")
+    (finding,) = [each for each in doctor.library_findings({**WHOLE, "simd": "odd"}) if each.what == "SIMD"]
+    assert finding.state == "ok"
+
+
+def test_the_library_here_is_as_wide_as_the_processor_or_narrower():
+    """The table of the doctor is right for this processor: a library that runs is not wider."""
+    bits = int(_core.build_info()["simd"].split()[0])
+    assert bits <= doctor._SIMD_BITS.get(doctor._widest_simd(), bits)
 
 
 def test_the_innermost_mount_tells_the_file_system(tmp_path):

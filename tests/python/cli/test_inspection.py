@@ -1,4 +1,4 @@
-"""`tailrace info` and `verify`: what they say of series of every engine, sound and damaged."""
+"""`tailrace info` and `verify`: what they print for series of every engine, damaged or not."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def field(salt: float) -> np.ndarray:
 
 def write(path: Path, steps: int = 3, **options) -> Path:
     with tr.open(path, "w", grid=GRID, **options) as out:
-        out.attribute("case", "tgv")
-        out.attribute("sizes", [1, 2])
+        out.set_attribute("case", "tgv")
+        out.set_attribute("sizes", [1, 2])
         for step in range(steps):
             out.write_step(
                 0.5 * step, index=10 * step, ux=field(step / 4), uy=field(-step).astype("f4"), scalars={"energy": 0.125}
@@ -127,7 +127,7 @@ def test_minmax_reads_in_pieces(tmp_path, engine, monkeypatch):
     data = np.random.default_rng(1).normal(size=(n, n, n))
     with tr.open(tmp_path / PATHS[engine], "w") as out:
         out.write_step(0.0, ux=data)
-    monkeypatch.setattr(inspection, "PIECE_BYTES", 40_000)  # one plane and a bit
+    monkeypatch.setattr(inspection, "PIECE_BYTES", 40_000)  # more than one plane
     step = tr.open(tmp_path / PATHS[engine])[0]
     tracemalloc.start()
     found = inspection.range_of(step, "ux")
@@ -155,7 +155,7 @@ def test_info_of_checkpoints(tmp_path):
     assert [variable["name"] for variable in found["variables"]] == ["ux", "uy", "uz"]
 
 
-def test_the_engine_is_told_by_what_is_there(tmp_path):
+def test_the_engine_is_recognised_by_what_is_there(tmp_path):
     write(tmp_path / "odd.name", engine="hdf5")
     write(tmp_path / "odd.h5", engine="raw")
     write(tmp_path / "odd", engine="bp5")
@@ -197,7 +197,7 @@ def test_tables_on_a_terminal(tmp_path, engine, monkeypatch, capsys):
 
 
 def flip(path: Path, wanted: float) -> None:
-    """Change a byte of the one place where a number stands in a file."""
+    """Change a byte of a number that is in one place of a file only."""
     data = bytearray(path.read_bytes())
     place = data.find(np.float64(wanted).tobytes())
     assert place >= 0 and data.find(np.float64(wanted).tobytes(), place + 1) < 0
@@ -258,13 +258,13 @@ def test_verify_names_a_missing_file(tmp_path, name):
 
 @pytest.mark.parametrize("engine", ["bp4", "bp5"])
 def test_damaged_bp_metadata_never_reach_adios2(tmp_path, engine):
-    """A flipped bit or a cut in them crashes ADIOS2, or makes it wait for ever: so a process and a time limit."""
+    """A flipped bit or a cut in them crashes ADIOS2, or makes it wait: so a separate process with a time limit."""
     path = write(tmp_path / PATHS[engine])
     program = tmp_path / "verify.py"
     program.write_text(
         "import sys\n"
         "from pathlib import Path\n"
-        "from tailrace import cli\n"
+        "from tailrace.cli import main as cli\n"
         "from typer.testing import CliRunner\n"
         "file = Path(sys.argv[2])\n"
         "whole = file.read_bytes()\n"
@@ -348,7 +348,7 @@ def test_verify_reads_a_large_block_in_pieces(tmp_path):
     with (path / "ux-1.bin").open("r+b") as file:
         file.truncate(8 * n**3)
     program = (
-        "import resource, sys; from pathlib import Path; from tailrace import inspection\n"
+        "import resource, sys; from pathlib import Path; from tailrace.cli import inspection\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "found = inspection.verify(Path(sys.argv[1]))\n"
         "print(len(found.damage), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"

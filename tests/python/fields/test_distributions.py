@@ -40,10 +40,10 @@ def test_range_infinite_and_missing_values():
     keep = np.isfinite(f.data)
     expected = np.histogram(f.data[keep], 4, (-1, 1), weights=weights[keep])[0]
     assert np.allclose(narrow.probability, expected, rtol=1e-13)
-    constant = tr.histogram(ops.field(2.5), 10)
+    constant = tr.histogram(tr.Field.from_function(ops, 2.5), 10)
     assert (constant.edges[0], constant.edges[-1]) == (2.0, 3.0)
     assert constant.mean() == pytest.approx(2.5, abs=0.05)
-    nothing = tr.histogram(ops.field(np.nan), 3)
+    nothing = tr.histogram(tr.Field.from_function(ops, np.nan), 3)
     assert nothing.missing == pytest.approx(1)
     assert not nothing.density.any()
 
@@ -51,7 +51,7 @@ def test_range_infinite_and_missing_values():
 def test_density_of_a_known_distribution():
     """Values that grow evenly along a direction are equally likely."""
     ops = tr.Operators((8, 1025, 8), (1.0, 1.0, 1.0), ("periodic", "free-slip", "periodic"))
-    found = tr.histogram(ops.field(lambda x, y, z: y + 0 * x + 0 * z), 8)
+    found = tr.histogram(tr.Field.from_function(ops, lambda x, y, z: y + 0 * x + 0 * z), 8)
     assert abs(found.density - 1).max() < 4e-3
 
 

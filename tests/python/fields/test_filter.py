@@ -33,7 +33,7 @@ def test_transfer_function_of_every_wave(alpha, d, dtype):
         shape = [nodes[e] if e != d else 1 for e in (2, 1, 0)]
         values = line.reshape([n if e == d else 1 for e in (2, 1, 0)]) * amplitude.reshape(shape) / amplitude[-1]
         transfer = sum(a * np.cos(k * w) for k, a in enumerate(coefficients(alpha)[6])) / (1 + 2 * alpha * np.cos(w))
-        found = tr.filter(ops.field(values), "xyz"[d], alpha)
+        found = tr.filter(tr.Field.from_function(ops, values), "xyz"[d], alpha)
         assert abs(found.data - transfer * values).max() < near, wave
     assert abs(transfer) < 1e-12, "the shortest wave is removed"
 
@@ -76,10 +76,10 @@ def test_free_slip_is_half_of_a_periodic_line(alpha, sign):
         if sign < 0:
             values[[0, -1]] = 0
         doubled = np.moveaxis(np.concatenate([values, sign * values[-2:0:-1]]), 0, 2 - d)
-        f = ops.field(np.moveaxis(values, 0, 2 - d), parity=parity)
+        f = tr.Field.from_function(ops, np.moveaxis(values, 0, 2 - d), parity=parity)
         nodes[d] = 2 * (n - 1)
         whole = tr.Operators(nodes, LENGTHS, PERIODIC)
-        expected = np.moveaxis(tr.filter(whole.field(doubled), axis, alpha).data, 2 - d, 0)[:n]
+        expected = np.moveaxis(tr.filter(tr.Field.from_function(whole, doubled), axis, alpha).data, 2 - d, 0)[:n]
         found = tr.filter(f, axis, alpha)
         assert abs(np.moveaxis(found.data, 2 - d, 0) - expected).max() < 1e-12
         assert found.parity == parity
@@ -89,17 +89,17 @@ def test_order_and_constants():
     errors = []
     for n in (24, 48):
         ops = tr.Operators((n, n + 1, 8), (2 * np.pi, np.pi, 1.0), ("periodic", "free-slip", "periodic"))
-        f = ops.field(lambda x, y, z: np.exp(np.sin(x) + np.cos(y)) + 0 * z)
+        f = tr.Field.from_function(ops, lambda x, y, z: np.exp(np.sin(x) + np.cos(y)) + 0 * z)
         errors.append(tr.max(abs(tr.filter(f, alpha=0.3) - f)))
     assert 5.7 < np.log2(errors[0] / errors[1]) < 6.3
-    ones = tr.Operators(NODES, LENGTHS, MIXED).field(1.0)
+    ones = tr.Field.from_function(tr.Operators(NODES, LENGTHS, MIXED), 1.0)
     assert tr.max(abs(tr.filter(ones) - 1)) < 1e-14
-    # More directions are one after the other; vectors go by component.
+    # More directions are one after the other; vectors are filtered by component.
     f, g = noisy_field(ones.operators, 1), noisy_field(ones.operators, 2)
     assert (tr.filter(f, "xz").data == tr.filter(tr.filter(f, "x"), "z").data).all()
     both = tr.filter(tr.Vector(f, g, f), "yz", 0.4)
     assert (both[1].data == tr.filter(g, "yz", 0.4).data).all()
-    # Filters of different alpha do not get mixed up.
+    # Filters of different alpha are kept apart.
     assert (tr.filter(f, "x", 0.1).data != tr.filter(f, "x", 0.2).data).any()
 
 

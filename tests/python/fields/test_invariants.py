@@ -1,4 +1,4 @@
-"""What marks vortices: against NumPy's eigenvalues, also where they meet, and against the definitions."""
+"""Invariants of the velocity gradient: against NumPy's eigenvalues, also where two are equal, and the definitions."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,9 @@ def test_q_is_that_of_the_solver():
 
 def test_known_flows_and_parity():
     ops = tr.Operators((16, 24, 10), (2 * np.pi, 2 * np.pi, 1.0), ("periodic",) * 3)
-    v = ops.vector(lambda x, y, z: (np.sin(x) * np.cos(y) + 0 * z, -np.cos(x) * np.sin(y) + 0 * z, 0 * (x + y + z)))
+    v = tr.Vector.from_function(
+        ops, lambda x, y, z: (np.sin(x) * np.cos(y) + 0 * z, -np.cos(x) * np.sin(y) + 0 * z, 0 * (x + y + z))
+    )
     # A = [[c c, -s s], [s s, -c c]]: A^2 = ((c c)^2 - (s s)^2) I in x, y.
     k = [
         _core.scheme_response(_core.Operation.first_derivative, 2 * np.pi / n, "aggressive", 2 * np.pi / n)
@@ -82,7 +84,7 @@ def test_known_flows_and_parity():
     slip = noisy_vector(tr.Operators(NODES, LENGTHS, ("free-slip",) * 3))
     for function in (tr.q_criterion, tr.lambda2, tr.third_invariant):
         assert function(slip).parity == (1, 1, 1)
-    turned = tr.curl(slip)  # turned around by a mirror, compared with a velocity
+    turned = tr.curl(slip)  # of the opposite parity of a velocity
     assert tr.q_criterion(turned).parity == (1, 1, 1)
     assert tr.third_invariant(turned).parity == (-1, -1, -1)
     mixed = tr.Vector(slip[0], turned[1], slip[2])

@@ -68,7 +68,7 @@ def test_derivatives_equal_the_matrices(boundaries, parity, dtype):
     for d, function in enumerate((ops.ddx, ops.ddy, ops.ddz)):
         f = values.copy()
         axis = 2 - d
-        if kinds[d] == "free-slip" and parity == "odd":  # what changes sign at a wall is zero there
+        if kinds[d] == "free-slip" and parity == "odd":  # an odd field is zero at a wall
             np.moveaxis(f, axis, 0)[[0, -1]] = 0
         before = f.copy()
         for matrix, result in (

@@ -28,7 +28,7 @@ def test_wrong_places():
     for wrong, text in (
         (lambda: tr.plane(f, "z", 15), "index 15 in z.*15 points"),
         (lambda: tr.plane(f, "z"), "index or by position"),
-        (lambda: tr.plane(f, "z", 1, position=0.5), "one of them"),
+        (lambda: tr.plane(f, "z", 1, position=0.5), "either by index or by position"),
         (lambda: tr.plane(f, "z", position=1.51), "1.51 in z is outside the box, 0 to 1.5"),
         (lambda: tr.line(f, "xy", (1, 2)), "one direction"),
         (lambda: tr.line(f, "x", (1,)), "y, z"),
@@ -48,7 +48,9 @@ def test_wrong_places():
 def test_polynomials_of_degree_five_are_exact():
     ops = tr.Operators((9, 11, 8), LENGTHS, ("dirichlet",) * 3)
     coefficients = np.random.default_rng(7).standard_normal((6, 6, 6))
-    f = ops.field(lambda x, y, z: np.polynomial.polynomial.polyval3d(*np.broadcast_arrays(x, y, z), coefficients))
+    f = tr.Field.from_function(
+        ops, lambda x, y, z: np.polynomial.polynomial.polyval3d(*np.broadcast_arrays(x, y, z), coefficients)
+    )
     points = np.random.default_rng(8).uniform(0, 1, (200, 3)) * LENGTHS
     points[:4] = [(0, 0, 0), LENGTHS, (2, 0, 0), (0, 3, 1.5)]
     expected = np.polynomial.polynomial.polyval3d(*points.T, coefficients)
@@ -57,7 +59,7 @@ def test_polynomials_of_degree_five_are_exact():
     y = np.linspace(0, 3, 11)
     along = np.polynomial.polynomial.polyval3d(0 * y + x, y, 0 * y + z, coefficients)
     assert abs(tr.line(f, "y", position=(x, z)) - along).max() < 1e-11 * abs(f.data).max()
-    across = f.operators.field(lambda x, y, z: np.polynomial.polynomial.polyval3d(
+    across = tr.Field.from_function(f.operators, lambda x, y, z: np.polynomial.polynomial.polyval3d(
         *np.broadcast_arrays(x, y + 0 * x, 0.4 + 0 * z), coefficients))  # fmt: skip
     assert abs(tr.plane(f, "z", position=0.4) - across.data[0]).max() < 1e-11 * abs(f.data).max()
 

@@ -36,15 +36,16 @@ def test_shells_equal_numpy(nodes, lengths, dtype):
 def test_single_waves_and_taylor_green():
     ops = tr.Operators((16, 18, 12), BOX, PERIODIC)
     # Wave numbers 2, 1.5, 3 in units of 1/2: |k| = 7.81 of them.
-    f = ops.field(lambda x, y, z: 3 * np.cos(2 * x + 1.5 * y - 3 * z + 0.3) + 0.5)
+    f = tr.Field.from_function(ops, lambda x, y, z: 3 * np.cos(2 * x + 1.5 * y - 3 * z + 0.3) + 0.5)
     found = tr.spectrum(f)
     expected = np.zeros(len(found.k))
     expected[0], expected[8] = 0.125, 9 / 4
     assert np.allclose(found.energy, expected, atol=1e-14)
     assert found.k[8] == pytest.approx(4.0)
     cube = tr.Operators((12, 14, 10), (2 * np.pi,) * 3, PERIODIC)
-    v = cube.vector(
-        lambda x, y, z: (np.sin(x) * np.cos(y) * np.cos(z), -np.cos(x) * np.sin(y) * np.cos(z), 0 * x * y * z)
+    v = tr.Vector.from_function(
+        cube,
+        lambda x, y, z: (np.sin(x) * np.cos(y) * np.cos(z), -np.cos(x) * np.sin(y) * np.cos(z), 0 * x * y * z),
     )
     found = tr.spectrum(v)
     assert found.energy[2] == pytest.approx(0.125, abs=1e-15)
@@ -119,7 +120,7 @@ def test_correlations_equal_sums_over_pairs(axis, kinds):
 
 def test_correlation_of_a_wave_and_on_centres():
     ops = tr.Operators((16, 9, 8), (2 * np.pi, 1.0, 1.0), ("periodic", "free-slip", "periodic"))
-    f = ops.field(lambda x, y, z: np.sin(3 * x) + 0 * y + 0 * z)
+    f = tr.Field.from_function(ops, lambda x, y, z: np.sin(3 * x) + 0 * y + 0 * z)
     found = tr.correlation(f, "x", normalise=True)
     assert np.allclose(found.values, np.cos(3 * found.r), atol=1e-14)
     centred = (False, True, False)

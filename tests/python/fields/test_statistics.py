@@ -1,4 +1,4 @@
-"""Running statistics: against NumPy on all samples together, merged, stopped and gone on with, and far from zero."""
+"""Running statistics: against NumPy on all samples, merged, saved and continued, and far from zero."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def sample(ops, number, offset=0.0):
     result = {}
     for at, (name, parity) in enumerate(zip(NAMES, parities, strict=True)):
         values = noisy_field(ops, 10 * number + at).data
-        result[name] = ops.field(values + (values.dtype.type(at + 1 + offset)), parity=parity)
+        result[name] = tr.Field.from_function(ops, values + (values.dtype.type(at + 1 + offset)), parity=parity)
     return result
 
 
@@ -57,7 +57,7 @@ def test_statistics_equal_numpy(axes, dtype):
     assert found.updates == 5
     assert found.weight == sum(WEIGHTS)
     assert (np.asarray(found.reynolds_stress("x", 1)) == np.asarray(found.covariance("ux", "uy"))).all()
-    # In two halves, put together.
+    # In two halves, merged.
     halves = tr.Statistics(NAMES, axes), tr.Statistics(NAMES, axes)
     for n, (one, weight) in enumerate(zip(samples, WEIGHTS, strict=True)):
         halves[n % 2].update(one, weight)
@@ -102,7 +102,7 @@ def test_going_on_gives_the_same_bits(axes):
     expected = whole.save()
     found = second.save()
     assert list(found) == list(expected)
-    if not axes:  # files know no parity; the samples do
+    if not axes:  # files do not have the parity; the samples have it
         assert second.mean["ux"].parity == (-1, 1, 1)
     for key, value in expected.items():
         assert (np.asarray(found[key]) == np.asarray(value)).all(), key
@@ -138,7 +138,7 @@ def test_wrong_use():
         (lambda: tr.Statistics(("a", "a")), "all different"),
         (lambda: tr.Statistics("ux"), "some"),
         (lambda: tr.Statistics(("a",), "xq"), "axis 'xq'"),
-        (lambda: found.variance("p"), "nothing was added"),
+        (lambda: found.variance("p"), "there are no samples yet"),
         (lambda: found.update({"ux": one["ux"]}), "no field 'p' among ux"),
         (lambda: found.update(one, 0.0), "positive"),
         (lambda: found.update(one, np.nan), "positive"),

@@ -1,4 +1,4 @@
-"""Resuming: as if the run had never stopped."""
+"""Resuming: the results are those of a run without interruption."""
 
 import shutil
 import signal
@@ -52,7 +52,7 @@ def series_fields(directory, name):
 
 
 def assert_same_outputs(one, other):
-    """Both runs left the same: no step twice, none missing, the same bits."""
+    """Both runs wrote the same: no step twice, none missing, the same bits."""
     for read in (raw_fields, hdf5_fields, lambda path: series_fields(path, "out.bp")):
         ours, theirs = read(one), read(other)
         assert list(ours) == sorted(ours, key=lambda key: key[0]), "out of order"
@@ -79,13 +79,13 @@ def test_resumed_run_is_bitwise_equal(tmp_path, monkeypatch, scheme, precision):
     assert len(expected) == 3 + history, "what a state consists of"
     assert expected["ux"].dtype == {"double": np.float64, "single": np.float32}[precision]
     cases.assert_same_state(cases.state(tmp_path / "halves", 20), expected)
-    # The second half did not merely repeat the first state.
+    # The second half did not only repeat the first state.
     assert abs(cases.state(tmp_path / "halves", 10)["ux"] - expected["ux"]).max() > 1e-3
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 6])
 def test_resumed_run_is_bitwise_equal_on_several_ranks(tmp_path, ranks):
-    """Left to itself, a resumed run takes the process grid of its checkpoint, though another may measure faster."""
+    """By default a resumed run takes the process grid of its checkpoint, even where another is measured faster."""
     halves = cases.write_case(tmp_path / "halves", steps=20, every=10, scheme="ab3")
     run(halves, "--set=time.steps=10", ranks=ranks)
     told = sidecar.read(tmp_path / "halves/checkpoints/step-00000010")["attributes"]
@@ -111,19 +111,19 @@ def test_resume_on_other_rank_counts(tmp_path, box):
 
 @pytest.mark.parametrize("ranks", [None, 3])
 def test_outputs_and_time_series_are_rewound(tmp_path, ranks):
-    """The first run goes past its checkpoint before it ends without one: what it wrote there must not stand twice."""
+    """The first run goes past its checkpoint before it ends without one: no step may be there twice."""
     kind = {"steps": 20, "outputs": ENGINES, "output_every": 2, "scheme": "ab2"}
     grid = ["--set=parallel.rows=1", f"--set=parallel.cols={ranks or 1}"]
     run(cases.write_case(tmp_path / "straight", every=6, **kind), *grid, ranks=ranks)
     halves = cases.write_case(tmp_path / "halves", every=6, **kind)
     run(halves, *grid, "--set=time.steps=15", ranks=ranks)
     assert cases.checkpoints(tmp_path / "halves") == [12, 15]
-    shutil.rmtree(tmp_path / "halves/checkpoints/step-00000015")  # it ran on to 15 and died there
+    shutil.rmtree(tmp_path / "halves/checkpoints/step-00000015")  # it computed up to 15 and was killed there
     assert "step 12" in run(halves, *grid, "--resume", ranks=ranks).out
     rows = read_time_series(tmp_path / "halves/time_series.csv")
     assert rows["step"].tolist() == list(range(21))
     assert_same_outputs(tmp_path / "halves", tmp_path / "straight")
-    # And once more from the end: nothing to do, nothing changes.
+    # Again from the end: nothing to do, nothing changes.
     run(halves, *grid, "--resume", ranks=ranks)
     assert_same_outputs(tmp_path / "halves", tmp_path / "straight")
 
@@ -173,7 +173,7 @@ def test_a_new_run_does_not_mistake_the_checkpoints_of_the_last_one_for_its_own(
     assert "step 4, t = 0.02" in run(case, "--resume", "--set=time.dt=0.005", "--set=time.steps=5").out
 
 
-def test_checkpoints_of_a_future_given_up_are_not_resumed_from(tmp_path):
+def test_later_checkpoints_of_an_abandoned_run_are_not_resumed_from(tmp_path):
     case = cases.write_case(tmp_path, steps=9, every=4)
     run(case)
     assert cases.checkpoints(tmp_path) == [8, 9]

@@ -76,7 +76,7 @@ def test_numbers_and_small_arrays_are_spread(grid):
     assert u.dtype == np.float64
 
 
-def test_where_it_is_not_finite_is_told_in_global_coordinates():
+def test_where_it_is_not_finite_is_reported_in_global_coordinates():
     grid = _core.Grid((8, 10, 12), (8.0, 10.0, 12.0), ("periodic",) * 3)
 
     def velocity(x, y, z):

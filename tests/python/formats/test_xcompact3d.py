@@ -1,4 +1,4 @@
-"""Xcompact3D: inputs, histories with their times mended, snapshots."""
+"""Xcompact3D: inputs, histories with corrected times, snapshots."""
 
 import math
 import os
@@ -171,7 +171,7 @@ def test_all_problems_come_at_once(tmp_path):
         ("", "there is no group &BasicParam ... /; found no groups at all"),
         ("nx = 3\n", "there is no group &BasicParam"),
         ("&Other\nx = 1\n/\n", "found &other"),
-        (INPUT + INPUT, "&basicparam: stands more than once; keep one"),
+        (INPUT + INPUT, "&basicparam: is there more than once; keep one"),
     ],
 )
 def test_broken_namelists(tmp_path, text, reason):

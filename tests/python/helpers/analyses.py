@@ -77,7 +77,7 @@ def script(directory: Path, text: str, name: str = "script.py") -> Path:
 
 
 class Ranks:
-    """The command `tailrace`, on ranks that stay: a start of MPI takes longer than most of these tests."""
+    """The command `tailrace`, on ranks that are kept: a start of MPI takes longer than most of these tests."""
 
     def __init__(self) -> None:
         self._sizes: dict[int, Workers] = {}
@@ -90,7 +90,7 @@ class Ranks:
             workers.stop()
 
     def __call__(self, directory: Path, *words: object, ranks: int = 1, code: int = 0) -> mpi_run.Result:
-        """`tailrace WORDS` in a directory; it must end with `code`. What is said is that of rank 0."""
+        """`tailrace WORDS` in a directory; it must end with `code`. The output is that of rank 0."""
         workers = self._sizes.setdefault(ranks, Workers(ranks, __name__))
         found = workers.results("command", 60, directory=str(directory), words=[str(word) for word in words])
         result = mpi_run.Result(*found[0])
@@ -99,7 +99,7 @@ class Ranks:
 
 
 def command(world: MPI.Comm, directory: str, words: list[str]) -> tuple[int, str, str]:
-    """On the ranks: the exit code, and what was said."""
+    """On the ranks: the exit code, and the output."""
     from tailrace.cli.main import app
 
     os.chdir(directory)

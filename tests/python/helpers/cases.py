@@ -110,12 +110,12 @@ keep = {keep}
 
 
 def run(case: Path, *arguments: object, ranks: int | None = None, limit: float = 60) -> mpi_run.Result:
-    """Run a case in its directory, and say what it printed and how it ended."""
+    """Run a case in its directory; its output and exit code."""
     return mpi_run.tailrace("run", case, *arguments, cwd=case.parent, ranks=ranks, limit=limit)
 
 
 def message(result: mpi_run.Result, code: int = 1) -> str:
-    """The one message of a run that failed; one of every rank, or tracebacks, would not be one."""
+    """The message of a run that failed; one per rank, or tracebacks, fail the test."""
     assert result.code == code, result.text
     assert "Traceback" not in result.text
     assert "this is a defect" not in result.text

@@ -1,4 +1,4 @@
-"""The engines that the fault tests go through: a line for each, and nothing about engines elsewhere."""
+"""The engines that the fault tests go through: a line for each; nothing about engines is elsewhere."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Engine:
-    """A way to keep a series, and what may be asked of it.
+    """A way to store a series, and what it can do.
 
-    Every `False` is a gap that docs/io.md owns up to.
+    Every `False` is a gap that docs/io.md names.
     """
 
     label: str
@@ -22,7 +22,7 @@ class Engine:
     every_rank_writes: bool = True  # else the lowest of each group, rank 0 among them
     goes_on: bool = True  # after a step that failed, the same series takes the next one
     steps_apart: bool = False  # damage in the data of a step leaves the others readable
-    spares_strangers: bool = True  # writes beside other people's files in its directory; else it refuses to
+    spares_strangers: bool = True  # writes beside other files in its directory; else it refuses to
 
     def path(self, folder: Path) -> Path:
         """Where its series lies in a folder."""

@@ -1,4 +1,4 @@
-"""What tests/python/test_fields_ranks.py runs on its ranks: every operator on every process grid, and alone."""
+"""What tests/python/fields/test_ranks.py runs on its ranks: every operator on every process grid, and alone."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _sampled(ops: Any, f: Any, v: Any) -> Results:
 
 
 def wrong(comm: Any) -> list[str]:
-    """What each rank is told where it, or another one, asks for something impossible."""
+    """The error on each rank where it, or another one, asks for something impossible."""
     ops = tr.Operators((12, 10, 15), LENGTHS, MIXED, comm=comm)
     f = noisy_field(ops, 1)
     last = comm.rank == comm.size - 1

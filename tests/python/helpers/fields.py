@@ -36,7 +36,7 @@ def noisy_vector(ops: Any) -> Any:
         if ops.grid.boundaries[d] == "free-slip":
             at = np.arange(start, start + count)
             np.moveaxis(values, 2 - d, 0)[(at == 0) | (at == ops.shape()[d] - 1)] = 0
-        parts.append(ops.field(values, parity=tuple(-1 if e == d else 1 for e in range(3))))
+        parts.append(tr.Field.from_function(ops, values, parity=tuple(-1 if e == d else 1 for e in range(3))))
     return tr.Vector(*parts)
 
 

@@ -75,7 +75,7 @@ def fill_disk(
 
 
 def lose_steps(comm: Any, disk: str, path: str, engine: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Steps on their way when the disk is full: 2, 3, 4 are given before anybody can have looked."""
+    """Steps in the background when the disk is full: 2, 3, 4 are given before an error can be seen."""
     with tr.open(path, "w", comm=comm, engine=engine, parameters=parameters) as out:
         write_step(out, comm, 1)
     out = tr.open(path, "a", comm=comm, engine=engine, parameters=parameters)
@@ -99,7 +99,7 @@ def lose_steps(comm: Any, disk: str, path: str, engine: str, parameters: dict[st
 def write_too_much(
     comm: Any, disk: str, path: str, engine: str, parameters: dict[str, Any], megabytes: int, goes_on: bool
 ) -> dict[str, Any]:
-    """Step 1, a step 2 of so many MiB a rank that is given up, and step 3; `lost` is what step 2 has cost the disk."""
+    """Step 1, a step 2 of so many MiB per rank that fails, and step 3; `lost` is the space that step 2 used."""
 
     def free() -> int:
         comm.barrier()

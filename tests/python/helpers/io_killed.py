@@ -1,8 +1,8 @@
 """Appends steps until it is killed: python io_killed.py PATH ENGINE PARAMETERS-AS-JSON REPORT.
 
 Rank 0 prints "opening", and then a line for every step that is complete: without buffers when end_step has returned,
-with n buffers when begin_step has found one for the step n later, for by then the background has done with it. The file
-REPORT gets the same lines, for what was printed may die with mpiexec.
+with n buffers when begin_step has found one for the step n later, because the background has then finished it. The file
+REPORT gets the same lines, because printed lines may be lost with mpiexec.
 """
 
 import json
@@ -16,7 +16,7 @@ from helpers.steps import write_arrays
 
 
 def main() -> None:
-    """Write until the end."""
+    """Write until killed."""
     path, engine, parameters = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
     report = Path(sys.argv[4])
     if MPI.COMM_WORLD.rank == 0:

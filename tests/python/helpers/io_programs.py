@@ -1,4 +1,4 @@
-"""What the fault tests let the ranks do with a series. Every function is called on all ranks (see `workers`)."""
+"""What the ranks do with a series in the fault tests. Every function is called on all ranks (see `workers`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from helpers.steps import SHAPE, check_step, part, whole, write_arrays, write_ro
 def write_series(comm: Any, path: str, engine: str, parameters: dict[str, Any], steps: int) -> None:
     """A series of `write_step`s 1, 2, ..."""
     with tr.open(path, "w", comm=comm, engine=engine, parameters=parameters) as out:
-        out.attribute("case", "faults")
+        out.set_attribute("case", "faults")
         for index in range(1, steps + 1):
             write_step(out, comm, index)
 
@@ -52,7 +52,7 @@ def open_series(comm: Any, path: str, mode: str, engine: str | None = None, **op
 
 @contextlib.contextmanager
 def small_files(bytes_at_most: int) -> Iterator[None]:
-    """This process may write no larger files: what a full disk is to one rank alone."""
+    """Limit the size of files of this process: like a full disk, on one rank only."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_at_most, before[1]))
@@ -94,7 +94,7 @@ def one_rank_cannot_write(
 
 
 def wrong_calls(comm: Any, path: str, engine: str, parameters: dict[str, Any]) -> dict[str, str]:
-    """Calls that are wrong, on all ranks or on the last alone; the texts of the errors. The series goes on."""
+    """Calls that are wrong, on all ranks or on the last only; the texts of the errors. The series stays usable."""
     last = comm.rank == comm.size - 1
     texts = {}
 
@@ -130,7 +130,7 @@ def wrong_calls(comm: Any, path: str, engine: str, parameters: dict[str, Any]) -
         wrong("columns of one", lambda: out.write_list("rows", np.zeros((3, 2 if last else 1))))
         wrong("path", lambda: out.write("../ux", right))
         wrong("scalar of one", lambda: out.write_scalar("number", [1] if last else 1))  # type: ignore[arg-type]
-        wrong("attribute of one", lambda: out.attribute("odd", {"a": "b"} if last else "text"))  # type: ignore[arg-type]
+        wrong("attribute of one", lambda: out.set_attribute("odd", {"a": "b"} if last else "text"))  # type: ignore[arg-type]
         out.write("uy", part(comm, 2, (6, 5, 4), 0.25))
         write_rows(out, comm)
         out.write_scalar("energy", 0.25)
@@ -149,7 +149,7 @@ def wrong_calls(comm: Any, path: str, engine: str, parameters: dict[str, Any]) -
 
 
 def write_little(comm: Any, path: str, engine: str, parameters: dict[str, Any]) -> None:
-    """2 x 2 x 2 points, lists of nothing on some and on all ranks; with more ranks than any of these has planes."""
+    """2 x 2 x 2 points, lists without rows on some and on all ranks; more ranks than planes."""
     shape = (2, 2, 2)
     with tr.open(path, "w", comm=comm, engine=engine, parameters=parameters) as out:
         for index in (1, 2):
@@ -174,9 +174,9 @@ def write_little(comm: Any, path: str, engine: str, parameters: dict[str, Any]) 
 
 
 def look_at(comm: Any, path: str) -> dict[str, Any]:
-    """What `tailrace verify` says of a series that may be damaged, and what a reader finds in it.
+    """What `tailrace verify` and a reader find in a series that may be damaged.
 
-    `right` and `wrong`: steps that were read, and were or were not what was written; `refused`: an error said why.
+    `right` and `wrong`: steps whose values are, or are not, those written; `refused`: steps that raised an error.
     """
     from tailrace.cli.main import app
 

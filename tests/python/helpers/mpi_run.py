@@ -1,4 +1,4 @@
-"""Programs on several ranks, each in a process group of its own and with a time limit that kills the whole group."""
+"""Programs on several ranks, each in its own process group, with a time limit that kills the whole group."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MARKS = ("OMPI_COMM", "PMI_", "PMIX_", "MPI_LOCALNRANKS")
 _OPTIONS = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # More ranks than cores: allowed, not bound, and giving way while they wait.
+    # More ranks than cores: allowed, not bound to cores, and yielding while they wait.
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_mpi_yield_when_idle": "1",
@@ -28,7 +28,7 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class Result:
-    """What a program left: `code` is negative where a signal ended it."""
+    """The outcome of a program: `code` is negative where a signal ended it."""
 
     code: int
     out: str
@@ -40,7 +40,7 @@ class Result:
 
 
 def environment() -> dict[str, str]:
-    """That of this process, ready to start MPI from."""
+    """The environment of this process, without the marks of a launcher."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_MARKS)}
     return {**kept, **_OPTIONS}
 

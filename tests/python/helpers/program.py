@@ -1,4 +1,4 @@
-"""Programs that run beside the test: what they say can be waited for, and every wait has a time limit."""
+"""Programs that run beside the test: tests wait for lines of their output, always with a time limit."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 
 from helpers import mpi_run
 
-LIMIT = 60  # seconds that nothing takes, however busy the machine is
+LIMIT = 60  # seconds, longer than anything takes on a busy machine
 
 
 class Program:
@@ -42,7 +42,7 @@ class Program:
             thread.join(20)
 
     def until(self, start, limit=LIMIT):
-        """Wait for a line that begins so; returns it."""
+        """Wait for a line that begins with `start`; returns it."""
         end = time.monotonic() + limit
         while True:
             try:
@@ -88,12 +88,12 @@ class Program:
         return [int(line.split()[1]) for line in self.seen if line.startswith(start + " ")]
 
     def told(self, start):
-        """What it said as JSON behind a word, the last time."""
+        """The JSON behind the last line that begins with `start`."""
         found = [line for line in self.seen if line.startswith(start + " ")]
         assert found, f"no '{start}'\n{self.text()}"
         return json.loads(found[-1].split(" ", 1)[1])
 
     def signal_all(self, number):
-        """To all its ranks, not to the launcher, which would pass it on or take it for a failure."""
+        """Send a signal to all its ranks, not to the launcher, which would forward it or report a failure."""
         for process in mpi_run.rank_processes(self.process, self.command):
             os.kill(process, number)

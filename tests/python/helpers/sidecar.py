@@ -23,7 +23,7 @@ def read(directory: Path) -> dict[str, Any]:
 
 
 def write(directory: Path, told: dict[str, Any]) -> None:
-    """What `read` gave, changed or not, with good checksums again."""
+    """Write what `read` returned, changed or not, with right checksums."""
     header = {key: value for key, value in told.items() if key not in ("attributes", "steps", "closed")}
     entries = [header, {"attributes": told["attributes"]}, *told["steps"], {"closed": True}]
     texts = [json.dumps(entry, separators=(",", ":")) for entry in entries]

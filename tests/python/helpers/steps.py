@@ -52,4 +52,4 @@ def check_step(step: tr.Step) -> None:
     assert step.time == 0.5 * step.index
     assert step.scalars == {"energy": 0.125 * step.index}
     if "rows" in step:
-        assert (np.diff(step["rows"]) <= 1).all()  # how many there are is the ranks' affair
+        assert (np.diff(step["rows"]) <= 1).all()  # their number depends on the ranks

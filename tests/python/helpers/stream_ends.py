@@ -1,6 +1,6 @@
-"""The two ends of a stream, as programs of their own: `python stream_ends.py write|read NAME [key=value ...]`.
+"""The two ends of a stream, as programs: `python stream_ends.py write|read NAME [key=value ...]`.
 
-Both say what they do, a line each, for the test that started them to wait for, and at the end what the coupling has
+Both print what they do, a line each, for which the test waits, and at the end what the coupling has
 cost ("coupling", JSON). The writer says "left INDEX" of a step that the stream does not take, and at the end which
 those were ("dropped", JSON); the reader "missed", JSON, of those that it learns of. The values of a field follow from
 step and position, so that the reader can tell a wrong one.
@@ -53,8 +53,8 @@ def write(name, options):
     before, most = time.monotonic(), 0.0
     with tr.open(name, "w", comm=comm, parameters=options, grid=tr.UniformGrid(shape, spacing=(0.5, 0.5, 0.25))) as out:
         say("open")
-        out.attribute("case", "tgv")
-        out.attribute("ux/unit", "m/s")
+        out.set_attribute("case", "tgv")
+        out.set_attribute("ux/unit", "m/s")
         for index in itertools.count():
             if there_is("stop") if steps == 0 else index == steps:
                 break
@@ -84,7 +84,7 @@ def write(name, options):
 
 
 def check(step, shape):
-    """What a writer of ours has put there."""
+    """What `write` of this module has written."""
     index = step.index // 10
     assert step.time == 0.5 * index
     begin, end = part(shape[2])

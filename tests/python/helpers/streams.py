@@ -29,7 +29,7 @@ def more(*values):
 
 
 class Stream:
-    """The programs of a test around the stream `run` in its directory."""
+    """The programs of a test that use the stream `run` in its directory."""
 
     def __init__(self, place):
         self.place = place
@@ -45,7 +45,7 @@ class Stream:
         return self.program(ranks, sys.executable, ENDS, what, "sst:run", *options)
 
     def stop(self):
-        """Let the writers that go on end."""
+        """Ask the writers that still run to end."""
         (self.place / "stop").touch()
 
     def end(self):

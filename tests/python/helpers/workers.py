@@ -1,9 +1,9 @@
-"""Ranks that stay and run one function after another, so that a case costs milliseconds and not a start of MPI.
+"""Ranks that are kept and run one function after another, so that a case takes milliseconds without a start of MPI.
 
     with Workers(3) as ranks:
         ranks.run("open_series", path=path, mode="r")  # calls io_programs.open_series(comm, path=..., mode=...)
 
-A case that ends a rank by a signal, or does not end in time, is reported as what it is; the next one gets new ranks.
+A case that ends a rank by a signal, or does not end in time, is reported; the next case gets new ranks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, TextIO
 
 from helpers import mpi_run
 
-_START = 60  # seconds that no start takes
+_START = 60  # seconds, longer than any start takes
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Workers:
         except subprocess.TimeoutExpired:
             mpi_run.kill_session(process)
             process.wait()
-        mpi_run.kill_session(process)  # ranks that outlive their launcher
+        mpi_run.kill_session(process)  # ranks that live longer than their launcher
         with self._printed as printed:
             printed.seek(0)
             return f"code {process.returncode}\n{printed.read()}"
@@ -161,7 +161,7 @@ def _next(world: Any, calls: TextIO) -> str:
     """The next call, for all ranks; nothing at the end."""
     call = calls.readline() if world.rank == 0 else ""
     waiting = world.Ibarrier()
-    while not waiting.Test():  # asleep, for the processors belong to the other ranks and tests
+    while not waiting.Test():  # asleep: other ranks and tests need the processors
         time.sleep(0.001)
     return world.bcast(call)
 

@@ -1,4 +1,4 @@
-"""Pictures: what they hold, from files written here with h5py, and what is said where there is nothing to draw."""
+"""Pictures: what they show, from files written here with h5py, and the messages where there is nothing to draw."""
 
 import math
 import types
@@ -9,14 +9,14 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-import tailrace
 from tailrace.case.case import ConfigError
+from tailrace.io import series as series_module
 from tailrace.io.time_series import COLUMNS, TimeSeries
 from tailrace.render import plot
 from tailrace.render.plot import Plane, PlotError, plot_slice, plot_time_series, read_plane
 
 SAMPLE = Path(__file__).parents[2] / "data" / "xcompact3d" / "tgv33"
-SHAPE = (4, 6, 9)  # nz, ny, nx: no two alike, so that swapped directions show
+SHAPE = (4, 6, 9)  # nz, ny, nx: all different, so that exchanged directions are seen
 
 
 def field(step, at=0):
@@ -139,7 +139,7 @@ def test_files_that_are_no_snapshots(tmp_path):
 
 
 class FakeStep:
-    """A step as the readers of the other engines give it; it hands out boxes and remembers how much was asked for."""
+    """A step as the readers of the other engines give it; it returns boxes and records their sizes."""
 
     names = ("ux",)
     variables = {"ux": ("float64", SHAPE[::-1])}  # noqa: RUF012
@@ -169,7 +169,7 @@ class FakeSeries(list):
     ("axis", "expected"), [("x", lambda f: f[:, :, 2]), ("y", lambda f: f[:, 2]), ("z", lambda f: f[2])]
 )
 def test_other_engines_are_read_through_a_series_and_by_the_plane(tmp_path, monkeypatch, axis, expected):
-    monkeypatch.setitem(vars(tailrace), "open", lambda _: FakeSeries(FakeStep(step) for step in range(4)))
+    monkeypatch.setattr(series_module, "open", lambda _: FakeSeries(FakeStep(step) for step in range(4)))
     (tmp_path / "run.bp").mkdir()
     plane = read_plane(tmp_path / "run.bp", None, axis, 2, -2)
     np.testing.assert_array_equal(plane.values, expected(field(2)))
@@ -182,7 +182,7 @@ def test_time_series_with_a_reference(tmp_path):
     assert inked(out) > 0.01
 
 
-def test_several_runs_are_told_apart(tmp_path, monkeypatch):
+def test_several_runs_have_different_labels(tmp_path, monkeypatch):
     (tmp_path / "coarse").mkdir()
     (tmp_path / "fine").mkdir()
     figures = []

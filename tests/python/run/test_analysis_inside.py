@@ -1,4 +1,4 @@
-"""Analyses inside a run: the solver's own arrays, errors that stop or switch off, and resuming as if never stopped."""
+"""Analyses inside a run: the solver's own arrays, errors that stop or switch off, and resuming."""
 
 import shutil
 
@@ -76,7 +76,7 @@ def test_it_sees_the_arrays_of_the_solver(tmp_path, monkeypatch):
         (block("budget", more='on_eror = "off"'), "did you mean analysis[0].on_error?"),
     ],
 )
-def test_a_wrong_block_is_told_before_anything_starts(tmp_path, block_text, said):
+def test_a_wrong_block_is_reported_before_anything_starts(tmp_path, block_text, said):
     script(tmp_path, "def analyse(step\n", "bad.py")
     case = write_case(tmp_path, block_text)
     with pytest.raises(tr.ConfigError) as caught:
@@ -178,7 +178,7 @@ def analyse(step):
 
 
 def test_a_resumed_run_leaves_what_an_unbroken_one_does(run, tmp_path):
-    """Cut at a step that was analysed, past its checkpoint, and resumed on other rank counts: states go on exactly."""
+    """Killed at an analysed step, after its checkpoint, and resumed on other rank counts: states continue exactly."""
     more = "[checkpoint]\nevery = 3\n"
 
     def make(name):
@@ -190,7 +190,7 @@ def test_a_resumed_run_leaves_what_an_unbroken_one_does(run, tmp_path):
     run(make("straight"), ranks=2)
     halves = make("halves")
     run(halves, "--set=time.steps=5", ranks=2)
-    shutil.rmtree(tmp_path / "halves/checkpoints/step-00000005")  # it died there
+    shutil.rmtree(tmp_path / "halves/checkpoints/step-00000005")  # it was killed there
     for ranks in (3, 1):
         where = tmp_path / f"on{ranks}"
         shutil.copytree(tmp_path / "halves", where)
@@ -225,15 +225,26 @@ def test_on_the_same_ranks_they_go_on_to_the_last_bit(tmp_path, monkeypatch):
         assert all(a["mean"].tobytes() == b["mean"].tobytes() for a, b in zip(one, other, strict=True))
 
 
+def test_a_simulation_that_was_stepped_by_hand_can_run_on_with_analyses(tmp_path, monkeypatch):
+    script(tmp_path, STATE, "state.py")
+    case = write_case(tmp_path, block("state.py"))
+    monkeypatch.chdir(tmp_path)
+    simulation = tr.Simulation(tr.load_case(case), MPI.COMM_SELF)
+    simulation.advance()
+    simulation.advance()
+    assert simulation.run() == 0
+    assert list(read_time_series("analysis/state.csv")["step"]) == [2, 4, 6]
+
+
 def test_a_script_that_is_new_in_a_resumed_run_begins_there(run, tmp_path):
     script(tmp_path, STATE, "state.py")
     run(write_case(tmp_path, "[checkpoint]\nevery = 2\n"), "--set=time.steps=2")
     result = run(write_case(tmp_path, block("state.py"), block("budget")), "--resume")
-    assert "has no state of analysis 'state', which begins anew" in result.out
+    assert "has no state of analysis 'state', which starts without one" in result.out
     assert list(read_time_series(tmp_path / "analysis/state.csv")["step"]) == [2, 4, 6]
 
 
-def test_a_state_that_cannot_be_stored_is_told(run, tmp_path):
+def test_a_state_that_cannot_be_stored_is_reported(run, tmp_path):
     bad = STATE.replace('"label": self.label', '"label": object()')
     script(tmp_path, bad, "state.py")
     case = write_case(tmp_path, "[checkpoint]\nevery = 2\n", block("state.py"))

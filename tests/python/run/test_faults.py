@@ -1,4 +1,4 @@
-"""Damaged checkpoints, full disks, sudden death, blown-up flows: a clear word, and a way on."""
+"""Damaged checkpoints, full disks, kills, unstable flows: a clear message, and a way to continue."""
 
 import os
 import random
@@ -20,7 +20,7 @@ from tailrace.io.time_series import read_time_series
 
 @pytest.fixture(scope="module")
 def with_checkpoints(tmp_path_factory):
-    """A run with checkpoints at steps 8 and 10, and its state at step 12 had it gone on."""
+    """A run with checkpoints at steps 8 and 10, and the state at step 12 of one without interruption."""
     directory = tmp_path_factory.mktemp("good")
     case = cases.write_case(directory, steps=12, every=2)
     assert run(case).code == 0
@@ -67,14 +67,14 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", list(DAMAGES))
-def test_damaged_checkpoint_is_passed_over(with_checkpoints, tmp_path, damage):
+def test_damaged_checkpoint_is_skipped(with_checkpoints, tmp_path, damage):
     good, expected = with_checkpoints
     directory = tmp_path / "run"
     shutil.copytree(good, directory)
     DAMAGES[damage](directory / "checkpoints/step-00000010")
     result = run(directory / "case.toml", "--resume", ranks=3 if damage == "flipped bit" else None)
     assert result.code == 0, result.text
-    assert "step-00000010 is damaged and passed over: " in result.out
+    assert "step-00000010 is damaged and skipped: " in result.out
     assert "step 8, t = 0.08" in result.out
     cases.assert_same_state(cases.state(directory, 12), expected, 1e-13)
     assert read_time_series(directory / "time_series.csv")["step"].tolist() == list(range(13))
@@ -88,7 +88,7 @@ def test_all_checkpoints_damaged(with_checkpoints, tmp_path, ranks):
     flip(directory / "checkpoints/step-00000010/ux-1.bin", 99)
     before = (directory / "time_series.csv").read_bytes()
     result = run(directory / "case.toml", "--resume", ranks=ranks)
-    assert "none of the 2 checkpoints in checkpoints is whole" in message(result)
+    assert "none of the 2 checkpoints in checkpoints is undamaged" in message(result)
     assert "step-00000008" in result.out
     assert "step-00000010" in result.out
     assert (directory / "time_series.csv").read_bytes() == before, "nothing else is touched"
@@ -177,7 +177,7 @@ def outputs_of(directory):
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks, kills", [(None, 20), (3, 6)])
 def test_killed_at_random_moments(tmp_path, ranks, kills):
-    """kill -9 of everything, again and again, during runs that checkpoint every second step."""
+    """kill -9 of everything, many times, during runs with a checkpoint at every second step."""
     random_moment = random.Random(2021 + (ranks or 1))
     steps = 600
     grid = ["--set=parallel.rows=1", f"--set=parallel.cols={ranks or 1}"]
@@ -191,7 +191,7 @@ def test_killed_at_random_moments(tmp_path, ranks, kills):
         # The interesting time begins with the files; before that the interpreter starts.
         line = process.stdout.readline()
         assert line, process.communicate()
-        # However slow the machine is, every second kill finds a run that has got further than the last.
+        # On slow machines, too, every second kill comes later in the run than the one before.
         while number % 2 and process.poll() is None and max(cases.checkpoints(case.parent), default=0) <= newest:
             time.sleep(0.001)
         time.sleep(random_moment.uniform(0.0, 0.05 if number % 2 else 0.15))
@@ -200,7 +200,7 @@ def test_killed_at_random_moments(tmp_path, ranks, kills):
         result = mpi_run.finish(process, 20)
         assert alive or result.code == 0, result.text
         if resume:
-            assert "resuming from" in line + result.out or "passed over" in line
+            assert "resuming from" in line + result.out or "skipped" in line
         if not alive:
             break
         moments.append(max(cases.checkpoints(case.parent), default=0))
@@ -259,7 +259,7 @@ def test_second_sigterm_ends_at_once(tmp_path):
 
 @pytest.mark.parametrize("ranks", [None, 3])
 def test_flow_that_blows_up(tmp_path, ranks):
-    # The numbers are looked at rarely; the checkpoints must notice by themselves.
+    # Diagnostics are rare; the checkpoints must notice it themselves.
     case = cases.write_case(tmp_path, steps=500, dt=0.5, diagnostics=1000, every=2, outputs=("raw",), output_every=1000)
     text = message(run(case, ranks=ranks))
     assert "the flow is not finite at step " in text

@@ -1,4 +1,4 @@
-"""The [[output]] blocks, opened by programs that know nothing of Tailrace: h5py, VTK, bpls, NumPy."""
+"""The [[output]] blocks, opened by programs other than Tailrace: h5py, VTK, bpls, NumPy."""
 
 import json
 import shutil
@@ -234,7 +234,7 @@ def test_all_engines_hold_the_same(run):
 def test_rhythms(run):
     rows = read_time_series(run / "time_series.csv")
     times = dict(zip(rows["step"].tolist(), rows["time"].tolist(), strict=True))
-    # Steps of 0.01, shortened to land on the times of the outputs and on the end.
+    # Steps of 0.01, shortened to meet the times of the outputs and the end.
     assert set(TIMES) <= set(times.values())
     assert times[max(times)] == 0.05
     assert rows["dt"].max() <= 0.01 * (1 + 1e-9)

@@ -1,4 +1,4 @@
-"""The live line and the closing table."""
+"""The progress and the table at the end."""
 
 import fcntl
 import io
@@ -9,7 +9,7 @@ import termios
 
 import pytest
 
-from tailrace.run.progress import Live, duration, is_terminal, summary_table
+from tailrace.run.progress import Live, is_terminal, summary_table
 
 
 class Clock:
@@ -47,7 +47,7 @@ def test_slow_steps_get_lines_in_between_but_ever_fewer():
     assert len(drive(io.StringIO(), 36_000, 1.0)) < 200, "a night leaves a log that can be read"
 
 
-def test_the_line_has_what_was_told():
+def test_the_line_has_what_was_given():
     line = drive(io.StringIO(), 200, 0.5, energy=0.125, divergence=3e-14, cfl=0.31, io_bytes=2 << 30)[-1]
     for part in ("energy 0.125000", "max div 3.0e-14", "CFL 0.31", "steps/s 2", "I/O 20.5 MiB/s"):
         assert part in line
@@ -86,7 +86,7 @@ def test_a_terminal_is_redrawn_in_place(monkeypatch):
 
 
 def test_a_pseudo_terminal_without_a_size_is_a_log():
-    """So does Open MPI connect its processes when its own output goes to a file."""
+    """Open MPI connects its processes in this way when its own output goes to a file."""
     leader, follower = pty.openpty()
     with os.fdopen(leader), os.fdopen(follower, "w") as stream:
         assert stream.isatty()
@@ -101,14 +101,6 @@ def test_an_error_passes_through_and_leaves_a_last_line():
         live.update(3, 0.3, 0.1)
         raise RuntimeError("NaN at step 4")
     assert stream.getvalue().splitlines()[-1].startswith("step 3/10")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.4, "0 s"), (59.6, "1 min 00 s"), (185, "3 min 05 s"), (7800, "2 h 10 min"), (273_600, "3 d 04 h")],
-)
-def test_durations(seconds, text):
-    assert duration(seconds) == text
 
 
 def test_summary_has_shares_and_the_rest():

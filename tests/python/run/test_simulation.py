@@ -1,4 +1,4 @@
-"""A simulation as an object in Python, on this process alone."""
+"""A simulation as an object in Python, on this process only."""
 
 import math
 from pathlib import Path

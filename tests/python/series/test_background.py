@@ -1,4 +1,4 @@
-"""Writing in the background: bounded, in order, together with other series, and honest about what it could not do."""
+"""Writing in the background: bounded, in order, together with other series, with errors for failed steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def engine(request) -> Engine:
 
 
 def test_a_third_step_waits_for_one_of_two_buffers(tmp_path, one):
-    """The first file is a pipe that nobody reads: opening it waits as long as we like."""
+    """The first file is a pipe without a reader: opening it waits as long as the test wants."""
     (tmp_path / "run").mkdir()
     os.mkfifo(tmp_path / "run/ux-1.bin")
     found = one.results("stalled", path=str(tmp_path / "run"), pipe=str(tmp_path / "run/ux-1.bin"), buffers=2)[0]
@@ -67,7 +67,7 @@ def test_only_the_end_of_a_step_is_in_the_background_where_adios2_has_the_one_bu
         out.write_step(2.0, ux=data)
     events = [event for event in json.loads((tmp_path / "trace.json").read_text())["traceEvents"] if event["ph"] == "X"]
     writes = [event for event in events if event["name"] == "write"]
-    # Of either step the block goes to ADIOS2 at once, and to the file in the background.
+    # The block of each step goes to ADIOS2 immediately, and to the file in the background.
     assert [(event["tid"], event["args"]["step"]) for event in sorted(writes, key=lambda event: event["ts"])] == [
         (0, 0),
         (1, 0),
@@ -152,7 +152,7 @@ for engine in ENGINES:
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_a_series_that_is_never_closed(tmp_path, one, ranks):
-    """The program ends, and the steps on their way are there."""
+    """The program ends, and the steps in the background are complete."""
     path = tmp_path / "program.py"
     path.write_text(NEVER_CLOSED)
     result = mpi_run.finish(mpi_run.start([*mpi_run.mpiexec(ranks), sys.executable, path], tmp_path, HELPERS), 60)

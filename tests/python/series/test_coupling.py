@@ -1,4 +1,4 @@
-"""The closing report of a stream, in words, from numbers of both sides."""
+"""The report at the end of a stream, from the numbers of both sides."""
 
 import pytest
 

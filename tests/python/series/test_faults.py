@@ -1,6 +1,6 @@
-"""Every engine when things go wrong: full disks, wrong targets, damage, wrong calls, and one rank that fails alone.
+"""Every engine with failures: full disks, wrong targets, damage, wrong calls, and one rank that fails alone.
 
-TAILRACE_TEST_DAMAGES (4): how many cuts and how many flipped bytes each engine must bear; 50 for a release, which then
+TAILRACE_TEST_DAMAGES (4): how many cuts and flipped bytes each engine must survive; 50 for a release, which then
 also fills the disk at every page.
 """
 
@@ -19,7 +19,7 @@ from helpers.engines import ENGINES, KINDS, Engine
 from helpers.workers import CrashError, Workers
 
 DAMAGES = int(os.environ.get("TAILRACE_TEST_DAMAGES", "4"))
-PAGES = [*range(12), 16, 24, 4096] if DAMAGES >= 50 else [0, 2, 5, 9, 16, 4096]  # ADIOS2 wants room for a buffer
+PAGES = [*range(12), 16, 24, 4096] if DAMAGES >= 50 else [0, 2, 5, 9, 16, 4096]  # ADIOS2 needs room for a buffer
 FULL = "No space left on device"
 HOWS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -52,7 +52,7 @@ def target(engine: Engine, folder: Path, **more: Any) -> dict[str, Any]:
 
 
 def texts_of(outcomes, error: str) -> str:
-    """The text of an error that all ranks have alike."""
+    """The text of an error that is the same on all ranks."""
     assert [one.error for one in outcomes] == [error] * len(outcomes), outcomes
     assert len({one.text for one in outcomes}) == 1, "every rank says the same"
     return outcomes[0].text
@@ -144,7 +144,7 @@ def test_targets_that_cannot_be(tmp_path, engine, some):
 
 
 def test_strangers_files_stay(tmp_path, engine, some):
-    """Somebody else's directory, or file: written into where that hurts nobody, else refused."""
+    """A directory or file of somebody else: written into where that does no harm, else refused."""
     path = engine.path(tmp_path)
     if engine.is_file:
         path.write_text("precious")
@@ -182,7 +182,7 @@ def test_killed_before_the_first_step(tmp_path, kind, some):
 
 @pytest.mark.parametrize("name", ["raw", "mpiio", "adios_hdf5"])
 def test_new_series_where_a_first_line_is_damaged(tmp_path, one, name):
-    """Nobody knows whose series it was, so its steps are not read as our own."""
+    """The engine of the series is unknown, so that its steps are not read."""
     path = tmp_path / "run"
     one.results("write_series", steps=2, path=str(path), engine="sion", parameters={})
     lines = (path / "series.jsonl").read_text()
@@ -305,7 +305,7 @@ def flip(file: Path, chance: random.Random) -> str:
 
 @pytest.mark.parametrize("damage", [cut, flip], ids=["cut", "flipped"])
 def test_damage(sound, tmp_path, engine, one, damage):
-    """Whatever is damaged: `verify` and a reader say so or find it whole; no crash, no hang, no wrong numbers."""
+    """For every damage: `verify` and a reader report it or find no damage; no crash, no hang, no wrong numbers."""
     chance = random.Random(f"{engine.label} {damage.__name__}")
     counts = {"found": 0, "harmless": 0}
     crashed, silent = [], []
@@ -315,7 +315,7 @@ def test_damage(sound, tmp_path, engine, one, damage):
         folder = tmp_path / str(number)
         shutil.copytree(sound[engine.label], folder)
         path = engine.path(folder)
-        file = folder / names[number % len(names)]  # every file has its turn, and large ones no more than small ones
+        file = folder / names[number % len(names)]  # every file is damaged as often, large or small
         what = damage(file, chance)
         try:
             seen = one.run("look_at", path=str(path), limit=15)[0]

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tailrace._core import InputError
 
 from helpers import mpi_run
+from tailrace._core import InputError
 from tailrace.io import series as tr
 
 h5py = pytest.importorskip("h5py")
 
-DAMAGES = max(10, int(os.environ.get("TAILRACE_TEST_DAMAGES", "4")))  # as test_io_faults.py tells
+DAMAGES = max(10, int(os.environ.get("TAILRACE_TEST_DAMAGES", "4")))  # see test_faults.py
 SHAPE = (17, 12, 9)
 NX, NY, NZ = SHAPE
 GRID = tr.UniformGrid(SHAPE, (0.5, -1.0, 2.0), (0.1, 0.2, 0.3))
@@ -206,8 +206,8 @@ def test_reads_while_a_step_is_written(tmp_path):
 def write_small(path: Path) -> None:
     """A file that is metadata for the most part."""
     with tr.open(path, "w", grid=tr.UniformGrid((4, 3, 2))) as out:
-        out.attribute("case", "tgv")
-        out.attribute("reynolds", 1600.0)
+        out.set_attribute("case", "tgv")
+        out.set_attribute("reynolds", 1600.0)
         for step in range(3):
             values = np.full((2, 3, 4), float(step))
             out.write_step(0.5 * step, index=step, ux=values, scalars={"energy": 0.5 / (step + 1)})
@@ -233,8 +233,8 @@ PROBE = """
 import pickle, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-import test_hdf5
-pickle.dump(test_hdf5.everything(Path(sys.argv[2])), open(sys.argv[3], "wb"))
+from series.test_hdf5 import everything
+pickle.dump(everything(Path(sys.argv[2])), open(sys.argv[3], "wb"))
 """
 
 

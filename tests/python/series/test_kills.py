@@ -1,4 +1,4 @@
-"""kill -9 at random moments of writing, again and again: a step that was complete stays, and appending goes on.
+"""kill -9 at random moments of writing, many times: a step that was complete stays, and appending continues.
 
 TAILRACE_TEST_KILLS (2): how often each engine is killed on one rank, and half as often on three; 50 for a release.
 """
@@ -59,13 +59,13 @@ def test_killed_while_writing(tmp_path, engine, ranks, one):
     path, last, kept = engine.path(tmp_path), 0, [0]
     for number in range(KILLS if ranks == 1 else (KILLS + 1) // 2):
         buffers = (0, 2, 1)[number % 3]
-        # From the opening, or from the first step: both want their share of the moments.
+        # From the opening, or from the first step: kills in both phases.
         start = "opening" if number and chance.random() < 0.3 else "complete"
         last = max(last, killed(tmp_path, engine, ranks, chance, buffers, start))
         if not last:
-            continue  # nothing was promised; the next program must cope with what there is
+            continue  # no step was complete; the next program must work with what is there
         steps = one.results("check_last", path=str(path), limit=60)[0]
-        # One step more may have been complete and not reported; in the background as many as there are buffers.
+        # One more step may have been complete and not reported; in the background as many as there are buffers.
         assert last <= steps <= last + max(1, buffers), (number, last, steps)
         last = steps
         kept.append(steps)

@@ -101,7 +101,7 @@ for step in range(2):
 
 @pytest.mark.parametrize("name", ["mpiio", "hdf5"])
 def test_a_collective_write_fails_midway(tmp_path, name):
-    """Open MPI brings no rank out of it: the program ends with one message, and the step before is there."""
+    """Open MPI returns on no rank: the program ends with one message, and the step before is there."""
     (tmp_path / "program.py").write_text(FAILS_MIDWAY)
     command = [*mpi_run.mpiexec(3), sys.executable, "-m", "mpi4py", tmp_path / "program.py", tmp_path / "run", name]
     result = mpi_run.finish(mpi_run.start(command, tmp_path), 30)
@@ -127,7 +127,7 @@ with tr.open(path, "w", comm=comm, engine=engine, parameters={"collect_bytes": 0
 
 @pytest.mark.parametrize(("name", "file"), [("mpiio", "u-97531.bin"), ("adios_hdf5", "step-00097531.h5")])
 def test_a_program_was_killed_while_it_opened_the_file(tmp_path, name, file):
-    """Open MPI 4 leaves the file's semaphore taken then, for every later program of the machine."""
+    """Open MPI 4 then leaves the semaphore of the file locked, for every later program of the machine."""
     library = ctypes.CDLL("libc.so.6", use_errno=True)
     semaphore = f"OMPIO_{file}".encode()
     library.sem_open.restype = ctypes.c_void_p

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tailrace._core import InputError
 
 from helpers import mpi_run
+from tailrace._core import InputError
 from tailrace.io import series as tr
 
 SHAPE = (7, 10, 12)  # z, y, x
@@ -156,7 +156,7 @@ def test_series_xdmf_is_whole_after_every_step(tmp_path, engine):
     assert kinds == ["Float", "Int"] * 3
 
 
-def test_hints_are_told(tmp_path):
+def test_hints_are_reported(tmp_path):
     with tr.open(tmp_path / "run", "w", engine="mpiio", parameters={"hints.no_such_hint": "7"}) as out:
         notes = "\n".join(out.notes)
         out.write_step(0.0, index=1, ux=UX)

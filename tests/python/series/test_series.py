@@ -1,4 +1,4 @@
-"""Series from Python, and looked at with other people's readers: h5py, VTK, numpy, bpls."""
+"""Series from Python, and read by other programs: h5py, VTK, numpy, bpls."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tailrace._core import InputError, IoError
 
 from helpers import sidecar
+from tailrace._core import InputError, IoError
 from tailrace.io import series as tr
 
 NX, NY, NZ = 17, 12, 9
@@ -32,14 +32,14 @@ ENGINES = list(PATHS)
 
 
 def field(salt: float = 0.0, shape: tuple[int, int, int] = (NX, NY, NZ)) -> np.ndarray:
-    """i + 100 j + 10000 k + salt: no two directions look alike."""
+    """i + 100 j + 10000 k + salt: all directions differ."""
     nx, ny, nz = shape
     return np.arange(nx) + 100.0 * np.arange(ny)[:, None] + 10000.0 * np.arange(nz)[:, None, None] + salt
 
 
 def write(path: Path, steps: int = 3, **options) -> Path:
     with tr.open(path, "w", grid=GRID, **options) as out:
-        out.attribute("case", "tgv")
+        out.set_attribute("case", "tgv")
         for step in range(steps):
             out.write_step(
                 0.5 * step,
@@ -356,7 +356,7 @@ def test_blocks_of_several_ranks(tmp_path, engine):
                 out.write_step(1.0, ux=whole)
             except ValueError as error:
                 assert "Block" in str(error)
-                out._core = None
+                out._handle.drop()
             else:
                 raise SystemExit("a bare array was taken for a whole")
         """)

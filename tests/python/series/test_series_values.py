@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tailrace._core import InputError
 
+from tailrace._core import InputError
 from tailrace.io import series as tr
 
 PATHS = {

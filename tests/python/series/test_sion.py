@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tailrace._core import IoError
 
 from helpers import sidecar
+from tailrace._core import IoError
 from tailrace.io import series as tr
 
 SAMPLES = Path(__file__).parents[2] / "data" / "sion"

@@ -1,4 +1,4 @@
-"""Whatever happens to one end of a stream, the other goes on or ends with one clear message in a stated time.
+"""For every failure of one end of a stream, the other continues or ends with one clear message within a stated time.
 
 See helpers/streams.py for TAILRACE_TEST_STREAMS: 20 runs each of these tests twenty times.
 """
@@ -61,7 +61,7 @@ def test_reader_stopped_under_block_is_dropped(stream, ranks):
 
 @pytest.mark.parametrize("policy", ["drop_oldest", *more("drop_newest", "adapt")])
 def test_reader_stopped_costs_nothing_where_steps_are_dropped(stream, policy):
-    """Only `close` gives the reader its time, and then goes on."""
+    """Only `close` waits for the reader, and then continues."""
     writer = stream("write", 2, *ENDLESS, "timeout=3", f"policy={policy}", "share=0.5")
     reader = stream("read", 1)
     for _ in range(3):
@@ -80,7 +80,7 @@ def test_reader_stopped_costs_nothing_where_steps_are_dropped(stream, policy):
 
 @pytest.mark.parametrize("policy", [*more("block", *POLICIES[2:]), "drop_newest"])
 def test_reader_hangs_alive(stream, policy):
-    """It keeps its step for ever, and its connections are well."""
+    """It keeps its step without end, and its connections work."""
     writer = stream("write", 2, *ENDLESS, "timeout=3", f"policy={policy}", "share=0.5")
     reader = stream("read", 2, "hang=yes")
     for _ in range(3):
@@ -92,7 +92,7 @@ def test_reader_hangs_alive(stream, policy):
 
 
 def test_one_of_two_readers_stopped(stream):
-    """That one is dropped; the other one goes on."""
+    """That one is dropped; the other one continues."""
     writer = stream("write", 2, *ENDLESS, "timeout=3")
     good, bad = stream("read", 1), stream("read", 1)
     good.until("read")
@@ -155,7 +155,7 @@ def test_writer_stopped(stream):
 
 
 def leave_contact(stream):
-    """A writer that was killed, and could not tidy up."""
+    """A writer that was killed, and could not remove its files."""
     writer = stream("write", 1, "steps=0", "pause=0.1")
     writer.until("wrote 10")
     writer.signal_all(signal.SIGKILL)
@@ -182,7 +182,7 @@ def test_reader_waits_beside_a_contact_left(stream):
 
 @slow
 def test_contact_of_nobody_knows_whom(stream, tmp_path):
-    """Without our record only trying helps."""
+    """Without a record of the process, the reader can only try."""
     leave_contact(stream)
     (tmp_path / "run.sst.writer").unlink()
     reader = stream("read", 1, "timeout=3")
@@ -206,7 +206,7 @@ def test_two_writers_of_one_name(stream):
 
 
 def test_a_record_of_another_host_says_nothing(tmp_path):
-    """Its processes cannot be seen from here, so only trying helps, within its time."""
+    """Its processes cannot be seen from here, so that the reader can only try, within its time."""
     (tmp_path / "run.sst").write_text("#ADIOS2-SST v0\n")
     (tmp_path / "run.sst.writer").write_text(json.dumps({"host": "not" + socket.gethostname(), "process": 1}))
     with (
@@ -221,18 +221,18 @@ def record_of(place):
 
 
 def say_to(port, *texts):
-    """Connect, say it, and stay connected until all is said."""
+    """Connect, send the text, and stay connected until all is sent."""
     sockets = []
     for text in texts:
         sockets.append(socket.create_connection(("127.0.0.1", port), 10))
-        with contextlib.suppress(OSError):  # it hangs up on us
+        with contextlib.suppress(OSError):  # it closed the connection
             sockets[-1].sendall(text)
     return sockets
 
 
 @pytest.mark.parametrize("policy", ["block", *more(*POLICIES[1:])])
 def test_garbage_on_the_control_channel(stream, tmp_path, policy):
-    """The port is open to the world: whatever comes there costs the simulation nothing."""
+    """The port is open to all: what comes there does not stop the simulation."""
     writer = stream("write", 2, *ENDLESS, f"policy={policy}", "share=0.5")
     reader = stream("read", 1)
     reader.until("read")
@@ -262,7 +262,7 @@ def test_garbage_on_the_control_channel(stream, tmp_path, policy):
 
 @pytest.mark.parametrize("answer", [b"", *more(b"who are you?\n" * 1000, None)])
 def test_somebody_else_at_the_port_of_the_channel(stream, tmp_path, answer):
-    """He says nothing, garbage, or hangs up: the reader does without, as readers of other programs do."""
+    """It sends nothing, garbage, or disconnects: the reader works without it, as readers of other programs do."""
     writer = stream("write", 2, *ENDLESS, "policy=drop_newest")
     writer.until("open")
     with socket.create_server(("127.0.0.1", 0)) as other:

@@ -13,8 +13,8 @@ pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there
     ("policy", "ranks", "blind"),
     [("drop_newest", 2, ""), ("drop_oldest", 2, ""), *more(("drop_oldest", 1, "yes"), ("adapt", 1, "yes"))],
 )
-def test_what_a_slow_reader_misses_is_told(stream, policy, ranks, blind):
-    """Both ends have the same book, and together it is all there was."""
+def test_what_a_slow_reader_misses_is_reported(stream, policy, ranks, blind):
+    """Both ends have the same lists, which together contain all steps."""
     writer = stream(
         "write",
         ranks,
@@ -48,7 +48,7 @@ def test_what_a_slow_reader_misses_is_told(stream, policy, ranks, blind):
 
 
 def test_adapt_keeps_to_its_share(stream):
-    """The reader needs ten times as long as the simulation; by the counters, and by no more than the clock's grain."""
+    """The reader needs ten times as long as the simulation; by the counters, to the resolution of the clock."""
     writer = stream("write", 1, "steps=120", "pause=0.03", "wait_for_reader=60", "policy=adapt", "QueueLimit=1")
     reader = stream("read", 1, "pause=0.3")
     writer.finish()
@@ -75,7 +75,7 @@ def test_adapt_takes_what_it_may(stream, share):
 
 
 def test_steps_that_nobody_reads_cost_nothing(stream):
-    """They are not even asked for; and are not called dropped."""
+    """They are not requested, and not counted as dropped."""
     writer = stream("write", 2, "steps=10", "policy=drop_newest")
     writer.finish()
     assert writer.told("dropped") == [[10 * index, 0.5 * index, "unread"] for index in range(10)]
@@ -149,7 +149,7 @@ def test_slow_reader_under_block_gets_everything(stream):
 
 
 def test_buffers_hide_the_reader(stream):
-    """The steps cost a copy each, even when nobody has come yet to read them."""
+    """Each step costs a copy, even before a reader has come."""
     writer = stream("write", 2, "steps=6", "wait_for_reader=60", "buffers=6")
     writer.until("closing")
     reader = stream("read", 1)

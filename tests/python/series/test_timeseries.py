@@ -1,4 +1,4 @@
-"""The time series: exact numbers, restarts without duplicates, torn and damaged files."""
+"""The time series: exact numbers, restarts without duplicates, incomplete and damaged files."""
 
 import csv
 import math

@@ -1,1 +1,1 @@
-"""Ready-made analyses: `tailrace analyse NAME SOURCE` takes any file of this directory by its name."""
+"""Ready-made analyses: `tailrace analyse NAME SOURCE` takes every file of this directory by its name."""

@@ -1,7 +1,7 @@
 """Running statistics of the velocity: means and Reynolds stresses over the steps, and over the directions `axes`.
 
-Parameter axes: homogeneous directions, as "xz"; "" keeps the statistics of every point, as fields. Each step counts the
-same. Results come at the end; the state is kept in checkpoints.
+Parameter axes: homogeneous directions, as "xz"; "" keeps the statistics of every point, as fields. All steps have the
+same weight. Results come at the end; the state is kept in checkpoints.
 """
 
 import tailrace as tr
@@ -19,7 +19,7 @@ class Statistics:
         return {"samples": self.flow.updates}
 
     def finish(self):
-        """What has come together."""
+        """The statistics of all steps."""
         results = {f"mean_{name}": self.flow.mean[name] for name in self.flow.names}
         for i, a in enumerate("uvw"):
             for j, b in enumerate("uvw"):
@@ -28,13 +28,13 @@ class Statistics:
         return results
 
     def save(self):
-        """For checkpoints."""
+        """The state for a checkpoint."""
         return self.flow.save()
 
     def load(self, state):
-        """From one."""
+        """Continue from the state of a checkpoint."""
         self.flow.load(state)
 
     def merge(self, other):
-        """Statistics of other steps."""
+        """Add the statistics of other steps."""
         self.flow.merge(other.flow)

@@ -10,8 +10,6 @@
 // ADIOS2 waits for ever for bytes that a data file lacks, and crashes on damaged metadata: tailrace.json beside the
 // files tells, so that we see it first.
 
-#include <tailrace/io/adios2/engines.hpp>
-
 #if TAILRACE_HAVE_ADIOS2
 
 #include <tailrace/io/adios2/bp_index.hpp>
@@ -20,9 +18,9 @@
 #include <tailrace/io/adios2/output.hpp>
 #include <tailrace/io/adios2/session.hpp>
 #include <tailrace/io/data/json.hpp>
-#include <tailrace/io/engines.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -43,14 +41,14 @@ constexpr std::int64_t alignment = std::int64_t{8} << 10;      ///< behind which
 constexpr std::int64_t least_in_place = std::int64_t{4} << 20; // BP5 copies smaller arrays, to write them together
 const std::string sizes_name = "tailrace/sizes";               // BP4: of the data files before the step, to rewind
 
-class BpEngine final : public Engine {
+class BpEngine final : public StepSink, public StepSource {
 public:
-  BpEngine(const std::string &kind, const Target &target, Parameters &parameters);
+  BpEngine(const std::string &kind, const OpenRequest &request, Parameters &parameters);
 
   std::vector<StepInfo> steps() const override { return steps_; }
   void begin_step(const StepInfo &step) override;
   void write(const Block &block) override;
-  void end_step(const StepTail &tail) override;
+  void end_step(const StepMetadata &metadata) override;
   void abandon_step() noexcept override;
   void set_attributes(const Attributes &attributes) override { attributes_ = attributes; }
   void close() override;
@@ -64,7 +62,7 @@ public:
   void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
 private:
-  bool root() const { return target_.comm.rank() == 0; }
+  bool root() const { return request_.comm.rank() == 0; }
   bool is_bp4() const { return kind_ == "bp4"; }
   void check_version() const;
   void prepare(std::size_t &kept);
@@ -73,13 +71,13 @@ private:
   void open(const Adios2Options &options, std::size_t kept);
   void set_defaults();
   void sync_files() const;
-  std::string file(const std::string &name) const { return target_.path + "/" + name; }
+  std::string file(const std::string &name) const { return request_.path + "/" + name; }
   void reserve_data(std::int64_t bytes) const;
-  void reserve_rest(const StepTail &tail) const;
+  void reserve_rest(const StepMetadata &metadata) const;
   void release() const noexcept;
 
   std::string kind_;
-  Target target_;
+  OpenRequest request_;
   std::vector<StepInfo> steps_;
   Attributes attributes_;
   std::optional<GridDescription> grid_;
@@ -98,12 +96,12 @@ private:
   mutable adios2::Engine engine_;
 };
 
-BpEngine::BpEngine(const std::string &kind, const Target &target, Parameters &parameters)
-    : kind_(kind), target_(target) {
+BpEngine::BpEngine(const std::string &kind, const OpenRequest &request, Parameters &parameters)
+    : kind_(kind), request_(request) {
   Adios2Options options;
   std::size_t kept = 0;
-  target.comm.agree([&] { options = adios2_options(kind, target.path, parameters); });
-  target.comm.agree([&] {
+  request.comm.agree([&] { options = adios2_options(kind, request.path, parameters); });
+  request.comm.agree([&] {
     if (root())
       prepare(kept);
   });
@@ -112,56 +110,54 @@ BpEngine::BpEngine(const std::string &kind, const Target &target, Parameters &pa
 
 /// Rank 0 alone, before anybody opens: what is there, what of it stays, and room for what comes.
 void BpEngine::prepare(std::size_t &kept) {
-  check_target(target_.path, target_.mode, Kind::directory);
-  const bool there = fs::exists(target_.path);
-  if (target_.mode == Mode::read || (target_.mode == Mode::append && there && !is_empty_bp(target_.path)))
+  check_target(request_.path, request_.mode, Kind::directory);
+  const bool there = fs::exists(request_.path);
+  if (request_.mode == Mode::read || (request_.mode == Mode::append && there && !is_empty_bp(request_.path)))
     probe(kept);
-  if (target_.mode == Mode::read)
+  if (request_.mode == Mode::read)
     return;
-  if (there && kept == 0) {
-    check_engine_there(target_.path, {"bp4", "bp5"});
-    check_only_bp(target_.path);
-  }
-  remove_bp_record(target_.path);
-  if (!there && ::mkdir(target_.path.c_str(), 0777) != 0 && errno != EEXIST)
-    throw file_error("create", target_.path, errno);
-  if (const std::string said = apply_striping(target_.striping, target_.path, Kind::directory); !said.empty())
-    target_.notes->push_back(said);
-  record_.emplace(target_.path, target_.sync);
+  if (there && kept == 0)
+    check_only_bp(request_.path);
+  remove_bp_record(request_.path);
+  if (!there && ::mkdir(request_.path.c_str(), 0777) != 0 && errno != EEXIST)
+    throw file_error("create", request_.path, errno);
+  if (const std::string said = apply_striping(request_.striping, request_.path, Kind::directory); !said.empty())
+    request_.notes->push_back(said);
+  record_.emplace(request_.path, request_.sync);
 }
 
 void BpEngine::check_version() const {
-  const int found = bp::version(target_.path), ours = is_bp4() ? 4 : 5;
+  const int found = bp::version(request_.path), ours = is_bp4() ? 4 : 5;
   if (found != 0 && found != ours)
     throw IoError(fmt::format("cannot {} {}: its md.idx is of version BP{}, and engine {} needs BP{}. To fix this, "
                               "name the engine bp{}, or none",
-                              target_.mode == Mode::read ? "read" : "append to", target_.path, found, kind_, ours,
+                              request_.mode == Mode::read ? "read" : "append to", request_.path, found, kind_, ours,
                               found));
 }
 
 /// Rank 0 alone: opens the file and reads its steps. `kept`: how many of them a rewind leaves.
 void BpEngine::probe(std::size_t &kept) {
-  if (!fs::exists(fs::path(target_.path) / "md.idx"))
+  if (!fs::exists(fs::path(request_.path) / "md.idx"))
     throw IoError(fmt::format("cannot {} {}: it holds no md.idx, so it is not a {} series",
-                              target_.mode == Mode::read ? "read" : "append to", target_.path,
+                              request_.mode == Mode::read ? "read" : "append to", request_.path,
                               is_bp4() ? "BP4" : "BP5"));
-  const BpRecorded recorded = check_bp_record(target_.path);
+  const BpRecorded recorded = check_bp_record(request_.path);
   check_version();
-  if (!bp::has_steps(target_.path)) {
+  if (!bp::has_steps(request_.path)) {
     attributes_ = recorded.attributes;
     return;
   }
   std::map<std::string, std::uintmax_t> sizes;
-  translate("open " + target_.path, [&] {
+  translate("open " + request_.path, [&] {
     adios2::ADIOS alone(MPI_COMM_SELF);
     adios2::IO io = alone.DeclareIO("probe");
     io.SetEngine(is_bp4() ? "BP4" : "BP5");
-    adios2::Engine engine = io.Open(target_.path, adios2::Mode::ReadRandomAccess, MPI_COMM_SELF);
+    adios2::Engine engine = io.Open(request_.path, adios2::Mode::ReadRandomAccess, MPI_COMM_SELF);
     steps_ = bp::steps(io, engine);
     attributes_ = bp::read_attributes(io);
     const std::size_t found = steps_.size();
-    if (target_.rewind_to)
-      std::erase_if(steps_, [&](const StepInfo &step) { return step.index > *target_.rewind_to; });
+    if (request_.rewind_to)
+      std::erase_if(steps_, [&](const StepInfo &step) { return step.index > *request_.rewind_to; });
     kept = steps_.size();
     if (is_bp4() && kept < found)
       if (const std::string before = bp::text(io, engine, kept, sizes_name); !before.empty())
@@ -170,20 +166,16 @@ void BpEngine::probe(std::size_t &kept) {
   });
   for (const auto &[name, value] : recorded.attributes)
     attributes_[name] = value;
-  if (target_.mode == Mode::append && kept > 0) {
-    remove_bp_record(target_.path);
-    is_bp4() ? bp::cut_bp4(target_.path, kept, sizes) : bp::trim_bp5(target_.path);
+  if (request_.mode == Mode::append && kept > 0) {
+    remove_bp_record(request_.path);
+    is_bp4() ? bp::cut_bp4(request_.path, kept, sizes) : bp::trim_bp5(request_.path);
   }
 }
 
 /// Tells the other ranks what rank 0 found.
 void BpEngine::share() {
-  std::int64_t count = static_cast<std::int64_t>(steps_.size());
-  check_mpi(MPI_Bcast(&count, 1, MPI_INT64_T, 0, target_.comm.get()), "MPI_Bcast");
-  steps_.resize(static_cast<std::size_t>(count));
-  static_assert(sizeof(StepInfo) == 16);
-  check_mpi(MPI_Bcast(steps_.data(), static_cast<int>(16 * count), MPI_BYTE, 0, target_.comm.get()), "MPI_Bcast");
-  const std::string text = target_.comm.broadcast(attributes_to_json(attributes_).dump(), 0);
+  steps_ = request_.comm.broadcast(std::move(steps_), 0);
+  const std::string text = request_.comm.broadcast(attributes_to_json(attributes_).dump(), 0);
   attributes_ = attributes_from_json(json::parse(text));
 }
 
@@ -192,10 +184,10 @@ void BpEngine::set_defaults() {
   bool chosen = false;
   for (const char *name : {"NumAggregators", "AggregatorRatio", "NumSubFiles", "SubStreams", "AggregationType"})
     chosen = chosen || adios_->has(name);
-  const bool all_write = !chosen && target_.comm.size() <= most_subfiles;
+  const bool all_write = !chosen && request_.comm.size() <= most_subfiles;
   if (all_write) {
-    adios_->set_default("NumAggregators", std::to_string(target_.comm.size()));
-    own_file_ = file(fmt::format("data.{}", target_.comm.rank()));
+    adios_->set_default("NumAggregators", std::to_string(request_.comm.size()));
+    own_file_ = file(fmt::format("data.{}", request_.comm.rank()));
   }
   adios_->set_default("AsyncOpen", "false"); // else a thread empties the files later, and their errors come late
   if (is_bp4())
@@ -208,23 +200,23 @@ void BpEngine::set_defaults() {
 
 void BpEngine::open(const Adios2Options &options, std::size_t kept) {
   share();
-  const std::int64_t after = target_.comm.max(static_cast<std::int64_t>(kept));
-  const bool append = target_.mode == Mode::append && after > 0; // to a file without steps ADIOS2 appends rubbish
-  adios_.emplace(options, target_.path, target_.comm.get());
+  const std::int64_t after = request_.comm.max(static_cast<std::int64_t>(kept));
+  const bool append = request_.mode == Mode::append && after > 0; // to a file without steps ADIOS2 appends rubbish
+  adios_.emplace(options, request_.path, request_.comm.get());
   set_defaults();
   failure_timeout_ = options.failure_timeout;
   asynchronous_ = adios_->has("AsyncWrite") || adios_->has("BurstBufferPath");
   io_ = adios_->io();
   if (append && !is_bp4())
     io_.SetParameter("AppendAfterSteps", std::to_string(after));
-  if (target_.mode == Mode::read && steps_.empty())
+  if (request_.mode == Mode::read && steps_.empty())
     return; // see has_steps
-  const auto mode = target_.mode == Mode::read ? adios2::Mode::ReadRandomAccess
-                    : append                   ? adios2::Mode::Append
-                                               : adios2::Mode::Write;
-  meet_in_adios2(target_.comm, failure_timeout_, "open " + target_.path,
-                 [&] { engine_ = io_.Open(target_.path, mode); });
-  if (target_.mode == Mode::read)
+  const auto mode = request_.mode == Mode::read ? adios2::Mode::ReadRandomAccess
+                    : append                    ? adios2::Mode::Append
+                                                : adios2::Mode::Write;
+  meet_in_adios2(request_.comm, failure_timeout_, "open " + request_.path,
+                 [&] { engine_ = io_.Open(request_.path, mode); });
+  if (request_.mode == Mode::read)
     grid_ = bp::read_grid(io_);
   output_ = bp::Output(io_, options.operation);
 }
@@ -233,31 +225,31 @@ void BpEngine::begin_step(const StepInfo &step) {
   if (broken_)
     throw IoError(fmt::format(
         "{} is out of use since an error; ADIOS2 cannot drop the step it was in. To go on, open it to append",
-        target_.path));
+        request_.path));
   step_ = step;
   buffered_ = own_ = variables_ = 0;
   in_step_ = true;
   output_.begin_step();
-  target_.comm.agree([&] {
+  request_.comm.agree([&] {
     if (root() && is_bp4())
-      sizes_ = json(bp::data_sizes(target_.path)).dump();
-    translate("begin a step of " + target_.path, [&] { engine_.BeginStep(); });
+      sizes_ = json(bp::data_sizes(request_.path)).dump();
+    translate("begin a step of " + request_.path, [&] { engine_.BeginStep(); });
   });
 }
 
 void BpEngine::write(const Block &block) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const std::int64_t bytes = block.place.block.size() * size, all = product(block.place.shape) * size;
-  const Span span(*target_.trace, Phase::write, bytes);
+  const Span span(*request_.trace, Phase::write, bytes);
   // All ranks must choose alike, so by the whole, not by the part.
-  const bool in_place = !is_bp4() && all / target_.comm.size() >= least_in_place;
+  const bool in_place = !is_bp4() && all / request_.comm.size() >= least_in_place;
   ++variables_;
-  target_.comm.agree([&] {
+  request_.comm.agree([&] {
     if (root() && in_place)
-      check_free_space(target_.path, buffered_ + all, target_.comm.size());
+      check_free_space(request_.path, buffered_ + all, request_.comm.size());
     if (in_place)
       reserve_data(own_ + bytes);
-    translate("write " + target_.path,
+    translate("write " + request_.path,
               [&] { in_place ? output_.put_in_place(engine_, block) : output_.put(engine_, block); });
   });
   if (!in_place) {
@@ -265,7 +257,7 @@ void BpEngine::write(const Block &block) {
     own_ += bytes;
     return;
   }
-  meet_in_adios2(target_.comm, failure_timeout_, "write " + target_.path, [&] { engine_.PerformDataWrite(); });
+  meet_in_adios2(request_.comm, failure_timeout_, "write " + request_.path, [&] { engine_.PerformDataWrite(); });
   buffered_ = own_ = 0;
 }
 
@@ -277,12 +269,12 @@ void BpEngine::reserve_data(std::int64_t bytes) const {
 }
 
 /// What is written at the end of a step: values that were copied, and the metadata, generously.
-void BpEngine::reserve_rest(const StepTail &tail) const {
-  std::int64_t texts = 0, numbers = variables_ * target_.comm.size();
+void BpEngine::reserve_rest(const StepMetadata &metadata) const {
+  std::int64_t texts = 0, numbers = variables_ * request_.comm.size();
   if (root()) {
-    texts = static_cast<std::int64_t>(tail.checksums.size() + sizes_.size() +
+    texts = static_cast<std::int64_t>(metadata.checksums.size() + sizes_.size() +
                                       attributes_to_json(attributes_).dump().size());
-    for (const auto &[name, value] : tail.scalars) {
+    for (const auto &[name, value] : metadata.scalars) {
       const auto *text = std::get_if<std::string>(&value);
       texts += static_cast<std::int64_t>(name.size() + (text ? text->size() : 0));
       ++numbers;
@@ -293,9 +285,10 @@ void BpEngine::reserve_rest(const StepTail &tail) const {
   if (!root() || asynchronous_)
     return;
   preallocate_behind(file("md.0"), (1 << 14) + 512 * numbers + 2 * texts);
-  preallocate_behind(file("md.idx"), (1 << 12) + 16 * numbers + 64 * target_.comm.size());
+  preallocate_behind(file("md.idx"), (1 << 12) + 16 * numbers + 64 * request_.comm.size());
   if (!is_bp4())
-    preallocate_behind(file("mmd.0"), (1 << 13) + 256 * static_cast<std::int64_t>(variables_ + tail.scalars.size()));
+    preallocate_behind(file("mmd.0"),
+                       (1 << 13) + 256 * static_cast<std::int64_t>(variables_ + metadata.scalars.size()));
 }
 
 void BpEngine::release() const noexcept {
@@ -313,47 +306,47 @@ void BpEngine::abandon_step() noexcept {
   release();
 }
 
-void BpEngine::end_step(const StepTail &tail) {
-  target_.comm.agree([&] {
+void BpEngine::end_step(const StepMetadata &metadata) {
+  request_.comm.agree([&] {
     if (root())
-      check_free_space(target_.path, buffered_, target_.comm.size());
-    reserve_rest(tail);
-    translate("write " + target_.path, [&] {
-      output_.define_attributes(attributes_, target_.grid, steps_.empty());
-      output_.end_step(engine_, step_, tail, root());
+      check_free_space(request_.path, buffered_, request_.comm.size());
+    reserve_rest(metadata);
+    translate("write " + request_.path, [&] {
+      output_.define_attributes(attributes_, request_.grid, steps_.empty());
+      output_.end_step(engine_, step_, metadata, root());
       if (is_bp4())
         output_.put_text(engine_, sizes_name, sizes_, root());
     });
   });
   {
-    const Span span(*target_.trace, Phase::write);
-    meet_in_adios2(target_.comm, failure_timeout_, "write " + target_.path, [&] { engine_.EndStep(); });
+    const Span span(*request_.trace, Phase::write);
+    meet_in_adios2(request_.comm, failure_timeout_, "write " + request_.path, [&] { engine_.EndStep(); });
   }
   in_step_ = false;
   steps_.push_back(step_);
   if (root() && !asynchronous_) // else the files are still growing
     record_->write(attributes_);
-  if (target_.sync)
-    target_.comm.agree([&] { root() ? sync_files() : void(); });
+  if (request_.sync)
+    request_.comm.agree([&] { root() ? sync_files() : void(); });
 }
 
 void BpEngine::sync_files() const {
-  const Span span(*target_.trace, Phase::sync);
-  for (const auto &entry : fs::directory_iterator(target_.path))
+  const Span span(*request_.trace, Phase::sync);
+  for (const auto &entry : fs::directory_iterator(request_.path))
     sync_path(entry.path().string());
-  sync_path(target_.path);
-  sync_parent(target_.path);
+  sync_path(request_.path);
+  sync_parent(request_.path);
 }
 
 void BpEngine::close() {
   if (!engine_ || broken_)
     return;
-  if (target_.mode == Mode::read) { // as in probe
+  if (request_.mode == Mode::read) { // as in probe
     engine_ = {};
     io_ = {};
     return adios_.reset();
   }
-  meet_in_adios2(target_.comm, failure_timeout_, "close " + target_.path, [&] { engine_.Close(); });
+  meet_in_adios2(request_.comm, failure_timeout_, "close " + request_.path, [&] { engine_.Close(); });
   release();
   if (record_)
     record_->write(attributes_);
@@ -361,28 +354,32 @@ void BpEngine::close() {
 
 // ---- reading ----
 
-std::optional<GridDescription> BpEngine::grid() const { return target_.mode == Mode::read ? grid_ : target_.grid; }
+std::optional<GridDescription> BpEngine::grid() const { return request_.mode == Mode::read ? grid_ : request_.grid; }
 
 std::vector<VariableInfo> BpEngine::variables(std::size_t step) const { return bp::variables(io_, engine_, step); }
 
 Scalars BpEngine::scalars(std::size_t step) const {
-  return translate("read " + target_.path, [&] { return bp::scalars(io_, engine_, step); });
+  return translate("read " + request_.path, [&] { return bp::scalars(io_, engine_, step); });
 }
 
 std::string BpEngine::checksums(std::size_t step) const {
-  return translate("read " + target_.path, [&] { return bp::text(io_, engine_, step, bp::checksums_name); });
+  return translate("read " + request_.path, [&] { return bp::text(io_, engine_, step, bp::checksums_name); });
 }
 
 void BpEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
-  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
-  translate(fmt::format("read {} of {}", variable.name, target_.path),
+  const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
+  translate(fmt::format("read {} of {}", variable.name, request_.path),
             [&] { bp::read(io_, engine_, step, variable, box, data); });
 }
 
 } // namespace
 
-std::unique_ptr<Engine> open_bp(const std::string &kind, const Target &target, Parameters parameters) {
-  return std::make_unique<BpEngine>(kind, target, parameters);
+std::unique_ptr<Engine> open_bp4(const OpenRequest &request, Parameters parameters) {
+  return std::make_unique<BpEngine>("bp4", request, parameters);
+}
+
+std::unique_ptr<Engine> open_bp5(const OpenRequest &request, Parameters parameters) {
+  return std::make_unique<BpEngine>("bp5", request, parameters);
 }
 
 } // namespace tailrace::io

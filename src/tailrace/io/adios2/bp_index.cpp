@@ -1,6 +1,7 @@
 #include <tailrace/io/adios2/bp_index.hpp>
 
 #include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -64,7 +65,7 @@ void cut_bp4(const std::string &directory, std::size_t kept, const std::map<std:
   std::uint64_t end_of_metadata = 0;
   const std::uintmax_t index_size = header_bytes + record_bytes * kept;
   {
-    const Descriptor index(index_path(directory), O_RDONLY);
+    const FileDescriptor index(index_path(directory), O_RDONLY);
     read_all(index.get(), &end_of_metadata, sizeof end_of_metadata,
              static_cast<std::int64_t>(index_size - record_bytes) + end_of_metadata_position, index_path(directory));
   }

@@ -2,6 +2,7 @@
 
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -55,7 +56,7 @@ std::string checksum_of(const json &record) {
 void add_bytes(RunningChecksum &sum, const std::string &directory, const std::string &name, std::int64_t from,
                std::int64_t to) {
   const std::string path = (fs::path(directory) / name).string();
-  const Descriptor file(path, O_RDONLY);
+  const FileDescriptor file(path, O_RDONLY);
   std::vector<char> piece(static_cast<std::size_t>(std::clamp<std::int64_t>(to - from, 0, read_bytes)));
   while (from < to) {
     const std::int64_t count = std::min<std::int64_t>(to - from, read_bytes);

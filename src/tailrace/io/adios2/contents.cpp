@@ -2,13 +2,16 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <type_traits>
 
 namespace tailrace::io::bp {
 
@@ -79,6 +82,13 @@ std::optional<GridDescription> read_grid(adios2::IO &io) {
   return grid;
 }
 
+std::optional<Type> type_of(const std::string &adios2_type) {
+  static const std::map<std::string, Type> all{
+      {"float", Type::float32}, {"double", Type::float64}, {"int32_t", Type::int32}, {"int64_t", Type::int64}};
+  const auto found = all.find(adios2_type);
+  return found == all.end() ? std::nullopt : std::optional(found->second);
+}
+
 adios2::Dims dims(const Index3 &n) {
   return {static_cast<std::size_t>(n[2]), static_cast<std::size_t>(n[1]), static_cast<std::size_t>(n[0])};
 }
@@ -119,19 +129,15 @@ std::optional<VariableInfo> describe(adios2::IO &io, adios2::Engine &engine, std
 
 /// The lists of a step, also the empty ones, which ADIOS2 does not know of.
 std::vector<VariableInfo> lists(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
-  std::vector<VariableInfo> result;
   const std::string known = text(io, engine, step, lists_name);
   if (known.empty())
-    return result;
+    return {};
   try {
-    const nlohmann::json all = nlohmann::json::parse(known);
-    for (const auto &[name, list] : all.items())
-      result.push_back({name, type_named(list.at("type")), {list.at("columns"), list.at("rows"), 1}, true});
+    return lists_from_json(nlohmann::json::parse(known));
   } catch (const nlohmann::json::exception &error) {
     throw IoError(
         fmt::format("cannot read {}: '{}' of step {} is damaged ({})", engine.Name(), lists_name, step, error.what()));
   }
-  return result;
 }
 
 /// The value of a variable that is no array, of the type T; stored as S.
@@ -176,12 +182,10 @@ std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std:
   for (const auto &[name, about] : io.AvailableVariables(true)) {
     if (listed(name))
       continue;
-    const std::string type = io.VariableType(name);
-    const auto info = type == "float"     ? describe<float>(io, engine, step, name)
-                      : type == "double"  ? describe<double>(io, engine, step, name)
-                      : type == "int32_t" ? describe<std::int32_t>(io, engine, step, name)
-                      : type == "int64_t" ? describe<std::int64_t>(io, engine, step, name)
-                                          : std::nullopt;
+    const auto type = type_of(io.VariableType(name));
+    const auto info =
+        type ? with_type(*type, [&, &name = name]<class T>(T) { return describe<T>(io, engine, step, name); })
+             : std::nullopt;
     if (info)
       result.push_back(*info);
   }
@@ -194,17 +198,13 @@ Scalars scalars(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
   for (const auto &[name, about] : io.AvailableVariables(true)) {
     if (name == "time" || name == "step" || name.rfind("tailrace/", 0) == 0)
       continue;
-    const std::string type = io.VariableType(name);
-    if (type == "double")
-      add_scalar<double, double>(result, io, engine, step, name);
-    else if (type == "float")
-      add_scalar<float, double>(result, io, engine, step, name);
-    else if (type == "int64_t")
-      add_scalar<std::int64_t, std::int64_t>(result, io, engine, step, name);
-    else if (type == "int32_t")
-      add_scalar<std::int32_t, std::int64_t>(result, io, engine, step, name);
-    else if (type == "string")
+    const std::string stored = io.VariableType(name);
+    if (stored == "string")
       add_scalar<std::string, std::string>(result, io, engine, step, name);
+    else if (const auto type = type_of(stored))
+      with_type(*type, [&, &name = name]<class T>(T) {
+        add_scalar<T, std::conditional_t<std::is_integral_v<T>, std::int64_t, double>>(result, io, engine, step, name);
+      });
   }
   return result;
 }

@@ -16,6 +16,9 @@ namespace tailrace::io::bp {
 // Texts of every step, as JSON: the checksums of the blocks, and its lists with their shapes.
 inline const std::string checksums_name = "tailrace/checksums", lists_name = "tailrace/lists";
 
+/// Our type of what ADIOS2 calls "double", "int64_t" and so on; none: we have no such type.
+std::optional<Type> type_of(const std::string &adios2_type);
+
 /// Extents in ADIOS2's order: z, y, x.
 adios2::Dims dims(const Index3 &n);
 

@@ -4,9 +4,9 @@
 // the step it was in. ADIOS2 creates a dataset when it is given its values, and that is collective in parallel HDF5: so
 // all ranks give it all variables, with nothing in it where they have nothing, and all of them the scalars.
 
-#include <tailrace/io/adios2/engines.hpp>
-
 #if TAILRACE_HAVE_ADIOS2
+
+#include <hdf5.h>
 
 #include <tailrace/io/adios2/contents.hpp>
 #include <tailrace/io/adios2/output.hpp>
@@ -17,16 +17,15 @@
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/storage/mpi_file.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 #include <tailrace/support/file_watch.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <hdf5.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -78,21 +77,21 @@ private:
 
 class AdiosHdf5Engine final : public SidecarEngine {
 public:
-  AdiosHdf5Engine(const Target &target, Parameters &parameters);
+  AdiosHdf5Engine(const OpenRequest &request, Parameters &parameters);
   ~AdiosHdf5Engine() override;
 
   void begin_step(const StepInfo &step) override;
   void write(const Block &block) override;
-  void end_step(const StepTail &tail) override;
+  void end_step(const StepMetadata &metadata) override;
   void abandon_step() noexcept override;
   void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
 private:
-  bool root() const { return target_.comm.rank() == 0; }
+  bool root() const { return request_.comm.rank() == 0; }
   std::vector<std::string> files(const json &step) const override { return {step.at("file").get<std::string>()}; }
   void check(const json &step) const override { files(step), step.at("bytes").get<std::uintmax_t>(); }
   std::string open_file() const { return file(step_.at("file").get<std::string>()); }
-  StepTail tail_of_root(const StepTail &tail) const;
+  StepMetadata metadata_of_root(const StepMetadata &metadata) const;
   void reserve(std::int64_t more);
   void meet(const std::string &verb, const std::function<void()> &work);
   void finish_file();
@@ -106,23 +105,23 @@ private:
   mutable std::optional<StepFile> read_;
 };
 
-AdiosHdf5Engine::AdiosHdf5Engine(const Target &target, Parameters &parameters)
-    : SidecarEngine(target, "adios_hdf5",
+AdiosHdf5Engine::AdiosHdf5Engine(const OpenRequest &request, Parameters &parameters)
+    : SidecarEngine(request, "adios_hdf5",
                     "HDF5 files of ADIOS2, one per step, with the step's variables in the group Step0; shapes and "
                     "checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes") {
   Adios2Options options;
-  target.comm.agree([&] { options = adios2_options("adios_hdf5", target.path, parameters); });
+  request.comm.agree([&] { options = adios2_options("adios_hdf5", request.path, parameters); });
   failure_timeout_ = options.failure_timeout;
   open();
-  if (target.mode != Mode::read)
-    adios_.emplace(options, target.path, target.comm.get());
+  if (request.mode != Mode::read)
+    adios_.emplace(options, request.path, request.comm.get());
 }
 
 /// A step that is still open was left by an exception of the program, maybe on this rank alone, and HDF5 closes files
 /// together with all others. So its file stays open until the program ends: then all ranks close it, or MPI aborts.
 AdiosHdf5Engine::~AdiosHdf5Engine() {
   static auto &left_open = *new std::vector<Adios2Io>; // never destroyed: that would close them
-  if (engine_ && target_.comm.size() > 1)
+  if (engine_ && request_.comm.size() > 1)
     left_open.push_back(std::move(*adios_));
 }
 
@@ -134,14 +133,14 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
   io.RemoveAllAttributes();
   output_ = bp::Output(io, {}, true);
   const h5::Quiet quiet;       // what ADIOS2 makes of HDF5's errors is enough
-  target_.comm.agree([&] {     // before HDF5 has anything open, for what it cannot write it cannot close either
+  request_.comm.agree([&] {    // before HDF5 has anything open, for what it cannot write it cannot close either
     release_name(open_file()); // HDF5 opens it by MPI-IO
     check_file_limit(open_file(), 4 * around);
     if (!root())
       return;
-    check_free_space(target_.path, 0, target_.comm.size());
-    ::unlink(open_file().c_str());                           // HDF5 may have one of that name open still, see above
-    const Descriptor probe(open_file(), O_WRONLY | O_CREAT); // HDF5 would not say why it cannot
+    check_free_space(request_.path, 0, request_.comm.size());
+    ::unlink(open_file().c_str());                               // HDF5 may have one of that name open still, see above
+    const FileDescriptor probe(open_file(), O_WRONLY | O_CREAT); // HDF5 would not say why it cannot
     preallocate(open_file(), 0, 4 * around);
   });
   meet("write", [&] {
@@ -157,7 +156,7 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
 void AdiosHdf5Engine::meet(const std::string &verb, const std::function<void()> &work) {
   const std::string path = open_file();
   try {
-    guarded_write(target_.comm, failure_timeout_, "HDF5", path, [&] { translate(verb + " " + path, work); });
+    guarded_write(request_.comm, failure_timeout_, "HDF5", path, [&] { translate(verb + " " + path, work); });
   } catch (const Error &error) {
     failure_ = error.what();
     throw;
@@ -167,9 +166,9 @@ void AdiosHdf5Engine::meet(const std::string &verb, const std::function<void()> 
 /// Sees to it that the step's file can grow by so many bytes more. Any rank may come to write any part of it. After the
 /// file has been opened, for that empties it.
 void AdiosHdf5Engine::reserve(std::int64_t more) {
-  target_.comm.agree([&] {
+  request_.comm.agree([&] {
     if (root())
-      check_free_space(target_.path, more, target_.comm.size());
+      check_free_space(request_.path, more, request_.comm.size());
     check_file_limit(open_file(), reserved_ + more);
     if (root())
       preallocate(open_file(), 0, reserved_ + more);
@@ -180,28 +179,15 @@ void AdiosHdf5Engine::reserve(std::int64_t more) {
 void AdiosHdf5Engine::write(const Block &block) {
   add_variable(block);
   const auto size = static_cast<std::int64_t>(size_of(block.type));
-  const Span span(*target_.trace, Phase::write, block.place.block.size() * size);
+  const Span span(*request_.trace, Phase::write, block.place.block.size() * size);
   reserve(product(block.place.shape) * size + around); // HDF5 takes the place at once
   const h5::Quiet quiet;
   meet("write", [&] { output_.put(engine_, block); });
 }
 
 /// Rank 0's, on all ranks.
-StepTail AdiosHdf5Engine::tail_of_root(const StepTail &tail) const {
-  json scalars = json::array();
-  for (const auto &[name, scalar] : tail.scalars)
-    scalars.push_back({name, scalar.index(), std::visit([](const auto &value) { return json(value); }, scalar)});
-  StepTail result;
-  for (const auto &one : json::parse(target_.comm.broadcast(scalars.dump(), 0))) {
-    const std::string name = one.at(0);
-    if (one.at(1) == 2)
-      result.scalars[name] = one.at(2).get<std::string>();
-    else if (one.at(1) == 1)
-      result.scalars[name] = one.at(2).get<std::int64_t>();
-    else // JSON has no NaN
-      result.scalars[name] = one.at(2).is_null() ? std::numeric_limits<double>::quiet_NaN() : one.at(2).get<double>();
-  }
-  return result;
+StepMetadata AdiosHdf5Engine::metadata_of_root(const StepMetadata &metadata) const {
+  return {scalars_from_json(json::parse(request_.comm.broadcast(scalars_to_json(metadata.scalars).dump(), 0))), ""};
 }
 
 /// ADIOS2 passes over the errors of HDF5's closing, so rank 0 looks whether the file is whole.
@@ -213,31 +199,31 @@ void AdiosHdf5Engine::finish_file() {
   H5Fclose(opened);
   release_preallocated(open_file());
   step_["bytes"] = fs::file_size(open_file());
-  if (!target_.sync)
+  if (!request_.sync)
     return;
-  const Span span(*target_.trace, Phase::sync);
+  const Span span(*request_.trace, Phase::sync);
   sync_path(open_file());
 }
 
-void AdiosHdf5Engine::end_step(const StepTail &tail) {
-  const StepTail everyones = tail_of_root(tail);
+void AdiosHdf5Engine::end_step(const StepMetadata &metadata) {
+  const StepMetadata everyones = metadata_of_root(metadata);
   const StepInfo info{step_.at("index"), step_.at("time")};
   {
-    const Span span(*target_.trace, Phase::write);
+    const Span span(*request_.trace, Phase::write);
     const h5::Quiet quiet;
     const auto texts = static_cast<std::int64_t>(scalars_to_json(everyones.scalars).dump().size() +
                                                  attributes_to_json(attributes()).dump().size());
     reserve(2 * texts + around * static_cast<std::int64_t>(4 + everyones.scalars.size() + attributes().size()));
     meet("write", [&] {
       output_.end_step(engine_, info, everyones, true);
-      output_.define_attributes(attributes(), target_.grid, true);
+      output_.define_attributes(attributes(), request_.grid, true);
       engine_.EndStep();
     });
     meet("close", [&] { engine_.Close(); });
     engine_ = {};
   }
-  target_.comm.agree([&] { root() ? finish_file() : void(); });
-  SidecarEngine::end_step(tail);
+  request_.comm.agree([&] { root() ? finish_file() : void(); });
+  SidecarEngine::end_step(metadata);
 }
 
 void AdiosHdf5Engine::abandon_step() noexcept {
@@ -245,7 +231,7 @@ void AdiosHdf5Engine::abandon_step() noexcept {
     const h5::Quiet quiet;
     std::optional<FileWatch> watch; // HDF5 writes when it closes, and what failed before may fail again
     if (!failure_.empty())
-      watch.emplace(target_.comm, open_file(), failure_timeout_,
+      watch.emplace(request_.comm, open_file(), failure_timeout_,
                     fmt::format("{}. HDF5 cannot close the file either", failure_));
     if (engine_)
       engine_.Close();
@@ -258,7 +244,7 @@ void AdiosHdf5Engine::abandon_step() noexcept {
 void AdiosHdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const json &told = line(step);
   const std::string path = file(told.at("file").get<std::string>());
-  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
+  const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
   const h5::Quiet quiet;
   if (!read_ || read_->path() != path) {
     read_.reset();
@@ -277,8 +263,8 @@ void AdiosHdf5Engine::read(std::size_t step, const VariableInfo &variable, const
 
 } // namespace
 
-std::unique_ptr<Engine> open_adios_hdf5(const Target &target, Parameters parameters) {
-  return std::make_unique<AdiosHdf5Engine>(target, parameters);
+std::unique_ptr<Engine> open_adios_hdf5(const OpenRequest &request, Parameters parameters) {
+  return std::make_unique<AdiosHdf5Engine>(request, parameters);
 }
 
 } // namespace tailrace::io

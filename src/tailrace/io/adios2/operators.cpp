@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace tailrace::io {
 
@@ -51,9 +50,7 @@ std::string Adios2Operator::describe() const {
 }
 
 Adios2Operator take_operator(Parameters &parameters) {
-  Adios2Operator wanted{parameters.text("operator", ""), parameters.prefixed("operator.")};
-  std::transform(wanted.type.begin(), wanted.type.end(), wanted.type.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
+  Adios2Operator wanted{lower_case(parameters.text("operator", "")), parameters.prefixed("operator.")};
   if (wanted.type.empty()) {
     if (!wanted.parameters.empty())
       throw InputError(fmt::format("parameter operator.{} is given without operator; add, for example, operator = "

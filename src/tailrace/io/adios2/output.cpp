@@ -2,12 +2,12 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
+#include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/adios2/contents.hpp>
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/xdmf.hpp>
 
 #include <nlohmann/json.hpp>
-
-#include <cstring>
 
 namespace tailrace::io::bp {
 
@@ -40,27 +40,17 @@ template <class T> adios2::Variable<T> Output::grid_variable(const Block &block)
   return variable;
 }
 
-/// Ghosts are left out by a copy into ADIOS2's buffer, which feeds the checksum on the way.
+/// Copies the block without its ghost points into ADIOS2's buffer, piece by piece, so that each piece is still in the
+/// cache when it is summed.
 template <class T> void Output::put_span(adios2::Engine &engine, adios2::Variable<T> &variable, const Block &block) {
-  const auto &[shape, part, memory] = block.place;
   const auto span = engine.Put(variable);
-  char *target = reinterpret_cast<char *>(span.data()), *summed = target;
-  const auto add = [&] {
+  T *target = span.data();
+  for (const Box &piece : pieces_of(block.place.block, piece_bytes / static_cast<std::int64_t>(sizeof(T)))) {
+    grid::pack(piece, block.place.memory, static_cast<const T *>(block.data), target);
     if (block.checksum)
-      block.checksum->add(summed, static_cast<std::size_t>(target - summed));
-    summed = target;
-  };
-  const std::int64_t row = part.count[0] * static_cast<std::int64_t>(sizeof(T));
-  for (std::int64_t k = part.start[2]; k < part.end(2); ++k)
-    for (std::int64_t j = part.start[1]; j < part.end(1); ++j) {
-      const std::int64_t rows = (k - memory.start[2]) * memory.count[1] + j - memory.start[1];
-      std::memcpy(target, static_cast<const T *>(block.data) + rows * memory.count[0] + part.start[0] - memory.start[0],
-                  static_cast<std::size_t>(row));
-      target += row;
-      if (target - summed >= piece_bytes)
-        add();
-    }
-  add();
+      block.checksum->add(target, static_cast<std::size_t>(piece.size()) * sizeof(T));
+    target += piece.size();
+  }
 }
 
 template <class T> void Output::put_as(adios2::Engine &engine, const Block &block, bool in_place) {
@@ -91,7 +81,7 @@ template <class T> void Output::put_as(adios2::Engine &engine, const Block &bloc
 void Output::put(adios2::Engine &engine, const Block &block, bool in_place) {
   with_type(block.type, [&]<class T>(T) { put_as<T>(engine, block, in_place); });
   if (block.list)
-    lists_[block.name] = {block.type, block.place.shape};
+    lists_.push_back({block.name, block.type, block.place.shape, true});
   else
     shapes_[block.name] = block.place.shape;
 }
@@ -122,20 +112,16 @@ std::string Output::checksums_of_lossless(const std::string &checksums) const {
   return all.dump();
 }
 
-void Output::end_step(adios2::Engine &engine, const StepInfo &step, const StepTail &tail, bool root) {
+void Output::end_step(adios2::Engine &engine, const StepInfo &step, const StepMetadata &metadata, bool root) {
   put_value(engine, "step", step.index, root);
   put_value(engine, "time", step.time, root);
   if (root) // the others have no scalars
-    for (const auto &[name, value] : tail.scalars)
+    for (const auto &[name, value] : metadata.scalars)
       put_value(engine, name, value, true);
-  if (!tail.checksums.empty())
-    put_text(engine, checksums_name, checksums_of_lossless(tail.checksums), root);
-  if (lists_.empty())
-    return;
-  json lists = json::object(); // ADIOS2 cannot say that a step has a variable without values
-  for (const auto &[name, list] : lists_)
-    lists[name] = {{"type", name_of(list.first)}, {"columns", list.second[0]}, {"rows", list.second[1]}};
-  put_text(engine, lists_name, lists.dump(), root);
+  if (!metadata.checksums.empty())
+    put_text(engine, checksums_name, checksums_of_lossless(metadata.checksums), root);
+  if (!lists_.empty()) // ADIOS2 cannot say that a step has a variable without values
+    put_text(engine, lists_name, lists_to_json(lists_).dump(), root);
 }
 
 void Output::define_attributes(const Attributes &attributes, const std::optional<GridDescription> &grid,

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace tailrace::io::bp {
 
@@ -32,8 +33,8 @@ public:
   /// until the engine has written.
   void put_in_place(adios2::Engine &engine, const Block &block) { put(engine, block, true); }
   /// The rest of the step. `attributes`: all of the series.
-  void end_step(adios2::Engine &engine, const StepInfo &step, const StepTail &tail, bool root);
-  /// `grid` as of the target; without one it is that of the first variable.
+  void end_step(adios2::Engine &engine, const StepInfo &step, const StepMetadata &metadata, bool root);
+  /// `grid` as of the request; without one it is that of the first variable.
   void define_attributes(const Attributes &attributes, const std::optional<GridDescription> &grid, bool first_step);
 
   /// One more text of the step, under a name of ours. For all ranks; rank 0's counts.
@@ -51,10 +52,10 @@ private:
   adios2::IO io_;
   Adios2Operator operation_;
   bool everyone_ = false;
-  std::map<std::string, Index3> shapes_;                 ///< of the variables written, lists excepted
-  std::map<std::string, std::string> operators_;         ///< of the variables that have one
-  std::set<std::string> lossy_;                          ///< the variables that lose digits
-  std::map<std::string, std::pair<Type, Index3>> lists_; ///< of the open step
+  std::map<std::string, Index3> shapes_;         ///< of the variables written, lists excepted
+  std::map<std::string, std::string> operators_; ///< of the variables that have one
+  std::set<std::string> lossy_;                  ///< the variables that lose digits
+  std::vector<VariableInfo> lists_;              ///< of the open step
 };
 
 } // namespace tailrace::io::bp

@@ -5,7 +5,6 @@
 #include <tailrace/support/guarded_call.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <vector>
 
@@ -72,11 +71,6 @@ const Kind &kind_named(const std::string &kind) {
   return kinds.at(kind);
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 /// The IO of the configuration that is meant for the series, or one that the configuration does not know.
 adios2::IO declare(adios2::ADIOS &adios, const std::string &path) {
   fs::path place(path);
@@ -91,7 +85,7 @@ adios2::IO declare(adios2::ADIOS &adios, const std::string &path) {
 
 void check_config(const Adios2Options &options, const std::string &path) {
   const std::string &file = options.config;
-  const std::string suffix = lower(fs::path(file).extension().string());
+  const std::string suffix = lower_case(fs::path(file).extension().string());
   if (suffix != ".xml" && suffix != ".yaml" && suffix != ".yml") // ADIOS2 would pass over it in silence
     throw InputError(fmt::format(
         "parameter config = '{}': expected a configuration of ADIOS2, a file that ends in .xml or .yaml", file));
@@ -109,7 +103,8 @@ void check_config(const Adios2Options &options, const std::string &path) {
   }
   const std::string &ours = kind_named(options.kind).engine;
   const std::vector<std::string> general{"", "file", "bpfile", "bp", "filestream"};
-  if (lower(found) != lower(ours) && std::find(general.begin(), general.end(), lower(found)) == general.end())
+  if (lower_case(found) != lower_case(ours) &&
+      std::find(general.begin(), general.end(), lower_case(found)) == general.end())
     throw InputError(fmt::format("parameter config = '{}': it gives {} the engine {}, and the series has the engine {} "
                                  "({}). Name the same engine in both, or none in the configuration",
                                  file, path, found, options.kind, ours));
@@ -178,7 +173,7 @@ bool Adios2Io::has(const std::string &parameter) const { return !spelling(parame
 
 std::string Adios2Io::spelling(const std::string &parameter) const {
   for (const auto &[name, value] : io_.Parameters())
-    if (lower(name) == lower(parameter))
+    if (lower_case(name) == lower_case(parameter))
       return name;
   return {};
 }

@@ -1,5 +1,6 @@
 #include <tailrace/io/data/block.hpp>
 
+#include <tailrace/grid/box_copy.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -30,8 +31,10 @@ Type type_named(const std::string &name) {
 }
 
 void add_block(RunningChecksum &sum, const Placement &place, std::size_t size, const void *data) {
-  for_each_row(place, size, data,
-               [&](const char *row, std::int64_t count) { sum.add(row, static_cast<std::size_t>(count) * size); });
+  const auto bytes = static_cast<std::int64_t>(size);
+  grid::for_each_run(place.block, place.memory, [&](std::int64_t first, std::int64_t count) {
+    sum.add(static_cast<const char *>(data) + first * bytes, static_cast<std::size_t>(count * bytes));
+  });
 }
 
 std::vector<Box> pieces_of(const Box &box, std::int64_t most) {
@@ -67,40 +70,23 @@ void convert(Type from, const void *source, Type to, void *target, std::int64_t 
 }
 
 void convert_block(const Placement &place, Type from, Type to, const void *data, void *target) {
+  const auto size = static_cast<std::int64_t>(size_of(from));
   char *next = static_cast<char *>(target);
-  for_each_row(place, size_of(from), data, [&](const char *row, std::int64_t count) {
-    convert(from, row, to, next, count);
+  grid::for_each_run(place.block, place.memory, [&](std::int64_t first, std::int64_t count) {
+    convert(from, static_cast<const char *>(data) + first * size, to, next, count);
     next += count * static_cast<std::int64_t>(size_of(to));
   });
 }
 
-namespace {
-
-/// Copies every stride-th value of `chosen`, given in indices of the array's variable, out of an array over `memory`.
-void pack(const Box &chosen, const Index3 &stride, const Box &memory, std::size_t size, const char *from, char *to) {
-  const auto bytes = static_cast<std::int64_t>(size);
-  for (std::int64_t k = 0; k < chosen.count[2]; ++k)
-    for (std::int64_t j = 0; j < chosen.count[1]; ++j) {
-      const std::int64_t y = chosen.start[1] + j * stride[1] - memory.start[1],
-                         z = chosen.start[2] + k * stride[2] - memory.start[2];
-      const char *row =
-          from + ((z * memory.count[1] + y) * memory.count[0] + chosen.start[0] - memory.start[0]) * bytes;
-      for (std::int64_t i = 0; i < chosen.count[0]; ++i, to += bytes)
-        std::copy_n(row + i * stride[0] * bytes, bytes, to);
-    }
-}
-
-} // namespace
-
 Placement place_in_region(const std::string &name, const Placement &place, const Region &region, std::size_t size,
                           const void *&data, std::vector<char> &packed) {
   const auto &[start, count, stride] = region;
-  Box part, chosen; // this rank's part in indices of the region, and its first point in those of the whole
+  Box part, chosen; // this rank's part in indices of the region; its first point in indices of the whole
   for (int d = 0; d < 3; ++d) {
     if (stride[d] < 1 || count[d] < 1 || start[d] < 0 || start[d] + (count[d] - 1) * stride[d] >= place.shape[d])
       throw InputError(fmt::format("{}: no region starts at {}, has {} points and a stride of {} in a variable of {}",
                                    name, describe(start), describe(count), describe(stride), describe(place.shape)));
-    const auto above = [&](std::int64_t edge) { // first point of the region at or behind an edge of the block
+    const auto above = [&](std::int64_t edge) { // first point of the region that is not below an edge of the block
       return std::clamp<std::int64_t>((edge - start[d] + stride[d] - 1) / stride[d], 0, count[d]);
     };
     part.start[d] = place.block.start[d] <= start[d] ? 0 : above(place.block.start[d]);
@@ -118,7 +104,10 @@ Placement place_in_region(const std::string &name, const Placement &place, const
   }
   chosen.count = part.count;
   packed.resize(static_cast<std::size_t>(part.size()) * size);
-  pack(chosen, stride, place.memory, size, static_cast<const char *>(data), packed.data());
+  if (size == 4)
+    grid::pack_strided<4>(chosen, stride, place.memory, data, packed.data());
+  else
+    grid::pack_strided<8>(chosen, stride, place.memory, data, packed.data());
   data = packed.data();
   return {count, part, part};
 }
@@ -131,7 +120,7 @@ std::string describe(const Box &box) {
 std::string describe(const Index3 &n) { return fmt::format("{} x {} x {}", n[0], n[1], n[2]); }
 
 void check_name(const std::string &name) {
-  // The engines turn names into file names, HDF5 links and XML; the letters below mean themselves in all of them.
+  // Engines use names as file names, HDF5 links and XML; the characters below have no special meaning in any of these.
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
   };

@@ -9,42 +9,41 @@
 
 namespace tailrace::io {
 
-/// Calls `visit(address, count)` for every row of the block, in logical order. Rows that touch come as one. Local.
-template <class Visit> void for_each_row(const Placement &place, std::size_t size, const void *data, Visit visit) {
-  const auto &[shape, block, memory] = place;
-  if (block.empty())
-    return;
-  const auto bytes = static_cast<std::int64_t>(size);
-  const char *base = static_cast<const char *>(data);
-  if (block == memory)
-    return visit(base, block.size());
-  for (std::int64_t k = block.start[2]; k < block.end(2); ++k)
-    for (std::int64_t j = block.start[1]; j < block.end(1); ++j) {
-      const std::int64_t row = (j - memory.start[1]) + memory.count[1] * (k - memory.start[2]);
-      visit(base + (block.start[0] - memory.start[0] + memory.count[0] * row) * bytes, block.count[0]);
-    }
-}
+/// One rank's part of a variable, in the type it is stored in.
+struct Block {
+  std::string name;
+  Type type = Type::float64;
+  Placement place;
+  const void *data = nullptr; ///< first value of `place.memory`
+  bool list = false;          ///< the shape may differ from that of the step before, and hold nothing
+  /// Null, or what the engine feeds all bytes of the block to, in logical order: as it writes them, while they are in
+  /// the cache, or by add_block.
+  RunningChecksum *checksum = nullptr;
+};
 
-/// How much of a block is summed and then written at once, in bytes: so much stays in the cache between the two, and
-/// where a file has a multiple of it, Linux keeps it in one huge page.
-constexpr std::int64_t piece_bytes = std::int64_t{2} << 20;
-/// Chunks of files begin at multiples of a piece from this size on: they then take a sixteenth more room at most.
-constexpr std::int64_t large_chunk_bytes = 16 * piece_bytes;
+/// So many bytes of a block are summed and then written at once: they stay in the cache between the two.
+constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
 
-/// Adds the values of `place.block` in logical order. Local.
+/// Where files are cut into chunks, those of at least `large_chunk_bytes` start at multiples of
+/// `large_chunk_alignment`, because the system handles whole huge pages faster. This costs at most a sixteenth of their
+/// size.
+constexpr std::int64_t large_chunk_bytes = std::int64_t{32} << 20;
+constexpr std::int64_t large_chunk_alignment = std::int64_t{2} << 20;
+
+/// Adds the values of `place.block`, of `size` bytes each, to a checksum in logical order. Local.
 void add_block(RunningChecksum &sum, const Placement &place, std::size_t size, const void *data);
 
-/// Whether values of one type can be had as another: integers as floating point, but not the other way.
+/// Whether values of one type can be converted to another: integers to floating point, but not the other way.
 bool convertible(Type from, Type to);
-/// Copies the block out of its memory box, changed from one type to another, into contiguous memory. Local.
+/// Copies the block out of its memory box into contiguous memory, converted from one type to another. Local.
 void convert_block(const Placement &place, Type from, Type to, const void *data, void *target);
 
-/// Changes `count` contiguous values from one type to the other. Local.
+/// Converts `count` contiguous values from one type to another. Local.
 void convert(Type from, const void *source, Type to, void *target, std::int64_t count);
 
-/// What a rank's placement of a variable becomes in a variable that holds the points of `region` only. Throws
-/// InputError for a region outside the shape. The array serves as it is where every point counts, else `packed` takes
-/// the chosen ones and `data` points there. Local.
+/// The placement of a rank's array in a variable that holds only the points of `region`. With a stride of 1 the array
+/// is used as it is; otherwise the chosen points are copied to `packed`, and `data` is set to it. Throws InputError for
+/// a region outside the shape. Local.
 Placement place_in_region(const std::string &name, const Placement &place, const Region &region, std::size_t size,
                           const void *&data, std::vector<char> &packed);
 
@@ -60,11 +59,12 @@ std::string describe(const Index3 &shape);
 void check_name(const std::string &name);
 /// Throws InputError for a name that an attribute cannot have: a variable's name, or "variable/attribute".
 void check_attribute_name(const std::string &name);
-/// Throws InputError when a variable cannot be placed so: no such shape, a block outside it, memory that lacks the
-/// block. Only a list may have no points at all.
+/// Throws InputError for a placement that is not valid: a shape without points (which only a list may have), a block
+/// outside the shape, a memory box that does not contain the block, or no data.
 void check_placement(const std::string &name, const Placement &place, const void *data, bool list = false);
 
-/// Throws InputError for a grid whose coordinates are not as many as its points, or do not grow.
+/// Throws InputError for a grid whose number of coordinates is not that of its points, or whose coordinates do not
+/// increase.
 void check_grid(const GridDescription &grid);
 
 } // namespace tailrace::io

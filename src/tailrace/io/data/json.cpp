@@ -58,4 +58,39 @@ Scalars scalars_from_json(const json &object) {
   return scalars;
 }
 
+json grid_to_json(const GridDescription &grid) {
+  const auto reversed = [](const auto &three) { return json{three[2], three[1], three[0]}; };
+  json object{
+      {"points", reversed(grid.points)}, {"origin", reversed(grid.origin)}, {"spacing", reversed(grid.spacing)}};
+  if (grid.stretched()) // none where the points are even
+    object["coordinates"] = reversed(grid.coordinates);
+  return object;
+}
+
+GridDescription grid_from_json(const json &object) {
+  GridDescription grid;
+  for (std::size_t d = 0; d < 3; ++d) {
+    grid.points[d] = object.at("points").at(2 - d);
+    grid.origin[d] = object.at("origin").at(2 - d);
+    grid.spacing[d] = object.at("spacing").at(2 - d);
+    if (object.contains("coordinates"))
+      grid.coordinates[d] = object.at("coordinates").at(2 - d).get<std::vector<double>>();
+  }
+  return grid;
+}
+
+json lists_to_json(const std::vector<VariableInfo> &lists) {
+  json object = json::object();
+  for (const VariableInfo &list : lists)
+    object[list.name] = {{"type", name_of(list.type)}, {"columns", list.shape[0]}, {"rows", list.shape[1]}};
+  return object;
+}
+
+std::vector<VariableInfo> lists_from_json(const json &object) {
+  std::vector<VariableInfo> lists;
+  for (const auto &[name, list] : object.items())
+    lists.push_back({name, type_named(list.at("type")), {list.at("columns"), list.at("rows"), 1}, true});
+  return lists;
+}
+
 } // namespace tailrace::io

@@ -4,6 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <vector>
+
+// How a series says in JSON what it holds: in sidecars, in texts inside BP files, in streams. Every pair of functions
+// is each other's inverse. All are local; what is no such JSON is an nlohmann::json::exception.
 namespace tailrace::io {
 
 /// Attributes as JSON, where numbers keep their kind, and back.
@@ -13,5 +17,13 @@ Attributes attributes_from_json(const nlohmann::json &object);
 /// The same for scalars. A NaN, which JSON does not have, becomes null.
 nlohmann::json scalars_to_json(const Scalars &scalars);
 Scalars scalars_from_json(const nlohmann::json &object);
+
+/// Points, origin and spacing in the order z, y, x, and the coordinates of a stretched grid.
+nlohmann::json grid_to_json(const GridDescription &grid);
+GridDescription grid_from_json(const nlohmann::json &object);
+
+/// Name, type, columns and rows of lists.
+nlohmann::json lists_to_json(const std::vector<VariableInfo> &lists);
+std::vector<VariableInfo> lists_from_json(const nlohmann::json &object);
 
 } // namespace tailrace::io

@@ -12,14 +12,14 @@ namespace tailrace::io {
 
 namespace {
 
-class NullEngine final : public Engine {
+class NullEngine final : public StepSink {
 public:
-  NullEngine(const Target &target, const Parameters &parameters) : grid_(target.grid) {
-    target.comm.agree([&] {
+  NullEngine(const OpenRequest &request, const Parameters &parameters) : grid_(request.grid) {
+    request.comm.agree([&] {
       parameters.finish("null");
-      if (target.mode != Mode::write)
+      if (request.mode != Mode::write)
         throw InputError(fmt::format("cannot {} {}: the engine null keeps nothing, it can only be written to",
-                                     target.mode == Mode::read ? "read" : "append to", target.path));
+                                     request.mode == Mode::read ? "read" : "append to", request.path));
     });
   }
 
@@ -29,19 +29,13 @@ public:
     if (block.checksum)
       add_block(*block.checksum, block.place, size_of(block.type), block.data);
   }
-  void end_step(const StepTail &) override {}
+  void end_step(const StepMetadata &) override {}
   void abandon_step() noexcept override {}
   void set_attributes(const Attributes &) override {}
   void close() override {}
 
   std::optional<GridDescription> grid() const override { return grid_; }
-
-  // Only a series that was opened to read asks for these.
   Attributes attributes() const override { return {}; }
-  std::vector<VariableInfo> variables(std::size_t) const override { return {}; }
-  Scalars scalars(std::size_t) const override { return {}; }
-  std::string checksums(std::size_t) const override { return {}; }
-  void read(std::size_t, const VariableInfo &, const Box &, void *) const override {}
 
 private:
   std::optional<GridDescription> grid_;
@@ -49,8 +43,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Engine> open_null(const Target &target, Parameters parameters) {
-  return std::make_unique<NullEngine>(target, parameters);
+std::unique_ptr<Engine> open_null(const OpenRequest &request, Parameters parameters) {
+  return std::make_unique<NullEngine>(request, parameters);
 }
 
 } // namespace tailrace::io

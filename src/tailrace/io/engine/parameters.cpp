@@ -12,12 +12,12 @@
 
 namespace tailrace::io {
 
-namespace {
-
-std::string lower(std::string text) {
+std::string lower_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
 }
+
+namespace {
 
 std::size_t edit_distance(const std::string &a, const std::string &b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -40,7 +40,7 @@ std::string nearest(const std::string &word, const std::vector<std::string> &wor
   std::string best;
   std::size_t distance = std::max<std::size_t>(3, word.size() / 2);
   for (const auto &candidate : words) {
-    const std::size_t d = edit_distance(lower(word), lower(candidate));
+    const std::size_t d = edit_distance(lower_case(word), lower_case(candidate));
     if (d < distance) {
       distance = d;
       best = candidate;
@@ -63,7 +63,7 @@ std::string Parameters::text(const std::string &name, const std::string &fallbac
 }
 
 bool Parameters::flag(const std::string &name, bool fallback) {
-  const std::string value = lower(text(name, fallback ? "true" : "false"));
+  const std::string value = lower_case(text(name, fallback ? "true" : "false"));
   if (value == "true" || value == "on" || value == "yes" || value == "1")
     return true;
   if (value == "false" || value == "off" || value == "no" || value == "0")
@@ -85,7 +85,7 @@ std::map<std::string, std::string> Parameters::pass_through(const std::vector<st
   for (const auto &name : names) {
     known_.push_back(name);
     for (const auto &[given, value] : given_)
-      if (lower(given) == lower(name)) {
+      if (lower_case(given) == lower_case(name)) {
         taken_.push_back(given);
         result[name] = value;
       }

@@ -32,6 +32,9 @@ private:
   std::vector<std::string> taken_;
 };
 
+/// The text with its ASCII letters in lower case.
+std::string lower_case(std::string text);
+
 /// The word of `words` nearest to `word` by edit distance without case; empty when none is near.
 std::string nearest(const std::string &word, const std::vector<std::string> &words);
 

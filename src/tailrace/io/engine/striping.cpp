@@ -1,5 +1,7 @@
 #include <tailrace/io/engine/striping.hpp>
 
+#include <tailrace/support/file_descriptor.hpp>
+
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>

@@ -14,14 +14,16 @@ namespace {
 
 constexpr std::int64_t most_at_once = std::int64_t{64} << 20; // bytes, so that a block of any size can be verified
 
-json stored_checksums(const Engine &engine, std::size_t position) {
-  const std::string text = engine.checksums(position);
+bool is_stream(const StepSource &source) { return dynamic_cast<const StreamSource *>(&source) != nullptr; }
+
+json stored_checksums(const StepSource &source, std::size_t position) {
+  const std::string text = source.checksums(position);
   return text.empty() ? json::object() : json::parse(text);
 }
 
-std::string verify_block(const Engine &engine, std::size_t position, const VariableInfo &variable, const Box &box,
+std::string verify_block(const StepSource &source, std::size_t position, const VariableInfo &variable, const Box &box,
                          const std::string &sum) {
-  const std::int64_t index = engine.steps()[position].index;
+  const std::int64_t index = source.steps()[position].index;
   try {
     check_placement(variable.name, {variable.shape, box, box}, &box, variable.list);
     const auto size = static_cast<std::int64_t>(size_of(variable.type));
@@ -29,26 +31,26 @@ std::string verify_block(const Engine &engine, std::size_t position, const Varia
     std::vector<char> data;
     for (const Box &piece : pieces_of(box, most_at_once / size)) {
       data.resize(static_cast<std::size_t>(piece.size() * size));
-      engine.read(position, variable, piece, data.data());
+      source.read(position, variable, piece, data.data());
       found.add(data.data(), data.size());
     }
     if (found.text() == sum)
       return {};
     return fmt::format("{}: block {} of step {} differs from its checksum", variable.name, describe(box), index);
   } catch (const Error &error) { // what cannot be read, and a block outside the shape
-    if (engine.streaming() && dynamic_cast<const IoError *>(&error) != nullptr)
+    if (is_stream(source) && dynamic_cast<const IoError *>(&error) != nullptr)
       throw; // the connection is lost, which says nothing of the data
     return fmt::format("{}: block {} of step {}: {}", variable.name, describe(box), index, error.what());
   }
 }
 
 /// What this rank finds in its share of the blocks.
-json damage_of(const Engine &engine, const Communicator &comm, std::size_t position) {
+json damage_of(const StepSource &source, const Communicator &comm, std::size_t position) {
   json lines = json::array();
   int turn = 0; // the ranks take turns at the blocks
-  const json stored = stored_checksums(engine, position);
+  const json stored = stored_checksums(source, position);
   json missing = stored; // what was summed must be there
-  for (const auto &variable : engine.variables(position)) {
+  for (const auto &variable : source.variables(position)) {
     missing.erase(variable.name);
     double points = 0; // as real numbers, for a damaged shape can have more points than an integer holds
     for (const auto &sum : stored.value(variable.name, json::array())) {
@@ -56,7 +58,7 @@ json damage_of(const Engine &engine, const Communicator &comm, std::size_t posit
       if (turn++ % comm.size() != comm.rank())
         continue;
       const Box box{{sum.at(2), sum.at(1), sum.at(0)}, {sum.at(5), sum.at(4), sum.at(3)}};
-      const std::string damage = verify_block(engine, position, variable, box, sum.at(6).get<std::string>());
+      const std::string damage = verify_block(source, position, variable, box, sum.at(6).get<std::string>());
       if (!damage.empty())
         lines.push_back(damage);
     }
@@ -64,30 +66,30 @@ json damage_of(const Engine &engine, const Communicator &comm, std::size_t posit
     const double whole = static_cast<double>(n[0]) * static_cast<double>(n[1]) * static_cast<double>(n[2]);
     if (stored.contains(variable.name) && points != whole && comm.rank() == 0)
       lines.push_back(fmt::format("{}: step {} has checksums of {} points, and its shape is {}", variable.name,
-                                  engine.steps()[position].index, points, describe(variable.shape)));
+                                  source.steps()[position].index, points, describe(variable.shape)));
   }
   for (const auto &[name, sums] : missing.items())
     if (comm.rank() == 0)
       lines.push_back(
-          fmt::format("{}: step {} has its checksums, and it is not there", name, engine.steps()[position].index));
+          fmt::format("{}: step {} has its checksums, and it is not there", name, source.steps()[position].index));
   return lines;
 }
 
 } // namespace
 
-std::vector<std::string> verify_step(const Engine &engine, const Communicator &comm, std::size_t position) {
+std::vector<std::string> verify_step(const StepSource &source, const Communicator &comm, std::size_t position) {
   json ours = json::array();
   comm.agree([&] {
     try {
-      ours = damage_of(engine, comm, position);
+      ours = damage_of(source, comm, position);
     } catch (const json::exception &) {
       if (comm.rank() == 0)
-        ours.push_back(fmt::format("the checksums of step {} are damaged", engine.steps()[position].index));
+        ours.push_back(fmt::format("the checksums of step {} are damaged", source.steps()[position].index));
     } catch (const IoError &error) {
-      if (engine.streaming()) // as above
+      if (is_stream(source)) // as above
         throw;
       if (comm.rank() == 0)
-        ours.push_back(fmt::format("step {}: {}", engine.steps()[position].index, error.what()));
+        ours.push_back(fmt::format("step {}: {}", source.steps()[position].index, error.what()));
     }
   });
   json all = json::array();
@@ -98,11 +100,11 @@ std::vector<std::string> verify_step(const Engine &engine, const Communicator &c
   return json::parse(comm.broadcast(all.dump(), 0)).get<std::vector<std::string>>();
 }
 
-std::vector<std::string> unchecked_variables(const Engine &engine, std::size_t position) {
+std::vector<std::string> unchecked_variables(const StepSource &source, std::size_t position) {
   std::vector<std::string> result;
   try {
-    const json stored = stored_checksums(engine, position);
-    for (const auto &variable : engine.variables(position))
+    const json stored = stored_checksums(source, position);
+    for (const auto &variable : source.variables(position))
       if (!stored.contains(variable.name) && product(variable.shape) > 0)
         result.push_back(variable.name);
   } catch (const json::exception &) { // verify_step calls that damage

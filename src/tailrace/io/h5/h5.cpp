@@ -51,7 +51,7 @@ Handle access_list(std::int64_t alignment) {
   H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
   H5Pset_file_locking(list, false, true);
   if (alignment == 0)
-    H5Pset_alignment(list, large_chunk_bytes, piece_bytes);
+    H5Pset_alignment(list, large_chunk_bytes, large_chunk_alignment);
   else
     H5Pset_alignment(list, 1 << 20, static_cast<hsize_t>(alignment));
   // Objects of version 1.8 carry checksums, older ones do not. With those of 1.10, other programs could not open the

@@ -1,5 +1,6 @@
 #include <tailrace/io/hdf5/filtered_chunks.hpp>
 
+#include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -24,20 +25,8 @@ struct Packed {
   std::vector<char> bytes;
 };
 
-/// Copies the points of `part` from an array over `from` to one over `to`.
-void copy_box(const Box &part, std::int64_t size, const Box &from, const char *source, const Box &to, char *target) {
-  const auto position = [&](const Box &box, std::int64_t j, std::int64_t k) {
-    return size *
-           (part.start[0] - box.start[0] + box.count[0] * (j - box.start[1] + box.count[1] * (k - box.start[2])));
-  };
-  for (std::int64_t k = part.start[2]; k < part.end(2); ++k)
-    for (std::int64_t j = part.start[1]; j < part.end(1); ++j)
-      std::memcpy(target + position(to, j, k), source + position(from, j, k),
-                  static_cast<std::size_t>(part.count[0] * size));
-}
-
-/// Applies the filters of a dataset to chunks, by letting HDF5 write them to a file in memory: so every filter of the
-/// library works. Local.
+/// Applies the filters of a dataset to chunks by letting HDF5 write them to a file in memory, so that every filter of
+/// the library can be used. Local.
 class Packer {
 public:
   Packer(const std::string &creation, Type type) : type_(h5::type(type)) {
@@ -180,7 +169,7 @@ std::vector<std::vector<char>> ChunkGrid::exchange(const Communicator &comm, con
       for (std::size_t c = 0; c < theirs.size() && rank != self; ++c)
         if (const Box part = theirs[c].intersect(ours); !part.empty()) {
           going.push_back({c, part, std::vector<char>(bytes(part))});
-          copy_box(part, size_, memory, data, part, going.back().bytes.data());
+          grid::copy_part(part, static_cast<std::size_t>(size_), memory, data, part, going.back().bytes.data());
           to.push_back(rank);
         }
     }
@@ -192,10 +181,11 @@ std::vector<std::vector<char>> ChunkGrid::exchange(const Communicator &comm, con
     messages.send(going[m].bytes, to[m], going[m].chunk);
   for (std::size_t c = 0; c < mine.size(); ++c)
     if (const Box part = mine[c].intersect(ours); !part.empty())
-      copy_box(part, size_, memory, data, mine[c], values[c].data());
+      grid::copy_part(part, static_cast<std::size_t>(size_), memory, data, mine[c], values[c].data());
   messages.wait();
   for (const auto &part : coming)
-    copy_box(part.box, size_, part.box, part.bytes.data(), mine[part.chunk], values[part.chunk].data());
+    grid::copy_part(part.box, static_cast<std::size_t>(size_), part.box, part.bytes.data(), mine[part.chunk],
+                    values[part.chunk].data());
   return values;
 }
 

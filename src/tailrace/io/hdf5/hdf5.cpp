@@ -20,6 +20,7 @@
 #include <tailrace/io/hdf5/filtered_chunks.hpp>
 #include <tailrace/io/hdf5/journal.hpp>
 #include <tailrace/io/hdf5/journaled_driver.hpp>
+#include <tailrace/io/hdf5/options.hpp>
 #include <tailrace/io/hdf5/vtkhdf.hpp>
 #include <tailrace/io/hdf5/xdmf_companion.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
@@ -50,15 +51,15 @@ std::vector<vtkhdf::Chunk> chunks_of(std::string_view bytes) {
   return chunks;
 }
 
-class Hdf5Engine final : public Engine {
+class Hdf5Engine final : public StepSink, public StepSource {
 public:
-  Hdf5Engine(const Target &target, Parameters &parameters);
+  Hdf5Engine(const OpenRequest &request, Parameters &parameters);
   ~Hdf5Engine() override { abandon_step(); }
 
   std::vector<StepInfo> steps() const override { return contents_.steps; }
   void begin_step(const StepInfo &step) override;
   void write(const Block &block) override;
-  void end_step(const StepTail &tail) override;
+  void end_step(const StepMetadata &metadata) override;
   void abandon_step() noexcept override;
   void set_attributes(const Attributes &attributes) override;
   void close() override;
@@ -71,9 +72,8 @@ public:
   void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
 private:
-  bool root() const { return target_.comm.rank() == 0; }
+  bool root() const { return request_.comm.rank() == 0; }
   std::int64_t row() const { return static_cast<std::int64_t>(contents_.steps.size()); }
-  void take(Parameters &parameters);
   void create();
   void load();
   void rewind(std::int64_t last_index);
@@ -88,11 +88,8 @@ private:
   template <class Work> auto look(Work work) const;
   const vtkhdf::Step &step(std::size_t number) const;
 
-  Target target_;
-  Transfer transfer_ = Transfer::independent;
-  double failure_timeout_ = 0;
-  Filters filters_;
-  std::int64_t chunk_bytes_ = 0, alignment_ = 0;
+  OpenRequest request_;
+  Hdf5Options options_;
   vtkhdf::Contents contents_; ///< on all ranks; when writing, only rank 0 has the variables of new steps
   bool attributes_unsaved_ = false;
   std::optional<Journal> journal_;     ///< on rank 0, from the first step on
@@ -106,53 +103,38 @@ private:
   mutable vtkhdf::Step cached_step_;
 };
 
-Hdf5Engine::Hdf5Engine(const Target &target, Parameters &parameters) : target_(target) {
+Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : request_(request) {
   const h5::Quiet quiet;
-  target.comm.agree([&] {
-    take(parameters);
+  request.comm.agree([&] {
+    options_ = hdf5_options(parameters);
     if (!root())
       return;
-    check_target(target.path, target.mode, Kind::file);
-    const bool there = std::filesystem::exists(target.path);
-    if (there && target.mode == Mode::append)
-      Journal::recover(target.path, patience);
-    if (target.mode == Mode::write || (target.mode == Mode::append && !there))
+    check_target(request.path, request.mode, Kind::file);
+    const bool there = std::filesystem::exists(request.path);
+    if (there && request.mode == Mode::append)
+      Journal::recover(request.path, patience);
+    if (request.mode == Mode::write || (request.mode == Mode::append && !there))
       create();
     load();
-    if (target.rewind_to)
-      rewind(*target.rewind_to);
-    if (target.mode == Mode::append && vtkhdf::has_leftovers(h5::open_file(target.path), row()))
+    if (request.rewind_to)
+      rewind(*request.rewind_to);
+    if (request.mode == Mode::append && vtkhdf::has_leftovers(h5::open_file(request.path), row()))
       change([&] { vtkhdf::remove_leftovers(file_, contents_); });
   });
-  target.comm.agree([&] { // after rank 0 has finished with the file
+  request.comm.agree([&] { // after rank 0 has finished with the file
     if (!root())
       load();
   });
 }
 
-void Hdf5Engine::take(Parameters &parameters) {
-  const std::string transfer = parameters.text("transfer", "", {"", "independent", "collective"});
-  transfer_ = transfer_named(transfer);
-  if (transfer_ == Transfer::collective) // otherwise no rank waits inside a library
-    failure_timeout_ = static_cast<double>(parameters.number("failure_timeout", failure_timeout_default, 1));
-  filters_ = take_filters(parameters);
-  chunk_bytes_ = parameters.number("chunk_bytes", std::int64_t{1} << (filters_.any() ? 20 : 30), 1);
-  alignment_ = parameters.number("alignment", alignment_, 0);
-  parameters.finish("hdf5");
-  if (filters_.any() && !transfer.empty())
-    throw InputError("transfer: it has no meaning with a compression, where rank 0 stores what the ranks compress");
-  if (filters_.any() && chunk_bytes_ > std::int64_t{1} << 30)
-    throw InputError(fmt::format("chunk_bytes = {}: with a compression at most 1 GiB", chunk_bytes_));
-}
-
 void Hdf5Engine::create() {
-  ::unlink((target_.path + ".journal").c_str());
-  if (const std::string said = apply_striping(target_.striping, target_.path, Kind::file); !said.empty())
-    target_.notes->push_back(said);
-  h5::Handle file = h5::create_file(target_.path);
+  ::unlink((request_.path + ".journal").c_str());
+  if (const std::string said = apply_striping(request_.striping, request_.path, Kind::file); !said.empty())
+    request_.notes->push_back(said);
+  h5::Handle file = h5::create_file(request_.path);
   try {
-    vtkhdf::create(file, target_.grid);
-    h5::changes(file, target_.path);
+    vtkhdf::create(file, request_.grid);
+    h5::changes(file, request_.path);
     h5::apply(file);
   } catch (...) {
     h5::discard(file);
@@ -163,7 +145,7 @@ void Hdf5Engine::create() {
 /// Runs `work` on a file that no writer is changing, and again when a writer changed it nevertheless.
 template <class Work> auto Hdf5Engine::look(Work work) const {
   for (int turn = 0;; ++turn) {
-    const Journal::ReadLock quiet(target_.path, patience);
+    const Journal::ReadLock quiet(request_.path, patience);
     try {
       return work();
     } catch (const IoError &) {
@@ -174,7 +156,7 @@ template <class Work> auto Hdf5Engine::look(Work work) const {
 }
 
 void Hdf5Engine::load() {
-  contents_ = look([&] { return vtkhdf::read_contents(h5::open_file(target_.path), target_.path); });
+  contents_ = look([&] { return vtkhdf::read_contents(h5::open_file(request_.path), request_.path); });
 }
 
 /// Rank 0: removes later steps. Their data are removed by a second change, after which no rollback can need them.
@@ -192,9 +174,9 @@ void Hdf5Engine::rewind(std::int64_t last_index) {
 void Hdf5Engine::begin_change() {
   changing_ = true;
   if (!journal_)
-    journal_.emplace(target_.path, target_.sync);
+    journal_.emplace(request_.path, request_.sync);
   if (!file_)
-    file_ = h5::change_file(target_.path, alignment_);
+    file_ = h5::change_file(request_.path, options_.alignment);
 }
 
 /// Rank 0: makes a change outside a step.
@@ -212,11 +194,11 @@ template <class Change> void Hdf5Engine::change(Change work) {
 
 /// Rank 0: writes the change to the file. When this returns, the change is complete.
 void Hdf5Engine::commit_change() {
-  journal_->save(h5::changes(file_, target_.path), h5::old_end(file_));
+  journal_->save(h5::changes(file_, request_.path), h5::old_end(file_));
   journal_->begin_commit();
   h5::apply(file_);
-  if (target_.sync)
-    sync_path(target_.path);
+  if (request_.sync)
+    sync_path(request_.path);
   journal_->commit();
   changing_ = false;
 }
@@ -225,7 +207,7 @@ void Hdf5Engine::begin_step(const StepInfo &step) {
   const h5::Quiet quiet;
   step_ = {step, {}, {}, {}};
   created_.clear();
-  target_.comm.from_root([&] {
+  request_.comm.from_root([&] {
     begin_change();
     return std::string();
   });
@@ -234,14 +216,14 @@ void Hdf5Engine::begin_step(const StepInfo &step) {
 const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
   if (vtkhdf::is_list(file_, block.name))
     throw InputError(
-        fmt::format("{} holds '{}' as a list; it cannot also be a grid variable", target_.path, block.name));
+        fmt::format("{} holds '{}' as a list; it cannot also be a grid variable", request_.path, block.name));
   const Index3 &n = block.place.shape;
   const auto found = contents_.variables.find(block.name);
   if (found != contents_.variables.end()) {
     const VariableInfo &info = found->second.info;
     if (info.shape != n || info.type != block.type)
       throw InputError(fmt::format("{} holds '{}' as {} of {} x {} x {}; it cannot also be {} of {} x {} x {}",
-                                   target_.path, block.name, name_of(info.type), info.shape[0], info.shape[1],
+                                   request_.path, block.name, name_of(info.type), info.shape[0], info.shape[1],
                                    info.shape[2], name_of(block.type), n[0], n[1], n[2]));
     return found->second;
   }
@@ -251,7 +233,7 @@ const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
   }
   created_.push_back(block.name);
   return contents_.variables[block.name] =
-             vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid, filters_, chunk_bytes_);
+             vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid, options_.filters, options_.chunk_bytes);
 }
 
 /// Rank 0: makes space for a variable and returns what the other ranks must know.
@@ -260,7 +242,7 @@ std::string Hdf5Engine::make_room(const Block &block) {
   if (block.list) {
     if (contents_.variables.count(block.name))
       throw InputError(
-          fmt::format("{} holds '{}' as a grid variable; it cannot also be a list", target_.path, block.name));
+          fmt::format("{} holds '{}' as a grid variable; it cannot also be a list", request_.path, block.name));
     chunks = vtkhdf::create_list(file_, {block.name, block.type, block.place.shape, true}, row());
   } else {
     const vtkhdf::Variable &variable = find_or_create(block);
@@ -269,13 +251,13 @@ std::string Hdf5Engine::make_room(const Block &block) {
       return packed + encode_creation(h5::dataset(file_, variable.path));
   }
   for (const auto &chunk : chunks)
-    preallocate_large(target_.path, chunk.offset, chunk.bytes);
+    preallocate_large(request_.path, chunk.offset, chunk.bytes);
   return placed + std::string(reinterpret_cast<const char *>(chunks.data()), chunks.size() * sizeof(vtkhdf::Chunk));
 }
 
 void Hdf5Engine::write(const Block &block) {
   const h5::Quiet quiet;
-  const std::string room = target_.comm.from_root([&] { return make_room(block); });
+  const std::string room = request_.comm.from_root([&] { return make_room(block); });
   step_.variables.push_back({block.name, block.type, block.place.shape, block.list});
   const std::string_view what = std::string_view(room).substr(1);
   room[0] == packed ? write_packed(block, std::string(what)) : write_chunks(block, chunks_of(what));
@@ -283,9 +265,9 @@ void Hdf5Engine::write(const Block &block) {
 
 void Hdf5Engine::write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks) {
   if (!shared_)
-    shared_.emplace(target_.comm, target_.path, target_.sync, transfer_, failure_timeout_);
+    shared_.emplace(request_.comm, request_.path, request_.sync, options_.transfer, options_.failure_timeout);
   const Index3 &n = block.place.shape;
-  const Span span(*target_.trace, Phase::write,
+  const Span span(*request_.trace, Phase::write,
                   block.place.block.size() * static_cast<std::int64_t>(size_of(block.type)));
   for (const auto &chunk : chunks) {
     // The part of the block in this chunk, in indices relative to the chunk.
@@ -300,38 +282,38 @@ void Hdf5Engine::write_chunks(const Block &block, const std::vector<vtkhdf::Chun
 void Hdf5Engine::write_packed(const Block &block, const std::string &creation) {
   const vtkhdf::Variable *variable = root() ? &contents_.variables.at(block.name) : nullptr;
   const h5::Handle data = root() ? h5::dataset(file_, variable->path) : h5::Handle();
-  write_through_filters(target_.comm, block, creation, data, row(), target_.path, *target_.trace);
+  write_through_filters(request_.comm, block, creation, data, row(), request_.path, *request_.trace);
 }
 
 /// Rank 0: VTKHDF has no stretched grids, so an XDMF file beside it holds the coordinates.
 void Hdf5Engine::draw() {
   if (!drawing_)
-    drawing_.emplace(target_.path);
+    drawing_.emplace(request_.path);
   for (std::size_t step = drawing_->steps(); step < contents_.steps.size(); ++step) // appending
     drawing_->add(contents_, vtkhdf::read_step(file_, contents_, static_cast<std::int64_t>(step)));
   drawing_->add(contents_, step_);
-  drawing_->publish(*contents_.grid, target_.sync);
+  drawing_->publish(*contents_.grid, request_.sync);
 }
 
-void Hdf5Engine::end_step(const StepTail &tail) {
+void Hdf5Engine::end_step(const StepMetadata &metadata) {
   const h5::Quiet quiet;
-  if (target_.sync && shared_) {
-    const Span span(*target_.trace, Phase::sync);
+  if (request_.sync && shared_) {
+    const Span span(*request_.trace, Phase::sync);
     shared_->sync();
   }
-  target_.comm.agree([&] {
+  request_.comm.agree([&] {
     if (!root())
       return;
     for (const auto &[name, variable] : contents_.variables)
       if (std::none_of(step_.variables.begin(), step_.variables.end(),
                        [&](const VariableInfo &written) { return written.name == name; }))
-        vtkhdf::leave_out(file_, target_.path, variable, row());
+        vtkhdf::leave_out(file_, request_.path, variable, row());
     if (attributes_unsaved_)
       vtkhdf::write_attributes(file_, contents_.attributes);
     if (contents_.grid && contents_.grid->stretched())
       draw();
-    step_.scalars = tail.scalars;
-    step_.checksums = tail.checksums;
+    step_.scalars = metadata.scalars;
+    step_.checksums = metadata.checksums;
     vtkhdf::append_step(file_, row(), step_);
     commit_change();
   });
@@ -358,7 +340,7 @@ void Hdf5Engine::abandon_step() noexcept {
   if (drawing_)
     drawing_->cut(contents_.steps.size());
   if (contents_.steps.empty())
-    contents_.grid = target_.grid;
+    contents_.grid = request_.grid;
 }
 
 void Hdf5Engine::set_attributes(const Attributes &attributes) {
@@ -368,7 +350,7 @@ void Hdf5Engine::set_attributes(const Attributes &attributes) {
 
 void Hdf5Engine::close() {
   const h5::Quiet quiet;
-  target_.comm.agree([&] {
+  request_.comm.agree([&] {
     if (root() && attributes_unsaved_)
       change([&] { vtkhdf::write_attributes(file_, contents_.attributes); });
   });
@@ -384,7 +366,7 @@ const vtkhdf::Step &Hdf5Engine::step(std::size_t number) const {
   const h5::Quiet quiet;
   if (cached_ != number) {
     cached_step_ = look(
-        [&] { return vtkhdf::read_step(h5::open_file(target_.path), contents_, static_cast<std::int64_t>(number)); });
+        [&] { return vtkhdf::read_step(h5::open_file(request_.path), contents_, static_cast<std::int64_t>(number)); });
     cached_ = number;
   }
   return cached_step_;
@@ -392,21 +374,21 @@ const vtkhdf::Step &Hdf5Engine::step(std::size_t number) const {
 
 void Hdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const h5::Quiet quiet;
-  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
+  const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
   const std::string path = variable.list ? vtkhdf::list_path(variable.name, static_cast<std::int64_t>(step))
                                          : contents_.variables.at(variable.name).path;
   // When a damaged index hides a chunk, HDF5 leaves the array unchanged: then it must not hold older values.
   std::memset(data, 0xff, static_cast<std::size_t>(box.size()) * size_of(variable.type));
   look([&] {
-    vtkhdf::read_box(h5::open_file(target_.path), path, variable, static_cast<std::int64_t>(step), box, data);
+    vtkhdf::read_box(h5::open_file(request_.path), path, variable, static_cast<std::int64_t>(step), box, data);
     return true;
   });
 }
 
 } // namespace
 
-std::unique_ptr<Engine> open_hdf5(const Target &target, Parameters parameters) {
-  return std::make_unique<Hdf5Engine>(target, parameters);
+std::unique_ptr<Engine> open_hdf5(const OpenRequest &request, Parameters parameters) {
+  return std::make_unique<Hdf5Engine>(request, parameters);
 }
 
 } // namespace tailrace::io

@@ -1,5 +1,7 @@
 #include <tailrace/io/hdf5/journal.hpp>
 
+#include <tailrace/io/storage/files.hpp>
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -102,17 +104,17 @@ void restore(const std::string &path, const std::string &journal) {
           fmt::format("cannot restore {}: its journal {} is damaged. To fix this, remove the journal; the file may "
                       "then lack steps or not open",
                       path, journal));
-    put_back(pieces, found.end, Descriptor(path, O_WRONLY).get(), path);
+    put_back(pieces, found.end, FileDescriptor(path, O_WRONLY).get(), path);
   }
   ::unlink(journal.c_str());
 }
 
-/// The journal, or an empty descriptor when there is none.
-Descriptor open_journal(const std::string &path) {
+/// The journal, or nothing when there is none.
+FileDescriptor open_journal(const std::string &path) {
   const std::string journal = journal_path(path);
   for (const int flags : {O_RDWR, O_RDONLY})
     if (const int fd = ::open(journal.c_str(), flags | O_CLOEXEC); fd >= 0)
-      return Descriptor(fd);
+      return FileDescriptor(fd);
     else if (errno == ENOENT)
       break;
     else if (flags == O_RDONLY)
@@ -141,7 +143,7 @@ Journal::Journal(const std::string &path, bool sync) : path_(path), sync_(sync),
     throw still_written(path); // created since the last check
   // It is locked before it is renamed, so that others never find it without a lock.
   const std::string draft = journal_path(path) + ".tmp";
-  journal_ = Descriptor(draft, O_RDWR | O_CREAT | O_TRUNC);
+  journal_ = FileDescriptor(draft, O_RDWR | O_CREAT | O_TRUNC);
   ::flock(journal_.get(), LOCK_EX | LOCK_NB);
   if (std::rename(draft.c_str(), journal_path(path).c_str()) != 0) {
     const int code = errno;
@@ -197,7 +199,7 @@ void Journal::roll_back() {
 
 void Journal::recover(const std::string &path, double patience) {
   const bool free = wait_until(patience, [&] {
-    const Descriptor journal = open_journal(path);
+    const FileDescriptor journal = open_journal(path);
     return !journal || recover_from(journal.get(), path);
   });
   if (!free)
@@ -211,7 +213,7 @@ Journal::ReadLock::ReadLock(const std::string &path, double patience) : path_(pa
       return true; // there is no writer
     if (!recover_from(journal_.get(), path))
       return lock_change(journal_.get(), F_RDLCK);
-    journal_ = Descriptor();
+    journal_ = FileDescriptor();
     return true;
   });
   if (!free)

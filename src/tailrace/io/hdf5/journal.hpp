@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <cstdint>
 #include <map>
@@ -47,7 +47,7 @@ public:
 
   private:
     std::string path_;
-    Descriptor journal_;
+    FileDescriptor journal_;
   };
 
 private:
@@ -55,9 +55,9 @@ private:
 
   std::string path_;
   bool sync_;
-  Descriptor journal_; ///< locked while it is open, so that others see that the writer lives
-  Descriptor file_;
-  std::string saved_;     ///< pieces, in the form of the journal
+  FileDescriptor journal_; ///< locked while it is open, which tells others that the writer lives
+  FileDescriptor file_;
+  std::string saved_;     ///< pieces, as they are in the journal
   std::int64_t end_ = -1; ///< of the file, while something is saved
 };
 

@@ -2,6 +2,7 @@
 
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <H5FDpublic.h>
 #if H5_VERSION_GE(1, 13, 0)
@@ -92,7 +93,7 @@ struct Driver : H5FD_t {
   }
 
   std::string path;
-  Descriptor file;
+  FileDescriptor file;
   HeldBytes held;
   std::int64_t size = 0;      ///< of the file, including what is held
   std::int64_t end = 0;       ///< of the file, without what is held

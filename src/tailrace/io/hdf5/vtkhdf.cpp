@@ -2,6 +2,7 @@
 
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -226,8 +227,8 @@ std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t 
 
 void leave_out(hid_t file, const std::string &path, const Variable &variable, std::int64_t row) {
   const h5::Handle data = h5::dataset(file, variable.path);
-  if (h5::extent(data).at(0) > size(row)) { // the values of a removed step must not be taken for those of this one
-    const Descriptor bytes(path, O_WRONLY);
+  if (h5::extent(data).at(0) > size(row)) { // a dropped step's values must not pass for this one's
+    const FileDescriptor bytes(path, O_WRONLY);
     for_each_chunk(data, variable.path, row, [&](const Chunk &chunk) { clear(bytes.get(), path, chunk); });
     return;
   }

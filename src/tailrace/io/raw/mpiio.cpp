@@ -1,7 +1,8 @@
-// Headerless binary files, one per variable and step, written by MPI-IO: what the library knows of a parallel file
-// system, its stripes and locks, is in there. Small ones go to rank 0, which writes them: to open a file together takes
-// longer than that. Read with pread(2), for which every rank needs nobody else.
+// Headerless binary files, one per variable and step, written by MPI-IO, because the MPI library knows the stripes and
+// locks of parallel file systems. Rank 0 writes small files alone, because opening a file on all ranks takes longer.
+// Files are read with pread(2), which needs no other rank.
 
+#include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/sidecar/engine.hpp>
 #include <tailrace/io/sidecar/xdmf_files.hpp>
@@ -9,6 +10,7 @@
 #include <tailrace/io/storage/file_array.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/storage/mpi_file.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 #include <tailrace/support/guarded_call.hpp>
 
 #include <fcntl.h>
@@ -49,7 +51,7 @@ std::string parallel_file_system(const std::string &path) {
 
 class MpiioEngine final : public SidecarEngine {
 public:
-  MpiioEngine(const Target &target, Parameters &parameters);
+  MpiioEngine(const OpenRequest &request, Parameters &parameters);
 
   void begin_step(const StepInfo &step) override;
   void write(const Block &block) override;
@@ -70,16 +72,16 @@ private:
   Hints hints_;
   std::int64_t collect_bytes_ = std::int64_t{1} << 20;
   double failure_timeout_ = 0;
-  XdmfFiles xdmf_; ///< rank 0's
+  XdmfFiles xdmf_; ///< used on rank 0
 };
 
-MpiioEngine::MpiioEngine(const Target &target, Parameters &parameters)
+MpiioEngine::MpiioEngine(const OpenRequest &request, Parameters &parameters)
     : SidecarEngine(
-          target, "mpiio",
+          request, "mpiio",
           "headerless, x fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes"),
-      xdmf_(target.path) {
+      xdmf_(request.path) {
   std::string transfer;
-  target.comm.agree([&] {
+  request.comm.agree([&] {
     transfer = parameters.text("transfer", "auto", {"auto", "collective", "independent"});
     collect_bytes_ = parameters.number("collect_bytes", collect_bytes_, 0);
     failure_timeout_ = static_cast<double>(parameters.number("failure_timeout", failure_timeout_default, 1));
@@ -92,7 +94,7 @@ MpiioEngine::MpiioEngine(const Target &target, Parameters &parameters)
     parameters.finish("mpiio");
   });
   open();
-  if (target.mode == Mode::read)
+  if (request.mode == Mode::read)
     return;
   choose(transfer);
   try_hints();
@@ -101,45 +103,46 @@ MpiioEngine::MpiioEngine(const Target &target, Parameters &parameters)
 /// Measured on a local disk, two-phase collective writing takes two to four times as long as independent.
 void MpiioEngine::choose(const std::string &transfer) {
   std::string system;
-  target_.comm.agree([&] {
-    if (target_.comm.rank() == 0)
-      system = parallel_file_system(target_.path);
+  request_.comm.agree([&] {
+    if (request_.comm.rank() == 0)
+      system = parallel_file_system(request_.path);
   });
-  system = target_.comm.broadcast(system, 0);
+  system = request_.comm.broadcast(system, 0);
   const bool automatic = transfer == "auto";
   transfer_ = transfer == "collective" || (automatic && !system.empty()) ? Transfer::collective : Transfer::independent;
   if (automatic)
-    target_.notes->push_back(
+    request_.notes->push_back(
         system.empty() ? "transfer = independent: the directory is on no parallel file system that we know, and "
                          "collective writing costs more than it gains elsewhere"
                        : fmt::format("transfer = collective: the directory is on {}", system));
 }
 
-/// Opens a file as every variable's will be, so that MPI-IO that does not work here, and hints that it does not take,
-/// are known now.
+/// Opens a file in the same way as those of variables, so that errors of MPI-IO and hints that are not accepted are
+/// found before the first step.
 void MpiioEngine::try_hints() {
   const std::string path = file("hints.tmp");
-  target_.comm.agree([&] {
-    if (target_.comm.rank() == 0)
-      Descriptor(path, O_WRONLY | O_CREAT | O_TRUNC);
+  request_.comm.agree([&] {
+    if (request_.comm.rank() == 0)
+      FileDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC);
   });
   Hints taken;
-  target_.comm.agree([&] { Descriptor(path, O_WRONLY); });
+  request_.comm.agree([&] { FileDescriptor(path, O_WRONLY); });
   {
-    const MpiFile probe(target_.comm, path, hints_, failure_timeout_);
-    target_.comm.agree([&] { taken = probe.hints(); });
+    const MpiFile probe(request_.comm, path, hints_, failure_timeout_);
+    request_.comm.agree([&] { taken = probe.hints(); });
   }
-  if (target_.comm.rank() == 0)
+  if (request_.comm.rank() == 0)
     ::unlink(path.c_str());
-  taken = json::parse(target_.comm.broadcast(json(taken).dump(), 0)).get<Hints>(); // a library may tell them apart
+  taken = json::parse(request_.comm.broadcast(json(taken).dump(), 0))
+              .get<Hints>(); // the library may report other hints on each rank
   std::vector<std::string> all;
   for (const auto &[name, value] : taken)
     all.push_back(fmt::format("{} = {}", name, value));
-  target_.notes->push_back(all.empty() ? "the MPI library tells of no hints in effect"
-                                       : fmt::format("hints in effect: {}", fmt::join(all, ", ")));
+  request_.notes->push_back(all.empty() ? "the MPI library tells of no hints in effect"
+                                        : fmt::format("hints in effect: {}", fmt::join(all, ", ")));
   for (const auto &[name, value] : hints_)
     if (const auto found = taken.find(name); found == taken.end() || found->second != value)
-      target_.notes->push_back(
+      request_.notes->push_back(
           fmt::format("the MPI library did not take the hint {} = {}: {}", name, value,
                       found == taken.end() ? "it does not list it" : fmt::format("in effect is {}", found->second)));
 }
@@ -157,19 +160,19 @@ void MpiioEngine::begin_step(const StepInfo &step) {
   step_["number"] = step.index;
 }
 
-/// Makes the file, and sees to it that all ranks can write all of it: MPI libraries do not agree on the errors of
-/// collective writing before some ranks wait for others, so there should be none.
+/// Creates the file and checks that every rank can write all of it. After an error of one rank in a collective write,
+/// MPI libraries leave the other ranks waiting, so that errors must be found before.
 void MpiioEngine::prepare(const std::string &path, std::int64_t bytes) const {
-  const Communicator &comm = target_.comm;
+  const Communicator &comm = request_.comm;
   comm.agree([&] {
     if (comm.rank() != 0)
       return;
-    const Descriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
+    const FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
     if (bytes > 0)
       preallocate(made.get(), path, 0, bytes);
   });
   comm.agree([&] { // after rank 0 has created it
-    const Descriptor mine(path, O_WRONLY);
+    const FileDescriptor mine(path, O_WRONLY);
     if (transfer_ == Transfer::collective)
       check_file_limit(path, bytes);
   });
@@ -178,31 +181,31 @@ void MpiioEngine::prepare(const std::string &path, std::int64_t bytes) const {
 void MpiioEngine::write(const Block &block) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const std::string name = fmt::format("{}-{}.bin", block.name, step_.at("number").get<std::int64_t>());
-  add_variable(block)["file"] = name; // listed before it is written: abandoning the step removes the part that was
-  const Span span(*target_.trace, Phase::write, block.place.block.size() * size);
+  add_variable(block)["file"] = name; // listed before it is written, so that abandoning the step removes it
+  const Span span(*request_.trace, Phase::write, block.place.block.size() * size);
   if (product(block.place.shape) * size <= collect_bytes_)
     write_alone(block, file(name));
   else
     write_together(block, file(name));
 }
 
-/// By MPI-IO. A file per variable, opened and closed here: no file is open between two calls, so a rank that leaves the
-/// run by an exception leaves nobody alone in MPI_File_close, which is collective.
+/// Writes by MPI-IO. The file is opened and closed here, because MPI_File_close is collective: if a file stayed open
+/// between two calls, a rank that fails in between would leave the others waiting in it.
 void MpiioEngine::write_together(const Block &block, const std::string &path) const {
   prepare(path, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
   if (product(block.place.shape) == 0)
     return;
-  MpiFile shared(target_.comm, path, hints_, failure_timeout_);
-  shared.write(0, block, transfer_, target_.sync);
-  if (target_.sync) {
-    const Span waiting(*target_.trace, Phase::sync);
+  MpiFile shared(request_.comm, path, hints_, failure_timeout_);
+  shared.write(0, block, transfer_, request_.sync);
+  if (request_.sync) {
+    const Span waiting(*request_.trace, Phase::sync);
     shared.sync();
   }
 }
 
 namespace {
 
-/// A block as it travels: where it is, and its values.
+/// A block as a message: its box, then its values.
 std::string packed(const Block &block) {
   const Box &part = block.place.block;
   const std::size_t bytes = static_cast<std::size_t>(part.size()) * size_of(block.type);
@@ -214,24 +217,20 @@ std::string packed(const Block &block) {
   return text;
 }
 
-/// Copies the values of a block that has arrived to their places in the whole array.
-void unpack(const std::string &text, const Index3 &shape, std::int64_t size, char *whole) {
+/// Copies the values of a received block to their places in the whole array.
+void unpack(const std::string &text, const Index3 &shape, std::size_t size, char *whole) {
   Box part;
   std::memcpy(static_cast<void *>(&part), text.data(), sizeof part);
-  const char *from = text.data() + sizeof part;
-  const std::int64_t row = part.count[0] * size;
-  for (std::int64_t k = part.start[2]; k < part.end(2); ++k)
-    for (std::int64_t j = part.start[1]; j < part.end(1); ++j, from += row)
-      std::copy_n(from, row, whole + (part.start[0] + shape[0] * (j + shape[1] * k)) * size);
+  grid::copy_part(part, size, part, text.data() + sizeof part, {{0, 0, 0}, shape}, whole);
 }
 
 } // namespace
 
-/// By rank 0, which gets the blocks of all.
+/// Rank 0 gathers the blocks of all ranks and writes them.
 void MpiioEngine::write_alone(const Block &block, const std::string &path) const {
-  const Communicator &comm = target_.comm;
+  const Communicator &comm = request_.comm;
   std::string ours;
-  std::exception_ptr failure; // kept until everybody has sent what there is
+  std::exception_ptr failure; // kept until all ranks have taken part in the gather
   try {
     ours = packed(block);
   } catch (...) {
@@ -243,14 +242,14 @@ void MpiioEngine::write_alone(const Block &block, const std::string &path) const
       std::rethrow_exception(failure);
     if (comm.rank() != 0)
       return;
-    const auto size = static_cast<std::int64_t>(size_of(block.type));
-    std::string whole(static_cast<std::size_t>(product(block.place.shape) * size), '\0');
+    const std::size_t size = size_of(block.type);
+    std::string whole(static_cast<std::size_t>(product(block.place.shape)) * size, '\0');
     for (const auto &text : all)
-      if (!text.empty()) // that of a rank that failed, which says so
+      if (!text.empty()) // the text of a rank that failed is empty
         unpack(text, block.place.shape, size, whole.data());
-    const Descriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
+    const FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
     write_all(made.get(), whole.data(), static_cast<std::int64_t>(whole.size()), 0, path);
-    if (target_.sync && ::fsync(made.get()) != 0)
+    if (request_.sync && ::fsync(made.get()) != 0)
       throw file_error("sync", path, errno);
   });
 }
@@ -263,15 +262,15 @@ void MpiioEngine::publish_all() {
 
 void MpiioEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const std::string path = file(stored(step, variable.name).at("file").get<std::string>());
-  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
-  const Descriptor binary(path, O_RDONLY);
+  const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
+  const FileDescriptor binary(path, O_RDONLY);
   read_box(binary.get(), path, 0, variable.shape, box, size_of(variable.type), data);
 }
 
 } // namespace
 
-std::unique_ptr<Engine> open_mpiio(const Target &target, Parameters parameters) {
-  return std::make_unique<MpiioEngine>(target, parameters);
+std::unique_ptr<Engine> open_mpiio(const OpenRequest &request, Parameters parameters) {
+  return std::make_unique<MpiioEngine>(request, parameters);
 }
 
 } // namespace tailrace::io

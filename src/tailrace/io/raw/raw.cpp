@@ -9,7 +9,7 @@
 #include <tailrace/io/sidecar/xdmf_files.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/file_array.hpp>
-#include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -62,11 +62,11 @@ Strategy take_strategy(Parameters &parameters) {
 
 class RawEngine final : public SidecarEngine {
 public:
-  RawEngine(const Target &target, Parameters &parameters);
+  RawEngine(const OpenRequest &request, Parameters &parameters);
 
   void begin_step(const StepInfo &step) override;
   void write(const Block &block) override;
-  void end_step(const StepTail &tail) override;
+  void end_step(const StepMetadata &metadata) override;
   void abandon_step() noexcept override;
   void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
@@ -74,7 +74,7 @@ private:
   /// A file that this rank writes to.
   struct Part {
     std::string path;
-    Descriptor file;
+    FileDescriptor file;
   };
   std::vector<std::string> files(const json &step) const override;
   void check(const json &step) const override;
@@ -101,20 +101,20 @@ private:
   std::vector<std::string> made_; ///< files that this rank made
 };
 
-RawEngine::RawEngine(const Target &target, Parameters &parameters)
+RawEngine::RawEngine(const OpenRequest &request, Parameters &parameters)
     : SidecarEngine(
-          target, "raw",
+          request, "raw",
           "headerless, x fastest, of a variable in one file, or block by block: blocks [number of the file, "
           "offset, z, y, x, nz, ny, nx]; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of "
           "axes"),
-      xdmf_(target.path) {
-  target.comm.agree([&] {
+      xdmf_(request.path) {
+  request.comm.agree([&] {
     strategy_ = take_strategy(parameters);
     ioutput_ = parameters.number("ioutput", 0, 0);
     parameters.finish("raw");
   });
-  if (target.mode != Mode::read)
-    aggregation_.emplace(target.comm, strategy_.aggregators);
+  if (request.mode != Mode::read)
+    aggregation_.emplace(request.comm, strategy_.aggregators);
   open();
   if (const auto there = steps(); !there.empty())
     number_ = line(there.size() - 1).at("number");
@@ -147,7 +147,7 @@ void RawEngine::begin_step(const StepInfo &step) {
     number = step.index / ioutput_;
     if (step.index % ioutput_ != 0 || number <= number_)
       throw InputError(fmt::format("{}: step {} is no multiple of ioutput = {}, by which its files are numbered",
-                                   target_.path, step.index, ioutput_));
+                                   request_.path, step.index, ioutput_));
   }
   SidecarEngine::begin_step(step);
   step_["number"] = number;
@@ -167,14 +167,14 @@ void RawEngine::write(const Block &block) {
 
 void RawEngine::write_shared(const Block &block, const Communicator *group) {
   const std::string path = file(step_["variables"].back().at("file").get<std::string>());
-  const Communicator &comm = target_.comm;
+  const Communicator &comm = request_.comm;
   const bool alone = aggregation_->only_one();
   const auto create = [&] {
-    Descriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
+    FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
     preallocate_large(made.get(), path, 0, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
     return made;
   };
-  Descriptor created;
+  FileDescriptor created;
   if (!alone) // before the others open it
     comm.agree([&] {
       if (comm.rank() == 0)
@@ -183,7 +183,7 @@ void RawEngine::write_shared(const Block &block, const Communicator *group) {
   fill(block, group, [&] {
     if (created)
       return Part{path, std::move(created)};
-    return Part{path, alone ? create() : Descriptor(path, O_WRONLY)};
+    return Part{path, alone ? create() : FileDescriptor(path, O_WRONLY)};
   });
 }
 
@@ -193,16 +193,16 @@ std::string RawEngine::part_name(const std::string &variable, std::int64_t write
 
 void RawEngine::write_own(const Block &block, const Communicator *group) {
   const auto bytes = block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));
-  std::int64_t writer = target_.comm.rank(), offset = 0;
+  std::int64_t writer = request_.comm.rank(), offset = 0;
   if (group) {
-    check_mpi(MPI_Bcast(&writer, 1, MPI_INT64_T, 0, group->get()), "MPI_Bcast");
+    writer = group->broadcast_value(writer, 0);
     offset = group->exclusive_scan(bytes);
   }
   stored_.push_back(bytes > 0 ? Stored{writer, offset, block.place.block} : Stored{});
   fill(block, group, [&] {
     const std::string path = file(part_name(block.name, writer));
     made_.push_back(path);
-    return Part{path, Descriptor(path, O_WRONLY | O_CREAT | O_TRUNC)};
+    return Part{path, FileDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC)};
   });
 }
 
@@ -212,7 +212,7 @@ void RawEngine::fill(const Block &block, const Communicator *group, const std::f
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const bool shared = strategy_.layout == Layout::shared, writes = !group || group->rank() == 0;
   Part part;
-  Writeback writeback(target_.sync);
+  Writeback writeback(request_.sync);
   std::int64_t begin = 0; // of the block that is being written, in a file of ours
   int last = -1;          // whose it is
   Box last_box;
@@ -224,13 +224,13 @@ void RawEngine::fill(const Block &block, const Communicator *group, const std::f
       if (!shared)
         preallocate_large(part.file.get(), part.path, begin, whole.size() * size);
     }
-    const Span span(*target_.trace, Phase::write, piece.place.block.size() * size);
+    const Span span(*request_.trace, Phase::write, piece.place.block.size() * size);
     write_block(part.file.get(), part.path, begin * !shared, shared ? Box{{0, 0, 0}, block.place.shape} : whole, piece,
                 &writeback);
   };
   std::exception_ptr failure; // kept until all messages are through: nobody waits for a rank that failed
   try {
-    if (shared && target_.comm.rank() == 0) // who makes the file, also an empty one
+    if (shared && request_.comm.rank() == 0) // who makes the file, also an empty one
       part = open();
     if (writes && !block.place.block.empty())
       put(0, block.place.block, block);
@@ -239,20 +239,20 @@ void RawEngine::fill(const Block &block, const Communicator *group, const std::f
   }
   try {
     if (group)
-      aggregation_->move(*group, block, *target_.trace, failure != nullptr, put);
+      aggregation_->move(*group, block, *request_.trace, failure != nullptr, put);
   } catch (...) {
     failure = std::current_exception();
   }
-  target_.comm.agree([&] {
+  request_.comm.agree([&] {
     if (failure)
       std::rethrow_exception(failure);
-    if (target_.sync && part.file)
+    if (request_.sync && part.file)
       sync(part);
   });
 }
 
 void RawEngine::sync(const Part &part) const {
-  const Span span(*target_.trace, Phase::sync);
+  const Span span(*request_.trace, Phase::sync);
   if (::fsync(part.file.get()) != 0)
     throw file_error("sync", part.path, errno);
 }
@@ -260,9 +260,9 @@ void RawEngine::sync(const Part &part) const {
 /// Rank 0 puts down which block is where.
 void RawEngine::list_blocks() {
   const std::string ours(reinterpret_cast<const char *>(stored_.data()), stored_.size() * sizeof(Stored));
-  const std::vector<std::string> all = target_.comm.gather(ours, 0);
+  const std::vector<std::string> all = request_.comm.gather(ours, 0);
   auto &variables = step_["variables"];
-  for (std::size_t v = 0; v < variables.size() && target_.comm.rank() == 0; ++v) {
+  for (std::size_t v = 0; v < variables.size() && request_.comm.rank() == 0; ++v) {
     json &variable = variables[v];
     json &names = variable["files"] = json::array(), &blocks = variable["blocks"] = json::array();
     std::map<std::int64_t, std::size_t> number_of;
@@ -280,11 +280,11 @@ void RawEngine::list_blocks() {
   }
 }
 
-void RawEngine::end_step(const StepTail &tail) {
+void RawEngine::end_step(const StepMetadata &metadata) {
   const std::int64_t number = step_.at("number");
   if (strategy_.layout == Layout::files)
     list_blocks();
-  SidecarEngine::end_step(tail);
+  SidecarEngine::end_step(metadata);
   number_ = number;
 }
 
@@ -310,10 +310,10 @@ void RawEngine::publish_all() {
 void RawEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const json &described = stored(step, variable.name);
   const std::size_t size = size_of(variable.type);
-  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size));
+  const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size));
   if (described.contains("file")) {
     const std::string path = file(described.at("file").get<std::string>());
-    const Descriptor binary(path, O_RDONLY);
+    const FileDescriptor binary(path, O_RDONLY);
     return read_box(binary.get(), path, 0, variable.shape, box, size, data);
   }
   Part from; // one after the other: a variable may be in more files than a process may have open
@@ -321,7 +321,7 @@ void RawEngine::read(std::size_t step, const VariableInfo &variable, const Box &
   for (const auto &[number, offset, block, part] : blocks_that_meet(described, variable, box, file("series.jsonl"))) {
     if (number != open) {
       from.path = file(described.at("files").at(static_cast<std::size_t>(number)).get<std::string>());
-      from.file = Descriptor(from.path, O_RDONLY);
+      from.file = FileDescriptor(from.path, O_RDONLY);
       open = number;
     }
     read_part(from.file.get(), from.path, offset, block, part, box, size, data);
@@ -330,8 +330,8 @@ void RawEngine::read(std::size_t step, const VariableInfo &variable, const Box &
 
 } // namespace
 
-std::unique_ptr<Engine> open_raw(const Target &target, Parameters parameters) {
-  return std::make_unique<RawEngine>(target, parameters);
+std::unique_ptr<Engine> open_raw(const OpenRequest &request, Parameters parameters) {
+  return std::make_unique<RawEngine>(request, parameters);
 }
 
 } // namespace tailrace::io

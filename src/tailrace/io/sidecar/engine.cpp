@@ -1,8 +1,8 @@
 #include <tailrace/io/sidecar/engine.hpp>
 
 #include <tailrace/io/data/json.hpp>
-#include <tailrace/io/engines.hpp>
 #include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -40,28 +40,26 @@ std::vector<VariableInfo> variables_of(const json &step) {
 
 } // namespace
 
-SidecarEngine::SidecarEngine(const Target &target, std::string name, std::string layout)
-    : target_(target), name_(std::move(name)), layout_(std::move(layout)), log_(file("series.jsonl")) {}
+SidecarEngine::SidecarEngine(const OpenRequest &request, std::string name, std::string layout)
+    : request_(request), name_(std::move(name)), layout_(std::move(layout)), log_(file("series.jsonl")) {}
 
 std::string SidecarEngine::file(const std::string &name) const {
-  return (std::filesystem::path(target_.path) / name).string();
+  return (std::filesystem::path(request_.path) / name).string();
 }
 
 void SidecarEngine::open() {
-  target_.comm.agree([&] {
-    if (target_.comm.rank() != 0)
+  request_.comm.agree([&] {
+    if (request_.comm.rank() != 0)
       return;
-    check_target(target_.path, target_.mode, Kind::directory);
+    check_target(request_.path, request_.mode, Kind::directory);
     const bool there = std::filesystem::exists(log_.path());
-    if (target_.mode == Mode::read || (target_.mode == Mode::append && there))
+    if (request_.mode == Mode::read || (request_.mode == Mode::append && there))
       load();
-    else {
-      check_engine_there(target_.path, {name_});
+    else
       create();
-    }
-    if (target_.rewind_to)
-      rewind(*target_.rewind_to);
-    if (target_.mode == Mode::append)
+    if (request_.rewind_to)
+      rewind(*request_.rewind_to);
+    if (request_.mode == Mode::append)
       publish_all();
   });
   share();
@@ -69,13 +67,10 @@ void SidecarEngine::open() {
 
 /// Tells the other ranks what rank 0 found: what the series is, and where the lines of its steps are.
 void SidecarEngine::share() {
-  header_ = json::parse(target_.comm.broadcast(header_.dump(), 0));
-  attributes_ = json::parse(target_.comm.broadcast(attributes_.dump(), 0));
-  damage_ = json::parse(target_.comm.broadcast(json(damage_).dump(), 0)).get<std::vector<std::string>>();
-  const auto *begin = reinterpret_cast<const char *>(entries_.data());
-  const std::string bytes = target_.comm.broadcast({begin, begin + entries_.size() * sizeof(Entry)}, 0);
-  entries_.resize(bytes.size() / sizeof(Entry));
-  std::memcpy(entries_.data(), bytes.data(), bytes.size());
+  header_ = json::parse(request_.comm.broadcast(header_.dump(), 0));
+  attributes_ = json::parse(request_.comm.broadcast(attributes_.dump(), 0));
+  damage_ = json::parse(request_.comm.broadcast(json(damage_).dump(), 0)).get<std::vector<std::string>>();
+  entries_ = request_.comm.broadcast(std::move(entries_), 0);
 }
 
 void SidecarEngine::add_entry(const StepLog::Line &line) {
@@ -86,8 +81,8 @@ void SidecarEngine::load() {
   const std::string &path = log_.path();
   if (!std::filesystem::exists(path))
     throw IoError(
-        fmt::format("cannot read {}: it holds no series.jsonl, so it is not a {} series", target_.path, name_));
-  const Span span(*target_.trace, Phase::read, static_cast<std::int64_t>(std::filesystem::file_size(path)));
+        fmt::format("cannot read {}: it holds no series.jsonl, so it is not a {} series", request_.path, name_));
+  const Span span(*request_.trace, Phase::read, static_cast<std::int64_t>(std::filesystem::file_size(path)));
   const StepLog::Found found = log_.load();
   damage_ = found.damage;
   bool closed = false;
@@ -98,7 +93,7 @@ void SidecarEngine::load() {
     if (const std::string theirs = header_.at("format"), ours = fmt::format("tailrace {} series", name_);
         theirs != ours)
       throw IoError(fmt::format("cannot open {}: it is a '{}'; expected a '{}'. To fix this, name the other engine",
-                                target_.path, theirs, ours));
+                                request_.path, theirs, ours));
     if (const int version = header_.at("version"); version != sidecar_version)
       throw IoError(fmt::format("cannot read {}: its version is {}; this program reads version {}", path, version,
                                 sidecar_version));
@@ -119,12 +114,13 @@ void SidecarEngine::load() {
     throw IoError(
         fmt::format("cannot read {}: it is damaged or no description of a {} series ({})", path, name_, error.what()));
   }
-  if (!damage_.empty() && target_.mode == Mode::append)
-    throw IoError(fmt::format("cannot append to {}: {}. To fix this, append to a copy without that line", target_.path,
+  if (!damage_.empty() && request_.mode == Mode::append)
+    throw IoError(fmt::format("cannot append to {}: {}. To fix this, append to a copy without that line", request_.path,
                               damage_[0]));
-  if (!closed && target_.mode == Mode::read)
-    target_.notes->push_back("the series was not closed: it is still being written, its program was killed, or the end "
-                             "of series.jsonl is missing");
+  if (!closed && request_.mode == Mode::read)
+    request_.notes->push_back(
+        "the series was not closed: it is still being written, its program was killed, or the end "
+        "of series.jsonl is missing");
 }
 
 void SidecarEngine::create() {
@@ -136,26 +132,21 @@ void SidecarEngine::create() {
           remove_files(line.object);
         } catch (const json::exception &) { // whose it is, a damaged first line does not say: not of this engine
         }
-  } else if (::mkdir(target_.path.c_str(), 0777) != 0 && errno != EEXIST) {
-    throw file_error("create", target_.path, errno);
+  } else if (::mkdir(request_.path.c_str(), 0777) != 0 && errno != EEXIST) {
+    throw file_error("create", request_.path, errno);
   }
-  if (const std::string said = apply_striping(target_.striping, target_.path, Kind::directory); !said.empty())
-    target_.notes->push_back(said);
+  if (const std::string said = apply_striping(request_.striping, request_.path, Kind::directory); !said.empty())
+    request_.notes->push_back(said);
   header_ = {{"format", fmt::format("tailrace {} series", name_)},
              {"version", sidecar_version},
              {"byte_order", native_order},
              {"axes", {"z", "y", "x"}},
              {"layout", layout_}};
-  if (target_.grid)
-    header_["grid"] = {{"points", reversed(target_.grid->points)},
-                       {"origin", {target_.grid->origin[2], target_.grid->origin[1], target_.grid->origin[0]}},
-                       {"spacing", {target_.grid->spacing[2], target_.grid->spacing[1], target_.grid->spacing[0]}}};
-  if (target_.grid && target_.grid->stretched()) // none where the points are even
-    header_["grid"]["coordinates"] = {target_.grid->coordinates[2], target_.grid->coordinates[1],
-                                      target_.grid->coordinates[0]};
-  log_.replace({header_}, target_.sync);
-  if (target_.sync)
-    sync_parent(target_.path);
+  if (request_.grid)
+    header_["grid"] = grid_to_json(*request_.grid);
+  log_.replace({header_}, request_.sync);
+  if (request_.sync)
+    sync_parent(request_.path);
 }
 
 void SidecarEngine::rewind(std::int64_t last_index) {
@@ -167,8 +158,8 @@ void SidecarEngine::rewind(std::int64_t last_index) {
   if (dropped.empty())
     return;
   entries_.clear();
-  for (const auto &line : log_.replace(kept, target_.sync)) // first the list, then the files: never a listed file that
-    if (line.object.contains("index"))                      // is gone
+  for (const auto &line : log_.replace(kept, request_.sync)) // first the list, then the files: never a listed file that
+    if (line.object.contains("index"))                       // is gone
       add_entry(line);
   for (const auto &step : dropped)
     remove_files(step);
@@ -199,22 +190,22 @@ json &SidecarEngine::add_variable(const Block &block) {
   return step_["variables"].back();
 }
 
-void SidecarEngine::end_step(const StepTail &tail) {
+void SidecarEngine::end_step(const StepMetadata &metadata) {
   Entry entry{{step_.at("index"), step_.at("time")}, 0, 0};
-  target_.comm.agree([&] {
-    if (target_.comm.rank() != 0)
+  request_.comm.agree([&] {
+    if (request_.comm.rank() != 0)
       return;
-    step_["scalars"] = scalars_to_json(tail.scalars);
-    const json sums = tail.checksums.empty() ? json::object() : json::parse(tail.checksums);
+    step_["scalars"] = scalars_to_json(metadata.scalars);
+    const json sums = metadata.checksums.empty() ? json::object() : json::parse(metadata.checksums);
     for (auto &variable : step_["variables"])
       if (const auto found = sums.find(variable.at("name").get<std::string>()); found != sums.end())
         variable["checksums"] = *found;
     publish_step();
-    if (target_.sync)
-      sync_path(target_.path);
+    if (request_.sync)
+      sync_path(request_.path);
     if (unsaved_)
-      log_.append({{"attributes", attributes_}}, target_.sync);
-    const StepLog::Line line = log_.append(step_, target_.sync); // last: this is what makes it a step
+      log_.append({{"attributes", attributes_}}, request_.sync);
+    const StepLog::Line line = log_.append(step_, request_.sync); // last: this is what makes it a step
     entry.offset = line.offset;
     entry.length = line.length;
   });
@@ -224,7 +215,7 @@ void SidecarEngine::end_step(const StepTail &tail) {
 }
 
 void SidecarEngine::abandon_step() noexcept {
-  if (target_.comm.rank() == 0 && step_.contains("variables")) {
+  if (request_.comm.rank() == 0 && step_.contains("variables")) {
     remove_files(step_);
     try {
       publish_all();
@@ -242,12 +233,12 @@ void SidecarEngine::set_attributes(const Attributes &attributes) {
 Attributes SidecarEngine::attributes() const { return attributes_from_json(attributes_); }
 
 void SidecarEngine::close() {
-  target_.comm.agree([&] {
-    if (target_.comm.rank() != 0 || target_.mode == Mode::read)
+  request_.comm.agree([&] {
+    if (request_.comm.rank() != 0 || request_.mode == Mode::read)
       return;
     if (unsaved_)
-      log_.append({{"attributes", attributes_}}, target_.sync);
-    log_.append({{"closed", true}}, target_.sync);
+      log_.append({{"attributes", attributes_}}, request_.sync);
+    log_.append({{"closed", true}}, request_.sync);
   });
   unsaved_ = false;
 }
@@ -255,22 +246,13 @@ void SidecarEngine::close() {
 std::optional<GridDescription> SidecarEngine::grid() const {
   if (!header_.contains("grid"))
     return std::nullopt;
-  GridDescription grid;
-  const auto &found = header_.at("grid");
-  for (std::size_t d = 0; d < 3; ++d) {
-    grid.points[d] = found.at("points").at(2 - d);
-    grid.origin[d] = found.at("origin").at(2 - d);
-    grid.spacing[d] = found.at("spacing").at(2 - d);
-    if (found.contains("coordinates"))
-      grid.coordinates[d] = found.at("coordinates").at(2 - d).get<std::vector<double>>();
-  }
-  return grid;
+  return grid_from_json(header_.at("grid"));
 }
 
 const json &SidecarEngine::line(std::size_t step) const {
   if (cached_ != step) {
     const Entry &entry = entries_.at(step);
-    const Span span(*target_.trace, Phase::read, entry.length);
+    const Span span(*request_.trace, Phase::read, entry.length);
     cached_line_ = log_.read(entry.offset, entry.length);
     cached_ = step;
   }
@@ -293,7 +275,7 @@ const json &SidecarEngine::stored(std::size_t step, const std::string &variable)
   for (const auto &found : line(step).at("variables"))
     if (found.at("name") == variable)
       return found;
-  throw InputError(fmt::format("{} has no variable '{}'", target_.path, variable)); // Series has looked before
+  throw InputError(fmt::format("{} has no variable '{}'", request_.path, variable)); // Series has looked before
 }
 
 } // namespace tailrace::io

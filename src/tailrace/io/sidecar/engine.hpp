@@ -15,11 +15,11 @@ namespace tailrace::io {
 /// each. The sidecar is the truth: a step's line is added when its files are complete. A run cut anywhere leaves at
 /// most files that the sidecar does not list. Rank 0 reads and writes it; the others read the line of a step when they
 /// need it.
-class SidecarEngine : public Engine {
+class SidecarEngine : public StepSink, public StepSource {
 public:
   std::vector<StepInfo> steps() const override;
   void begin_step(const StepInfo &step) override;
-  void end_step(const StepTail &tail) override;
+  void end_step(const StepMetadata &metadata) override;
   void abandon_step() noexcept override;
   void set_attributes(const Attributes &attributes) override;
   void close() override;
@@ -33,7 +33,7 @@ public:
 
 protected:
   /// `name` is the engine's and `layout` tells people how to read the files.
-  SidecarEngine(const Target &target, std::string name, std::string layout);
+  SidecarEngine(const OpenRequest &request, std::string name, std::string layout);
   /// Reads the sidecar, or makes a new one. To be called by the constructor of an engine. Collective.
   void open();
 
@@ -55,7 +55,7 @@ protected:
   /// given up after it was published.
   virtual void publish_all() {}
 
-  Target target_;
+  OpenRequest request_;
   nlohmann::json step_; ///< the open one; what the engines add counts on rank 0
 
 private:

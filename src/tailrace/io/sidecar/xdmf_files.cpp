@@ -1,5 +1,7 @@
 #include <tailrace/io/sidecar/xdmf_files.hpp>
 
+#include <tailrace/io/storage/files.hpp>
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -38,7 +40,8 @@ void XdmfFiles::add(const std::optional<GridDescription> &grid, const json &step
     return;
   const std::string path = file(snapshot(step.at("number")));
   const std::string text = xdmf_snapshot(drawn_, *described);
-  const Descriptor target(path, O_WRONLY | O_CREAT | O_TRUNC); // not in one piece: until the step is listed it is none
+  const FileDescriptor target(path,
+                              O_WRONLY | O_CREAT | O_TRUNC); // not in one piece: until the step is listed it is none
   write_all(target.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, path);
   extend(*described);
 }
@@ -50,7 +53,7 @@ void XdmfFiles::add_to_series(const std::optional<GridDescription> &grid, const 
 
 void XdmfFiles::clear() {
   ::unlink(file("series.xdmf").c_str());
-  series_ = Descriptor();
+  series_ = FileDescriptor();
   drawn_ = {};
   end_ = 0;
 }
@@ -64,7 +67,7 @@ void XdmfFiles::extend(const XdmfStep &step) {
   const auto length = static_cast<std::int64_t>(text.size());
   text += xdmf_series_end();
   if (!series_)
-    series_ = Descriptor(path, end_ == 0 ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY);
+    series_ = FileDescriptor(path, end_ == 0 ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY);
   write_all(series_.get(), text.data(), static_cast<std::int64_t>(text.size()), end_, path);
   end_ += length;
 }

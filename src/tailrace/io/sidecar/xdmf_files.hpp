@@ -1,7 +1,7 @@
 #pragma once
 
-#include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/storage/xdmf.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -34,7 +34,7 @@ private:
 
   std::string directory_;
   GridDescription drawn_; ///< no points: not known yet
-  Descriptor series_;
+  FileDescriptor series_;
   std::int64_t end_ = 0; ///< of the steps in series.xdmf; 0: there is none
 };
 

@@ -2,6 +2,7 @@
 
 #include <tailrace/io/sion/format.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
+#include <tailrace/io/storage/files.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -98,7 +99,7 @@ void SionLayout::create() const {
     for (int task = first; task < end; ++task)
       append(bytes, chunk(task));
     bytes.resize(bytes.size() + 12); // where finish tells how many blocks there are, and where their lengths
-    const Descriptor out(file(number), O_WRONLY | O_CREAT | O_TRUNC);
+    const FileDescriptor out(file(number), O_WRONLY | O_CREAT | O_TRUNC);
     write_all(out.get(), bytes.data(), static_cast<std::int64_t>(bytes.size()), 0, file(number));
   }
 }
@@ -132,7 +133,7 @@ void SionLayout::finish(const std::vector<std::vector<std::int64_t>> &used) cons
     std::vector<char> ends;
     append(ends, static_cast<std::int32_t>(blocks));
     append(ends, at);
-    const Descriptor out(file(number), O_WRONLY);
+    const FileDescriptor out(file(number), O_WRONLY);
     write_all(out.get(), tail.data(), static_cast<std::int64_t>(tail.size()), at, file(number));
     write_all(out.get(), ends.data(), 12, ranks_at + 16 * static_cast<std::int64_t>(end - first), file(number));
   }
@@ -185,7 +186,7 @@ void SionStream::flush(bool sync) {
 
 std::vector<std::int64_t> SionStream::close() {
   flush();
-  file_ = Descriptor();
+  file_ = FileDescriptor();
   return used_;
 }
 

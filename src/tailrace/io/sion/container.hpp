@@ -1,7 +1,7 @@
 #pragma once
 
-#include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/storage/writeback.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <cstdint>
 #include <string>
@@ -10,15 +10,15 @@
 namespace tailrace::io {
 
 // SIONlib containers, file format version 5: the byte streams of many tasks in one file or a few. A task owns a chunk
-// of every block of its file; a stream that is longer than its chunk goes on in the next block. Everything here is
-// local: in a parallel program one rank creates and finishes the container, and between the two every rank writes its
-// stream.
+// of every block of its file; a stream that is longer than its chunk continues in the next block. All functions are
+// local: in a parallel program one rank creates the container, every rank writes its stream, and one rank finishes the
+// container.
 
-/// Where everything lies in a container that is being written.
+/// The positions of headers and chunks in a container that is being written.
 class SionLayout {
 public:
   /// Chunk sizes, one per task, are rounded up to whole multiples of `block_bytes`. Throws InputError for sizes or
-  /// numbers that no container can have.
+  /// numbers that are not valid.
   SionLayout(std::string path, std::vector<std::int64_t> chunk_bytes, int files = 1, std::int64_t block_bytes = 4096,
              bool key_value = false);
 
@@ -30,14 +30,14 @@ public:
   static std::string file(const std::string &path, int number);
   int file_of(int task) const;
   std::int64_t chunk(int task) const { return chunks_[static_cast<std::size_t>(task)]; }
-  /// Where the first block of a task begins in its file, and how far the next one is.
+  /// Where the first block of a task starts in its file, and the distance to the next block.
   std::int64_t start(int task) const { return starts_[static_cast<std::size_t>(task)]; }
   std::int64_t skip(int file) const;
 
-  /// Makes the files, which nobody can read before they are finished.
+  /// Creates the files. They cannot be read before `finish`.
   void create() const;
-  /// Completes the files. `used` has, for every task, the bytes used of each of its blocks: what its stream's close
-  /// gave.
+  /// Completes the files. `used` has, for every task, the bytes used of each of its blocks, as its stream's `close`
+  /// returned them.
   void finish(const std::vector<std::vector<std::int64_t>> &used) const;
 
 private:
@@ -54,20 +54,20 @@ private:
 /// One task's stream into a container that has been created.
 class SionStream {
 public:
-  /// `will_sync`: flush will be asked to sync.
+  /// `will_sync`: the caller will call flush with `sync`.
   SionStream(const SionLayout &layout, int task, bool will_sync = false);
 
-  /// Takes the disk's blocks for the next `size` bytes. Throws IoError when there is no room.
+  /// Reserves disk blocks for the next `size` bytes. Throws IoError if the disk has no space.
   void reserve(std::int64_t size) const;
-  /// Appends bytes, as many as there are: what a block has no room for goes to the next.
+  /// Appends any number of bytes; those that do not fit into a block go to the next one.
   void write(const void *data, std::int64_t size);
   /// Appends a pair to the stream of a key-value container.
   void write_pair(std::uint64_t key, const void *data, std::int64_t size);
-  /// Goes on in the next block, as SIONlib does where a piece does not fit.
+  /// Continues in the next block, as SIONlib does where a piece does not fit.
   void next_block();
-  /// Hands what is buffered to the file, and with `sync` waits until all of it is on the disk.
+  /// Writes buffered bytes to the file, and with `sync` waits until all bytes are on the disk.
   void flush(bool sync = false);
-  /// Flushes and ends the stream. Gives the bytes used of each block.
+  /// Flushes and ends the stream. Returns the bytes used of each block.
   std::vector<std::int64_t> close();
 
 private:
@@ -75,15 +75,15 @@ private:
 
   std::string path_;
   std::int64_t chunk_, start_, skip_;
-  Descriptor file_;
+  FileDescriptor file_;
   Writeback writeback_;
   std::vector<char> buffer_;
   std::vector<std::int64_t> used_{0};
 };
 
-/// A complete container, of ours or of SIONlib's. Any process reads any part of any task's stream, whatever the number
-/// of processes that wrote it. Every number in the files is checked before it is used; a container that was not closed,
-/// is cut or damaged is an IoError that says where and how.
+/// A complete container, written by Tailrace or SIONlib. Any process can read any part of the stream of any task,
+/// whatever the number of processes that wrote it. Every number in the files is checked before it is used; throws an
+/// IoError that names the place and the fault if a container was not closed, is incomplete or is damaged.
 class SionReader {
 public:
   explicit SionReader(const std::string &path);
@@ -91,7 +91,7 @@ public:
   int tasks() const { return static_cast<int>(tasks_.size()); }
   int files() const { return static_cast<int>(files_.size()); }
   bool key_value() const { return key_value_; }
-  /// Whether the program that wrote it had big-endian numbers. The streams are given as they are.
+  /// Whether the program that wrote it used big-endian numbers. The streams are returned as they are.
   bool big_endian_data() const { return big_endian_data_; }
   /// Length of a task's stream in bytes.
   std::int64_t size(int task) const;
@@ -110,7 +110,7 @@ public:
 private:
   struct File {
     std::string path;
-    Descriptor descriptor;
+    FileDescriptor descriptor;
   };
   struct Task {
     int file = -1;

@@ -1,5 +1,7 @@
 #include <tailrace/io/sion/container.hpp>
 #include <tailrace/io/sion/format.hpp>
+#include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -52,7 +54,7 @@ struct SionReader::Header {
 };
 
 SionReader::SionReader(const std::string &path) {
-  files_.push_back({path, Descriptor(path, O_RDONLY)});
+  files_.push_back({path, FileDescriptor(path, O_RDONLY)});
   const Header first = read_header(0, 0);
   key_value_ = first.key_values == inline_key_values;
   big_endian_data_ = first.big_endian_data;
@@ -60,7 +62,7 @@ SionReader::SionReader(const std::string &path) {
   read_tasks(0, first, places);
   for (int number = 1; number < first.files; ++number) {
     const std::string name = SionLayout::file(path, number);
-    files_.push_back({name, Descriptor(name, O_RDONLY)});
+    files_.push_back({name, FileDescriptor(name, O_RDONLY)});
     const Header header = read_header(number, first.files);
     if (header.key_values != first.key_values || header.big_endian_data != first.big_endian_data)
       refuse(name, fmt::format("its header does not agree with that of {}", path));

@@ -1,7 +1,8 @@
-// SIONlib containers, one per step: every rank's stream holds its blocks of the variables one after another, and the
-// JSON sidecar says which block of which variable begins where. So few files hold the blocks of many ranks, each rank
-// writes without asking the others, and any number of ranks reads them.
+// SIONlib containers, one per step: the stream of every rank holds its blocks of all variables one after another, and
+// the JSON sidecar lists where each block starts. So a few files hold the blocks of many ranks, each rank writes
+// without messages to other ranks, and any number of ranks can read them.
 
+#include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/sidecar/block_index.hpp>
 #include <tailrace/io/sidecar/engine.hpp>
@@ -19,15 +20,15 @@ using nlohmann::json;
 
 namespace {
 
-/// By default. Ranks that write into one file wait for each other on most file systems, whatever they write.
+/// Default. More than one, because on most file systems ranks that write into one file wait for each other.
 constexpr std::int64_t most_files = 16;
 
 class SionEngine final : public SidecarEngine {
 public:
-  SionEngine(const Target &target, Parameters &parameters);
+  SionEngine(const OpenRequest &request, Parameters &parameters);
 
   void write(const Block &block) override;
-  void end_step(const StepTail &tail) override;
+  void end_step(const StepMetadata &metadata) override;
   void abandon_step() noexcept override;
   void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
@@ -41,28 +42,28 @@ private:
 
   int files_ = 1;
   std::int64_t chunk_bytes_ = 0, block_bytes_ = 0;
-  // The open step's:
+  // Of the open step:
   std::optional<SionLayout> layout_;
   std::optional<SionStream> stream_;
   std::int64_t written_ = 0; ///< bytes of this rank's stream
-  json blocks_;              ///< this rank's, one per variable: [task, offset, z, y, x, nz, ny, nx], or null
-  // The container that was read last:
+  json blocks_;              ///< of this rank, one per variable: [task, offset, z, y, x, nz, ny, nx], or null
+  // The last container that was read:
   mutable std::string open_name_;
   mutable std::optional<SionReader> open_;
 };
 
-SionEngine::SionEngine(const Target &target, Parameters &parameters)
-    : SidecarEngine(target, "sion",
+SionEngine::SionEngine(const OpenRequest &request, Parameters &parameters)
+    : SidecarEngine(request, "sion",
                     "SIONlib containers, one per step; blocks [task, offset in its stream, z, y, x, nz, ny, nx], x "
                     "fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes") {
-  target.comm.agree([&] {
-    files_ = static_cast<int>(std::min<std::int64_t>(parameters.number("files", most_files, 1), target.comm.size()));
+  request.comm.agree([&] {
+    files_ = static_cast<int>(std::min<std::int64_t>(parameters.number("files", most_files, 1), request.comm.size()));
     chunk_bytes_ = parameters.number("chunk_bytes", 0, 0);
     block_bytes_ = parameters.number("block_bytes", 0, 0);
     parameters.finish("sion");
-    // Impossible sizes are refused now, not in the first step.
-    const std::vector<std::int64_t> chunks(static_cast<std::size_t>(target.comm.size()), chunk_bytes_);
-    SionLayout(target.path, chunks, files_, block_bytes_for(chunks));
+    // Sizes that are not valid are errors here, not in the first step.
+    const std::vector<std::int64_t> chunks(static_cast<std::size_t>(request.comm.size()), chunk_bytes_);
+    SionLayout(request.path, chunks, files_, block_bytes_for(chunks));
   });
   open();
 }
@@ -81,21 +82,21 @@ void SionEngine::check(const json &step) const {
     step.at("file").get<std::string>(), variable.at("blocks").get<StoredNumbers>();
 }
 
-/// What every rank has to say, on all ranks.
+/// The JSON of every rank, on all ranks.
 std::vector<json> SionEngine::everyones(const json &ours) const {
   json all = json::array();
-  for (const auto &text : target_.comm.gather(ours.dump(), 0))
+  for (const auto &text : request_.comm.gather(ours.dump(), 0))
     all.push_back(json::parse(text));
-  return json::parse(target_.comm.broadcast(all.dump(), 0)).get<std::vector<json>>();
+  return json::parse(request_.comm.broadcast(all.dump(), 0)).get<std::vector<json>>();
 }
 
-/// The multiple that chunks are rounded up to, where nobody said another: the page of memory; for large chunks the
-/// piece that is written at once, because the system handles whole ones faster than those that begin within one.
+/// The size of which chunks are multiples, if the user chose none: the memory page, and for large chunks the huge page,
+/// because the system handles chunks faster that start with one.
 std::int64_t SionEngine::block_bytes_for(const std::vector<std::int64_t> &chunks) const {
   if (block_bytes_ > 0)
     return block_bytes_;
   const std::int64_t smallest = *std::min_element(chunks.begin(), chunks.end());
-  return smallest >= large_chunk_bytes ? piece_bytes : 4096;
+  return smallest >= large_chunk_bytes ? large_chunk_alignment : 4096;
 }
 
 void SionEngine::create_container(std::int64_t first_bytes) {
@@ -103,18 +104,18 @@ void SionEngine::create_container(std::int64_t first_bytes) {
   std::vector<std::int64_t> chunks;
   for (const auto &chunk : everyones(chunk_bytes_ > 0 ? chunk_bytes_ : first_bytes))
     chunks.push_back(chunk.get<std::int64_t>());
-  // Named before it is made, so that abandoning the step removes what there is of it.
+  // Named before it is created, so that abandoning the step removes it.
   step_["file"] = name;
   step_["files"] = files_;
   written_ = 0;
   blocks_ = json::array();
-  target_.comm.agree([&] {
+  request_.comm.agree([&] {
     layout_.emplace(file(name), chunks, files_, block_bytes_for(chunks));
-    if (target_.comm.rank() == 0)
+    if (request_.comm.rank() == 0)
       layout_->create();
   });
-  target_.comm.agree(
-      [&] { stream_.emplace(*layout_, target_.comm.rank(), target_.sync); }); // after rank 0 has created it
+  request_.comm.agree(
+      [&] { stream_.emplace(*layout_, request_.comm.rank(), request_.sync); }); // after rank 0 has created it
 }
 
 void SionEngine::write(const Block &block) {
@@ -124,29 +125,31 @@ void SionEngine::write(const Block &block) {
     create_container(part.size() * bytes);
   add_variable(block);
   blocks_.push_back(part.empty() ? json()
-                                 : json{target_.comm.rank(), written_, part.start[2], part.start[1], part.start[0],
+                                 : json{request_.comm.rank(), written_, part.start[2], part.start[1], part.start[0],
                                         part.count[2], part.count[1], part.count[0]});
-  target_.comm.agree([&] {
-    const Span span(*target_.trace, Phase::write, part.size() * bytes);
+  request_.comm.agree([&] {
+    const Span span(*request_.trace, Phase::write, part.size() * bytes);
     stream_->reserve(part.size() * bytes);
-    for_each_row(block.place, size_of(block.type), block.data, [&](const char *row, std::int64_t count) {
+    const char *data = static_cast<const char *>(block.data);
+    grid::for_each_run(part, memory, [&](std::int64_t first, std::int64_t count) {
       for (std::int64_t done = 0; done < count * bytes; done += piece_bytes) {
         const std::int64_t size = std::min(piece_bytes, count * bytes - done);
+        const char *piece = data + first * bytes + done;
         if (block.checksum)
-          block.checksum->add(row + done, static_cast<std::size_t>(size));
-        stream_->write(row + done, size);
+          block.checksum->add(piece, static_cast<std::size_t>(size));
+        stream_->write(piece, size);
       }
     });
   });
   written_ += part.size() * bytes;
 }
 
-void SionEngine::end_step(const StepTail &tail) {
+void SionEngine::end_step(const StepMetadata &metadata) {
   if (stream_) {
     json ours;
-    target_.comm.agree([&] {
-      if (target_.sync) {
-        const Span span(*target_.trace, Phase::sync);
+    request_.comm.agree([&] {
+      if (request_.sync) {
+        const Span span(*request_.trace, Phase::sync);
         stream_->flush(true);
       }
       ours = {{"used", stream_->close()}, {"blocks", blocks_}};
@@ -158,18 +161,18 @@ void SionEngine::end_step(const StepTail &tail) {
         if (!one.at("blocks").at(v).is_null())
           blocks.push_back(one.at("blocks").at(v));
     }
-    target_.comm.agree([&] {
-      if (target_.comm.rank() != 0)
+    request_.comm.agree([&] {
+      if (request_.comm.rank() != 0)
         return;
       std::vector<std::vector<std::int64_t>> used;
       for (const auto &one : all)
         used.push_back(one.at("used").get<std::vector<std::int64_t>>());
       layout_->finish(used);
-      for (int number = 0; number < files_ && target_.sync; ++number)
+      for (int number = 0; number < files_ && request_.sync; ++number)
         sync_path(layout_->file(number));
     });
   }
-  SidecarEngine::end_step(tail);
+  SidecarEngine::end_step(metadata);
   stream_.reset();
   layout_.reset();
 }
@@ -192,30 +195,23 @@ const SionReader &SionEngine::container(const std::string &name) const {
 void SionEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const SionReader &streams = container(line(step).at("file").get<std::string>());
   const auto bytes = static_cast<std::int64_t>(size_of(variable.type));
-  const auto place = [&](const Box &whole, std::int64_t j, std::int64_t k, std::int64_t i) {
-    return (((k - whole.start[2]) * whole.count[1] + j - whole.start[1]) * whole.count[0] + i - whole.start[0]) * bytes;
-  };
-  const Span span(*target_.trace, Phase::read, box.size() * bytes);
+  const Span span(*request_.trace, Phase::read, box.size() * bytes);
   for (const auto &[task, offset, block, part] :
        blocks_that_meet(stored(step, variable.name), variable, box, file("series.jsonl"))) {
     if (task >= streams.tasks())
       throw IoError(fmt::format("cannot read {}: its block {} of {} is of task {}; expected one of {}",
                                 file("series.jsonl"), describe(block), variable.name, task, streams.tasks()));
-    // Rows that follow one another in the stream and in memory are read in one go: whole planes, or all of them.
-    const auto whole = [&](std::size_t d) { return part.count[d] == block.count[d] && part.count[d] == box.count[d]; };
-    const std::int64_t rows = !whole(0) ? 1 : part.count[1], planes = whole(0) && whole(1) ? part.count[2] : 1;
-    for (std::int64_t k = part.start[2]; k < part.end(2); k += planes)
-      for (std::int64_t j = part.start[1]; j < part.end(1); j += rows)
-        streams.read(static_cast<int>(task), offset + place(block, j, k, part.start[0]),
-                     part.count[0] * rows * planes * bytes,
-                     static_cast<char *>(data) + place(box, j, k, part.start[0]));
+    grid::for_each_run(part, block, box, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+      streams.read(static_cast<int>(task), offset + from * bytes, count * bytes,
+                   static_cast<char *>(data) + to * bytes);
+    });
   }
 }
 
 } // namespace
 
-std::unique_ptr<Engine> open_sion(const Target &target, Parameters parameters) {
-  return std::make_unique<SionEngine>(target, parameters);
+std::unique_ptr<Engine> open_sion(const OpenRequest &request, Parameters parameters) {
+  return std::make_unique<SionEngine>(request, parameters);
 }
 
 } // namespace tailrace::io

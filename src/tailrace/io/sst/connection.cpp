@@ -23,12 +23,12 @@ double seconds_until(Clock::time_point end) { return std::chrono::duration<doubl
 
 } // namespace
 
-SstConnection::SstConnection(const Target &target, const SstOptions &options)
-    : target_(target), options_(options), contact_(target.path), adios_(target.comm.get()) {
+SstConnection::SstConnection(const OpenRequest &request, const SstOptions &options)
+    : request_(request), options_(options), contact_(request.path), adios_(request.comm.get()) {
   const auto end =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.open_timeout));
-  target.comm.agree([&] { await_writer(end, options.open_timeout); });
-  target.comm.barrier();
+  request.comm.agree([&] { await_writer(end, options.open_timeout); });
+  request.comm.barrier();
   for (const auto &one : tcp_connections())
     foreign_sockets_.insert(one.inode);
 }
@@ -59,7 +59,7 @@ void SstConnection::await_writer(Clock::time_point end, double timeout) const {
       throw IoError(
           fmt::format("cannot read the stream {}: waited {:g} s, and {}. To fix this, start the writer, or wait "
                       "longer (OpenTimeoutSecs)",
-                      target_.path, timeout, contact_.why_not()));
+                      request_.path, timeout, contact_.why_not()));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   if (const auto record = contact_.record(); record && record->version != 0 && record->version != sst_version)
@@ -69,7 +69,7 @@ void SstConnection::await_writer(Clock::time_point end, double timeout) const {
 std::string SstConnection::other_version(int version) const {
   return fmt::format("cannot read the stream {}: its steps are of version {}, and this Tailrace knows {}. To fix this, "
                      "use the same Tailrace on both sides",
-                     target_.path, version, sst_version);
+                     request_.path, version, sst_version);
 }
 
 /// Tries, in rank 0, to connect to the writer's control channel.
@@ -86,12 +86,12 @@ void SstConnection::meet_writer() {
   for (const auto &one : tcp_connections())
     if (foreign_sockets_.count(one.inode) == 0)
       ports.insert(one.local_port);
-  channel_.hello(token_, target_.comm.size(), ports);
+  channel_.hello(token_, request_.comm.size(), ports);
 }
 
 void SstConnection::cut_writer(bool alone) const {
   if (!alone)
-    end_program(fmt::format("cannot read the stream {}: the writer does not answer", target_.path));
+    end_program(fmt::format("cannot read the stream {}: the writer does not answer", request_.path));
   for (const auto &one : tcp_connections())
     if (foreign_sockets_.count(one.inode) == 0)
       cut(one);
@@ -106,21 +106,21 @@ bool SstConnection::try_open(double timeout) {
   parameters.insert_or_assign("OpenTimeoutSecs", std::to_string(1)); // of the contact file, which is there
   io_.SetParameters(parameters);
   bool opened = false;
-  target_.comm.barrier();
+  request_.comm.barrier();
   {
     const Watchdog watchdog(std::max(timeout, 0.0), [&](int) {
       if (root())
-        cut_writer(target_.comm.size() == 1);
+        cut_writer(request_.comm.size() == 1);
     });
     try {
-      engine_ = io_.Open(target_.path, adios2::Mode::Read);
+      engine_ = io_.Open(request_.path, adios2::Mode::Read);
       opened = true;
     } catch (const std::exception &) { // ADIOS2's message does not say why
     }
   }
   if (!opened)
     adios_.RemoveIO("series");
-  return target_.comm.max(std::int64_t{!opened}) == 0;
+  return request_.comm.max(std::int64_t{!opened}) == 0;
 }
 
 void SstConnection::open(double timeout) {
@@ -129,16 +129,16 @@ void SstConnection::open(double timeout) {
     const double patience = std::min(seconds_until(end), options_.open_timeout); // the writer may end while we wait
     const auto found_by =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience));
-    target_.comm.agree([&] { await_writer(found_by, std::max(patience, 0.0)); });
+    request_.comm.agree([&] { await_writer(found_by, std::max(patience, 0.0)); });
     call_writer();
     if (try_open(seconds_until(end))) {
       if (root())
         meet_writer();
       return;
     }
-    target_.comm.agree([&] {
+    request_.comm.agree([&] {
       if (root() && seconds_until(end) <= 0)
-        throw IoError(fmt::format("cannot read the stream {}: no step came in {:g} s, and {}", target_.path, timeout,
+        throw IoError(fmt::format("cannot read the stream {}: no step came in {:g} s, and {}", request_.path, timeout,
                                   contact_.alive() ? "the writer has not ended one since we are waiting, or has died"
                                                    : contact_.why_not()));
     });

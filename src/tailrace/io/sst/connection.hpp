@@ -26,7 +26,7 @@ public:
 
   /// Waits for the contact file of a living writer, as long as the options say. Collective; the same error on all
   /// ranks.
-  SstConnection(const Target &target, const SstOptions &options);
+  SstConnection(const OpenRequest &request, const SstOptions &options);
 
   /// An engine that was not closed, usually because the writer was lost, is never destroyed: a thread of ADIOS2 may
   /// still use its connections.
@@ -55,13 +55,13 @@ public:
   std::string other_version(int version) const;
 
 private:
-  bool root() const { return target_.comm.rank() == 0; }
+  bool root() const { return request_.comm.rank() == 0; }
   void await_writer(Clock::time_point end, double timeout) const;
   void call_writer();
   void meet_writer();
   bool try_open(double timeout);
 
-  Target target_;
+  OpenRequest request_;
   SstOptions options_;
   ContactFile contact_;
   std::set<std::uint64_t> foreign_sockets_; ///< sockets that are older than those of ADIOS2

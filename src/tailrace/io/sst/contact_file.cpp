@@ -3,6 +3,7 @@
 #include <tailrace/io/sst/host.hpp>
 #include <tailrace/io/sst/options.hpp>
 #include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -2,8 +2,6 @@
 
 #include <tailrace/io/engine/engine.hpp>
 
-#include <nlohmann/json.hpp>
-
 #include <deque>
 #include <memory>
 
@@ -12,8 +10,7 @@ namespace tailrace::io {
 /// What a step of a stream holds besides its blocks.
 struct StreamStep {
   StepInfo info;
-  StepTail tail;
-  nlohmann::json lists = nlohmann::json::object(); ///< type and shape of the lists
+  StepMetadata metadata;
   Attributes attributes;
 };
 

@@ -35,12 +35,10 @@ SstOptions sst_options(Mode mode, Parameters &parameters);
 // What every step of ours holds besides its variables, as JSON text in variables: attributes of ADIOS2 are sent only
 // with the step in which they were set, and a reader may have missed that step.
 inline const char *const sst_series_name = "tailrace/series"; ///< version, attributes, grid, number, steps left out
-inline const char *const sst_lists_name = "tailrace/lists";   ///< type and shape of the lists
-inline const char *const sst_checksums_name = "tailrace/checksums";
-constexpr int sst_version = 2; ///< of these
+constexpr int sst_version = 3;                                ///< of these
 
 // The two ends of a stream. Collective.
-std::unique_ptr<Engine> open_sst_writer(const Target &target, const SstOptions &options);
-std::unique_ptr<Engine> open_sst_reader(const Target &target, const SstOptions &options);
+std::unique_ptr<Engine> open_sst_writer(const OpenRequest &request, const SstOptions &options);
+std::unique_ptr<Engine> open_sst_reader(const OpenRequest &request, const SstOptions &options);
 
 } // namespace tailrace::io

@@ -30,12 +30,11 @@ namespace {
 
 using Clock = SstConnection::Clock;
 
-class SstReader final : public Engine {
+class SstReader final : public StreamSource {
 public:
-  SstReader(const Target &target, const SstOptions &options)
-      : target_(target), options_(options), connection_(target, options) {}
+  SstReader(const OpenRequest &request, const SstOptions &options)
+      : request_(request), options_(options), connection_(request, options) {}
 
-  bool streaming() const override { return true; }
   std::vector<StepInfo> steps() const override { return steps_; }
   bool next_step(double timeout) override;
   std::optional<GridDescription> grid() const override { return grid_; }
@@ -48,15 +47,8 @@ public:
   std::vector<std::int64_t> missed(std::size_t step) const override { return current(step), missed_.since().list(); }
   Coupling coupling() const override;
 
-  // Only a series that was opened to write asks for these.
-  void begin_step(const StepInfo &) override {}
-  void write(const Block &) override {}
-  void end_step(const StepTail &) override {}
-  void abandon_step() noexcept override {}
-  void set_attributes(const Attributes &) override {}
-
 private:
-  bool root() const { return target_.comm.rank() == 0; }
+  bool root() const { return request_.comm.rank() == 0; }
   void current(std::size_t step) const;
   adios2::StepStatus advance(double timeout);
   void leave_step();
@@ -68,9 +60,9 @@ private:
   void take_lists(const std::string &text);
   template <class T> std::optional<T> value(const std::string &name) const;
   template <class T> void take_variable(const std::string &name);
-  std::string text(const char *name) const { return value<std::string>(name).value_or(""); }
+  std::string text(const std::string &name) const { return value<std::string>(name).value_or(""); }
 
-  Target target_;
+  OpenRequest request_;
   SstOptions options_;
   mutable SstConnection connection_; // reading sets selections on the variables of ADIOS2
   std::vector<StepInfo> steps_;
@@ -110,24 +102,24 @@ adios2::StepStatus SstReader::advance(double timeout) {
     connection_.open(timeout);
     clock_.begin();
   }
-  target_.comm.agree([&] {
+  request_.comm.agree([&] {
     try {
       leave_step();
       const std::chrono::duration<double> spent = Clock::now() - begin;
       status = connection_.engine().BeginStep(adios2::StepMode::Read,
                                               static_cast<float>(std::max(timeout - spent.count(), 0.0)));
     } catch (const std::exception &error) {
-      throw IoError(fmt::format("cannot read the stream {}: {}", target_.path, error.what()));
+      throw IoError(fmt::format("cannot read the stream {}: {}", request_.path, error.what()));
     }
   });
   // ADIOS2 tells all ranks what it told rank 0. Should the ranks differ nevertheless, the worst counts for all.
-  return static_cast<adios2::StepStatus>(target_.comm.max(static_cast<std::int64_t>(status)));
+  return static_cast<adios2::StepStatus>(request_.comm.max(static_cast<std::int64_t>(status)));
 }
 
 bool SstReader::next_step(double timeout) {
   if (timeout < 0)
     timeout = options_.timeout;
-  target_.comm.agree([&] {
+  request_.comm.agree([&] {
     if (!failure_.empty())
       throw IoError(failure_);
   });
@@ -140,14 +132,14 @@ bool SstReader::next_step(double timeout) {
     return false;
   }
   if (status == adios2::StepStatus::NotReady)
-    throw IoError(fmt::format("cannot read the stream {}: no step came in {:g} s", target_.path, timeout));
+    throw IoError(fmt::format("cannot read the stream {}: no step came in {:g} s", request_.path, timeout));
   if (status != adios2::StepStatus::OK) {
-    failure_ = connection_.lost("the stream " + target_.path);
+    failure_ = connection_.lost("the stream " + request_.path);
     throw IoError(failure_);
   }
   in_step_ = true;
   clock_.got();
-  target_.comm.agree([&] { take_step(); });
+  request_.comm.agree([&] { take_step(); });
   return true;
 }
 
@@ -184,7 +176,7 @@ void SstReader::take_series(const std::string &text) {
   attributes_ = attributes_from_json(about.at("attributes"));
   grid_.reset();
   if (about.contains("grid"))
-    grid_ = GridDescription{about["grid"].at("points"), about["grid"].at("origin"), about["grid"].at("spacing")};
+    grid_ = grid_from_json(about["grid"]);
   missed_.take(about.at("steps"));
   writer_ = side_from_json(about.at("writer"));
 }
@@ -192,10 +184,9 @@ void SstReader::take_series(const std::string &text) {
 void SstReader::take_lists(const std::string &text) {
   if (text.empty())
     return;
-  const json lists = json::parse(text); // must outlive the iterator of the loop
-  for (const auto &[name, list] : lists.items()) {
-    std::erase_if(variables_, [&, &name = name](const auto &info) { return info.name == name; });
-    variables_.push_back({name, type_named(list.at("type")), {list.at("columns"), list.at("rows"), 1}, true});
+  for (const VariableInfo &list : lists_from_json(json::parse(text))) {
+    std::erase_if(variables_, [&](const auto &info) { return info.name == list.name; });
+    variables_.push_back(list);
   }
 }
 
@@ -205,15 +196,9 @@ void SstReader::take_variables() {
     if (name.rfind("tailrace/", 0) == 0)
       continue;
     if (type == "string")
-      scalars_[name] = text(name.c_str());
-    else if (type == "double")
-      take_variable<double>(name);
-    else if (type == "float")
-      take_variable<float>(name);
-    else if (type == "int64_t")
-      take_variable<std::int64_t>(name);
-    else if (type == "int32_t")
-      take_variable<std::int32_t>(name);
+      scalars_[name] = text(name);
+    else if (const auto known = bp::type_of(type))
+      with_type(*known, [&]<class T>(T) { take_variable<T>(name); });
   }
 }
 
@@ -236,26 +221,26 @@ void SstReader::take_step() {
   try {
     take_variables();
     take_series(text(sst_series_name));
-    take_lists(text(sst_lists_name));
-    checksums_ = text(sst_checksums_name);
+    take_lists(text(bp::lists_name));
+    checksums_ = text(bp::checksums_name);
     steps_.push_back(take_step_info());
   } catch (const Error &) {
     throw;
   } catch (const std::exception &error) {
-    throw IoError(fmt::format("cannot read a step of the stream {}: {}", target_.path, error.what()));
+    throw IoError(fmt::format("cannot read a step of the stream {}: {}", request_.path, error.what()));
   }
   std::sort(variables_.begin(), variables_.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
 }
 
 void SstReader::current(std::size_t step) const {
   if (!in_step_ || step + 1 != steps_.size())
-    throw InputError(fmt::format("{}: of a stream only the current step can be read{}", target_.path,
+    throw InputError(fmt::format("{}: of a stream only the current step can be read{}", request_.path,
                                  in_step_ ? fmt::format(", step {}", steps_.back().index) : ", and there is none"));
 }
 
 void SstReader::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   current(step);
-  const Span span(*target_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
+  const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
   const auto begin = Clock::now();
   bool late = false;
   const auto expire = [&](int) {
@@ -271,7 +256,7 @@ void SstReader::read(std::size_t step, const VariableInfo &variable, const Box &
     });
     clock_.moved(std::chrono::duration<double>(Clock::now() - begin).count());
   } catch (const std::exception &) { // ADIOS2's message only says that the writer failed
-    const std::string what = fmt::format("{} of the stream {}", variable.name, target_.path);
+    const std::string what = fmt::format("{} of the stream {}", variable.name, request_.path);
     failure_ = late ? fmt::format("cannot read {}: the writer did not answer for {:g} s", what, options_.timeout)
                     : connection_.lost(what);
     throw IoError(failure_);
@@ -279,19 +264,19 @@ void SstReader::read(std::size_t step, const VariableInfo &variable, const Box &
 }
 
 void SstReader::leave() {
-  target_.comm.agree([&] {
+  request_.comm.agree([&] {
     try {
       leave_step();
       connection_.close();
     } catch (const std::exception &error) {
-      throw IoError(fmt::format("cannot close the stream {}: {}", target_.path, error.what()));
+      throw IoError(fmt::format("cannot close the stream {}: {}", request_.path, error.what()));
     }
   });
 }
 
 void SstReader::close() {
   const bool nothing_to_leave = !connection_.is_open() || ended_ || !failure_.empty();
-  if (target_.comm.max(std::int64_t{nothing_to_leave}) == 0)
+  if (request_.comm.max(std::int64_t{nothing_to_leave}) == 0)
     leave();
 }
 
@@ -301,7 +286,7 @@ Coupling SstReader::coupling() const {
     return result;
   result.role = Coupling::Role::reader;
   result.own = clock_.total();
-  result.own.ranks = target_.comm.size();
+  result.own.ranks = request_.comm.size();
   result.own.steps = static_cast<std::int64_t>(steps_.size());
   result.own.state = ended_ ? "closed" : failure_.empty() ? "open" : "lost";
   result.own.host = own_host();
@@ -314,8 +299,8 @@ Coupling SstReader::coupling() const {
 
 } // namespace
 
-std::unique_ptr<Engine> open_sst_reader(const Target &target, const SstOptions &options) {
-  return std::make_unique<SstReader>(target, options);
+std::unique_ptr<Engine> open_sst_reader(const OpenRequest &request, const SstOptions &options) {
+  return std::make_unique<SstReader>(request, options);
 }
 
 } // namespace tailrace::io

@@ -93,28 +93,28 @@ SstOptions sst_options(Mode mode, Parameters &parameters) {
   return options;
 }
 
-std::unique_ptr<Engine> open_sst(const Target &target, Parameters parameters) {
-  Target stream = target;
+std::unique_ptr<Engine> open_sst(const OpenRequest &request, Parameters parameters) {
+  OpenRequest stream = request;
   SstOptions options;
-  target.comm.agree([&] {
-    if (target.mode == Mode::append)
-      throw InputError(fmt::format("cannot append to {}: a stream keeps no steps; open it to write", target.path));
+  request.comm.agree([&] {
+    if (request.mode == Mode::append)
+      throw InputError(fmt::format("cannot append to {}: a stream keeps no steps; open it to write", request.path));
     if (stream.path.ends_with(".sst")) // the user gave the contact file
       stream.path.resize(stream.path.size() - 4);
     if (stream.path.empty())
       throw InputError("a stream needs a name: sst:NAME");
-    options = sst_options(target.mode, parameters);
-    if (options.policy == StreamPolicy::adapt && target.background)
+    options = sst_options(request.mode, parameters);
+    if (options.policy == StreamPolicy::adapt && request.background)
       throw InputError(
           "policy = adapt decides in begin_step what a step may cost, and with `buffers` begin_step does not "
           "wait for it. To fix this, leave out `buffers`");
   });
-  return target.mode == Mode::read ? open_sst_reader(stream, options) : open_sst_writer(stream, options);
+  return request.mode == Mode::read ? open_sst_reader(stream, options) : open_sst_writer(stream, options);
 }
 
 #else
 
-std::unique_ptr<Engine> open_sst(const Target &, Parameters) {
+std::unique_ptr<Engine> open_sst(const OpenRequest &, Parameters) {
   throw InputError("engine sst needs ADIOS2, and this Tailrace was built without it. To fix this, run "
                    "tools/build_adios2.sh and build again with -DTAILRACE_WITH_ADIOS2=ON");
 }

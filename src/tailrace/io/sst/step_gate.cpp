@@ -25,10 +25,10 @@ double seconds(Clock::time_point from, Clock::time_point to) {
 
 } // namespace
 
-StepGate::StepGate(const Target &target, const SstOptions &options)
-    : trace_(*target.trace), options_(options), token_(new_token()), readers_(target.path, token_, options.timeout),
+StepGate::StepGate(const OpenRequest &request, const SstOptions &options)
+    : trace_(*request.trace), options_(options), token_(new_token()), readers_(request.path, token_, options.timeout),
       budget_(options.share) {
-  own_.ranks = target.comm.size();
+  own_.ranks = request.comm.size();
   own_.host = own_host();
   own_.process = own_process();
 }

@@ -26,7 +26,7 @@ enum class StepDecision : std::int64_t {
 /// Decides what happens to the steps of a stream, and records it in a ledger. Local, for rank 0 of the writer.
 class StepGate {
 public:
-  StepGate(const Target &target, const SstOptions &options);
+  StepGate(const OpenRequest &request, const SstOptions &options);
 
   const ReaderChannels &channel() const { return readers_.channels(); }
   const std::string &token() const { return token_; } ///< a reader of this stream sends it on the channel

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <utility>
 
 namespace tailrace::io {
@@ -24,7 +24,7 @@ std::vector<int> tcp_sockets() {
   std::error_code none; // without /proc no socket is found
   for (std::filesystem::directory_iterator entry("/proc/self/fd", none), end; !none && entry != end;
        entry.increment(none)) {
-    const int descriptor = std::atoi(entry->path().filename().c_str());
+    const int descriptor = std::stoi(entry->path().filename().string());
     int protocol = 0;
     socklen_t size = sizeof protocol;
     if (::getsockopt(descriptor, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP)

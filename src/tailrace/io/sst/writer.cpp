@@ -6,8 +6,7 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
-#include <tailrace/io/adios2/contents.hpp>
-#include <tailrace/io/data/block.hpp>
+#include <tailrace/io/adios2/output.hpp>
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/sst/contact_file.hpp>
 #include <tailrace/io/sst/coupling_json.hpp>
@@ -26,32 +25,26 @@ using nlohmann::json;
 
 namespace {
 
-class SstWriter final : public Engine {
+class SstWriter final : public StepSink {
 public:
-  SstWriter(const Target &target, const SstOptions &options);
+  SstWriter(const OpenRequest &request, const SstOptions &options);
   ~SstWriter() override;
 
   std::vector<StepInfo> steps() const override { return {}; }
   bool takes_step(const StepInfo &step) override;
   void begin_step(const StepInfo &) override {} // takes_step has done it
   void write(const Block &block) override;
-  void end_step(const StepTail &tail) override;
+  void end_step(const StepMetadata &metadata) override;
   void abandon_step() noexcept override;
   void set_attributes(const Attributes &attributes) override { attributes_ = attributes; }
   void close() override;
-  std::optional<GridDescription> grid() const override { return target_.grid; }
+  std::optional<GridDescription> grid() const override { return request_.grid; }
+  Attributes attributes() const override { return {}; }
   std::vector<LeftOut> left_out() const override { return root() ? gate_->ledger().all() : std::vector<LeftOut>{}; }
   Coupling coupling() const override { return root() ? gate_->coupling() : Coupling{}; }
 
-  // Only a series that was opened to read asks for these.
-  Attributes attributes() const override { return {}; }
-  std::vector<VariableInfo> variables(std::size_t) const override { return {}; }
-  Scalars scalars(std::size_t) const override { return {}; }
-  std::string checksums(std::size_t) const override { return {}; }
-  void read(std::size_t, const VariableInfo &, const Box &, void *) const override {}
-
 private:
-  bool root() const { return target_.comm.rank() == 0; }
+  bool root() const { return request_.comm.rank() == 0; }
   template <class Work> void attempt(const char *what, Work work) const;
   template <class Work> void within_time(Work work);
   void add_notes() const;
@@ -64,12 +57,9 @@ private:
   void hand_over();
   void begin();
   void give(const StreamStep &step);
-  template <class T> void put_block(const Block &block);
-  void put(const Block &block);
-  template <class T> void put_value(const std::string &name, const T &value);
   json describe_series(const StreamStep &step) const;
 
-  Target target_;
+  OpenRequest request_;
   SstOptions options_;
   ContactFile contact_;
   Attributes attributes_;
@@ -79,42 +69,44 @@ private:
   bool waited_ = false, begun_ = false, broken_ = false, open_ = false, holding_ = false;
   adios2::ADIOS adios_;
   adios2::IO io_;
+  bp::Output output_;
   adios2::Engine engine_;
 };
 
 /// Runs calls of ADIOS2 that do not wait for other ranks, or that return on all of them, and agrees on the outcome.
 template <class Work> void SstWriter::attempt(const char *what, Work work) const {
-  target_.comm.agree([&] {
+  request_.comm.agree([&] {
     try {
       work();
     } catch (const std::exception &error) {
-      throw IoError(fmt::format("cannot {} the stream {}: {}", what, target_.path, error.what()));
+      throw IoError(fmt::format("cannot {} the stream {}: {}", what, request_.path, error.what()));
     }
   });
 }
 
 /// Runs a call of ADIOS2 that waits for readers, which get `timeout` seconds.
 template <class Work> void SstWriter::within_time(Work work) {
-  target_.comm.barrier(); // so that a late rank takes no time from the readers
+  request_.comm.barrier(); // so that a late rank takes no time from the readers
   const Watchdog watchdog(options_.timeout, [this](int call) { rescue(call); });
   work();
 }
 
-SstWriter::SstWriter(const Target &target, const SstOptions &options)
-    : target_(target), options_(options), contact_(target.path), adios_(target.comm.get()) {
-  target.comm.agree([&] {
+SstWriter::SstWriter(const OpenRequest &request, const SstOptions &options)
+    : request_(request), options_(options), contact_(request.path), adios_(request.comm.get()) {
+  request.comm.agree([&] {
     if (!root())
       return;
     contact_.check_writable();
-    gate_ = std::make_unique<StepGate>(target, options);
+    gate_ = std::make_unique<StepGate>(request, options);
     contact_.claim(gate_->channel().port(), gate_->token());
   });
   add_notes();
   io_ = adios_.DeclareIO("series");
   io_.SetEngine("SST");
   io_.SetParameters(options.engine);
+  output_ = bp::Output(io_, {});
   const std::set<int> before = listening_ports();
-  attempt("open", [&] { engine_ = io_.Open(target_.path, adios2::Mode::Write); });
+  attempt("open", [&] { engine_ = io_.Open(request_.path, adios2::Mode::Write); });
   open_ = true;
   std::set<int> ports = listening_ports();
   std::erase_if(ports, [&](int port) { return before.count(port) > 0; });
@@ -123,12 +115,12 @@ SstWriter::SstWriter(const Target &target, const SstOptions &options)
 
 /// What the user should know about this stream; the same on all ranks.
 void SstWriter::add_notes() const {
-  const std::string problem = target_.comm.broadcast(root() ? gate_->channel().problem() : "", 0);
+  const std::string problem = request_.comm.broadcast(root() ? gate_->channel().problem() : "", 0);
   if (!problem.empty())
-    target_.notes->push_back(fmt::format(
+    request_.notes->push_back(fmt::format(
         "no control channel ({}): readers count as those of other programs, and say nothing of their time", problem));
   if (const std::string note = Admission().note(); !note.empty())
-    target_.notes->push_back(note);
+    request_.notes->push_back(note);
 }
 
 SstWriter::~SstWriter() {
@@ -141,7 +133,7 @@ void SstWriter::rescue(int call) {
   if (!root())
     return ReaderTable::rescue_elsewhere();
   if (gate_->rescue(call, step_.info.index))
-    end_program(fmt::format("stream {}, step {}: ADIOS2 does not come back, though no reader is left", target_.path,
+    end_program(fmt::format("stream {}, step {}: ADIOS2 does not come back, though no reader is left", request_.path,
                             step_.info.index));
 }
 
@@ -160,26 +152,26 @@ void SstWriter::await_reader() {
 /// ADIOS2 admits readers at the end of a step, and they do not get that step: so we write an empty one, which nobody
 /// gets. Returns whether a reader was admitted.
 bool SstWriter::admit_reader() {
-  const Span span(*target_.trace, Phase::wait);
+  const Span span(*request_.trace, Phase::wait);
   const std::uint64_t before = Admission::sent();
   begin();
   within_time([&] { attempt("write to", [&] { engine_.EndStep(); }); });
   begun_ = false;
-  return target_.comm.max(std::int64_t{root() && gate_->admitted_since(before)}) > 0;
+  return request_.comm.max(std::int64_t{root() && gate_->admitted_since(before)}) > 0;
 }
 
 /// What rank 0 decides, which may take long.
 template <class Decide> StepDecision SstWriter::agreed(Decide decide) const {
-  const Span span(*target_.trace, Phase::wait);
+  const Span span(*request_.trace, Phase::wait);
   return static_cast<StepDecision>(
-      target_.comm.broadcast_patiently(static_cast<std::int64_t>(root() ? decide() : StepDecision::left_out), 0));
+      request_.comm.broadcast_patiently(static_cast<std::int64_t>(root() ? decide() : StepDecision::left_out), 0));
 }
 
 bool SstWriter::takes_step(const StepInfo &step) {
   if (broken_)
-    throw IoError(
-        fmt::format("the stream {} is out of use since an error; ADIOS2 cannot drop the step it was in", target_.path));
-  step_ = StreamStep{step, {}, json::object(), {}};
+    throw IoError(fmt::format("the stream {} is out of use since an error; ADIOS2 cannot drop the step it was in",
+                              request_.path));
+  step_ = StreamStep{step, {}, {}};
   holding_ = false;
   if (!waited_)
     await_reader();
@@ -227,10 +219,10 @@ void SstWriter::hand_over() {
   held_.pop_front();
   begin();
   {
-    const Span span(*target_.trace, Phase::write);
+    const Span span(*request_.trace, Phase::write);
     attempt("write to", [&] {
       for (const auto &piece : step.pieces)
-        put(piece.block);
+        output_.put(engine_, piece.block);
     });
   }
   give(step);
@@ -241,6 +233,7 @@ void SstWriter::begin() {
   if (begun_)
     return;
   begun_ = true;
+  output_.begin_step();
   attempt("write to", [&] { engine_.BeginStep(); });
 }
 
@@ -251,59 +244,24 @@ void SstWriter::abandon_step() noexcept {
   holding_ = false;
 }
 
-template <class T> void SstWriter::put_block(const Block &block) {
-  const auto &[shape, part, memory] = block.place;
-  auto variable = io_.InquireVariable<T>(block.name);
-  if (!variable)
-    variable = io_.DefineVariable<T>(block.name, bp::dims(shape), adios2::Dims(3, 0), adios2::Dims(3, 0));
-  variable.SetShape(bp::dims(shape));
-  if (part.empty())
-    return;
-  variable.SetSelection({bp::dims(part.start), bp::dims(part.count)});
-  variable.SetMemorySelection({{}, {}});
-  if (!(memory == part)) {
-    const Index3 inside{part.start[0] - memory.start[0], part.start[1] - memory.start[1],
-                        part.start[2] - memory.start[2]};
-    variable.SetMemorySelection({bp::dims(inside), bp::dims(memory.count)});
-  }
-  engine_.Put(variable, static_cast<const T *>(block.data), adios2::Mode::Sync);
-}
-
-void SstWriter::put(const Block &block) {
-  with_type(block.type, [&]<class T>(T) { put_block<T>(block); });
-}
-
 void SstWriter::write(const Block &block) {
   if (!holding_)
     begin();
-  const Span span(*target_.trace, holding_ ? Phase::copy : Phase::write,
+  const Span span(*request_.trace, holding_ ? Phase::copy : Phase::write,
                   block.place.block.size() * static_cast<std::int64_t>(size_of(block.type)));
   attempt("write to", [&] {
     if (holding_)
       return held_.back().add(block);
-    if (block.checksum)
-      add_block(*block.checksum, block.place, size_of(block.type), block.data);
-    put(block);
+    output_.put(engine_, block);
   });
-  if (block.list) // ADIOS2 has no variables without values
-    step_.lists[block.name] = {
-        {"type", name_of(block.type)}, {"columns", block.place.shape[0]}, {"rows", block.place.shape[1]}};
-}
-
-template <class T> void SstWriter::put_value(const std::string &name, const T &value) {
-  auto variable = io_.InquireVariable<T>(name);
-  if (!variable)
-    variable = io_.DefineVariable<T>(name);
-  engine_.Put(variable, value, adios2::Mode::Sync);
 }
 
 json SstWriter::describe_series(const StreamStep &step) const {
   json about{{"version", sst_version},
              {"attributes", attributes_to_json(step.attributes)},
              {"steps", gate_->ledger().recent()}};
-  if (target_.grid)
-    about["grid"] = {
-        {"points", target_.grid->points}, {"origin", target_.grid->origin}, {"spacing", target_.grid->spacing}};
+  if (request_.grid)
+    about["grid"] = grid_to_json(*request_.grid);
   about["writer"] = to_json(gate_->own_side());
   return about;
 }
@@ -315,25 +273,18 @@ void SstWriter::give(const StreamStep &step) {
     if (!root())
       return;
     gate_->ledger().give(step.info);
-    put_value("step", step.info.index);
-    put_value("time", step.info.time);
-    for (const auto &[name, scalar] : step.tail.scalars)
-      std::visit([&, &name = name](const auto &value) { put_value(name, value); }, scalar);
-    put_value(sst_series_name, describe_series(step).dump());
-    if (!step.lists.empty())
-      put_value(sst_lists_name, step.lists.dump());
-    if (!step.tail.checksums.empty())
-      put_value(sst_checksums_name, step.tail.checksums);
+    output_.put_text(engine_, sst_series_name, describe_series(step).dump(), true);
+    output_.end_step(engine_, step.info, step.metadata, true);
   });
-  const Span span(*target_.trace, Phase::wait);
+  const Span span(*request_.trace, Phase::wait);
   within_time([&] { attempt("write to", [&] { engine_.EndStep(); }); });
   begun_ = false;
   if (root())
     gate_->note_given();
 }
 
-void SstWriter::end_step(const StepTail &tail) {
-  step_.tail = tail;
+void SstWriter::end_step(const StepMetadata &metadata) {
+  step_.metadata = metadata;
   step_.attributes = attributes_;
   if (!holding_)
     return give(step_);
@@ -364,8 +315,8 @@ void SstWriter::close() {
 
 } // namespace
 
-std::unique_ptr<Engine> open_sst_writer(const Target &target, const SstOptions &options) {
-  return std::make_unique<SstWriter>(target, options);
+std::unique_ptr<Engine> open_sst_writer(const OpenRequest &request, const SstOptions &options) {
+  return std::make_unique<SstWriter>(request, options);
 }
 
 } // namespace tailrace::io

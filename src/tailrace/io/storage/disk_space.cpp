@@ -1,6 +1,6 @@
 #include <tailrace/io/storage/disk_space.hpp>
 
-#include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ void preallocate(int fd, const std::string &path, std::int64_t from, std::int64_
 
 void preallocate(const std::string &path, std::int64_t from, std::int64_t bytes) {
   check_file_limit(path, from + bytes);
-  preallocate(Descriptor(path, O_WRONLY).get(), path, from, bytes);
+  preallocate(FileDescriptor(path, O_WRONLY).get(), path, from, bytes);
 }
 
 namespace {
@@ -56,7 +56,7 @@ void preallocate_large(int fd, const std::string &path, std::int64_t from, std::
 
 void preallocate_large(const std::string &path, std::int64_t from, std::int64_t bytes) {
   if (bytes >= large)
-    preallocate(Descriptor(path, O_WRONLY).get(), path, from, bytes);
+    preallocate(FileDescriptor(path, O_WRONLY).get(), path, from, bytes);
 }
 
 void preallocate_behind(const std::string &path, std::int64_t bytes) {

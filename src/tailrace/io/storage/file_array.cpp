@@ -1,7 +1,9 @@
 #include <tailrace/io/storage/file_array.hpp>
 
+#include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <limits.h>
 #include <sys/uio.h>
@@ -15,27 +17,12 @@ namespace tailrace::io {
 
 namespace {
 
-/// Number of the value at (i, j, k) in an array over `box`, x fastest.
-std::int64_t position(const Box &box, std::int64_t i, std::int64_t j, std::int64_t k) {
-  return i - box.start[0] + box.count[0] * (j - box.start[1] + box.count[1] * (k - box.start[2]));
-}
-
-/// Visits what follows one another both in an array over `whole` and in one over `memory`: rows of `part`, or as many
-/// rows or planes as there is nothing between. `visit` gets the place of the first value in both, and how many follow.
-template <class Visit> void for_each_run(const Box &part, const Box &whole, const Box &memory, Visit visit) {
-  const auto full = [&](int d) { return part.count[d] == whole.count[d] && part.count[d] == memory.count[d]; };
-  const std::int64_t rows = full(0) ? part.count[1] : 1, planes = full(0) && full(1) ? part.count[2] : 1;
-  for (std::int64_t k = part.start[2]; k < part.end(2); k += planes)
-    for (std::int64_t j = part.start[1]; j < part.end(1); j += rows)
-      visit(position(whole, part.start[0], j, k), position(memory, part.start[0], j, k), part.count[0] * rows * planes);
-}
-
-/// Gathers pieces of memory that are contiguous in the file, so that many rows cost one system call.
+/// Collects pieces of memory that follow each other in the file, so that many rows need one system call.
 class RowWriter {
 public:
-  /// `sum` and `writeback`, if not null, are told of everything that is written.
+  /// All written bytes are added to `sum` and reported to `writeback`, where these are not null.
   RowWriter(int fd, const std::string &path, RunningChecksum *sum, Writeback *writeback)
-      : fd_(fd), path_(path), sum_(sum), writeback_(writeback), most_(sum ? piece_bytes : 4 * piece_bytes) {
+      : fd_(fd), path_(path), sum_(sum), writeback_(writeback), most_(sum ? piece_bytes : 8 * piece_bytes) {
     pieces_.reserve(IOV_MAX);
   }
 
@@ -109,7 +96,7 @@ void write_block(int fd, const std::string &path, std::int64_t offset, const Box
   if (block.empty())
     return;
   RowWriter rows(fd, path, from.checksum, writeback);
-  for_each_run(block, whole, memory, [&](std::int64_t to, std::int64_t source, std::int64_t count) {
+  grid::for_each_run(block, whole, memory, [&](std::int64_t to, std::int64_t source, std::int64_t count) {
     rows.add(data + source * bytes, count * bytes, offset + to * bytes);
   });
   rows.flush();
@@ -118,7 +105,7 @@ void write_block(int fd, const std::string &path, std::int64_t offset, const Box
 void read_part(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Box &part, const Box &box,
                std::size_t size, void *data) {
   const auto bytes = static_cast<std::int64_t>(size);
-  for_each_run(part, whole, box, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+  grid::for_each_run(part, whole, box, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
     read_all(fd, static_cast<char *>(data) + to * bytes, count * bytes, offset + from * bytes, path);
   });
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/data/block.hpp>
 #include <tailrace/io/storage/writeback.hpp>
 #include <tailrace/io/types.hpp>
 
@@ -15,7 +15,8 @@ namespace tailrace::io {
 void write_block(int fd, const std::string &path, std::int64_t offset, const Box &whole, const Block &block,
                  Writeback *writeback = nullptr);
 
-/// Reads `box` of an array of `shape` that begins at byte `offset` of an open file into contiguous memory. Local.
+/// Reads `box` of an array of `shape` that starts at byte `offset` of an open file into contiguous memory. Local.
+/// Throws IoError.
 void read_box(int fd, const std::string &path, std::int64_t offset, const Index3 &shape, const Box &box,
               std::size_t size, void *data);
 

@@ -1,12 +1,13 @@
 #include <tailrace/io/storage/files.hpp>
 
+#include <tailrace/support/file_descriptor.hpp>
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -14,26 +15,6 @@
 namespace tailrace::io {
 
 namespace fs = std::filesystem;
-
-IoError file_error(const std::string &verb, const std::string &path, int code) {
-  const char *hint = code == ENOSPC ? ". To fix this, free space or write elsewhere" : "";
-  return IoError(fmt::format("cannot {} {}: {}{}", verb, path, std::strerror(code), hint));
-}
-
-Descriptor::Descriptor(const std::string &path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
-  if (fd_ < 0)
-    throw file_error(flags & O_CREAT ? "create" : "open", path, errno);
-}
-
-Descriptor &Descriptor::operator=(Descriptor &&other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0)
-    ::close(fd_);
-}
 
 namespace {
 
@@ -93,7 +74,7 @@ void read_all(int fd, void *data, std::int64_t size, std::int64_t offset, const 
 }
 
 void sync_path(const std::string &path) {
-  const Descriptor file(path, O_RDONLY);
+  const FileDescriptor file(path, O_RDONLY);
   if (::fsync(file.get()) != 0)
     throw file_error("sync", path, errno);
 }
@@ -103,7 +84,7 @@ void sync_parent(const std::string &path) { sync_path(parent_of(path).string());
 void replace_file(const std::string &path, const std::string &text, bool sync) {
   const std::string draft = path + ".tmp";
   try {
-    const Descriptor file(draft, O_WRONLY | O_CREAT | O_TRUNC);
+    const FileDescriptor file(draft, O_WRONLY | O_CREAT | O_TRUNC);
     write_all(file.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, draft);
     // Only a power cut needs fsync, a killed program does not; and on ext4 it may wait for the data of all programs.
     if (sync && ::fsync(file.get()) != 0)

@@ -1,6 +1,7 @@
 #include <tailrace/io/storage/json_log.hpp>
 
 #include <tailrace/io/data/checksum.hpp>
+#include <tailrace/io/storage/files.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ std::vector<StepLog::Line> StepLog::replace(const std::vector<json> &objects, bo
     lines.push_back({static_cast<std::int64_t>(text.size()), static_cast<std::int64_t>(line.size()), object});
     text += line + "\n";
   }
-  file_ = Descriptor();
+  file_ = FileDescriptor();
   replace_file(path_, text, sync);
   end_ = static_cast<std::int64_t>(text.size());
   return lines;
@@ -52,15 +53,15 @@ std::vector<StepLog::Line> StepLog::replace(const std::vector<json> &objects, bo
 
 StepLog::Line StepLog::append(const json &object, bool sync) {
   if (!file_)
-    file_ = Descriptor(path_, O_WRONLY);
+    file_ = FileDescriptor(path_, O_WRONLY);
   const std::string line = checked_line(object) + "\n";
   try {
     write_all(file_.get(), line.data(), static_cast<std::int64_t>(line.size()), end_, path_);
     if (sync && ::fsync(file_.get()) != 0)
       throw file_error("sync", path_, errno);
   } catch (...) {
-    if (::ftruncate(file_.get(), end_) != 0) // an incomplete line does not count, and the next one overwrites it
-      file_ = Descriptor();
+    if (::ftruncate(file_.get(), end_) != 0) // an incomplete line is ignored, and the next one overwrites it
+      file_ = FileDescriptor();
     throw;
   }
   const Line added{end_, static_cast<std::int64_t>(line.size()) - 1, object};
@@ -90,7 +91,7 @@ StepLog::Found StepLog::load() {
 }
 
 json StepLog::read(std::int64_t offset, std::int64_t length) const {
-  const Descriptor file(path_, O_RDONLY);
+  const FileDescriptor file(path_, O_RDONLY);
   std::string line(static_cast<std::size_t>(length), '\0');
   read_all(file.get(), line.data(), length, offset, path_);
   try {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/types.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -39,15 +39,15 @@ public:
     std::vector<std::string> damage; ///< messages about damaged lines, which were left out
     bool cut = false;                ///< the last line is incomplete
   };
-  /// All of the file. Throws IoError when it cannot be read.
+  /// Reads the whole file. Throws IoError if it cannot be read.
   Found load();
   /// Reads one line again, at the place that `load` or `append` returned. Throws IoError when it is damaged.
   nlohmann::json read(std::int64_t offset, std::int64_t length) const;
 
 private:
   std::string path_;
-  Descriptor file_;       ///< open since the first append
-  std::int64_t end_ = -1; ///< end of the complete lines
+  FileDescriptor file_;   ///< open from the first append on
+  std::int64_t end_ = -1; ///< of the complete lines
 };
 
 } // namespace tailrace::io

@@ -1,10 +1,11 @@
 #include <tailrace/io/storage/mpi_file.hpp>
 
+#include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/storage/file_array.hpp>
-#include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/storage/writeback.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 #include <tailrace/support/guarded_call.hpp>
 
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <utility>
 #include <vector>
 
 namespace tailrace::io {
@@ -66,41 +66,16 @@ MPI_Datatype repeated(std::int64_t count, std::int64_t stride, MPI_Datatype item
   return result;
 }
 
-/// How many values of `part` follow one another in an array over `whole`, and in how many directions: those in which
-/// the part is whole become one with the next.
-std::pair<std::int64_t, int> run_of(const Box &whole, const Box &part) {
-  std::int64_t run = part.count[0];
-  int d = 1;
-  for (; d < 3 && part.count[d - 1] == whole.count[d - 1]; ++d)
-    run *= part.count[d];
-  return {run, d};
-}
-
-/// The most bytes in one call. With independent writing so few that the data are still in a cache when they are written
-/// after the checksum; half as many when contiguous runs are shorter than that, where longer calls cost 8 % more.
-std::int64_t most_of(const Placement &place, std::int64_t size, Transfer transfer) {
-  if (transfer == Transfer::collective)
-    return collective_bytes;
-  const std::int64_t run = run_of({{0, 0, 0}, place.shape}, place.block).first;
-  return run * size < piece_bytes ? piece_bytes / 2 : piece_bytes;
-}
-
-/// The type of `part` of an array over `whole`, from the part's first value on.
+/// The type that selects `part` of an array over `whole`, relative to the first value of the part.
 MPI_Datatype part_type(const Box &whole, const Box &part, std::int64_t size) {
   const std::int64_t stride[3] = {size, size * whole.count[0], size * whole.count[0] * whole.count[1]};
-  auto [run, d] = run_of(whole, part);
+  int d = grid::directions_joined(part, whole);
   MPI_Datatype type = MPI_DATATYPE_NULL;
   check_mpi(MPI_Type_dup(item_of(size), &type), "MPI_Type_dup");
-  type = repeated(run, size, type);
+  type = repeated(grid::points_in(part, d), size, type);
   for (; d < 3; ++d)
     type = repeated(part.count[d], stride[d], type);
   return type;
-}
-
-/// Where the first value of `part` is in an array over `whole`, in values.
-std::int64_t first_of(const Box &whole, const Box &part) {
-  return part.start[0] - whole.start[0] +
-         whole.count[0] * (part.start[1] - whole.start[1] + whole.count[1] * (part.start[2] - whole.start[2]));
 }
 
 MPI_Info info_of(const Hints &hints) {
@@ -140,7 +115,8 @@ MpiFile::~MpiFile() {
 
 void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer, bool will_sync) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
-  std::vector<Box> pieces = pieces_of(block.place.block, most_of(block.place, size, transfer) / size);
+  const std::int64_t most = transfer == Transfer::collective ? collective_bytes : piece_bytes;
+  std::vector<Box> pieces = pieces_of(block.place.block, most / size);
   if (transfer == Transfer::independent)
     return comm_.agree([&] { write_pieces(offset, block, transfer, pieces, will_sync); });
   const std::int64_t calls = comm_.max(static_cast<std::int64_t>(pieces.size()));
@@ -156,9 +132,9 @@ void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer tra
   const Box whole{{0, 0, 0}, shape};
   // A rank with nothing to write takes part with an empty view.
   const MpiType view(part_type(whole, part.empty() ? one : part, size));
-  int code = MPI_File_set_view(file_, part.empty() ? offset : offset + first_of(whole, part) * size, item_of(size),
-                               view.get(), "native", MPI_INFO_NULL);
-  const Descriptor file = will_sync ? Descriptor(path_, O_WRONLY) : Descriptor();
+  int code = MPI_File_set_view(file_, part.empty() ? offset : offset + grid::offset_in(whole, part) * size,
+                               item_of(size), view.get(), "native", MPI_INFO_NULL);
+  const FileDescriptor file = will_sync ? FileDescriptor(path_, O_WRONLY) : FileDescriptor();
   Writeback writeback(will_sync);
   std::int64_t done = 0;
   for (const Box &piece : pieces) {
@@ -166,12 +142,12 @@ void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer tra
     code = code == MPI_SUCCESS ? now : code; // go on, because the other ranks do
     done += piece.size();
     if (!piece.empty())
-      writeback.wrote(file.get(), offset + first_of(whole, piece) * size, piece.size() * size);
+      writeback.wrote(file.get(), offset + grid::offset_in(whole, piece) * size, piece.size() * size);
   }
   if (code != MPI_SUCCESS && !part.empty()) { // MPI does not say why, but the system does when asked for all of it
     Block again = block;
     again.checksum = nullptr;
-    write_block(Descriptor(path_, O_WRONLY).get(), path_, offset, whole, again);
+    write_block(FileDescriptor(path_, O_WRONLY).get(), path_, offset, whole, again);
   }
   check(code, "write");
 }
@@ -182,7 +158,7 @@ int MpiFile::write_piece(std::int64_t place, const Block &block, const Box &piec
   const Box &memory = block.place.memory;
   const char *from = static_cast<const char *>(block.data);
   if (!piece.empty())
-    from += first_of(memory, piece) * size;
+    from += grid::offset_in(memory, piece) * size;
   if (!piece.empty() && block.checksum)
     add_block(*block.checksum, {block.place.shape, piece, memory}, size_of(block.type), block.data);
   const int count = piece.empty() ? 0 : 1;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/data/block.hpp>
 #include <tailrace/support/communicator.hpp>
 
 #include <cstdint>
@@ -26,8 +26,8 @@ void release_name(const std::string &path);
 /// MpiFile must outlive the call that opened it.
 class MpiFile {
 public:
-  /// `failure_timeout`: seconds that a collective write may stand still before it ends the program. Collective; the
-  /// same error on all ranks.
+  /// `failure_timeout`: seconds without progress after which a collective write ends the program. Collective. Throws
+  /// the same error on all ranks.
   MpiFile(const Communicator &comm, const std::string &path, const Hints &hints, double failure_timeout);
   ~MpiFile();
   MpiFile(const MpiFile &) = delete;
@@ -37,7 +37,7 @@ public:
   /// selects the block in its memory box, so that we copy nothing. `will_sync`: sync will be called, and independent
   /// writing prepares for it. Collective; the same error on all ranks.
   void write(std::int64_t offset, const Block &block, Transfer transfer, bool will_sync = false);
-  /// Waits until what all ranks wrote is on the disk. Collective; the same error on all ranks.
+  /// Waits until the data of all ranks are on the disk. Collective. Throws the same error on all ranks.
   void sync();
   /// The hints that are in effect, according to the MPI library. Local.
   Hints hints() const;

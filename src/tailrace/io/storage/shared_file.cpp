@@ -14,7 +14,7 @@ Transfer transfer_named(const std::string &name) {
 SharedFile::SharedFile(const Communicator &comm, const std::string &path, bool will_sync, Transfer transfer,
                        double failure_timeout)
     : comm_(comm), path_(path), writeback_(will_sync) {
-  comm.agree([&] { file_ = Descriptor(path, O_WRONLY); });
+  comm.agree([&] { file_ = FileDescriptor(path, O_WRONLY); });
   if (transfer == Transfer::collective)
     mpi_file_ = std::make_shared<MpiFile>(comm, path, Hints{}, failure_timeout);
 }

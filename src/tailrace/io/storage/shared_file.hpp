@@ -1,11 +1,11 @@
 #pragma once
 
-#include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/data/block.hpp>
 #include <tailrace/io/storage/file_array.hpp>
-#include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/storage/mpi_file.hpp>
 #include <tailrace/io/types.hpp>
 #include <tailrace/support/communicator.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <memory>
 #include <string>
@@ -26,13 +26,13 @@ public:
   /// Writes a block of an array that begins at byte `offset`, and adds it to its checksum if there is one. Blocks of
   /// different ranks must not overlap. Collective; the same error on all ranks.
   void write(std::int64_t offset, const Block &block);
-  /// Waits until what this and the other ranks wrote is on the disk. Collective; the same error on all ranks.
+  /// Waits until the data of all ranks are on the disk. Collective. Throws the same error on all ranks.
   void sync() const;
 
 private:
   Communicator comm_;
   std::string path_;
-  Descriptor file_;
+  FileDescriptor file_;
   Writeback writeback_;
   std::shared_ptr<MpiFile> mpi_file_; ///< only for collective transfer
 };

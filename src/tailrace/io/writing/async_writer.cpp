@@ -11,10 +11,10 @@
 
 namespace tailrace::io {
 
-AsyncWriter::AsyncWriter(Writer &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace,
+AsyncWriter::AsyncWriter(StepWriter &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace,
                          std::string path, std::size_t buffers)
     : writer_(writer), comm_(comm), engine_comm_(engine_comm), trace_(trace), path_(std::move(path)),
-      direct_(buffers == 0), background_(Background::get()) {
+      direct_(buffers == 0), background_(BackgroundThread::get()) {
   for (std::size_t buffer = 0; buffer < std::max<std::size_t>(buffers, 1); ++buffer)
     free_.push_back(std::make_unique<Step>());
 }
@@ -46,7 +46,7 @@ void AsyncWriter::begin_step(const StepInfo &step) {
   open_->used = 0;
   open_->spoilt = nullptr;
   if (direct_) {
-    Background::wait_until_idle();
+    BackgroundThread::wait_until_idle();
     writer_.begin_step(step);
   }
 }
@@ -67,7 +67,7 @@ AsyncWriter::Piece &AsyncWriter::next_piece(std::size_t bytes) {
 
 void AsyncWriter::write(const Block &block, Type given) {
   if (direct_) {
-    Background::wait_until_idle();
+    BackgroundThread::wait_until_idle();
     return writer_.write(block, given);
   }
   const std::int64_t bytes = block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));

@@ -15,19 +15,19 @@
 
 namespace tailrace::io {
 
-/// A Writer that runs in the background. A step is copied into one of a bounded number of buffers, and the caller goes
-/// on; when all buffers are in use, begin_step waits for one. When the background fails, its step and all steps after
-/// it are dropped, and the caller's next begin_step or check throws on all ranks. write and end_step are local: they
-/// wait for no other rank. What fails in them on one rank alone becomes an error of the background, where the ranks
-/// agree on it before the engine gets the step.
+/// A StepWriter that runs in the background. A step is copied into one of a bounded number of buffers, and the caller
+/// goes on; when all buffers are in use, begin_step waits for one. When the background fails, its step and all steps
+/// after it are dropped, and the caller's next begin_step or check throws on all ranks. write and end_step are local:
+/// they wait for no other rank. What fails in them on one rank alone becomes an error of the background, where the
+/// ranks agree on it before the engine gets the step.
 ///
 /// Without buffers, for an engine that copies what it is given, that copy is the only one: begin_step waits for the
 /// previous step, write gives the block to the engine, both are collective, and only end_step runs in the background.
 class AsyncWriter {
 public:
   /// `comm` is for the caller's thread, `engine_comm`, of the same ranks, for the background.
-  AsyncWriter(Writer &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace, std::string path,
-              std::size_t buffers);
+  AsyncWriter(StepWriter &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace,
+              std::string path, std::size_t buffers);
   ~AsyncWriter(); ///< waits for all steps to be written
 
   void begin_step(const StepInfo &step);
@@ -65,7 +65,7 @@ private:
   void wait_all(std::unique_lock<std::mutex> &lock);
   void run(Step &step);
 
-  Writer &writer_;
+  StepWriter &writer_;
   Communicator comm_, engine_comm_;
   Trace &trace_;
   std::string path_;
@@ -77,7 +77,7 @@ private:
   std::size_t lost_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::shared_ptr<Background> background_; // last: its thread uses the others
+  std::shared_ptr<BackgroundThread> background_; // last: its thread uses the others
 };
 
 } // namespace tailrace::io

@@ -10,20 +10,20 @@ namespace tailrace::io {
 namespace {
 
 std::mutex one_mutex;
-std::weak_ptr<Background> the_one;
+std::weak_ptr<BackgroundThread> the_one;
 
 } // namespace
 
-std::shared_ptr<Background> Background::get() {
+std::shared_ptr<BackgroundThread> BackgroundThread::get() {
   const std::lock_guard lock(one_mutex);
   auto found = the_one.lock();
   if (!found)
-    the_one = found = std::make_shared<Background>();
+    the_one = found = std::make_shared<BackgroundThread>();
   return found;
 }
 
-void Background::wait_until_idle() {
-  std::shared_ptr<Background> found;
+void BackgroundThread::wait_until_idle() {
+  std::shared_ptr<BackgroundThread> found;
   {
     const std::lock_guard lock(one_mutex);
     found = the_one.lock();
@@ -32,15 +32,15 @@ void Background::wait_until_idle() {
     found->wait_idle();
 }
 
-bool Background::allowed() {
+bool BackgroundThread::allowed() {
   int level = MPI_THREAD_SINGLE;
   MPI_Query_thread(&level);
   return level == MPI_THREAD_MULTIPLE;
 }
 
-Background::Background() : thread_([this] { run(); }) {}
+BackgroundThread::BackgroundThread() : thread_([this] { run(); }) {}
 
-Background::~Background() {
+BackgroundThread::~BackgroundThread() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -49,7 +49,7 @@ Background::~Background() {
   thread_.join();
 }
 
-void Background::submit(std::function<void()> task) {
+void BackgroundThread::submit(std::function<void()> task) {
   {
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
@@ -57,12 +57,12 @@ void Background::submit(std::function<void()> task) {
   changed_.notify_all();
 }
 
-void Background::wait_idle() {
+void BackgroundThread::wait_idle() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return tasks_.empty() && !busy_; });
 }
 
-void Background::run() {
+void BackgroundThread::run() {
   Trace::set_background();
 #ifdef SCHED_BATCH // otherwise, when all cores are busy, it would preempt the caller that wakes it
   const sched_param unchanged{};

@@ -11,19 +11,19 @@ namespace tailrace::io {
 
 /// The thread that writes while the program computes. A process has one for all its series, so that the I/O libraries
 /// are called by one thread at a time, and all ranks do the same work in the same order. It ends with its last owner.
-class Background {
+class BackgroundThread {
 public:
-  static std::shared_ptr<Background> get();
+  static std::shared_ptr<BackgroundThread> get();
   /// Waits until the thread, if there is one, has nothing to do. Every other thread must call this before it uses an
   /// engine, because HDF5 and ADIOS2 must not be called by two threads at once. Local.
   static void wait_until_idle();
   /// Whether MPI may be called from this thread.
   static bool allowed();
 
-  Background();
-  ~Background();
-  Background(const Background &) = delete;
-  Background &operator=(const Background &) = delete;
+  BackgroundThread();
+  ~BackgroundThread();
+  BackgroundThread(const BackgroundThread &) = delete;
+  BackgroundThread &operator=(const BackgroundThread &) = delete;
 
   /// `task` must not throw.
   void submit(std::function<void()> task);

@@ -7,30 +7,30 @@ namespace tailrace::io {
 using nlohmann::json;
 
 /// Runs an engine call of the open step; when it fails, abandons the step.
-template <class Work> void Writer::in_step(Work work) {
+template <class Work> void StepWriter::in_step(Work work) {
   try {
     work();
   } catch (...) {
-    engine_.abandon_step();
+    sink_.abandon_step();
     throw;
   }
 }
 
-bool Writer::begin_step(const StepInfo &step) {
+bool StepWriter::begin_step(const StepInfo &step) {
   Trace::set_step(step.index);
   checksums_ = json::object();
   bool taken = true;
   in_step([&] {
-    taken = engine_.takes_step(step);
+    taken = sink_.takes_step(step);
     if (taken)
-      engine_.begin_step(step);
+      sink_.begin_step(step);
   });
   if (!taken)
     Trace::set_step(-1);
   return taken;
 }
 
-void Writer::write(Block block, Type given) {
+void StepWriter::write(Block block, Type given) {
   in_step([&] {
     if (block.type != given) {
       const Span span(trace_, Phase::convert);
@@ -44,14 +44,14 @@ void Writer::write(Block block, Type given) {
     RunningChecksum sum;
     if (with_checksums_)
       block.checksum = &sum;
-    engine_.write(block);
+    sink_.write(block);
     const auto &[start, count] = block.place.block;
     if (with_checksums_ && !block.place.block.empty())
       checksums_[block.name] = {start[2], start[1], start[0], count[2], count[1], count[0], sum.text()};
   });
 }
 
-std::string Writer::gather_checksums() const {
+std::string StepWriter::gather_checksums() const {
   json all = json::object();
   for (const auto &text : comm_.gather(checksums_.dump(), 0)) {
     const json ours = json::parse(text);
@@ -61,16 +61,16 @@ std::string Writer::gather_checksums() const {
   return all.dump();
 }
 
-void Writer::end_step(const Scalars &scalars, const std::optional<Attributes> &attributes) {
+void StepWriter::end_step(const Scalars &scalars, const std::optional<Attributes> &attributes) {
   in_step([&] {
     const Span span(trace_, Phase::metadata);
     if (attributes)
-      engine_.set_attributes(*attributes);
-    engine_.end_step({scalars, with_checksums_ ? gather_checksums() : ""});
+      sink_.set_attributes(*attributes);
+    sink_.end_step({scalars, with_checksums_ ? gather_checksums() : ""});
   });
   Trace::set_step(-1);
 }
 
-void Writer::abandon_step() noexcept { engine_.abandon_step(); }
+void StepWriter::abandon_step() noexcept { sink_.abandon_step(); }
 
 } // namespace tailrace::io

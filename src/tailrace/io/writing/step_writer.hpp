@@ -13,10 +13,10 @@ namespace tailrace::io {
 /// Passes steps that are already checked to an engine: converts types, collects the checksums, abandons a step that
 /// fails. Runs in the caller's thread or, with asynchronous writing, in the background. Collective over the engine's
 /// communicator.
-class Writer {
+class StepWriter {
 public:
-  Writer(Engine &engine, const Communicator &comm, Trace &trace, bool checksums)
-      : engine_(engine), comm_(comm), trace_(trace), with_checksums_(checksums) {}
+  StepWriter(StepSink &sink, const Communicator &comm, Trace &trace, bool checksums)
+      : sink_(sink), comm_(comm), trace_(trace), with_checksums_(checksums) {}
 
   /// Returns whether the engine takes the step; if not, the step is over.
   bool begin_step(const StepInfo &step);
@@ -30,7 +30,7 @@ private:
   template <class Work> void in_step(Work work);
   std::string gather_checksums() const;
 
-  Engine &engine_;
+  StepSink &sink_;
   Communicator comm_;
   Trace &trace_;
   bool with_checksums_;

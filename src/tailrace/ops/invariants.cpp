@@ -1,15 +1,15 @@
-#include <tailrace/analysis/invariants.hpp>
+#include <tailrace/ops/invariants.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-namespace tailrace::analysis {
+namespace tailrace::ops {
 
 namespace {
 
-// Everything is inlined into the loop over points and free of branches: so the compiler does a register of points at
-// once, which is six times as fast.
+// Everything is inlined into the loop over points and has no branches, so that the compiler computes a register of
+// points at a time, which is six times as fast.
 
 using Vector = std::array<double, 3>;
 
@@ -18,13 +18,13 @@ Vector cross(const Vector &a, const Vector &b) {
 }
 double dot(const Vector &a, const Vector &b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 Vector scaled(const Vector &a, double s) { return {a[0] * s, a[1] * s, a[2] * s}; }
-/// Component by component, so that no branch keeps the compiler from doing several points at once.
+/// Component by component, because a branch would prevent the compiler from computing several points at a time.
 Vector select(bool first, const Vector &a, const Vector &b) {
   return {first ? a[0] : b[0], first ? a[1] : b[1], first ? a[2] : b[2]};
 }
 
-/// The largest root of x^3 - 3 x = 2 r, for 0 <= r <= 1, which is between sqrt(3) and 2: Newton's steps from the line
-/// between both, 1e-2 away, reach the last bit in three.
+/// The largest root of x^3 - 3 x = 2 r, for 0 <= r <= 1, which is between sqrt(3) and 2. A line between both values is
+/// within 1e-2 of it, so that three Newton steps are exact to the last bit.
 [[gnu::always_inline]] inline double largest_root(double r) {
   double x = std::numbers::sqrt3 + (2 - std::numbers::sqrt3) * r;
 #pragma GCC unroll 3
@@ -44,8 +44,8 @@ Vector select(bool first, const Vector &a, const Vector &b) {
 
 /// The middle eigenvalue of a matrix of trace 0 whose squares add up to 6, or of 0.
 ///
-/// The characteristic polynomial tells the eigenvalue that is far from the other two to the last bits, but not those
-/// two where they meet: they are found in the plane at right angles to its eigenvector.
+/// The characteristic polynomial gives the eigenvalue that is far from the other two to the last bits, but not those
+/// two where they are nearly equal: they are computed in the plane at right angles to its eigenvector.
 [[gnu::always_inline]] inline double middle_of_normalised(const std::array<double, 6> &m) {
   const Vector x{m[0], m[1], m[2]}, y{m[1], m[3], m[4]}, z{m[2], m[4], m[5]};
   const double r = 0.5 * dot(x, cross(y, z)), size = std::fabs(r);
@@ -93,7 +93,7 @@ double third_of(const std::array<double, 9> &g) {
   return -dot({g[0], g[1], g[2]}, cross({g[3], g[4], g[5]}, {g[6], g[7], g[8]}));
 }
 
-/// Into memory of its own, which the compiler knows to be apart from the gradient.
+/// Results go to a local array first, of which the compiler knows that it does not overlap the gradient.
 constexpr std::int64_t block = 256;
 
 template <class T, class Of>
@@ -130,4 +130,4 @@ void invariant(Invariant which, const std::array<const T *, 9> &gradient, std::i
 template void invariant(Invariant, const std::array<const float *, 9> &, std::int64_t, float *);
 template void invariant(Invariant, const std::array<const double *, 9> &, std::int64_t, double *);
 
-} // namespace tailrace::analysis
+} // namespace tailrace::ops

@@ -1,4 +1,4 @@
-"""Calling scripts on all ranks together, so that one rank's failure is everybody's error and nobody waits for ever."""
+"""Calls of scripts on all ranks: the failure of one rank is an error on all ranks, and no rank waits without end."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from .script import Script
     from .step import AnalysisStep
 
-# Seconds that a rank whose script failed waits for the others, which may be in the midst of theirs.
+# Seconds that a rank whose script failed waits for the others, whose scripts may still compute.
 PATIENCE = float(os.environ.get("TAILRACE_ANALYSIS_PATIENCE", "30"))
 
 
-class Running:
-    """A script at work on the ranks of `comm`. All methods are collective.
+class ScriptRunner:
+    """A script that runs on the ranks of `comm`. All methods are collective.
 
     :raises AnalysisError: whatever the script raises, on any rank, is raised on all of them.
     """
@@ -38,7 +38,7 @@ class Running:
         self.name = script.name
         self.seconds = 0.0
         self.last_step: int | None = None  # index
-        # Of our own: a rank that failed must not meet the others in a collective of the script.
+        # An own communicator: calls of a rank that failed must not match collective calls of the script.
         self._comm = comm.Dup()
         self._object: Any = self._call(script.make, "when it was made")
         self._started = self._closed = False
@@ -52,7 +52,7 @@ class Running:
         self._started = True
 
     def step(self, step: AnalysisStep) -> Results:
-        """What the script returns of a step."""
+        """What the script returns for a step."""
         self.start(step)
         ours = step.for_script(self.script.values)
         where = f"at step {step.index}, t = {step.time:g}"
@@ -62,7 +62,7 @@ class Running:
         return results
 
     def finish(self) -> Results:
-        """What the script returns of the whole, where it has a `finish` and has had a step."""
+        """What `finish` of the script returns; nothing where it has none or has had no step."""
         if not self._started or not self.script.has("finish"):
             return Results()
         return self._sorted(lambda: self._object.finish(), "at its end")
@@ -78,34 +78,36 @@ class Running:
         return found
 
     def load(self, saved: dict[str, Any]) -> None:
-        """Give a state back to the script."""
+        """Give a saved state to the script."""
         if not self.script.has("load"):
             raise AnalysisError(f"analysis '{self.name}' has `save` but no `load`; it needs both to go on")
         self._call(lambda: self._object.load(saved), "when its state was loaded")
 
     def merge(self, saved: dict[str, Any]) -> None:
-        """Add what another object of the same script, of which this is the state, has seen."""
+        """Add the state of another object of the same script."""
 
-        def together() -> None:
+        def merge_states() -> None:
             other = self.script.make()
             other.load(saved)
             self._object.merge(other)
 
-        self._call(together, "when parts were merged")
+        self._call(merge_states, "when parts were merged")
 
     def close(self) -> None:
-        """The last call: MPI has only so many communicators."""
+        """Free the communicator, of which MPI has a limited number. Closing twice does nothing."""
         if not self._closed:
             self._comm.Free()
         self._closed = True
 
-    # ---- together ----------------------------------------------------------------------------------------------------
+    # ---- calls on all ranks ------------------------------------------------------------------------------------------
     def _sorted(self, work: Callable[[], Any], where: str) -> Results:
         def sorted_out() -> Results:
             results = sort(work(), self.name)
             for name, one in results.fields.items():
                 if self._operators is not None and not one.operators.same_points(self._operators):
-                    raise TypeError(f"'{name}' is a field on another grid, or shared otherwise, than those of the step")
+                    raise TypeError(
+                        f"'{name}' is a field on another grid, or on another decomposition, than those of the step"
+                    )
             return results
 
         found: Results = self._call(sorted_out, where, Results.signature)
@@ -126,7 +128,7 @@ class Running:
         return result
 
     def _meet(self, error: AnalysisError | None, signature: list[str], where: str) -> None:
-        """Wait for the others; raise where one failed, or where they do not have the same in hand."""
+        """Wait for the others; raise where one failed, or where the ranks have different results."""
         from mpi4py import MPI
 
         number = zlib.crc32("\n".join(signature).encode())
@@ -150,12 +152,12 @@ class Running:
             )
 
     def _wait(self, request: MPI.Request, error: AnalysisError) -> None:
-        """The others may wait for us in a collective of the script, which would never end."""
+        """Wait for the others with a limit: they may wait for this rank in a collective call of the script."""
         deadline = clock.monotonic() + PATIENCE
         while not request.Test():
             if clock.monotonic() > deadline:
                 print(
-                    f"tailrace: {error}\n  on rank {self._comm.rank} alone; the others did not come back from the "
+                    f"tailrace: {error}\n  only on rank {self._comm.rank}; the other ranks did not return from the "
                     f"script within {PATIENCE:g} s, so the program ends",
                     file=sys.stderr,
                     flush=True,

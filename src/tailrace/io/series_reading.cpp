@@ -1,3 +1,4 @@
+#include <tailrace/io/components.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/engine/verification.hpp>
 #include <tailrace/io/engines.hpp>
@@ -7,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+
 namespace tailrace::io {
 
 Series::Implementation::Implementation(const std::string &path, Mode mode, const Communicator &comm,
@@ -15,52 +18,78 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   Settings settings;
   std::optional<Parameters> parameters;
   std::int64_t buffers = 0;
-  Target target{path, mode, comm, options.grid, options.rewind_to, false, false, {}, &trace_, &notes_};
-  Background::wait_until_idle();
+  OpenRequest request{path, mode, comm, options.grid, options.rewind_to, false, false, {}, &trace_, &notes_};
+  BackgroundThread::wait_until_idle();
   comm.agree([&] {
-    settings = settle_settings(path, mode, options.engine, options.parameters);
+    settings = resolve_settings(path, mode, options.engine, options.parameters);
     if (options.rewind_to && mode != Mode::append)
       throw InputError(fmt::format("{}: only a series opened to append can be rewound", path));
-    target.path = settings.path;
-    if (target.grid)
-      check_grid(*target.grid);
+    request.path = settings.path;
+    if (request.grid)
+      check_grid(*request.grid);
     parameters.emplace(settings.parameters);
     with_checksums_ = parameters->flag("checksums", true);
-    target.sync = parameters->flag("sync", false);
+    request.sync = parameters->flag("sync", false);
     buffers = parameters->number("buffers", 0, 0);
     trace_file_ = parameters->text("trace", "");
     folded_file_ = parameters->text("folded", "");
-    target.striping = take_striping(*parameters);
+    request.striping = take_striping(*parameters);
   });
   settings.engine = comm.broadcast(settings.engine, 0); // a file may appear between two ranks' looks
   engine_name_ = settings.engine;
   if (!trace_file_.empty() || !folded_file_.empty())
     trace_.keep_events();
   const bool background = buffers > 0 && mode != Mode::read;
-  target.background = background;
-  if (background && Background::allowed())
-    target.comm = Communicator(comm.get());
-  engine_ = open_engine(engine_name_, target, *parameters);
+  request.background = background;
+  if (background && BackgroundThread::allowed())
+    request.comm = Communicator(comm.get());
+  engine_ = open_engine(engine_name_, request, *parameters);
+  sink_ = dynamic_cast<StepSink *>(engine_.get());
+  source_ = dynamic_cast<StepSource *>(engine_.get());
+  stream_ = dynamic_cast<StreamSource *>(engine_.get());
   steps_ = engine_->steps();
   if (!steps_.empty())
     last_index_ = steps_.back().index;
   attributes_ = engine_->attributes();
-  writer_.emplace(*engine_, target.comm, trace_, with_checksums_);
-  if (background && Background::allowed()) {
-    const bool one_is_theirs = engine_->copies();
+  if (mode != Mode::read)
+    writer_.emplace(*sink_, request.comm, trace_, with_checksums_);
+  if (background && BackgroundThread::allowed()) {
+    const bool one_is_theirs = sink_->copies();
     if (one_is_theirs)
       notes_.push_back(
           fmt::format("buffers = {}: one of them is the copy that {} makes itself", buffers, engine_name_));
-    async_ = std::make_unique<AsyncWriter>(*writer_, comm_, target.comm, trace_, path_,
+    async_ = std::make_unique<AsyncWriter>(*writer_, comm_, request.comm, trace_, path_,
                                            static_cast<std::size_t>(buffers - one_is_theirs));
   } else if (background)
     notes_.push_back("writes in the calling thread, though buffers were asked for: this MPI was started without "
                      "MPI_THREAD_MULTIPLE");
 }
 
-const StepInfo &Series::Implementation::step(std::size_t position) const {
+Tally Series::Implementation::enter(const std::function<void(Tally &)> &check) const {
+  Tally tally;
+  std::exception_ptr fault;
+  try {
+    check(tally);
+  } catch (...) {
+    fault = std::current_exception();
+    tally.largest[0] = 1;
+  }
+  comm_.combine(tally);
+  if (tally.largest[0] > 0)
+    comm_.agree([&] {
+      if (fault)
+        std::rethrow_exception(fault);
+    });
+  return tally;
+}
+
+void Series::Implementation::require_reading() const {
   if (closed_ || mode_ != Mode::read)
     throw InputError(fmt::format("{} is {}", path_, closed_ ? "closed" : "open for writing, not for reading"));
+}
+
+const StepInfo &Series::Implementation::step(std::size_t position) const {
+  require_reading();
   if (position >= steps_.size())
     throw InputError(fmt::format("{} has {} steps; there is no step number {}", path_, steps_.size(), position));
   return steps_[position];
@@ -89,41 +118,43 @@ Attributes Series::attributes() const { return self_->attributes_; }
 
 std::vector<std::string> Series::damage() const { return self_->engine_->damage(); }
 
-bool Series::streaming() const { return self_->engine_->streaming(); }
+bool Series::streaming() const { return self_->stream_ != nullptr; }
+
+void Series::agree(const std::function<void()> &work) const {
+  self_->enter([&](Tally &) { work(); });
+}
 
 bool Series::next_step(double timeout) {
-  self_->comm_.agree([&] {
-    if (self_->closed_ || self_->mode_ != Mode::read)
-      throw InputError(
-          fmt::format("{} is {}", path(), self_->closed_ ? "closed" : "open for writing, not for reading"));
-  });
-  Background::wait_until_idle();
+  self_->enter([&](Tally &) { self_->require_reading(); });
+  if (self_->stream_ == nullptr)
+    return false;
+  BackgroundThread::wait_until_idle();
   const Span span(self_->trace_, Phase::wait);
-  const bool more = self_->engine_->next_step(timeout);
+  const bool more = self_->stream_->next_step(timeout);
   self_->steps_ = self_->engine_->steps();
   self_->attributes_ = self_->engine_->attributes();
   return more;
 }
 
 std::vector<LeftOut> Series::dropped() const {
-  Background::wait_until_idle();
-  return self_->engine_->left_out();
+  BackgroundThread::wait_until_idle();
+  return self_->sink_ ? self_->sink_->left_out() : std::vector<LeftOut>{};
 }
 
 Coupling Series::coupling() const {
-  Background::wait_until_idle();
+  BackgroundThread::wait_until_idle();
   return self_->engine_->coupling();
 }
 
 std::vector<std::int64_t> Series::missed(std::size_t step) const {
   self_->step(step);
-  return self_->engine_->missed(step);
+  return self_->stream_ ? self_->stream_->missed(step) : std::vector<std::int64_t>{};
 }
 
 std::vector<VariableInfo> Series::variables(std::size_t step) const {
   self_->step(step);
-  Background::wait_until_idle();
-  return self_->engine_->variables(step);
+  BackgroundThread::wait_until_idle();
+  return self_->source_->variables(step);
 }
 
 VariableInfo Series::variable(std::size_t step, const std::string &name) const {
@@ -140,41 +171,59 @@ VariableInfo Series::variable(std::size_t step, const std::string &name) const {
 
 Scalars Series::scalars(std::size_t step) const {
   self_->step(step);
-  Background::wait_until_idle();
-  return self_->engine_->scalars(step);
+  BackgroundThread::wait_until_idle();
+  return self_->source_->scalars(step);
+}
+
+/// Local.
+void Series::Implementation::read(std::size_t step, const VariableInfo &info, Type type, const Box &box,
+                                  void *data) const {
+  check_placement(info.name, {info.shape, box, box}, data, info.list);
+  if (!convertible(info.type, type))
+    throw InputError(fmt::format("{}: '{}' is stored as {} and cannot be read as {}", path_, info.name,
+                                 name_of(info.type), name_of(type)));
+  if (box.empty())
+    return;
+  if (type == info.type)
+    return source_->read(step, info, box, data);
+  std::vector<char> stored(static_cast<std::size_t>(box.size()) * size_of(info.type));
+  source_->read(step, info, box, stored.data());
+  const Span span(trace_, Phase::convert);
+  convert(info.type, stored.data(), type, data, box.size());
 }
 
 void Series::read(std::size_t step, const std::string &name, Type type, const Box &box, void *data) const {
-  auto &self = *self_;
-  self.comm_.agree([&] {
-    const VariableInfo info = variable(step, name);
-    check_placement(name, {info.shape, box, box}, data, info.list);
-    if (!convertible(info.type, type))
-      throw InputError(fmt::format("{}: '{}' is stored as {} and cannot be read as {}", path(), name,
-                                   name_of(info.type), name_of(type)));
-    if (box.empty())
-      return;
-    if (type == info.type) {
-      self.engine_->read(step, info, box, data);
-    } else {
-      std::vector<char> stored(static_cast<std::size_t>(box.size()) * size_of(info.type));
-      self.engine_->read(step, info, box, stored.data());
-      const Span span(self.trace_, Phase::convert);
-      convert(info.type, stored.data(), type, data, box.size());
-    }
+  read(step, [&] { return ReadRequest{name, type, box, data, {}, 0}; });
+}
+
+void Series::read(std::size_t step, const std::function<ReadRequest()> &make) const {
+  self_->enter([&](Tally &) {
+    const auto [name, type, box, data, components, first] = make();
+    if (!components)
+      return self_->read(step, variable(step, name), type, box, data);
+    const std::int64_t found = count_components(*this, step, name);
+    if (found == 0)
+      variable(step, component_name(name, 0)); // throws, and names what is there
+    if (first < 0 || *components < 0 || first + *components > found)
+      throw InputError(fmt::format("{}: '{}' has {} components; {} from number {} on were asked for", path(), name,
+                                   found, *components, first));
+    auto *bytes = static_cast<char *>(data);
+    const auto size = static_cast<std::int64_t>(size_of(type)) * box.size();
+    for (std::int64_t c = 0; c < *components; ++c)
+      self_->read(step, variable(step, component_name(name, first + c)), type, box, bytes ? bytes + c * size : nullptr);
   });
 }
 
 std::vector<std::string> Series::verify(std::size_t step) const {
-  self_->comm_.agree([&] { self_->step(step); });
-  Background::wait_until_idle();
-  return verify_step(*self_->engine_, self_->comm_, step);
+  self_->enter([&](Tally &) { self_->step(step); });
+  BackgroundThread::wait_until_idle();
+  return verify_step(*self_->source_, self_->comm_, step);
 }
 
 std::vector<std::string> Series::unchecked(std::size_t step) const {
   self_->step(step);
-  Background::wait_until_idle();
-  return unchecked_variables(*self_->engine_, step);
+  BackgroundThread::wait_until_idle();
+  return unchecked_variables(*self_->source_, step);
 }
 
 } // namespace tailrace::io

@@ -1,0 +1,11 @@
+"""Names of the fields of a flow: in a case, and in raw files."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+FieldName = Literal["ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q"]
+FIELDS: tuple[str, ...] = get_args(FieldName)
+COMPONENTS = ("ux", "uy", "uz")
+# The fields that have other names in raw files: those that the tools of Xcompact3D look for.
+RAW_NAMES = {"pressure": "pp", "vorticity": "vort", "q": "critq"}

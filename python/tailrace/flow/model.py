@@ -1,0 +1,250 @@
+"""A flow in memory: its grid, how the ranks share it, the solver, its time."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tailrace import _core
+from tailrace.case.names import COMPONENTS
+from tailrace.case.schedule import next_step
+from tailrace.fields.operators import Operators
+from tailrace.io.placement import Block
+from tailrace.parallel import agree
+
+from . import initial
+from .checkpoint import State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mpi4py import MPI
+    from numpy.typing import NDArray
+
+    from tailrace.case.case import Case
+
+    from .checkpoint import OpenCheckpoint
+
+
+class FlowError(RuntimeError):
+    """The flow is not finite any more: the computation was unstable."""
+
+
+class Model:
+    """The flow of a case on the ranks of `comm`: made, stepped, measured. All methods are collective unless told local.
+
+    :param case: a validated case; its outputs, analyses and checkpoints play no part here.
+    :param comm: the ranks; COMM_WORLD by default.
+    :param checkpoint: the state to begin with; the initial flow of the case by default.
+    :raises InputError: the case does not fit the ranks, or the checkpoint does not fit the case.
+    """
+
+    def __init__(self, case: Case, comm: MPI.Comm | None = None, checkpoint: OpenCheckpoint | None = None) -> None:
+        if comm is None:
+            from mpi4py import MPI
+
+            comm = MPI.COMM_WORLD
+        self.case, self.comm = case, comm
+        self.time = 0.0
+        self.grid = _core.Grid(case.grid.points, case.grid.lengths, case.grid.boundaries)
+        self.processes, self._transpose = self._share_work(checkpoint.state if checkpoint else None)
+        make = _core.Flow64 if case.numerics.precision == "double" else _core.Flow32
+        self.flow = make(
+            self.grid, self.processes, case.viscosity, case.time.scheme, case.numerics.interpolation, self._transpose
+        )
+        self.box = self.flow.box
+        if checkpoint:
+            self.restore(checkpoint)
+        else:
+            self._initialise()
+        self._finite_step = self.step  # the last step that was checked and found finite
+
+    # ---- making ------------------------------------------------------------------------------------------------------
+    def _share_work(self, before: State | None) -> tuple[_core.ProcessGrid, str]:
+        """The process grid and the way of transposing: as given, as in the run we resume, or the fastest measured."""
+        wanted = self.case.parallel
+        handle = self.comm.py2f()
+        rows, cols = wanted.rows, wanted.cols
+        transpose: str = wanted.transpose
+        if before and before.ranks == self.comm.size and rows == cols == 0:
+            # Another process grid would be as right, but not the same to the last bit.
+            rows, cols = before.rows, before.cols
+            if transpose == "auto" and (before.transpose != "shared" or _core.can_share_memory(handle)):
+                transpose = before.transpose
+        rows, cols, transpose, _ = _core.tune_process_grid(handle, self.grid.nodes, rows, cols, transpose)[0]
+        return _core.ProcessGrid(handle, rows, cols), transpose
+
+    def _initialise(self) -> None:
+        own = agree(self.comm, self.case.initial_velocity)
+        velocity, name = (own, self.case.case.flow) if own else (initial.taylor_green(self.grid), "taylor-green")
+        components = initial.evaluate(velocity, self.grid, self.box, name, self.comm)
+        for i, component in enumerate(components):
+            self.flow.velocity(i)[...] = component
+        self.flow.project()  # a formula free of divergence is so in the schemes up to their order only
+        self.flow.invalidate()
+
+    # ---- the state ---------------------------------------------------------------------------------------------------
+    @property
+    def state(self) -> State:
+        """Where the flow stands, besides its fields. Local."""
+        grid = self.processes
+        return State(self.step, self.time, grid.rows, grid.cols, self._transpose, self.comm.size)
+
+    def blocks(self) -> dict[str, Block]:
+        """Everything a state consists of, by name: this rank's blocks, views of the solver's memory. Local."""
+        x, y, z = self.box[0]
+        return {name: Block(values, self.shape, (x, y, z)) for name, values in self._arrays().items()}
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        arrays = {name: self.flow.velocity(i) for i, name in enumerate(COMPONENTS)}
+        for age in range(1, self.flow.history_ages + 1):
+            arrays.update({f"rhs{age}_{name}": self.flow.history(age, i) for i, name in enumerate(COMPONENTS)})
+        return arrays
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What a checkpoint tells of the case, so that it is resumed by one that fits. Local."""
+        case = self.case
+        return {
+            "lengths": list(case.grid.lengths),
+            "boundaries": ",".join(case.grid.boundaries),
+            "scheme": case.time.scheme,
+            "precision": case.numerics.precision,
+            "reynolds": case.case.reynolds,
+        }
+
+    def restore(self, checkpoint: OpenCheckpoint) -> None:
+        """Take over the state of a checkpoint, written on any number of ranks.
+
+        :raises InputError: it was written by a case with another grid, scheme or precision.
+        """
+        agree(self.comm, lambda: self._check_fits(checkpoint))
+        for name, values in self._arrays().items():
+            values[...] = checkpoint.read(name, self.box)
+        self.flow.steps = checkpoint.state.step
+        self.time = checkpoint.state.time
+        self.flow.invalidate()
+        self._finite_step = self.step
+
+    def _check_fits(self, checkpoint: OpenCheckpoint) -> None:
+        case, told = self.case, checkpoint.about
+        for key, ours, theirs in (
+            ("grid.points", tuple(case.grid.points), checkpoint.shape()),
+            ("grid.lengths", tuple(case.grid.lengths), tuple(told["lengths"])),
+            ("grid.boundaries", ",".join(case.grid.boundaries), told["boundaries"]),
+            ("time.scheme", case.time.scheme, told["scheme"]),
+            ("numerics.precision", case.numerics.precision, told["precision"]),
+        ):
+            if ours != theirs:
+                raise _core.InputError(
+                    f"checkpoint {checkpoint.path} was written with {key} = {theirs}, the case says {ours}; resume "
+                    "with the case it was written by, or start again without --resume"
+                )
+
+    # ---- looking -----------------------------------------------------------------------------------------------------
+    @property
+    def step(self) -> int:
+        """Steps since the start of the flow. Local."""
+        return int(self.flow.steps)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Nodes in x, y, z. Local."""
+        x, y, z = self.grid.nodes
+        return x, y, z
+
+    def fields(self) -> FieldCache:
+        """The fields of the present state. They are valid until the next step. Local."""
+        return FieldCache(self.flow, self.box, self.shape)
+
+    def field(self, name: str) -> NDArray[Any]:
+        """This rank's part of a field, (nz, ny, nx): ux, uy, uz as views, derived ones computed.
+
+        :raises InputError: there is no such field.
+        """
+        return self.fields()(name).data
+
+    def operators(self) -> Operators:
+        """The schemes of the solver for fields of this flow, on the same process grid and in the same precision."""
+        numerics = self.case.numerics
+        operators = Operators(
+            self.grid.nodes, self.grid.lengths, self.grid.boundaries, comm=self.comm, processes=self.processes,
+            interpolation=numerics.interpolation, dtype="float64" if numerics.precision == "double" else "float32",
+        )  # fmt: skip
+        if self._transpose == "shared" and self.processes.rows == 1:  # all ranks can reach the solver's velocity
+            for component in range(3):
+                operators.register_shared(self.flow.velocity(component))
+        return operators
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What an output says of the run, so that it can be analysed without the case. Local."""
+        case = self.case
+        return {
+            "name": case.case.name,
+            "reynolds": case.case.reynolds,
+            "dt": case.time.dt,
+            "lengths": list(case.grid.lengths),
+            "boundaries": ",".join(case.grid.boundaries),
+            "interpolation": case.numerics.interpolation,
+        }
+
+    def measure(self) -> dict[str, float]:
+        """The volume averages of the present state, by the names of the columns of the time series.
+
+        In units of the velocity scale U = 1 and the length scale L = 1.
+        """
+        numbers = self.flow.numbers(self.case.time.dt)
+        return {"step": self.step, "time": self.time, "dt": self.case.time.dt, **numbers}
+
+    def check_finite(self, cfl: float = math.nan) -> None:
+        """Look for values that are not finite; a step that was found finite is not looked at again.
+
+        :param cfl: the last CFL number that is known, for the message.
+        :raises FlowError: there is one; the message names the component and the node.
+        """
+        if self._finite_step == self.step > 0:
+            return
+        bad = self.flow.find_bad_point()
+        if bad is None:
+            self._finite_step = self.step
+            return
+        component, node = bad
+        place = ", ".join(f"{'xyz'[d]} = {node[d] * self.grid.spacing(d):.4g}" for d in range(3))
+        raise FlowError(
+            f"the flow is not finite at step {self.step}, t = {self.time:g}: {COMPONENTS[component]} at node "
+            f"{tuple(node)} ({place}); at step {self._finite_step} it was. The time step is probably too large: the "
+            f"last CFL number was {cfl:.3g}; reduce time.dt. The last checkpoint is untouched"
+        )
+
+    # ---- stepping ----------------------------------------------------------------------------------------------------
+    def advance(self, targets: Sequence[float | None] | None = None) -> float:
+        """One step, shortened where a target time lies closer.
+
+        :returns: its size.
+        """
+        dt, after = next_step(self.time, self.case.time.dt, targets or [])
+        self.flow.step(dt)
+        self.time = after
+        return dt
+
+
+class FieldCache:
+    """Fields of the present state by name; each derived one is computed once, however often it is asked for."""
+
+    def __init__(self, flow: Any, box: tuple[Any, Any], shape: tuple[int, int, int]) -> None:
+        self._flow, self._box, self._shape = flow, box, shape
+        self._made: dict[str, NDArray[Any]] = {}
+
+    def __call__(self, name: str) -> Block:
+        """The field as this rank's block of the whole. Collective for derived fields.
+
+        :raises InputError: there is no such field.
+        """
+        if name in COMPONENTS:
+            values = self._flow.velocity(COMPONENTS.index(name))
+        else:
+            if name not in self._made:
+                self._made[name] = self._flow.derive(name)
+            values = self._made[name]
+        return Block(values, self._shape, tuple(self._box[0]))

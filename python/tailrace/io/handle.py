@@ -1,0 +1,49 @@
+"""The open compiled series that a `Series` and its steps share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tailrace import _core
+
+
+class Handle:
+    """Owns an open `_core.Series` until it is dropped."""
+
+    def __init__(self, core: _core.Series) -> None:
+        self._core: _core.Series | None = core
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the series is still held. Local."""
+        return self._core is not None
+
+    def core(self) -> _core.Series:
+        """The compiled series. Local.
+
+        :raises InputError: it is closed.
+        """
+        if self._core is None:
+            raise _core.InputError("the series is closed")
+        return self._core
+
+    def drop(self) -> None:
+        """Let go of the series. Of one that was not closed, complete steps stay and an open one is lost. Local."""
+        self._core = None
+
+    @contextmanager
+    def raise_on_all_ranks(self) -> Iterator[_core.Series]:
+        """Around the local preparation of a collective call: an error of one rank is raised on all ranks.
+
+        Where the block fails, this rank takes part in the agreement with which the collective call of the other ranks
+        begins, and tells them. Where it does not fail, nothing is communicated.
+
+        :raises InputError, IoError: the error of this rank, of the second kind where it is an IoError.
+        """
+        core = self.core()
+        try:
+            yield core
+        except Exception as error:
+            core.refuse(str(error), not isinstance(error, _core.IoError))
+            raise  # not reached: refusing raises

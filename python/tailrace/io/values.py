@@ -1,0 +1,61 @@
+"""What a series can store: types of arrays, and numbers, texts and parameters in the form that the core takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailrace import _core
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+STORED = ("float32", "float64", "int32", "int64")  # names of the types of arrays and lists
+
+
+def is_stored(dtype: np.dtype[Any]) -> bool:
+    """Whether arrays of this type, in this byte order, can be stored. Local."""
+    return any(dtype == np.dtype(name) for name in STORED)
+
+
+def stored_array(name: str, data: Any) -> NDArray[Any]:
+    """The array of a variable, contiguous. Local.
+
+    :raises InputError: it has a type that cannot be stored.
+    """
+    array = np.ascontiguousarray(data)
+    if not is_stored(array.dtype):
+        raise _core.InputError(f"{name}: expected an array of float32, float64, int32 or int64, found {array.dtype}")
+    return array
+
+
+def scalar_value(value: Any) -> Any:
+    """A number or a text of Python. Local.
+
+    :raises InputError: it is neither.
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, str | int | float):
+        raise _core.InputError(f"expected a number or a text, not {plain!r}")
+    return int(plain) if isinstance(plain, bool) else plain
+
+
+def attribute_value(value: Any) -> Any:
+    """A text, a number or a list of numbers of Python. Local.
+
+    :raises InputError: it is none of them.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, str | int | float):
+        return value
+    values = list(value)
+    if not all(isinstance(one, int | float) for one in values):
+        raise _core.InputError(f"expected a text, a number or numbers, not {values!r}")
+    return values
+
+
+def parameter_text(value: object) -> str:
+    """A parameter of an engine as text: true and false in small letters. Local."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,69 @@
+"""The time series of volume averages of a running simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from tailrace import _core
+from tailrace.io.time_series import TimeSeries
+from tailrace.parallel import agree, on_root
+
+if TYPE_CHECKING:
+    from tailrace.flow.model import Model
+
+
+class Diagnostics:
+    """The file, which rank 0 holds; its failure is raised on every rank. Collective; a context manager.
+
+    :param resumed: go on after this step: later rows are dropped. None: a former file is replaced.
+    :raises TimeSeriesError, OSError: see `TimeSeries`.
+    """
+
+    def __init__(self, model: Model, resumed: int | None) -> None:
+        self._comm = model.comm
+        case = model.case
+        nx, ny, nz = model.shape
+        title = f"{case.case.name}: Re = {case.case.reynolds:g}, {nx} x {ny} x {nz} nodes, {case.time.scheme}"
+
+        def open_series() -> TimeSeries | None:
+            return TimeSeries(case.diagnostics.path, title, resumed) if model.comm.rank == 0 else None
+
+        self._rows = agree(model.comm, open_series)
+
+    def append(self, numbers: Mapping[str, float]) -> None:
+        """Write a row.
+
+        :raises IoError: the disk is full or gone.
+        """
+        self._on_root(lambda rows: rows.append(numbers))
+
+    def sync(self) -> None:
+        """Wait until all rows are on the disk.
+
+        :raises IoError: they could not be written.
+        """
+        self._on_root(TimeSeries.sync)
+
+    def _on_root(self, work: Callable[[TimeSeries], None]) -> None:
+        def guarded() -> None:
+            assert self._rows is not None
+            try:
+                work(self._rows)
+            except OSError as error:
+                raise _core.IoError(f"cannot write {self._rows.path}: {error.strerror or error}") from error
+
+        on_root(self._comm, guarded)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # What a full disk did not take is still in the buffer of the file and fails again; it was told once.
+        with suppress(OSError) if kind else nullcontext():
+            if self._rows:
+                self._rows.close()

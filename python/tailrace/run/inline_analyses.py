@@ -1,0 +1,167 @@
+"""The [[analysis]] blocks of a running simulation: scripts that see the arrays of the solver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tailrace import _core
+from tailrace.analysis import state
+from tailrace.analysis.errors import AnalysisError
+from tailrace.analysis.results import Results, Sink
+from tailrace.analysis.script import Script, load
+from tailrace.analysis.script_runner import ScriptRunner
+from tailrace.analysis.step import AnalysisStep
+from tailrace.analysis.task import Task
+from tailrace.case.document import ConfigError
+from tailrace.case.names import FIELDS
+from tailrace.parallel import agree
+
+if TYPE_CHECKING:
+    from tailrace.case.schedule import Schedule
+    from tailrace.case.sections import AnalysisSection
+    from tailrace.flow.checkpoint import OpenCheckpoint
+    from tailrace.flow.model import FieldCache, Model
+
+
+class InlineAnalyses:
+    """All the scripts of a case at work on a model. Collective.
+
+    :param resumed: the step that the run goes on from; None: it starts from the beginning.
+    :param checkpoint: the checkpoint of that step, which may have states of the scripts.
+    :param timed: called with the name of a phase; counts the time of a block.
+    :param say: prints a line on rank 0.
+    :raises ConfigError, AnalysisError, InputError: a script cannot be loaded, or has other parameters.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        resumed: int | None,
+        checkpoint: OpenCheckpoint | None,
+        *,
+        timed: Callable[[str], AbstractContextManager[None]],
+        say: Callable[[str], None],
+    ) -> None:
+        self._model, self._timed, self._say = model, timed, say
+        case = model.case
+        self._schedules: list[Schedule] = [section.schedule(case.time.dt) for section in case.analysis]
+        self._operators = model.operators()
+        scripts = agree(model.comm, lambda: [_load(section, case.directory) for section in case.analysis])
+        pairs = zip(case.analysis, scripts, strict=True)
+        self._tasks = [self._task(section, script, resumed) for section, script in pairs]
+        self._states: list[dict[str, Any] | None] = []
+        if checkpoint is not None:
+            self._states = [self._state(task, checkpoint) for task in self._tasks]
+
+    def _task(self, section: AnalysisSection, script: Script, resumed: int | None) -> Task:
+        runner = ScriptRunner(script, self._model.comm)
+        sink = Sink(
+            Path(section.out), section.name, self._model.comm, self._operators,
+            engine=section.engine, attributes=self._model.about, resume_step=resumed,
+        )  # fmt: skip
+        return Task(runner, sink, section.on_error, self._say)
+
+    def _state(self, task: Task, checkpoint: OpenCheckpoint) -> dict[str, Any] | None:
+        """The state of a script in the checkpoint; None where there is none."""
+        task.done, found = state.unpack(task.name, checkpoint, self._operators)
+        if found is None and task.runner.script.has("save"):
+            note = f"note: {checkpoint.path} has no state of analysis '{task.name}', which starts without one"
+            if self._model.comm.rank == 0:
+                print(note, flush=True)
+        return found
+
+    # ---- during the run ---------------------------------------------------------------------------------------
+    def next_times(self, time: float) -> list[float | None]:
+        """The next times that a step must end at. Local."""
+        return [schedule.next_time(time) for schedule in self._schedules]
+
+    def due(self, step: int, time: float) -> list[Task]:
+        """The scripts that are to see this state. Local."""
+        pairs = zip(self._tasks, self._schedules, strict=True)
+        return [task for task, schedule in pairs if schedule.due(step, time) and task.wants(step)]
+
+    def look(self, tasks: list[Task], fields: FieldCache) -> None:
+        """Give scripts the present state, and store what they return.
+
+        :raises AnalysisError: one failed, and its errors stop the run.
+        """
+        model = self._model
+        step = AnalysisStep(
+            model.step, model.time, self._operators, FIELDS, lambda name: fields(name).data, attributes=model.about
+        )
+        self._load_states(step)
+        for task in tasks:
+            with self._timed(f"analysis {task.name}"):
+                task.sink.write(model.step, model.time, task.look(step))
+
+    def _load_states(self, step: AnalysisStep) -> None:
+        """Before the first step: start the scripts, and load their states of the checkpoint."""
+        states, self._states = self._states, []
+        for task, found in zip(self._tasks, states, strict=False):
+            if found is not None:
+                try:
+                    task.runner.start(step)
+                    task.runner.load(found)
+                except AnalysisError as error:
+                    task.fail(error)
+
+    @property
+    def states_are_whole(self) -> bool:
+        """Whether no script with a state has failed in a step: its state would only be in an earlier checkpoint."""
+        return not any(task.failed and task.runner.script.has("save") for task in self._tasks)
+
+    def packed(self) -> state.Packed:
+        """The states of the scripts for a checkpoint."""
+        found = []
+        for task in self._tasks:
+            saved = None
+            try:
+                saved = task.runner.save() if task.failed is None else None
+            except AnalysisError as error:
+                task.fail(error)
+            if task.failed is None:
+                last = task.runner.last_step if task.runner.last_step is not None else task.done
+                found.append(state.pack(task.name, last, saved, self._operators))
+        return state.whole(found)
+
+    def flush(self) -> None:
+        """Wait until all results are on the disk: a checkpoint must not be ahead of them."""
+        for task in self._tasks:
+            task.sink.flush()
+
+    def finish(self) -> None:
+        """At the end of the run: call `finish` of each script, and store what it returns."""
+        for task in self._tasks:
+            if task.runner.script.has("finish") and task.runner.last_step is not None:
+                with self._timed(f"analysis {task.name}"):
+                    results = task.finish()
+                    self._write_final(task, results)
+
+    def _write_final(self, task: Task, results: Results) -> None:
+        final = task.sink.beside(f"{task.name}-final")
+        final.write(self._model.step, self._model.time, results)
+        final.close()
+
+    def close(self) -> None:
+        """Close all results. Closing twice does nothing."""
+        for task in self._tasks:
+            task.close()
+
+    @property
+    def phases(self) -> list[str]:
+        """The names of phases by which the time of each script is counted. Local."""
+        return [f"analysis {task.name}" for task in self._tasks]
+
+
+def _load(section: AnalysisSection, directory: Path) -> Script:
+    try:
+        script = load(section.script, directory, section.name)
+        for name, value in section.parameters.items():
+            script.set(name, value)
+        script.check_complete()
+    except _core.InputError as error:
+        raise ConfigError.single("the case", f"analysis '{section.name}'", str(error)) from None
+    return script

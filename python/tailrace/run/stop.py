@@ -1,0 +1,44 @@
+"""Requests to stop a run, by signals."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+STOPPED = 128 + signal.SIGTERM  # exit code of a run that was asked to stop
+# Open MPI kills its ranks a second after it forwards SIGTERM, too soon for a checkpoint, so `tailrace run -n` has it
+# forward SIGUSR1 instead.
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+
+
+class StopRequest:
+    """Takes note of SIGTERM, SIGINT and SIGUSR1 as long as it is entered. A second SIGINT is a KeyboardInterrupt."""
+
+    def __init__(self) -> None:
+        self._wanted = False
+        self._former: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        self._former = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._former.items():
+            signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._wanted and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self._wanted = True
+
+    def agreed(self, comm: MPI.Comm) -> bool:
+        """Whether any rank was asked to stop: all must leave after the same step. Collective."""
+        from mpi4py import MPI
+
+        return bool(comm.allreduce(self._wanted, op=MPI.LOR))

@@ -1,0 +1,26 @@
+"""Sizes and lengths of time in words. All functions are local."""
+
+from __future__ import annotations
+
+
+def size(count: float) -> str:
+    """A number of bytes: 12 bytes, 1.0 KiB, 12.5 MiB, 3.0 TiB."""
+    if count < 1024:
+        return f"{count:.0f} bytes"
+    for unit in ("KiB", "MiB", "GiB"):
+        count /= 1024
+        if count < 1024:
+            return f"{count:.1f} {unit}"
+    return f"{count / 1024:.1f} TiB"
+
+
+def duration(seconds: float) -> str:
+    """A length of time: 42 s, 3 min 05 s, 2 h 10 min, 3 d 04 h."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"

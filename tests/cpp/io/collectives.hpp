@@ -1,0 +1,78 @@
+#pragma once
+// Counts the collective calls of MPI that a program makes, its libraries' included: this file defines them, and passes
+// each on to the profiling interface of MPI. For one source file of a program.
+
+#include <mpi.h>
+
+namespace tailrace::test {
+
+/// So far, on this rank.
+inline int collective_calls = 0;
+
+} // namespace tailrace::test
+
+#define TAILRACE_COUNTED(name, parameters, arguments)                                                                  \
+  extern "C" int MPI_##name parameters {                                                                               \
+    ++tailrace::test::collective_calls;                                                                                \
+    return PMPI_##name arguments;                                                                                      \
+  }
+
+TAILRACE_COUNTED(Barrier, (MPI_Comm comm), (comm))
+TAILRACE_COUNTED(Bcast, (void *data, int count, MPI_Datatype type, int root, MPI_Comm comm),
+                 (data, count, type, root, comm))
+TAILRACE_COUNTED(Ibcast, (void *data, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request),
+                 (data, count, type, root, comm, request))
+TAILRACE_COUNTED(Reduce, (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
+                 (in, out, count, type, op, root, comm))
+TAILRACE_COUNTED(Allreduce, (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+                 (in, out, count, type, op, comm))
+TAILRACE_COUNTED(Scan, (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+                 (in, out, count, type, op, comm))
+TAILRACE_COUNTED(Exscan, (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+                 (in, out, count, type, op, comm))
+TAILRACE_COUNTED(Gather,
+                 (const void *in, int sent, MPI_Datatype from, void *out, int received, MPI_Datatype to, int root,
+                  MPI_Comm comm),
+                 (in, sent, from, out, received, to, root, comm))
+TAILRACE_COUNTED(Gatherv,
+                 (const void *in, int sent, MPI_Datatype from, void *out, const int *received, const int *starts,
+                  MPI_Datatype to, int root, MPI_Comm comm),
+                 (in, sent, from, out, received, starts, to, root, comm))
+TAILRACE_COUNTED(Allgather,
+                 (const void *in, int sent, MPI_Datatype from, void *out, int received, MPI_Datatype to, MPI_Comm comm),
+                 (in, sent, from, out, received, to, comm))
+TAILRACE_COUNTED(Allgatherv,
+                 (const void *in, int sent, MPI_Datatype from, void *out, const int *received, const int *starts,
+                  MPI_Datatype to, MPI_Comm comm),
+                 (in, sent, from, out, received, starts, to, comm))
+TAILRACE_COUNTED(Scatter,
+                 (const void *in, int sent, MPI_Datatype from, void *out, int received, MPI_Datatype to, int root,
+                  MPI_Comm comm),
+                 (in, sent, from, out, received, to, root, comm))
+TAILRACE_COUNTED(Scatterv,
+                 (const void *in, const int *sent, const int *starts, MPI_Datatype from, void *out, int received,
+                  MPI_Datatype to, int root, MPI_Comm comm),
+                 (in, sent, starts, from, out, received, to, root, comm))
+TAILRACE_COUNTED(Alltoall,
+                 (const void *in, int sent, MPI_Datatype from, void *out, int received, MPI_Datatype to, MPI_Comm comm),
+                 (in, sent, from, out, received, to, comm))
+TAILRACE_COUNTED(Alltoallv,
+                 (const void *in, const int *sent, const int *starts, MPI_Datatype from, void *out, const int *received,
+                  const int *places, MPI_Datatype to, MPI_Comm comm),
+                 (in, sent, starts, from, out, received, places, to, comm))
+TAILRACE_COUNTED(Comm_dup, (MPI_Comm comm, MPI_Comm *copy), (comm, copy))
+TAILRACE_COUNTED(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *part), (comm, color, key, part))
+TAILRACE_COUNTED(File_open, (MPI_Comm comm, const char *path, int mode, MPI_Info info, MPI_File *file),
+                 (comm, path, mode, info, file))
+TAILRACE_COUNTED(File_close, (MPI_File * file), (file))
+TAILRACE_COUNTED(File_set_view,
+                 (MPI_File file, MPI_Offset offset, MPI_Datatype item, MPI_Datatype type, const char *form,
+                  MPI_Info info),
+                 (file, offset, item, type, form, info))
+TAILRACE_COUNTED(File_set_size, (MPI_File file, MPI_Offset size), (file, size))
+TAILRACE_COUNTED(File_sync, (MPI_File file), (file))
+TAILRACE_COUNTED(File_write_at_all,
+                 (MPI_File file, MPI_Offset offset, const void *data, int count, MPI_Datatype type, MPI_Status *status),
+                 (file, offset, data, count, type, status))
+
+#undef TAILRACE_COUNTED

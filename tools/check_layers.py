@@ -1,0 +1,139 @@
+"""Hold Python imports and C++ includes against tools/layers.toml, and look for import circles.
+
+Prints every violation as file:line, and the counts for each language; ends with 1 where one of them is not 0.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+_INCLUDE = re.compile(r'\s*#\s*include\s*[<"]tailrace/([^>"]+)[>"]')
+_COMPILED = re.compile(r"\s*from (tailrace|\.+) import _core\b")  # the compiled module lies below all rooms
+
+
+class Arrow(NamedTuple):
+    """One file uses another; files are paths below the tree, without their endings."""
+
+    source: str
+    target: str
+    place: str  # file:line
+
+
+def python_arrows() -> list[Arrow]:
+    """The imports of python/tailrace, those in functions and for type checkers included."""
+    import grimp
+
+    tree = ROOT / "python"
+    sys.path.insert(0, str(tree))
+    graph = grimp.build_graph("tailrace", cache_dir=None)
+    paths = {module: _path_of(tree, module) for module in graph.modules}
+    arrows = []
+    for source in graph.modules:
+        for target in graph.find_modules_directly_imported_by(source):
+            for found in graph.get_import_details(importer=source, imported=target):
+                if not _COMPILED.match(found["line_contents"]):
+                    place = f"{paths[source].relative_to(ROOT)}:{found['line_number']}"
+                    arrows.append(Arrow(_node(source), _node(target), place))
+    return arrows
+
+
+def _path_of(tree: Path, module: str) -> Path:
+    path = tree / module.replace(".", "/")
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def _node(module: str) -> str:
+    return "/".join(module.split(".")[1:])
+
+
+def cpp_arrows() -> list[Arrow]:
+    """The includes of src/tailrace; a header and the source of the same name are one node."""
+    tree = ROOT / "src" / "tailrace"
+    arrows = []
+    for path in sorted(tree.rglob("*.[ch]pp")):
+        source = str(path.relative_to(tree).with_suffix(""))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if match := _INCLUDE.match(line):
+                target = str(Path(match[1]).with_suffix(""))
+                if target != source:
+                    arrows.append(Arrow(source, target, f"{path.relative_to(ROOT)}:{number}"))
+    return arrows
+
+
+def room_of(node: str, rooms: Iterable[str]) -> str | None:
+    """The room with the longest name that the path begins with; None where the table has none."""
+    fits = [room for room in rooms if room == node or node.startswith(f"{room}/")]
+    return max(fits, key=len, default=None)
+
+
+def forbidden(arrows: Iterable[Arrow], table: Mapping[str, list[str]]) -> Iterator[str]:
+    """A line for every arrow that the table does not allow."""
+    for arrow in arrows:
+        source, target = room_of(arrow.source, table), room_of(arrow.target, table)
+        if source is None or target is None:
+            missing = arrow.source if source is None else arrow.target
+            yield f"{arrow.place}: {missing} is in no room of tools/layers.toml"
+        elif source != target and not any(_allows(entry, target) for entry in table[source]):
+            yield f"{arrow.place}: {source or 'tailrace'} may not include {target or 'tailrace'}"
+
+
+def _allows(entry: str, room: str) -> bool:
+    return entry in ("*", room) or (entry.endswith("/*") and room.startswith(entry[:-1]))
+
+
+def circles(arrows: Iterable[Arrow]) -> list[list[str]]:
+    """Sets of files that use each other in circles, of which every file can reach every other."""
+    following: dict[str, set[str]] = {}
+    for arrow in arrows:
+        following.setdefault(arrow.source, set()).add(arrow.target)
+        following.setdefault(arrow.target, set())
+    reached = {node: _reachable(node, following) for node in following}
+    found = {
+        frozenset(other for other in reached[node] if node in reached[other])
+        for node in following
+        if node in reached[node]
+    }
+    return sorted(sorted(group) for group in found)
+
+
+def _reachable(start: str, following: Mapping[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    waiting = list(following[start])
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            waiting += following[node]
+    return seen
+
+
+def check(language: str, arrows: list[Arrow], table: Mapping[str, list[str]]) -> bool:
+    """Print what is wrong in one language; returns whether nothing is."""
+    groups = circles(arrows)
+    for group in groups:
+        print(f"circle: {', '.join(node or 'tailrace' for node in group)}")
+        for arrow in arrows:
+            if arrow.source in group and arrow.target in group:
+                print(f"  {arrow.place}: {arrow.source} uses {arrow.target}")
+    lines = sorted(set(forbidden(arrows, table))) if table else []
+    print(*lines, sep="\n", end="\n" if lines else "")
+    print(f"{language}: import circles: {len(groups)}, arrows against the table: {len(lines)}")
+    return not groups and not lines
+
+
+def main() -> int:
+    """Check both languages."""
+    table = tomllib.loads((ROOT / "tools" / "layers.toml").read_text(encoding="utf-8"))
+    python = check("Python", python_arrows(), table["python"])
+    cpp = check("C++", cpp_arrows(), table.get("cpp", {}))
+    return 0 if python and cpp else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
