@@ -15,9 +15,6 @@ namespace tailrace::io {
 namespace {
 
 constexpr std::string_view verified_version = "2.12.1";
-/// Bytes. In that version the answer that admits a reader describes all ranks of the writer and has more than 2000, and
-/// the answer to the question about the data transport, which comes before, has less than 500.
-constexpr std::uint64_t least_admission = 1000;
 
 std::set<int> &stream_ports() {
   static std::set<int> ports;
@@ -41,10 +38,10 @@ std::string Admission::adios2_version() {
 std::string Admission::note() const {
   if (verified_ || version_.empty())
     return "";
-  return fmt::format(
-      "ADIOS2 is version {}, and only with {} can it be seen when ADIOS2 admits a reader: a reader counts "
-      "from the moment it connects, and may miss the first step after that, also with wait_for_reader",
-      version_, verified_version);
+  return fmt::format("ADIOS2 is version {}, and only with {} can it be seen when ADIOS2 admits a reader: a reader of "
+                     "another program counts from the moment it connects, and may miss the first step after that, also "
+                     "with wait_for_reader",
+                     version_, verified_version);
 }
 
 void Admission::add_ports(const std::set<int> &ports) { stream_ports().insert(ports.begin(), ports.end()); }
@@ -70,10 +67,6 @@ std::uint64_t Admission::sent() {
   for (const auto &one : connections())
     sum += bytes(one);
   return sum;
-}
-
-bool Admission::admitted_since(std::uint64_t before) const {
-  return verified_ ? sent() > before + least_admission : !connections().empty();
 }
 
 } // namespace tailrace::io

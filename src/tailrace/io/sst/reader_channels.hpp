@@ -44,7 +44,9 @@ public:
   /// Reads what has arrived; if there is nothing, waits for up to `seconds`. `given`: number of the last step that went
   /// out.
   void drain(double seconds, std::int64_t given);
-  /// Whether somebody has connected and not yet said who he is. `greet` takes those who are there now out of the count.
+  /// Whether there is a connection that has not yet said who it is.
+  bool any_pending() const { return !pending_.empty(); }
+  /// The same, without the connections that were there when `greet` was called.
   bool somebody_silent() const;
   void greet();
   const std::vector<ReaderRecord> &readers() const { return records_; }

@@ -37,23 +37,39 @@ bool ReaderTable::any() const {
     if (one.side.state != "lost") // a reader that is lost to the channel may still read
       gone.insert(one.ports.begin(), one.ports.end());
   const auto found = Admission::connections();
-  return std::any_of(found.begin(), found.end(),
-                     [&](const auto &one) { return admission_.admitted(one) && gone.count(one.peer_port) == 0; });
+  return (admission_.verified() || !any_pending()) && std::any_of(found.begin(), found.end(), [&](const auto &one) {
+           return admission_.admitted(one) && gone.count(one.peer_port) == 0;
+         });
 }
 
 bool ReaderTable::any_pending() const {
   const auto found = Admission::connections();
+  if (!admission_.verified()) // a reader of ours that has not said who it is waits to be admitted
+    return channels_.any_pending() && !found.empty();
   return std::any_of(found.begin(), found.end(), [&](const auto &one) { return admission_.pending(one); });
+}
+
+bool ReaderTable::admitted_since(std::uint64_t before, std::int64_t given) {
+  if (admission_.verified())
+    return Admission::admitted_since(before);
+  channels_.drain(0, given);
+  await_hello(given);
+  return any();
 }
 
 void ReaderTable::meet(std::int64_t given) {
   channels_.drain(0, given);
-  if (!channels_.somebody_silent() || !somebody_new())
+  if (!admission_.verified() || !channels_.somebody_silent() || !somebody_new())
     return;
+  await_hello(given);
+  channels_.greet(); // wait once only: a connection that is no reader of ours must not cost more
+}
+
+/// Waits at most half a second until all that connected to the control channel have said who they are.
+void ReaderTable::await_hello(std::int64_t given) {
   const auto end = Clock::now() + std::chrono::milliseconds(500);
   while (channels_.somebody_silent() && Clock::now() < end)
     channels_.drain(0.1, given);
-  channels_.greet(); // wait once only: a connection that is no reader of ours must not cost more
 }
 
 /// Whether a reader was admitted that has not said who it is, and may be one of ours.

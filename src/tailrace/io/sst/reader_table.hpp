@@ -17,12 +17,13 @@ public:
 
   ReaderChannels &channels() { return channels_; }
   const ReaderChannels &channels() const { return channels_; }
-  const Admission &admission() const { return admission_; }
 
   bool any() const;         ///< there is a reader that gets the next step
   bool any_pending() const; ///< a reader waits to be admitted
   /// Waits a moment for readers that were just admitted to say who they are.
   void meet(std::int64_t given);
+  /// Whether a reader was admitted since Admission::sent returned `before`.
+  bool admitted_since(std::uint64_t before, std::int64_t given);
 
   /// Waits until no reader of ours has more than `most` of the `given` steps to do, and drops those that make no
   /// progress for `timeout` seconds; the message about it names `step`.
@@ -36,6 +37,7 @@ public:
 
 private:
   bool somebody_new() const;
+  void await_hello(std::int64_t given);
   void drop(std::size_t reader, std::int64_t step);
   void say(std::int64_t step, const std::string &who) const;
 

@@ -30,7 +30,6 @@ public:
 
   const ReaderChannels &channel() const { return readers_.channels(); }
   const std::string &token() const { return token_; } ///< a reader of this stream sends it on the channel
-  const Admission &admission() const { return readers_.admission(); }
   StepLedger &ledger() { return ledger_; }
 
   /// Waits until a reader is there, or waits to be admitted; false when `end` comes first.
@@ -43,7 +42,8 @@ public:
   /// first returns whether there is a reader.
   bool wait_for_room(std::int64_t step);
   void wait_for_all(std::int64_t step);
-  /// See ReaderTable::rescue.
+  /// See ReaderTable.
+  bool admitted_since(std::uint64_t before) { return readers_.admitted_since(before, ledger_.given()); }
   bool rescue(int call, std::int64_t step) { return readers_.rescue(call, counted_, step); }
   void note_given(); ///< a step has gone out
   void end();

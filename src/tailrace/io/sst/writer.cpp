@@ -157,7 +157,7 @@ bool SstWriter::admit_reader() {
   begin();
   within_time([&] { attempt("write to", [&] { engine_.EndStep(); }); });
   begun_ = false;
-  return request_.comm.max(std::int64_t{root() && gate_->admission().admitted_since(before)}) > 0;
+  return request_.comm.max(std::int64_t{root() && gate_->admitted_since(before)}) > 0;
 }
 
 /// What rank 0 decides, which may take long.
