@@ -13,6 +13,7 @@
 
 using namespace tailrace;
 using namespace tailrace::grid;
+using namespace tailrace::ops;
 using namespace tailrace::analysis;
 using namespace tailrace::test;
 
