@@ -23,7 +23,7 @@ inline const std::map<std::string, IoConfiguration> &io_configurations() {
       {"raw_plane_files", {"raw", {{"aggregators", "plane"}, {"layout", "files"}}}},
       {"mpiio", {"mpiio", {{"collect_bytes", "0"}}}},
       {"mpiio_collective", {"mpiio", {{"transfer", "collective"}, {"collect_bytes", "0"}}}},
-      {"mpiio_small", {"mpiio", {}}}, // with the default parameters, small arrays are collected
+      {"mpiio_small", {"mpiio", {}}}, // rank 0 writes small arrays for all ranks
       {"raw_background", {"raw", {{"buffers", "2"}}}},
       {"hdf5", {"hdf5", {}}},
       {"hdf5_gzip", {"hdf5", {{"compression", "gzip"}, {"chunk_bytes", "5000"}}}},
@@ -32,7 +32,7 @@ inline const std::map<std::string, IoConfiguration> &io_configurations() {
       {"sion_files", {"sion", {{"files", "3"}, {"chunk_bytes", "1000"}, {"block_bytes", "512"}}}},
       {"adios_hdf5", {"adios_hdf5", {}}},
       {"bp4", {"bp4", {}}},
-      {"bp4_one_buffer", {"bp4", {{"buffers", "1"}}}}, // the writer of ADIOS2 itself runs in the background
+      {"bp4_one_buffer", {"bp4", {{"buffers", "1"}}}}, // ADIOS2 itself stores this copy
       {"bp5", {"bp5", {}}},
       {"sion", {"sion", {}}},
   };
