@@ -1,37 +1,37 @@
-# Everything starts here; the work is in tools/. `make` lists the targets.
+# The entry point for all tasks. The scripts in tools/ do the work. `make` lists the targets.
 .PHONY: help setup develop demo test lint format bench clean distclean
 .DEFAULT_GOAL := help
 
-# Open MPI refuses to run as root, as in containers, unless told twice.
+# Open MPI refuses to run as root, which is usual in containers, unless both variables are set.
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 
-help: ## this list
+help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 setup: ## install what is missing: system packages, .venv, ADIOS2, this package
 	@tools/setup.sh
 
-develop: ## the same, with Python sources used in place: edit and run
+develop: ## like setup, but use the Python sources in place
 	@tools/setup.sh --editable
 
-demo: setup ## a turbulent flow in a minute, with pictures
+demo: setup ## compute a turbulent flow in a minute and draw pictures
 	@tools/demo.sh
 
-test: setup ## all C++ and Python tests
+test: setup ## run all C++ and Python tests
 	@tools/test.sh
 
-lint: setup ## ruff, mypy, clang-format, clang-tidy
+lint: setup ## run ruff, mypy, clang-format, clang-tidy
 	@tools/lint.sh
 
-format: setup ## let ruff and clang-format mend what they can
+format: setup ## fix format and style with ruff and clang-format
 	@tools/lint.sh --fix
 
-bench: setup ## speed of the solver and of analyses
+bench: setup ## measure the speed of the solver and of analyses
 	@for file in benchmarks/solver.py benchmarks/analysis.py; do echo "== $$file"; .venv/bin/python "$$file" || exit 1; done
 
-clean: ## remove what was built (.venv and the ADIOS2 cache stay)
+clean: ## remove build results (keep .venv and the ADIOS2 cache)
 	rm -rf build demo-output .venv/tailrace-sources
 
-distclean: clean ## remove .venv too
+distclean: clean ## remove build results and .venv
 	rm -rf .venv

@@ -1,10 +1,10 @@
-"""Analysis from Python: speed of operators, and what analyses cost a simulation inside and beside it.
+"""Analysis from Python: the speed of operators, and the time that analyses cost inside and beside a simulation.
 
     python benchmarks/analysis.py [--repetitions N] [--only operators,inside,beside,adapt] [--nodes N]
 
-Operators: gradients of four fields against the bare kernels and against Py4Incompact3D's 10.8 s of CPU for three
-derivatives of a 128^3 field, measured on a machine of this class. Simulation and analysis have one rank each; runs with
-and without analysis are made in turn. Each figure is min / median / max.
+Operators: compares the gradients of four fields with the kernels in C++, and with 10.8 s of CPU time, which
+Py4Incompact3D needs for three derivatives of a 128^3 field on a similar machine. Simulation and analysis have one rank
+each. Runs with and without analysis alternate. Each figure is min / median / max.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import tailrace as tr
 from tailrace import _core
 from tailrace.flow import initial as flows
 
-REFERENCE = 10.8  # s of CPU, three derivatives of one field
+REFERENCE = 10.8  # CPU seconds of the reference for three derivatives of one field
 KERNELS = Path(__file__).parents[1] / "build/python/benchmarks/gradient"
 RUN = str(Path(__file__).with_name("analysis_run.py"))
 HERE = str(Path(__file__))
@@ -52,7 +52,7 @@ engine = "sst"
 path = "stream"
 parameters = {{ wait_for_reader = 60, policy = "{policy}" }}
 """
-SKIP = 5  # steps of a run that do not count
+SKIP = 5  # number of steps at the start of a run that are not counted
 INSIDE = """
 [[analysis]]
 script = "enstrophy"
@@ -82,7 +82,7 @@ def four_fields(n: int, comm: object = None) -> list[tr.Field]:
 
 
 def gradients() -> None:
-    """In ranks of its own: wall seconds of the gradients of four fields, or of four on every rank for itself."""
+    """Wall seconds of the gradients of four fields on all ranks together, or of four fields on each rank alone."""
     import json
 
     from mpi4py import MPI
@@ -91,7 +91,7 @@ def gradients() -> None:
     fields = four_fields(int(sys.argv[2]), MPI.COMM_SELF if apart else comm)
     seconds = []
     for _ in range(int(sys.argv[3]) + 1):
-        comm.Barrier()  # those apart too: otherwise they may not run at the same time
+        comm.Barrier()  # without a barrier, ranks that work alone may not run at the same time
         start = time.perf_counter()
         tr.grad(fields)
         taken = time.perf_counter() - start
@@ -130,7 +130,7 @@ def operators(n: int, repetitions: int) -> None:
 
 # ---- beside a simulation ---------------------------------------------------------------------------------------------
 def balance(n: int, repetitions: int) -> None:
-    """Enstrophy against a step of the solver, in turn on the same core."""
+    """Compare the time of the enstrophy with the time of a solver step. Both alternate on the same core."""
     from mpi4py import MPI
 
     comm = MPI.COMM_SELF
@@ -158,7 +158,7 @@ def folder() -> Iterator[Path]:
 
 
 def run(case: str, analysis: list[str] | None = None) -> tuple[list[float], list[str]]:
-    """Seconds of each step of a case, and what the analysis beside it said."""
+    """Run a case. Returns the seconds of each step, and the output of the analysis beside it."""
     import os
 
     before = Path.cwd()
@@ -180,8 +180,8 @@ def run(case: str, analysis: list[str] | None = None) -> tuple[list[float], list
 
 
 def within(taken: list[float], every: int) -> list[float]:
-    """What a step with an analysis takes more than one without, over the latter: found in each run, whose steps without
-    are a moment away. The analysis beside is over when the second step after its own begins, so later ones count.
+    """The extra time of a step with an analysis, relative to the steps without an analysis that follow in the same run.
+    An analysis beside the run may last until the second step after its own begins, so only later steps count.
     """
     shares = []
     first = -(SKIP + 1) % every  # the steps of a run are numbered from 1
@@ -193,7 +193,7 @@ def within(taken: list[float], every: int) -> list[float]:
 
 
 def slowdowns(n: int, repetitions: int, steps: int) -> None:
-    """Runs with an analysis against the bare run, in turn; and steps with one against steps without, in one run."""
+    """Compare runs with and without an analysis in turn, and steps with and without an analysis within one run."""
     kinds = {
         "inside, every step": (INSIDE.format(every=1), None),
         "beside, every step": (STREAM.format(every=1, policy="block"), ["enstrophy"]),
@@ -222,7 +222,7 @@ def slowdowns(n: int, repetitions: int, steps: int) -> None:
 
 
 def adapt(n: int, repetitions: int, steps: int) -> None:
-    """An analysis that sleeps ten steps long, under the policy adapt."""
+    """Run an analysis that sleeps as long as ten steps take, with the policy `adapt`."""
     bare_case = CASE.format(n=n, steps=steps)
     shares = []
     for _ in range(repetitions):

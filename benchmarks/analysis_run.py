@@ -1,4 +1,4 @@
-"""One measured run of a case: seconds of each of its later steps, everything included, as JSON.
+"""One measured run of a case. Prints the seconds of each counted step, including its output, as JSON.
 
 analysis_run.py CASE SKIP      the first SKIP steps are not counted
 """
@@ -22,7 +22,7 @@ def main() -> None:
     advance = simulation.advance
 
     def timed(*arguments: object) -> float:
-        moments.append(time.perf_counter())  # whatever the step before brought with it is done
+        moments.append(time.perf_counter())  # all work of the previous step is done here
         return advance(*arguments)  # type: ignore[arg-type]
 
     simulation.advance = timed  # type: ignore[method-assign]

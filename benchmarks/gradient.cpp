@@ -1,5 +1,5 @@
-// The bare kernels: seconds of CPU for the gradients of four fields on n^3 nodes, one compact sweep per field and
-// direction between arrays that are there already. What benchmarks/analysis.py compares the same from Python with.
+// CPU seconds of the kernels alone: the gradients of four fields on n^3 nodes, with one compact sweep per field and
+// direction between allocated arrays. benchmarks/analysis.py compares them with the same operation in Python.
 //
 //   gradient NODES REPETITIONS      prints a JSON list
 
@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     for (std::size_t f = 0; f < fields; ++f)
       for (std::size_t d = 0; d < 3; ++d)
         apply(system, static_cast<int>(d), {n, n, n}, in[f].data(), out[3 * f + d].data());
-    if (repetition > 0) // the first one warms up
+    if (repetition > 0) // the first repetition warms up and is not counted
       std::printf("%s%.6f", repetition > 1 ? ", " : "", cpu_seconds() - start);
   }
   std::printf("]\n");

@@ -1,4 +1,4 @@
-"""Speed and memory of output: every engine against plain pwrite of the same bytes, in the same run.
+"""Speed and memory of output. Compares every engine with pwrite of the same bytes in the same run.
 
     python benchmarks/io.py [--quick] [--engines raw,hdf5] [--ranks 2,4] [--only write,collect] [--json results.json]
 
@@ -30,7 +30,7 @@ RUN = str(Path(__file__).with_name("io_run.py"))
 
 @dataclass(frozen=True)
 class Engine:
-    """A way to write. `target`: of the speed of plain pwrite."""
+    """A way to write. `target` is the required speed relative to pwrite."""
 
     engine: str
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Engine:
         return {"engine": self.engine, "parameters": {**self.parameters, **more}}
 
 
-# Where this build of Tailrace refuses one, it says so and the others go on.
+# If this build of Tailrace does not have an engine, the benchmark prints a message and continues with the others.
 ENGINES = {
     "raw": Engine("raw"),
     "raw_dist": Engine("raw", {"strategy": "dist"}, 0.9),
@@ -55,7 +55,7 @@ ENGINES = {
     "sion": Engine("sion", target=0.9),
     "null": Engine("null"),
 }
-# Seconds of the Pencil Code's strategies over those of its dist, 128^3, 8 fields, 4 ranks, on a machine of this class.
+# Times of the output strategies of the Pencil Code relative to its strategy `dist`, for 128^3, 8 fields, 4 ranks.
 PENCIL_CODE = {"raw_collect_xy": 7.1, "raw_collect": 10.0}
 
 GIB = 2**30
@@ -74,7 +74,7 @@ class Bench:
         self.buffered: dict[str, Engine] = {}
 
     def probe(self) -> None:
-        """Drop what this build refuses, so that it is said once."""
+        """Remove the engines that this build does not have, and print one message for each."""
         trial: dict[str, Any] = {"task": "many_steps", "steps": 10, "repetitions": 1}
         for name, engine in list(self.engines.items()):
             if self.run("probe", name, 1, **trial, case=engine.case()) is None:
@@ -86,8 +86,8 @@ class Bench:
                     self.buffered[name] = engine
 
     def run(self, section: str, name: str, ranks: int, **job: Any) -> dict[str, Any] | None:
-        """The result of a measured program; None, and a line that says why, where there is none."""
-        check_room(self.options.directory, self.room)  # others may be filling the disk
+        """The result of a measured program. If it has no result, prints the reason and returns None."""
+        check_room(self.options.directory, self.room)  # other programs may be filling the disk
         with tempfile.TemporaryDirectory(dir=self.directory, ignore_cleanup_errors=True) as place:
             job["directory"] = place
             with (Path(place) / "stderr").open("w+") as errors:
@@ -112,12 +112,12 @@ def wanted(name: str, engine: Engine, chosen: list[str]) -> bool:
 
 
 def ratios(above: list[float], below: list[float]) -> list[float]:
-    """Of figures taken in the same round."""
+    """Ratios of figures that were measured in the same round."""
     return [a / b for a, b in zip(above, below, strict=True)]
 
 
 def said(text: str) -> str:
-    """The first exception in what a failed program printed; all of it goes into the JSON file."""
+    """The first exception in the output of a failed program. The JSON file gets the whole output."""
     raised = [line for line in text.splitlines() if re.match(r"[\w.]*(Error|Exception)\b", line)]
     return f", {raised[0]}" if raised else ""
 
@@ -137,7 +137,7 @@ def kinds_of_sync() -> Iterator[tuple[bool, str]]:
 
 # ---- sections -------------------------------------------------------------------------------------------
 def write(bench: Bench) -> None:
-    """One large variable in one step, against plain pwrite."""
+    """Write one large variable in one step, and compare with pwrite."""
     n = 128 if bench.quick else 512
     for ranks in bench.options.ranks:
         for sync, where in kinds_of_sync():
@@ -172,7 +172,7 @@ def write(bench: Bench) -> None:
 
 
 def collect(bench: Bench) -> None:
-    """Few ranks write for all: what it takes over every rank's own file, and what it takes the Pencil Code."""
+    """A few ranks write for all. Compares the time with one file per rank, and with the Pencil Code."""
     names = [name for name in PENCIL_CODE if name in bench.engines]
     if not names:
         return
@@ -204,7 +204,7 @@ def collect(bench: Bench) -> None:
 
 
 def overlap(bench: Bench) -> None:
-    """Output behind computing: what the caller still sees of it."""
+    """Output while the program computes: measures how long the output still delays the caller."""
     if not bench.buffered:
         say("\nNone of these engines takes buffers in this build: nothing to measure of asynchronous output")
     shape = [128, 128, 128] if bench.quick else [256, 256, 256]
@@ -232,7 +232,7 @@ def overlap(bench: Bench) -> None:
 def say_overlap(name: str, result: dict[str, Any]) -> None:
     runs = [result[kind] for kind in ("synchronous", "asynchronous")]
     both, end = ([[1e3 * s for run in kind for s in run[key]] for kind in runs] for key in ("both", "end_step"))
-    # The share of each step of the mean synchronous one: steps of two runs have nothing in common to be paired by.
+    # Ratios to the mean synchronous step, because the single steps of two runs do not correspond to each other.
     share = [s / statistics.median(both[0]) for s in end[1]]
     say(
         f"  {name:15} {spread(both[0], '.1f'):24} {spread(both[1], '.1f'):22} {statistics.median(end[1]):<10.2f} "
@@ -247,7 +247,7 @@ def say_overlap(name: str, result: dict[str, Any]) -> None:
 
 
 def small(bench: Bench) -> None:
-    """What an engine costs where there is little to write."""
+    """The cost of a step with little data, for each engine."""
     say("\nOpen, write one step of 8 MiB, close; 6 ranks, page cache")
     say(f"  {'':15} {'ms':28} plain pwrite, ms")
     for name, engine in bench.engines.items():
@@ -279,7 +279,7 @@ def small(bench: Bench) -> None:
 
 
 def memory(bench: Bench) -> None:
-    """Peak of what a rank needs beside its own block."""
+    """The peak of the memory that a rank needs in addition to its own block."""
     shape = [256, 256, 256] if bench.quick else [512, 512, 256]
     for buffers in (0, bench.options.buffers) if bench.buffered else (0,):
         ranks = 2
@@ -348,10 +348,10 @@ def machine() -> dict[str, Any]:
 
 def main() -> None:
     options = parse_options()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # and with it the ranks, and the files
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # this also ends the ranks and removes the files
     about = machine()
     say(f"{about['cores']} cores, {about['memory'] / GIB:.0f} GiB, load {about['load'][0]:.1f}; in {options.directory}")
-    check_room(options.directory, 0)  # says what is wrong with a directory that is not there
+    check_room(options.directory, 0)  # prints an error if the directory does not exist
     with tempfile.TemporaryDirectory(
         prefix="tailrace-bench-", dir=options.directory, ignore_cleanup_errors=True
     ) as place:

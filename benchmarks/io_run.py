@@ -1,4 +1,4 @@
-"""One measured program of `io.py`: writes what the job, JSON in the first argument, asks for; prints JSON on rank 0."""
+"""One measured program of `io.py`. The first argument is a job as JSON. Rank 0 prints the result as JSON."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ import tailrace as tr
 
 COMM = MPI.COMM_WORLD
 SUFFIX = {"hdf5": ".h5", "adios_hdf5": ".h5", "bp4": ".bp", "bp5": ".bp", "sion": ".sion"}
-Case = dict[str, Any]  # engine, parameters
+Case = dict[str, Any]  # keys: engine, parameters
 PIECE = bytes(2**20)
 
 
-# ---- what is written ------------------------------------------------------------------------------------
+# ---- arrays ---------------------------------------------------------------------------------------------
 def share(points: int, parts: int, part: int) -> tuple[int, int]:
-    """Start and count of one of nearly equal parts."""
+    """Start and number of points of one of several nearly equal parts."""
     start = points * part // parts
     return start, points * (part + 1) // parts - start
 
 
 def x_pencil(shape: tuple[int, int, int]) -> tr.Block:
-    """This rank's X pencil of an array of random numbers: a slab in z, and on four ranks one of 2 x 2 in y and z."""
+    """Random numbers on the X pencil of this rank: a slab in z, or with four ranks a part of 2 x 2 parts in y and z."""
     rows = 2 if COMM.size == 4 else 1
     (y, ny), (z, nz) = share(shape[1], rows, COMM.rank % rows), share(shape[2], COMM.size // rows, COMM.rank // rows)
     data = np.random.default_rng(COMM.rank).random((nz, ny, shape[0]))
@@ -48,9 +48,9 @@ def start_together() -> float:
 
 
 def wall_seconds(begin: float, end: float) -> float:
-    """From the first rank's beginning to the last one's end: more ranks than cores begin one after the other.
+    """Seconds from the earliest begin to the latest end of all ranks: with few cores, ranks begin one after the other.
 
-    Python's clock is the same for all processes of a machine, and of one only.
+    Python's clock is the same for all processes of one machine. This does not work on several machines.
     """
     ends = np.array([-begin, end])
     COMM.Allreduce(MPI.IN_PLACE, ends, MPI.MAX)
@@ -58,7 +58,7 @@ def wall_seconds(begin: float, end: float) -> float:
 
 
 def slowest(seconds: list[float]) -> list[float]:
-    """Of each time that of the rank that took longest."""
+    """For each time, the time of the slowest rank."""
     result = np.array(seconds)
     COMM.Allreduce(MPI.IN_PLACE, result, MPI.MAX)
     return result.tolist()
@@ -66,26 +66,26 @@ def slowest(seconds: list[float]) -> list[float]:
 
 # ---- memory ---------------------------------------------------------------------------------------------
 class Warmer:
-    """Memory that the machine has at hand, before a measurement: by taking some and giving it back.
+    """Gives the machine free memory before a measurement: takes some memory and gives it back.
 
-    A virtual machine may lose what has lain free for some seconds, and gets it back slowly, page by page. Half of it is
-    taken as huge pages and half by a file in pieces of 1 MiB: freed huge pages are kept for who asks for huge ones
-    next, which one writer does and another does not.
+    A virtual machine may lose memory that was free for some seconds. It then gets the memory back slowly, page by page.
+    Half of the memory is taken as huge pages, and half by a file in pieces of 1 MiB. The kernel keeps freed huge pages
+    for requests of huge pages, and only some writers make such requests.
     """
 
     def __init__(self, directory: str) -> None:
         self._file = Path(directory) / f"warm.{COMM.rank}"
-        self._fastest = math.inf  # seconds a byte
+        self._fastest = math.inf  # seconds per byte
 
     def warm(self, size: int) -> None:
-        """Take `size` bytes of each half on every rank: again, but not for ever, where that was slow. Collective."""
+        """Take `size` bytes of each half on every rank. Repeat if slow, at most four times in all. Collective."""
         for _ in range(4):
             begin = start_together()
             huge = np.ones(size // 8)
             with self._file.open("wb", buffering=0) as file:
                 for _ in range(max(1, size // len(PIECE))):
                     file.write(PIECE)
-            COMM.barrier()  # or a rank that comes later, as those do that share a core, takes what another gives back
+            COMM.barrier()  # otherwise a late rank could get memory that another rank has given back
             del huge
             self._file.unlink()
             taken = wall_seconds(begin, time.perf_counter()) / size
@@ -102,7 +102,7 @@ def place(directory: str, case: Case) -> str:
 def remove(path: str) -> None:
     COMM.barrier()
     if COMM.rank == 0:
-        for found in Path(path).parent.glob(Path(path).name + "*"):  # a journal may lie beside
+        for found in Path(path).parent.glob(Path(path).name + "*"):  # a journal may exist beside the file
             shutil.rmtree(found) if found.is_dir() else found.unlink()
     COMM.barrier()
 
@@ -112,7 +112,7 @@ def open_series(path: str, case: Case, **more: object) -> tr.Series:
 
 
 def engine_seconds(path: str, case: Case, block: tr.Block, variables: int, sync: bool) -> tuple[float, float]:
-    """Seconds from open to close, and of the step alone."""
+    """Seconds from open to close, and seconds of the step alone."""
     begin = start_together()
     series = open_series(path, case, **({"sync": True} if sync else {}))
     step = time.perf_counter()
@@ -128,7 +128,7 @@ def engine_seconds(path: str, case: Case, block: tr.Block, variables: int, sync:
 
 
 def plain_seconds(path: str, block: tr.Block, variables: int, sync: bool, shared: bool) -> float:
-    """The same bytes by open, pwrite, fsync where asked, close: each rank its own new file, or its part of one."""
+    """Write the same bytes with pwrite. Each rank writes its own new file, or its part of a shared file."""
     mine = path if shared else f"{path}.{COMM.rank}"
     data = block.data.data.cast("B")
     begin = start_together()
@@ -136,7 +136,7 @@ def plain_seconds(path: str, block: tr.Block, variables: int, sync: bool, shared
     offset = COMM.rank * len(data) * variables if shared else 0
     for _ in range(variables):
         done = 0
-        while done < len(data):  # Linux writes at most 2 GiB at a time
+        while done < len(data):  # Linux writes at most 2 GiB per call
             done += os.pwrite(file, data[done:], offset + done)
         offset += done
     if sync:
@@ -151,9 +151,9 @@ def plain_seconds(path: str, block: tr.Block, variables: int, sync: bool, shared
 
 # ---- jobs -----------------------------------------------------------------------------------------------
 def write_once(job: dict[str, Any]) -> Any:
-    """Seconds of one step by plain pwrite, into own files and into one, and by every case, in turn.
+    """Seconds of one step with pwrite into one file per rank, with pwrite into one file, and with every case, in turn.
 
-    After one round that is not counted.
+    The first round is not counted.
     """
     block = x_pencil(tuple(job["shape"]))
     variables, sync = job["variables"], job["sync"]
@@ -166,11 +166,11 @@ def write_once(job: dict[str, Any]) -> Any:
     }
     order = [*plains, *job["cases"]]
     warmer = Warmer(job["directory"])
-    shuffle = random.Random(0).shuffle  # the same on all ranks
+    shuffle = random.Random(0).shuffle  # the order is the same on all ranks
     for turn in range(job["repetitions"] + 1):
-        shuffle(order)  # what one leaves behind is on the way to the disk while the next one writes
+        shuffle(order)  # the data of one case may still be on the way to the disk while the next case writes
         for name in order:
-            warmer.warm(variables * block.data.nbytes * 5 // 4)  # the file, and what an engine holds
+            warmer.warm(variables * block.data.nbytes * 5 // 4)  # memory for the file and for the buffers of an engine
             if name in plains:
                 whole = plain_seconds(plain, block, variables, sync, name == "shared")
             else:
@@ -188,7 +188,7 @@ def write_once(job: dict[str, Any]) -> Any:
 
 
 def many_steps(job: dict[str, Any]) -> Any:
-    """Seconds of many tiny steps, 2 x 2 x 2 numbers of every rank and a scalar, from open to close."""
+    """Seconds from open to close of many tiny steps with 2 x 2 x 2 numbers per rank and a scalar."""
     case, path = job["case"], place(job["directory"], job["case"])
     count, tenth = job["steps"], job["steps"] // 10
     block = tr.Block(np.random.default_rng(0).random((2, 2, 2)), (2, 2, 2 * COMM.size), (0, 0, 2 * COMM.rank))
@@ -214,7 +214,7 @@ def many_steps(job: dict[str, Any]) -> Any:
     return result
 
 
-CACHED = np.linspace(1.0, 2.0, 1024)  # 8 KiB: computing on it moves no memory
+CACHED = np.linspace(1.0, 2.0, 1024)  # 8 KiB: the data stay in the cache during the computation
 
 
 def compute(rounds: int) -> None:
@@ -224,7 +224,7 @@ def compute(rounds: int) -> None:
 
 
 def step_costs(job: dict[str, Any], block: tr.Block, rounds: int, warmer: Warmer, **more: int) -> dict[str, Any]:
-    """What the caller sees of its output: seconds of write and of end_step for each step, and of the whole run."""
+    """The time that output costs the caller: seconds of write and of end_step per step, and of the whole run."""
     path, unseen = place(job["directory"], job["case"]), 2
     writes, ends = [], []
     warmer.warm((unseen + job["steps"] + more.get("buffers", 0)) * block.data.nbytes)
@@ -249,9 +249,9 @@ def step_costs(job: dict[str, Any], block: tr.Block, rounds: int, warmer: Warmer
 
 
 def overlap(job: dict[str, Any]) -> Any:
-    """A step of output, then computing for longer than that takes; synchronous and with buffers, in turn."""
+    """Output of a step, then a longer computation. Runs alternate between no buffers and buffers."""
     block = x_pencil(tuple(job["shape"]))
-    open_series(place(job["directory"], job["case"]), job["case"], buffers=job["buffers"]).close()  # refused here
+    open_series(place(job["directory"], job["case"]), job["case"], buffers=job["buffers"]).close()  # fails if refused
     remove(place(job["directory"], job["case"]))
     warmer = Warmer(job["directory"])
     alone = step_costs(job, block, 0, warmer)["both"]
@@ -279,10 +279,10 @@ def status(*names: str) -> list[int]:
 
 
 class Peak:
-    """How far resident memory rose within the block, without the pages of files and those shared between processes.
+    """How much resident memory grows within the block, without pages of files and memory that processes share.
 
-    The kernel keeps the high-water mark, from which what the other two kinds grew by is taken. Where it does not let
-    us reset the mark, a thread looks at the anonymous pages every millisecond.
+    The kernel stores the peak of all resident memory. The growth of file pages and shared memory is subtracted. If the
+    peak cannot be reset, a thread reads the size of the anonymous pages every millisecond.
     """
 
     def __enter__(self) -> Peak:
@@ -314,11 +314,11 @@ class Peak:
 
 
 def memory(job: dict[str, Any]) -> Any:
-    """Peak of a few steps, over the rank's block; largest of the ranks."""
+    """Peak memory of a few steps relative to the block of the rank; the largest value of all ranks."""
     case, path = job["case"], place(job["directory"], job["case"])
     more = {"buffers": job["buffers"]} if job["buffers"] else {}
     tiny = x_pencil((8, 8, 8 * COMM.size))
-    with open_series(path, case, **more) as series:  # loads libraries, and sets MPI and the engine up
+    with open_series(path, case, **more) as series:  # loads the libraries, and initialises MPI and the engine
         series.write_step(0.0, u=tiny)
     remove(path)
     block = x_pencil(tuple(job["shape"]))
@@ -327,7 +327,7 @@ def memory(job: dict[str, Any]) -> Any:
         series = open_series(path, case, **more)
         for i in range(job["buffers"] + 2):
             series.write_step(float(i), u=block)
-        # Still open: memory shared between ranks goes with it.
+        # The series is still open: close would free memory that ranks share.
     series.close()
     remove(path)
     size = block.data.nbytes
@@ -347,11 +347,11 @@ def main() -> None:
     job = json.loads(sys.argv[1])
     try:
         result = JOBS[job["task"]](job)
-    except tr.InputError as error:  # the same on every rank
+    except tr.InputError as error:  # this error is the same on every rank
         result = {"unavailable": str(error)}
     except tr.IoError as error:
         result = {"failed": str(error)}
-    except BaseException:  # perhaps of one rank alone: the others must not wait for it
+    except BaseException:  # the error may be on one rank only: do not let the others wait
         traceback.print_exc()
         COMM.Abort(1)
     if COMM.rank == 0:

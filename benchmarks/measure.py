@@ -1,4 +1,4 @@
-"""What the benchmarks share: starting ranks, repeating, and saying median and spread."""
+"""Shared code of the benchmarks: start ranks, repeat measurements, and print median and spread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import IO, Any
 
 
 def start_ranks(ranks: int, script: str, *arguments: str, errors: IO[str] | None = None) -> subprocess.Popen[str]:
-    """Start a script on so many ranks; its last line of standard output is JSON. `errors`: takes the other output."""
+    """Start a script on `ranks` ranks. Its last line of standard output is JSON. `errors` receives standard error."""
     command = [sys.executable, script, *arguments]
     if ranks > 1:
         command = ["mpiexec", "-n", str(ranks), "--oversubscribe", "--bind-to", "none", *command]
@@ -22,11 +22,11 @@ def start_ranks(ranks: int, script: str, *arguments: str, errors: IO[str] | None
 
 
 class ProgramError(Exception):
-    """A measured program that hangs or fails; the text says which."""
+    """A measured program hangs or fails. The text says which."""
 
 
 def outcome_of(process: subprocess.Popen[str], limit: float) -> Any:
-    """Wait for a script, at most so many seconds, and read its result."""
+    """Wait for a script, at most `limit` seconds, and read its result."""
     try:
         output, _ = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
@@ -42,7 +42,7 @@ def outcome_of(process: subprocess.Popen[str], limit: float) -> Any:
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """End a script and its ranks: mpiexec passes the first signal on, and does not outlive the second."""
+    """End a script and its ranks: mpiexec forwards the first signal to the ranks, and the second one ends mpiexec."""
     process.terminate()
     try:
         process.communicate(timeout=20)
@@ -52,7 +52,7 @@ def end(process: subprocess.Popen[str]) -> None:
 
 
 def result_of(process: subprocess.Popen[str]) -> Any:
-    """Wait for a script and read its result; the benchmark ends where it fails."""
+    """Wait for a script and read its result. If the script fails, the benchmark ends."""
     try:
         return outcome_of(process, 1800)
     except ProgramError as failure:
@@ -60,17 +60,17 @@ def result_of(process: subprocess.Popen[str]) -> Any:
 
 
 def repeat(times: int, work: Callable[[], Any]) -> list[Any]:
-    """The results of as many calls, one after the other."""
+    """The results of `times` calls, one after the other."""
     return [work() for _ in range(times)]
 
 
 def spread(values: Sequence[float], form: str = ".3f") -> str:
-    """min / median / max."""
+    """The text min / median / max."""
     return f"{min(values):{form}} / {statistics.median(values):{form}} / {max(values):{form}}"
 
 
 def names_of(known: list[str]) -> Callable[[str], list[str]]:
-    """For argparse: some of these names, with commas between."""
+    """A type for argparse: a comma-separated list of some of the known names."""
 
     def parse(text: str) -> list[str]:
         chosen = [name for name in text.split(",") if name]

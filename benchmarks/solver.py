@@ -1,9 +1,9 @@
-"""Speed and memory of the flow solver: seconds per RK3 step, where they go, and what a second rank brings.
+"""Speed and memory of the flow solver: seconds per RK3 step, the time of its parts, and the speed-up by a second rank.
 
     python benchmarks/solver.py [repetitions]
 
-Each figure is min / median / max over the repetitions; speed-ups are ratios of runs made in turn. "two independent"
-starts two one-rank runs together: what memory and cores of this machine allow two ranks at best.
+Each figure is min / median / max over the repetitions. Speed-ups are ratios of runs that alternate. "two independent"
+starts two one-rank runs at the same time. This is the best that two ranks can reach on this machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One measured run of the solver: N steps without output; prints its figures as JSON on rank 0."""
+"""One measured run of the solver: N steps without output. Rank 0 prints the figures as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tailrace.flow import initial as flows
 
 
 def bandwidth(points: int) -> float:
-    """Bytes per second of adding two arrays into a third, best of five, on this rank."""
+    """Bytes per second when two arrays are added into a third on this rank; the best of five attempts."""
     a, b, c = (np.ones(points) for _ in range(3))
     best = float("inf")
     for _ in range(5):
@@ -38,7 +38,7 @@ def main() -> None:
     for i, component in enumerate(initial):
         flow.velocity(i)[...] = component
     del initial, component
-    flow.step(0.005)  # not timed: pages are touched, plans made
+    flow.step(0.005)  # this step is not timed: it touches the memory pages and creates the FFT plans
     seconds, phases = [], dict(flow.times)
     for _ in range(steps):
         comm.barrier()

@@ -1,7 +1,7 @@
-# Writes the Fortran module `tailrace` from the parts in `source`: tailrace.f90.in has its types, each other file one subject:
-# interfaces to C, then `contains`, then procedures. Fortran 2008 wants a procedure for every type and rank, so the
-# procedures of arrays.f90.in and lists.f90.in are repeated for each.
-# The result is plain Fortran 2008 for any compiler: it needs no preprocessor, and nothing but CMake writes it.
+# Writes the Fortran module `tailrace` from the parts in `source`. tailrace.f90.in has the types. Each other file has one
+# subject: interfaces to C, then `contains`, then procedures. Fortran 2008 needs a procedure for every type and rank, so
+# this function repeats the procedures of arrays.f90.in and lists.f90.in for each type and rank.
+# The result is standard Fortran 2008 for any compiler. It needs no preprocessor, and CMake alone writes it.
 function(tailrace_fortran_module source output)
   set(parts arguments decomposition opening steps variables scalars attributes reports arrays lists)
   foreach(part IN LISTS parts)

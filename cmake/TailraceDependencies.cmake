@@ -1,13 +1,13 @@
-# The libraries that Tailrace links. If one is missing, the error says how to get it.
+# Finds the libraries that Tailrace links. If a library is missing, the error says how to install it.
 
-# tailrace_require(NAME FOUND HINT): stop unless FOUND is true.
+# tailrace_require(NAME FOUND HINT): stops with an error if FOUND is false.
 function(tailrace_require name found hint)
   if(NOT found)
     message(FATAL_ERROR "Tailrace needs ${name}, which CMake did not find. To fix this, ${hint}.")
   endif()
 endfunction()
 
-# We use the C interface of MPI; MPI 3 has removed the C++ bindings.
+# Tailrace uses the C interface of MPI, because MPI 3 has removed the C++ bindings.
 set(MPI_CXX_SKIP_MPICXX ON CACHE BOOL "Leave out the C++ bindings of MPI-2")
 find_package(MPI 3.0 QUIET COMPONENTS C CXX)
 tailrace_require("MPI" "${MPI_CXX_FOUND}" "install libopenmpi-dev and openmpi-bin, or put mpicxx on the PATH")
@@ -33,7 +33,7 @@ tailrace_require("pkg-config" "${PKG_CONFIG_FOUND}" "install pkg-config")
 pkg_check_modules(xxhash QUIET IMPORTED_TARGET libxxhash)
 tailrace_require("xxHash" "${xxhash_FOUND}" "install libxxhash-dev")
 
-# ADIOS2: the one that the caller names, else the one that tools/build_adios2.sh has built for this MPI and HDF5.
+# ADIOS2: the installation that the user names, or the one that tools/build_adios2.sh has built for this MPI and HDF5.
 set(TAILRACE_HAVE_ADIOS2 0)
 if(TAILRACE_WITH_ADIOS2)
   execute_process(COMMAND bash "${PROJECT_SOURCE_DIR}/tools/build_adios2.sh" --prefix

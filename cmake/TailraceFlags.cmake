@@ -1,6 +1,6 @@
-# tailrace_flags: the compiler options of everything in this tree: library, bindings and tests.
-# TAILRACE_ARCH_FLAGS: options that programs using the installed library need too. The width of a vector is part of templates
-# in public headers; with two widths, one process would have two different functions of the same name.
+# tailrace_flags: the compiler options of all code in this repository: library, bindings and tests.
+# TAILRACE_ARCH_FLAGS: options that programs with the installed library also need. Templates in public headers depend on
+# the vector width. If widths differ, one process contains two different functions with the same name.
 include(CheckCXXSourceCompiles)
 
 set(TAILRACE_ARCH_FLAGS "")
@@ -9,8 +9,8 @@ target_compile_options(tailrace_flags INTERFACE
   -Wall -Wextra
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wshadow>"
   "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>"
-  # These two let the compiler vectorise square roots and conditional assignments. We do not use -ffast-math, which breaks
-  # checks for NaN and changes the order of sums.
+  # These two options let the compiler vectorise square roots and conditional assignments. -ffast-math is not used:
+  # it breaks checks for NaN and changes the order of sums.
   "$<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno;-fno-trapping-math>")
 
 if(TAILRACE_WERROR)
@@ -24,14 +24,14 @@ if(TAILRACE_NATIVE)
     check_cxx_source_compiles("#ifndef __AVX512F__\n#error\n#endif\nint main() {}" TAILRACE_HAVE_AVX512)
     unset(CMAKE_REQUIRED_FLAGS)
     if(TAILRACE_HAVE_AVX512)
-      list(APPEND TAILRACE_ARCH_FLAGS -mprefer-vector-width=512) # the default of GCC is 256
+      list(APPEND TAILRACE_ARCH_FLAGS -mprefer-vector-width=512) # the default of GCC is 256 bits
     endif()
   endif()
 endif()
 
 if(TAILRACE_SANITIZE)
   target_compile_options(tailrace_flags INTERFACE
-    # Not for Fortran, where passing an absent optional argument to another procedure looks like a null pointer.
+    # Not for Fortran: an absent optional argument that is passed to another procedure looks like a null pointer.
     "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${TAILRACE_SANITIZE};-fno-sanitize-recover=undefined;-fno-omit-frame-pointer>")
   target_link_options(tailrace_flags INTERFACE -fsanitize=${TAILRACE_SANITIZE})
 endif()

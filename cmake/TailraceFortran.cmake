@@ -1,5 +1,5 @@
-# TAILRACE_HAVE_FORTRAN: whether the Fortran module is built. Any Fortran 2008 compiler can build it; it needs no
-# Fortran interface of MPI.
+# TAILRACE_HAVE_FORTRAN: whether to build the Fortran module. Any Fortran 2008 compiler can build it. It does not need
+# the Fortran interface of MPI.
 include(CheckLanguage)
 
 set(TAILRACE_HAVE_FORTRAN 0)

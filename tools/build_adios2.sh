@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Build ADIOS2 with MPI once into a cache, and print its prefix on the last line of standard output.
+# Build ADIOS2 with MPI once in a cache folder, and print its prefix on the last line of standard output.
 #
 #   tools/build_adios2.sh [PYTHON]   PYTHON is an interpreter with pip; it only fetches the source distribution
-#   tools/build_adios2.sh --prefix   only print the prefix (it is complete when it holds a file .complete)
+#   tools/build_adios2.sh --prefix   only print the prefix (the build is complete if the prefix has a file .complete)
 #
-# The prefix is keyed by the ADIOS2 version, its options, and the MPI and HDF5 found: a change of any of them builds anew.
-# The cache is ~/.cache/tailrace, or TAILRACE_CACHE.
+# The prefix depends on the ADIOS2 version, its options, MPI and HDF5. If one of them changes, ADIOS2 is built again.
+# The cache folder is ~/.cache/tailrace, or TAILRACE_CACHE.
 set -euo pipefail
 
-version=2.12.1.1001 # PyPI's name of the 2.12.1 source distribution
+version=2.12.1.1001 # the version number on PyPI of the source distribution of ADIOS2 2.12.1
 python=${1:-python3}
 cache=${TAILRACE_CACHE:-$HOME/.cache/tailrace}
 
 options=(
   -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_LIBDIR=lib
   -DBUILD_SHARED_LIBS=ON -DBUILD_TESTING=OFF -DADIOS2_BUILD_EXAMPLES=OFF
-  # A library suffix of our own: the serial adios2 wheel may live in the same Python process and has the same sonames.
+  # Use a different library suffix: the serial adios2 wheel has the same sonames and may be in the same Python process.
   -DADIOS2_LIBRARY_SUFFIX=_tailrace
   -DADIOS2_USE_MPI=ON -DADIOS2_USE_HDF5=ON -DADIOS2_USE_SST=ON
   -DADIOS2_USE_Python=OFF -DADIOS2_USE_Fortran=OFF -DADIOS2_USE_UCX=OFF -DADIOS2_USE_CURL=OFF
@@ -39,7 +39,7 @@ work=$cache/build-adios2-$version-$key
 log=$cache/adios2-$version-$key.log
 mkdir -p "$cache"
 exec 9>"$cache/adios2.lock"
-flock 9 # two builds at once would share the folder
+flock 9 # two builds at the same time would use the same folder
 if [ -e "$prefix/.complete" ]; then
   echo "$prefix"
   exit 0
@@ -47,7 +47,7 @@ fi
 rm -rf "$work"
 mkdir -p "$work"
 
-step() { # name, command...: run it with its output in the log; on failure point at the log
+step() { # name, command...: run the command with its output in the log; if it fails, name the log
   local name=$1
   shift
   echo "  adios2: $name" >&2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The demonstration of `make demo`, after tools/setup.sh.
+# Run the demonstration of `make demo`, after tools/setup.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec .venv/bin/python -m tailrace.cli.demo "$@"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All linters, after tools/setup.sh. With --fix, fix what can be fixed first.
+# Run all linters, after tools/setup.sh. With --fix, first fix everything that the tools can fix.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 bin=.venv/bin
@@ -22,20 +22,20 @@ check() { # name, command...
     status=1
   fi
 }
-clang_format() { # prints how many places in which files; `make format` corrects them
+clang_format() { # prints the number of places and the files; `make format` fixes them
   local places
   places=$($bin/clang-format --dry-run -Werror "${cpp[@]}" 2>&1 | grep 'error:' | cut -d: -f1 | sort | uniq -c)
   [ -z "$places" ] || echo "$places"
   [ -z "$places" ]
 }
-clang_tidy() { # all sources of the library and the bindings, with the options of the build; .clang-tidy lists the checks
+clang_tidy() { # checks all sources of library and bindings with the options of the build; .clang-tidy lists the checks
   find src bindings -name '*.cpp' -print0 | xargs -0 -n 1 -P "$(nproc)" $bin/clang-tidy -p build/python --quiet
 }
 check "ruff check" $bin/ruff check --quiet --output-format concise .
 check "ruff format (make format fixes it)" $bin/ruff format --check --quiet --output-format concise .
 check "clang-format (make format fixes it)" clang_format
 check "clang-tidy" clang_tidy
-# mypy looks for the extension module's types beside the sources; the build has written them.
+# mypy expects the types of the extension module beside the sources. The build has written them.
 cp build/python/bindings/_core.pyi python/tailrace/
 check "mypy" $bin/mypy
 check "layers" $bin/python tools/check_layers.py

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Make everything that `make test` and `make demo` need: system packages, a virtual environment, ADIOS2, this package.
-# Each step looks first whether it is done, so a second run does nothing.
+# Install all that `make test` and `make demo` need: system packages, a virtual environment, ADIOS2, this package.
+# Each step first checks whether it is already done, so a second run does nothing.
 #
-#   tools/setup.sh              Python sources are copied into the environment, as for any user
-#   tools/setup.sh --editable   Python sources are used where they are; only C++ changes need another run
+#   tools/setup.sh              copies the Python sources into the environment, as for any user
+#   tools/setup.sh --editable   uses the Python sources in place; only changes in C++ need another run
 #
-# Environment: PYTHON (interpreter for a new environment), ADIOS2_ROOT (an ADIOS2 with MPI to use instead of building one),
-# TAILRACE_CACHE (where ADIOS2 is built; ~/.cache/tailrace), TAILRACE_WERROR (ON: compiler warnings are errors).
+# Environment: PYTHON (interpreter for a new environment), ADIOS2_ROOT (use this ADIOS2 with MPI and do not build one),
+# TAILRACE_CACHE (folder for the ADIOS2 build; ~/.cache/tailrace), TAILRACE_WERROR (ON: compiler warnings are errors).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +16,7 @@ log=build/setup.log
 packages=(
   build-essential gfortran cmake ninja-build git pkg-config python3-dev python3-venv
   libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libfftw3-dev libfmt-dev nlohmann-json3-dev libxxhash-dev libgtest-dev
-  libegl1 libgl1-mesa-dri # pictures without a display
+  libegl1 libgl1-mesa-dri # to draw pictures without a display
 )
 
 fail() {
@@ -24,7 +24,7 @@ fail() {
   exit 1
 }
 
-# On a terminal, a ticker shows the seconds and the compiler's last [n/m]. It must not outlive us.
+# On a terminal, show the seconds and the last [n/m] of the compiler. This process must not run longer than the script.
 tick() { # name
   local start=$SECONDS
   while sleep 1; do
@@ -38,7 +38,7 @@ stop_ticker() {
 }
 trap stop_ticker EXIT
 
-run() { # name, command...: run it with its output in the log, and say how long it took
+run() { # name, command...: run the command with its output in the log, and print the time that it took
   local name=$1 start=$SECONDS status=0
   shift
   : >"$log"
@@ -72,7 +72,7 @@ if [ -e /etc/debian_version ] && command -v dpkg-query >/dev/null; then
     run "system packages: ${missing[*]}" apt-get install -y --no-install-recommends "${missing[@]}"
   fi
   default_python=/usr/bin/python3
-  werror=${TAILRACE_WERROR:-ON} # a compiler that we know
+  werror=${TAILRACE_WERROR:-ON} # the project is tested with this compiler
 else
   missing=()
   for tool in c++ cmake ninja git pkg-config python3 mpicxx mpiexec; do
@@ -96,7 +96,7 @@ fi
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
 # ---- ADIOS2 ----------------------------------------------------------------------------------------------------------
-# One that the caller points to is left for CMake to find; otherwise we build our own, once.
+# If the user names an ADIOS2, CMake finds it later. Otherwise this script builds ADIOS2 once.
 have_adios2() {
   local prefix prefixes
   [ -z "${ADIOS2_ROOT:-}${ADIOS2_DIR:-}" ] || return 0
@@ -112,7 +112,7 @@ if ! have_adios2; then
 fi
 
 # ---- this package ----------------------------------------------------------------------------------------------------
-# Two stamps in .venv hold hashes: of the dependencies, and of all that the installed package was made from.
+# Two files in .venv store hashes: of the dependencies, and of all files from which the installed package was built.
 declared=$(sha256sum <pyproject.toml)
 sources=(CMakeLists.txt cmake src bindings)
 [ ${#editable[@]} -gt 0 ] || sources+=(python)
@@ -136,7 +136,7 @@ EOF
   echo "$declared" >.venv/tailrace-dependencies
 fi
 if [ "$(cat .venv/tailrace-sources 2>/dev/null)" != "$state" ]; then
-  # Library, extension module and C++ tests share one build folder; `make test` compiles the tests there.
+  # Library, extension module and C++ tests use the same build folder. `make test` compiles the tests there.
   run "tailrace: compile and install" "$python" -m pip install --verbose --no-build-isolation --no-deps \
     --config-settings=build-dir=build/python \
     --config-settings=cmake.define.TAILRACE_BUILD_TESTS=ON \

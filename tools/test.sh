@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# All tests, after tools/setup.sh. Arguments go to pytest: tools/test.sh -k transpose
+# Run all tests, after tools/setup.sh. The script passes its arguments to pytest: tools/test.sh -k transpose
 set -uo pipefail
 cd "$(dirname "$0")/.."
-# More ranks than cores, on Debian's Open MPI: allowed, not bound, and giving way while they wait.
+# For Open MPI of Debian: allow more ranks than cores, do not bind ranks, and let waiting ranks yield the processor.
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
 failed=()
 
-# A program that starts at the moment the last one of others ends finds that Open MPI removes the directory of its
-# sessions, and gives up. Something in it keeps it.
+# When the last MPI program ends, Open MPI removes the session directory. A program that starts at this moment then
+# fails. A file in the directory prevents the removal.
 OMPI_MCA_orte_tmpdir_base=$(mktemp -d)
 export OMPI_MCA_orte_tmpdir_base
 trap 'rm -rf "$OMPI_MCA_orte_tmpdir_base"' EXIT
@@ -27,7 +27,7 @@ cpp=$((SECONDS - start))
 
 start=$SECONDS
 echo "Python tests"
-# Many tests wait for something. A file's tests stay together: they share the ranks that they start.
+# Many tests wait, so they run in parallel. Tests of one file stay in one process, because they use the same ranks.
 .venv/bin/python -m pytest --numprocesses "$(nproc)" --dist loadfile "$@" || failed+=("Python")
 python=$((SECONDS - start))
 

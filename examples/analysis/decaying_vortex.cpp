@@ -1,10 +1,10 @@
-// A simulation that knows nothing of Tailrace, and streams its velocity through plain ADIOS2: ux, uy, uz as
-// {nz, ny, nx}, no time, no attributes. Analyse it while it runs:
+// A simulation without Tailrace. It sends its velocity as a stream through ADIOS2: ux, uy, uz with shape {nz, ny, nx},
+// without time and attributes. To analyse the stream while the simulation runs:
 //
 //   mpiexec -n 2 decaying_vortex vortex 20 &
 //   tailrace analyse enstrophy sst:vortex --grid grid.toml
 //
-// It is a vortex that decays, ux = sin x cos y exp(-2 nu t), uy = -cos x sin y exp(-2 nu t), whose enstrophy is
+// The flow is a decaying vortex: ux = sin x cos y exp(-2 nu t), uy = -cos x sin y exp(-2 nu t). Its enstrophy is
 // exp(-4 nu t) / 2.
 
 #include <adios2.h>

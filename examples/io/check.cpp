@@ -1,4 +1,4 @@
-// For the tests: whether a series holds what the examples write, in files written by any number of ranks.
+// Used by the tests: checks that a series contains what the examples write, for any number of ranks.
 //   check PATH FIRST, where FIRST is the index of the first point: 0 in C, 1 in Fortran
 #include <tailrace/io/series.hpp>
 

@@ -1,4 +1,4 @@
-/* Writes slabs with halos and a list of particles, then resumes after the first step, as a restarted run does. */
+/* Writes slabs with halos and a list of particles. A second run resumes after the first step, as after a restart. */
 #include <tailrace/c_api/tailrace.h>
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Writes a field with halos and a list of particles, then resumes after the first step, as a restarted run does.
+// Writes a field with halos and a list of particles. A second run resumes after the first step, as after a restart.
 #include <tailrace/grid/decomposition.hpp>
 #include <tailrace/io/series.hpp>
 using namespace tailrace;
@@ -19,10 +19,10 @@ int main(int argc, char **argv) {
       for (int step = static_cast<int>(out.steps().size()) + 1; step <= 3; ++step) {
         out.begin_step(step, 0.25 * step);
         out.write("ux", ux.data(), {shared.shape(), block, memory});
-        out.write_list("particles", particles.data(), 1, 3); // each rank as many rows as it has
+        out.write_list("particles", particles.data(), 1, 3); // the number of rows may differ between ranks
         out.end_step();
       }
-      options.rewind_to = 1; // the second run drops the steps after the first
+      options.rewind_to = 1; // the second run removes the steps after step 1
     }
     const io::Series in(argv[argc - 1], io::Mode::read, world);
     right = in.steps().size() == 3 && in.variable(2, "particles").shape[1] == world.size();

@@ -1,4 +1,4 @@
-! Writes slabs with halos and a list of particles, then resumes after the first step, as a restarted run does.
+! Writes slabs with halos and a list of particles. A second run resumes after the first step, as after a restart.
 program restart
   use mpi
   use tailrace
@@ -12,12 +12,12 @@ program restart
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
   call get_command_argument(1, path)
   do run = 1, 2
-    if (run == 2) call out%set_rewind(1) ! drops the steps after the first
+    if (run == 2) call out%set_rewind(1) ! removes the steps after step 1
     call out%open(path, merge('w', 'a', run == 1), MPI_COMM_WORLD)
     do step = run, 3
       call out%begin_step(step, 0.25d0*step)
       call out%write('ux', ux, [9, 7, ranks], [1, 1, rank + 1], ghosts=[0, 0, 1])
-      call out%write_list('particles', particles) ! (columns, rows): each rank as many rows as it has
+      call out%write_list('particles', particles) ! (columns, rows); the number of rows may differ between ranks
       call out%end_step()
     end do
     call out%close()

@@ -1,4 +1,4 @@
-/* Writes a field shared over the ranks, a step at a time, and reads the last plane back on every rank. */
+/* Writes the steps of a field that is split between the ranks, and reads the last plane on every rank. */
 #include <stdio.h>
 #include <tailrace/c_api/tailrace.h>
 static void check(int status) {

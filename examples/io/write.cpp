@@ -1,4 +1,4 @@
-// Writes a field shared over the ranks, a step at a time, and reads the last plane back on every rank.
+// Writes the steps of a field that is split between the ranks, and reads the last plane on every rank.
 #include <tailrace/grid/decomposition.hpp>
 #include <tailrace/io/series.hpp>
 
@@ -12,7 +12,7 @@ int main(int argc, char **argv) {
     const Decomposition shared(std::make_shared<ProcessGrid>(world, 0, 0), {9, 7, 5});
     const auto [start, n] = shared.box(Pencil::x);
     std::vector<double> ux(static_cast<std::size_t>(product(n))), plane(9 * 7);
-    io::Series out(argv[argc - 1], io::Mode::write, world); // the path: x.h5, x.bp or a directory
+    io::Series out(argv[argc - 1], io::Mode::write, world); // the path is x.h5, x.bp or a directory
     for (int step = 1; step <= 3; ++step) {
       auto value = ux.begin();
       for (auto z = start[2]; z < start[2] + n[2]; ++z)

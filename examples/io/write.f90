@@ -1,4 +1,4 @@
-! Writes a field shared over the ranks, a step at a time, and reads the last plane back on every rank.
+! Writes the steps of a field that is split between the ranks, and reads the last plane on every rank.
 program write
   use mpi
   use tailrace
@@ -12,7 +12,7 @@ program write
   call MPI_Init(error)
   call get_command_argument(1, path)
   call shared%create(MPI_COMM_WORLD, [9, 7, 5], 0, 0)
-  call shared%box(1, start, n) ! this rank's X pencil: n points from start, which counts from 1
+  call shared%box(1, start, n) ! the X pencil of this rank: n points from start, which counts from 1
   allocate (ux(start(1):start(1) + n(1) - 1, start(2):start(2) + n(2) - 1, start(3):start(3) + n(3) - 1))
   call series%open(path, 'w', MPI_COMM_WORLD)
   do step = 1, 3

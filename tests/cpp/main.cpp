@@ -1,5 +1,5 @@
-// Runs GoogleTest on every rank. Rank 0 reports as usual, the others only their failures; the result is that of the
-// worst rank.
+// Runs GoogleTest on every rank. Rank 0 prints the usual report, the other ranks print only their failures. The exit
+// code is that of the rank with the worst result.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -12,8 +12,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto patience = std::chrono::seconds(15);
 
-// Prints failures with the rank that had them, and keeps the ranks together: a rank that failed and left a test early
-// would otherwise run into the next test's collectives while the others still wait in this one's.
+// Prints each failure with its rank, and keeps the ranks together after each test. Without this, a rank that leaves a
+// test early would enter the collective calls of the next test while the others still wait in the current test.
 class RankListener : public testing::EmptyTestEventListener {
 public:
   explicit RankListener(int rank) : rank_(rank) { MPI_Comm_dup(MPI_COMM_WORLD, &comm_); }
@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
 
   int failed = RUN_ALL_TESTS();
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  delete listeners.Release(listener); // its communicator must go before MPI_Finalize
+  delete listeners.Release(listener); // the communicator of the listener must be freed before MPI_Finalize
   MPI_Finalize();
   return failed;
 }

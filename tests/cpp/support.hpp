@@ -1,5 +1,5 @@
 #pragma once
-// What several tests need: the world, every way to share it, reproducible asymmetric fields, comparison over all ranks.
+// Shared code of several tests: the communicator, all process grids, reproducible noise, comparison over all ranks.
 
 #include <tailrace/grid/decomposition.hpp>
 #include <tailrace/grid/grid.hpp>
@@ -32,7 +32,7 @@ inline std::vector<Processes> every_process_grid(const Communicator &comm = worl
   return grids;
 }
 
-/// Every way to move data that this machine allows.
+/// Every transpose method that works on this machine.
 inline std::vector<TransposeMethod> every_method() {
   std::vector<TransposeMethod> methods{TransposeMethod::alltoall, TransposeMethod::subarray};
   if (can_share_memory(world()))
@@ -40,14 +40,14 @@ inline std::vector<TransposeMethod> every_method() {
   return methods;
 }
 
-/// One rank by itself: what results on many ranks are compared with.
+/// A process grid with one rank. Tests compare results on many ranks with results on this grid.
 inline Processes alone() { return std::make_shared<const ProcessGrid>(Communicator(MPI_COMM_SELF), 1, 1); }
 
 inline std::string name(const ProcessGrid &grid) {
   return std::to_string(grid.rows()) + " x " + std::to_string(grid.cols());
 }
 
-/// Every choice of periodic and free-slip per direction.
+/// Every combination of periodic and free-slip boundaries.
 inline std::vector<std::array<Boundary, 3>> every_flow_boundary() {
   std::vector<std::array<Boundary, 3>> all;
   for (int bits = 0; bits < 8; ++bits) {
@@ -63,7 +63,7 @@ inline std::string name(const std::array<Boundary, 3> &b) {
   return std::string(boundary_name(b[0])) + ", " + boundary_name(b[1]) + ", " + boundary_name(b[2]);
 }
 
-/// visit(global point, offset in the memory of the box) for every point, in memory order.
+/// Calls visit(global point, offset in the memory of the box) for every point, in memory order.
 template <class Visit> void for_each_point(const Box &box, Visit visit) {
   std::int64_t offset = 0;
   for (std::int64_t k = box.start[2]; k < box.end(2); ++k)
@@ -75,10 +75,10 @@ template <class Visit> void for_each_point(const Box &box, Visit visit) {
 /// Global number of a point.
 inline std::int64_t linear(const Index3 &shape, const Index3 &p) { return p[0] + shape[0] * (p[1] + shape[1] * p[2]); }
 
-/// In [-1, 1), without any symmetry, and a function of point and salt alone: the same on every decomposition.
+/// Noise in [-1, 1) without symmetry. It depends on point and salt only, so it is the same on every decomposition.
 inline double noise(const Index3 &p, std::uint64_t salt = 0) {
   std::uint64_t z = salt + 1;
-  for (const std::int64_t i : p) { // splitmix64
+  for (const std::int64_t i : p) { // the splitmix64 generator
     z += static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u + 0x632be59bd9b4e019u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -96,12 +96,12 @@ template <class T> std::vector<T> part_of(const std::vector<T> &global, const In
 
 template <class T> double max_abs(const std::vector<T> &a) {
   double largest = 0;
-  for (const T &value : a) // the negation lets NaN through
+  for (const T &value : a) // with the negation, the result is NaN if a value is NaN
     largest = !(std::fabs(static_cast<double>(value)) <= largest) ? std::fabs(static_cast<double>(value)) : largest;
   return largest;
 }
 
-/// max |a - b| over n values of every rank; infinity where one of them is not a number. Collective.
+/// max |a - b| over n values of every rank, or infinity if a value is not a number. Collective.
 template <class A, class B> double max_difference(const A *a, const B *b, std::int64_t n) {
   double largest = 0;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -111,7 +111,7 @@ template <class A, class B> double max_difference(const A *a, const B *b, std::i
   return world().max(largest);
 }
 
-/// The order of accuracy that two errors show when the step shrinks by `ratio`.
+/// The order of accuracy that follows from two errors if the step becomes smaller by `ratio`.
 inline double order(double coarse, double fine, double ratio = 2) { return std::log(coarse / fine) / std::log(ratio); }
 
 } // namespace tailrace::test

@@ -1,4 +1,4 @@
-! The Fortran module: every rank and kind, ghosts, sections of arrays, and the texts of errors.
+! Tests the Fortran module: all array ranks and kinds, ghost points, array sections, and the texts of errors.
 program test_tailrace
   use, intrinsic :: iso_fortran_env, only: error_unit, int32, int64, real32, real64
   use mpi
@@ -31,7 +31,7 @@ program test_tailrace
   call shared%box(3, start, n)
   call shared%free()
   associate (last => start + n - 1)
-    ! ghosts: two along x, none along y, one along z
+    ! ghost points: two along x, none along y, one along z
     allocate (wide(start(1) - 2:last(1) + 2, start(2):last(2), start(3) - 1:last(3) + 1))
     wide = -1
     wide(start(1):last(1), :, start(3):last(3)) = whole(start(1):last(1), start(2):last(2), start(3):last(3))
@@ -52,7 +52,7 @@ program test_tailrace
   call series%write('single_2d', real(whole(:, 2:3, 1), real32) + rank, [nx, 2*ranks], [1, 2*rank + 1])
   call series%write_scalar('energy', 0.125d0)
 
-  ! ---- errors inside the step, which leave it as it was ----
+  ! ---- errors inside the step, which do not change the step ----
   call series%write('wrong', whole, [nx, ny], start, stat=status, errmsg=message)
   call expect_error('shape of other rank', tailrace_input_error, 'wrong')
   call series%write('wrong', whole, [nx + 1, ny, nz], [1, 1, 1], stat=status, errmsg=message)
@@ -63,7 +63,7 @@ program test_tailrace
   call series%end_step()
   call series%close()
 
-  ! ---- what was written ----
+  ! ---- the contents of the file ----
   call series%open(path, 'r', MPI_COMM_WORLD)
   call series%steps(steps)
   call series%step(1, index, time)
@@ -87,11 +87,11 @@ program test_tailrace
   call series%read(1, 'single_2d', single_2d, [1, 2*ranks])
   call expect('single_2d', all(abs(single_2d(:, 1) - whole(:, 3, 1) - (ranks - 1)) <= 0))
 
-  ! ---- errors of reading and opening ----
+  ! ---- errors of read and open ----
   call series%read(1, 'sectoin', wide, [1, 1, 1], stat=status, errmsg=message)
   call expect_error('missing variable', tailrace_input_error, "no variable 'sectoin'; did you mean 'section'?")
   call series%read(2, 'section', wide, [1, 1, 1], stat=status, errmsg=message)
-  call expect_error('missing step', tailrace_input_error, 'no step number 1') ! texts count from 0
+  call expect_error('missing step', tailrace_input_error, 'no step number 1') ! the error texts count from 0
   call series%read(1, 'section', wide, [1, 1, 2], stat=status, errmsg=message)
   call expect_error('outside', tailrace_input_error, 'outside')
   call series%close()
@@ -130,7 +130,7 @@ contains
     message = ''
   end subroutine
 
-  !> The intrinsic `index`, whose name is a variable in the program.
+  !> Calls the intrinsic `index`, because the main program has a variable of the same name.
   integer function index_of(says)
     character(len=*), intent(in) :: says
     intrinsic :: index
@@ -152,7 +152,7 @@ contains
     call expect(name//': into a section', all(abs(wide(3:4, :, 5:6) - whole(3:4, :, 5:6)) <= 0))
   end subroutine
 
-  !> Four dimensions of every type, lists, regions, deferred writes, texts and attributes, in an engine that holds them.
+  !> Arrays of four dimensions and every type, lists, regions, deferred writes, texts and attributes, in one engine.
   subroutine check_everything(engine)
     character(len=*), intent(in) :: engine
     real(real64), target :: f(nx, ny, 2, 3)

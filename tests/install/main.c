@@ -1,4 +1,4 @@
-/* Uses the installed library from C: writes a line of numbers, one for each rank, and reads the last. */
+/* Uses the installed library from C: writes a line with one number per rank, and reads the last number. */
 #include <stdio.h>
 #include <tailrace/c_api/tailrace.h>
 

@@ -1,4 +1,4 @@
-// Uses the installed library as a user does: slabs of a grid, one for each rank, must add up to the whole.
+// Uses the installed library like a program of a user: the slabs of all ranks must add up to the whole grid.
 #include <tailrace/grid/box.hpp>
 #include <tailrace/support/communicator.hpp>
 

@@ -1,4 +1,4 @@
-! Uses the installed module: writes a line of numbers, one for each rank, and reads the last.
+! Uses the installed module: writes a line with one number per rank, and reads the last number.
 program main
   use mpi
   use tailrace

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Install the library into a temporary prefix, then build and run the project in this folder with it, twice: found by
-# find_package(Tailrace) and by pkg-config. Private headers must not be installed, and the public ones must need no others:
-# the project includes them all. Needs the system packages that tools/setup.sh installs.
+# Install the library into a temporary prefix. Then build and run the project in this folder twice: with
+# find_package(Tailrace) and with pkg-config. Private headers must not be installed, and public headers must not need
+# them: the project includes all public headers. This script needs the system packages that tools/setup.sh installs.
 set -euo pipefail
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -9,7 +9,7 @@ root=$(cd "$here/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-quiet() { # command...: show its output only if it fails
+quiet() { # command...: run it and show its output only if it fails
   "$@" >"$work/log" 2>&1 || {
     cat "$work/log"
     echo "error: failed: $*"

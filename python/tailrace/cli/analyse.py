@@ -30,12 +30,12 @@ BesideSet = Annotated[
     list[str],
     typer.Option("--beside-set", metavar="[SCRIPT:]NAME=VALUE", help="A parameter of its scripts; repeatable."),
 ]
-# Given by the program that starts both: the stream to which the simulation sends the fields.
+# The parent program passes this option to the simulation: the stream to which the simulation sends the fields.
 BesideStream = Annotated[str | None, typer.Option("--beside-stream", hidden=True)]
 
 
 class BesideOptions(NamedTuple):
-    """What is analysed beside a run."""
+    """The analysis beside a run: its options."""
 
     scripts: list[str]
     ranks: int
@@ -48,7 +48,7 @@ class BesideOptions(NamedTuple):
 
 
 def fields_beside(text: str) -> list[str]:
-    """The fields of a comma-separated list; an unknown one ends the program."""
+    """The fields of a comma-separated list. An unknown field ends the program with an error."""
     from tailrace.case.names import FIELDS
 
     found = list(dict.fromkeys(name.strip() for name in text.split(",")))
@@ -130,7 +130,7 @@ def analyse(
     _check(engine, precision, on_error)
     chosen = _steps(steps, every)
     on_ranks(ranks, _arguments(locals()))
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python cannot interrupt a wait for a stream
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python cannot interrupt the wait for a stream
     try:
         from tailrace.analysis.after import Request, analyse
     except ImportError as error:
@@ -141,7 +141,7 @@ def analyse(
 
 
 def _arguments(options: dict[str, object]) -> list[str]:
-    """The same command line, for the ranks."""
+    """The arguments of this command, to start it on several ranks."""
     found = ["analyse", *options["words"], f"--out={options['out']}", f"--every={options['every']}"]  # type: ignore[misc]
     found += [f"--set={text}" for text in options["values"]]  # type: ignore[attr-defined]
     found += [f"--steps={options['steps']}", f"--steps-at-once={options['at_once']}"]
@@ -167,7 +167,7 @@ def _check(engine: str | None, precision: str | None, on_error: str) -> None:
 
 
 def _steps(text: str, every: int) -> slice:
-    """A:B, A: or :B; numbers of stored steps, from the end where negative."""
+    """Parse A:B, A: or :B. The numbers are positions of stored steps; negative numbers count from the end."""
     parts = text.split(":")
     try:
         if len(parts) != 2:

@@ -20,14 +20,14 @@ from . import launch
 if TYPE_CHECKING:
     from tailrace.case.case import Case
 
-_WAIT_FOR_READER = 60  # seconds that the first step waits for the analysis, so that it misses none
-_GRACE = 15.0  # seconds that the analysis gets to end after a simulation that failed
+_WAIT_FOR_READER = 60  # seconds that the first step waits for the analysis, so that the analysis gets every step
+_GRACE = 15.0  # seconds that the analysis has to end after the simulation has failed
 
 
 def with_stream(case: Case, path: str, fields: Sequence[str], every: int | None, policy: str = "block") -> Case:
-    """The case with one more output: the stream to the analysis. Local.
+    """The case with one more output: the stream for the analysis. Local.
 
-    :param every: steps between two outputs; None: as the time series.
+    :param every: number of steps between two outputs; None means the interval of the time series.
     """
     from tailrace.case.sections import OutputSection
 
@@ -42,13 +42,13 @@ def with_stream(case: Case, path: str, fields: Sequence[str], every: int | None,
 
 
 def start(simulation: Sequence[str], ranks: int, analysis: Sequence[str], analysis_ranks: int) -> int:
-    """Run both to their end.
+    """Run the simulation and the analysis until both end.
 
-    :param simulation, analysis: arguments of `tailrace`, without the stream.
-    :returns: the exit code of the simulation, or 1 where only the analysis failed.
-    :raises LaunchError: one of them cannot be started.
+    :param simulation, analysis: arguments of `tailrace`, without the option for the stream.
+    :returns: the exit code of the simulation, or 1 if only the analysis failed.
+    :raises LaunchError: the simulation or the analysis cannot be started.
     """
-    # Not in /tmp: the ranks of both may be on other machines, which share the working directory.
+    # Not in /tmp: the ranks may run on different machines, which share only the working directory.
     folder = Path(tempfile.mkdtemp(prefix=".tailrace-beside-", dir="."))
     try:
         stream = folder / "stream"
@@ -64,7 +64,7 @@ _Job = tuple[list[str], dict[str, str], signal.Signals]
 
 
 class _Pair:
-    """The two jobs. The first signal asks the simulation to stop, which ends the stream; the second stops both."""
+    """The two jobs. The first signal asks the simulation to stop, which ends the stream. The second one stops both."""
 
     def __init__(self, simulation: _Job, analysis: _Job) -> None:
         self._ask, self._asked = simulation[2], False
@@ -112,7 +112,7 @@ class _Pair:
         return code or (1 if failed else 0)
 
     def _end_analysis(self, code: int) -> None:
-        """Let it finish its steps; after a failed simulation, for a limited time."""
+        """Let the analysis finish its steps. If the simulation has failed, wait only for a limited time."""
         stopped_well = code in (0, 128 + signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._analysis.wait(None if stopped_well else _GRACE)
@@ -133,7 +133,7 @@ def _begin(job: _Job, *, piped: bool) -> subprocess.Popen[str]:
     command, environment, _ = job
     pipe = subprocess.PIPE if piped else None
     try:
-        # In their own process groups: Ctrl-C reaches only this program, which stops them in order.
+        # Each job has its own process group: Ctrl-C reaches only this program, which then stops the jobs in order.
         return subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True,
             errors="replace", process_group=0, preexec_fn=launch.die_with_parent,
@@ -143,7 +143,7 @@ def _begin(job: _Job, *, piped: bool) -> subprocess.Popen[str]:
 
 
 def _pump(source: IO[str], target: IO[str]) -> None:
-    """Print the output of the analysis, each line with a mark."""
+    """Print the output of the analysis with a mark in front of each line."""
     for line in _lines(source):
         print(f"[analysis] {line}", file=target, flush=True)
 

@@ -1,6 +1,6 @@
-"""Check, in a separate process, that scripts load and take their parameters.
+"""Check, in a separate process, that scripts can be loaded and accept their parameters.
 
-A program that starts others under MPI must not run scripts itself: they may start MPI, and it must not.
+A program that starts MPI jobs must not use MPI itself. Scripts may use MPI, so this program must not run them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 
 def problem(words: Sequence[str], values: Sequence[str], *, resume: bool) -> str:
-    """A message about what is wrong with scripts and their parameters; "" where nothing is.
+    """A message that describes what is wrong with scripts and their parameters, or "" if nothing is wrong.
 
-    :param resume: whether they are to continue after earlier results.
+    :param resume: whether the scripts continue after earlier results.
     """
     request = json.dumps([list(words), list(values), resume])
     done = subprocess.run(

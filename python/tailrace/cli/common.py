@@ -1,4 +1,4 @@
-"""Messages and exit codes of commands: messages on the first rank, and no rank left waiting."""
+"""Messages and exit codes of commands. The first rank prints the messages, and no rank waits for a failed rank."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def say(text: str) -> None:
 
 
 def fail(text: object, code: int = 2) -> NoReturn:
-    """End with a message instead of a traceback."""
+    """End the program with a message instead of a traceback."""
     say(f"tailrace: {text}")
     if launch.rank() != 0:
-        time.sleep(5)  # mpiexec kills all ranks when one ends; the first one must print its message before
+        time.sleep(5)  # lets the first rank print its message: mpiexec kills all ranks when one ends
     raise typer.Exit(code)
 
 
 def on_ranks(ranks: int | None, arguments: Sequence[str]) -> None:
-    """Run `tailrace arguments` on so many ranks and end with its exit code; return where nothing is to be started."""
+    """Run `tailrace arguments` on `ranks` ranks and end with its exit code. Return if no job has to be started."""
     if ranks is None:
         return
     try:
@@ -41,7 +41,7 @@ def on_ranks(ranks: int | None, arguments: Sequence[str]) -> None:
 
 
 def guarded(work: Callable[[], int]) -> int:
-    """The exit code of the work. Expected failures are one message; with several ranks, none is left waiting."""
+    """The exit code of `work`. An expected failure prints one message, and no rank waits for a failed rank."""
     try:
         return work()
     except (OSError, RuntimeError, ValueError, MemoryError) as error:
@@ -52,7 +52,7 @@ def guarded(work: Callable[[], int]) -> int:
         from tailrace.case.case import ConfigError
 
         return 2 if isinstance(error, ConfigError) else 1
-    except Exception:  # a defect of Tailrace: show all that is known
+    except Exception:  # a bug in Tailrace: print the traceback
         launch.end_together(
             traceback.format_exc() + "tailrace: this is a defect; please report it with the lines above"
         )

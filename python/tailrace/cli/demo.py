@@ -1,7 +1,7 @@
-"""The demonstration of `make demo`: a Taylor-Green vortex becomes turbulent; files and pictures are written.
+"""The demonstration of `make demo`: a Taylor-Green vortex becomes turbulent. Writes files and pictures.
 
-One analysis, the budget of kinetic energy, runs in all three places: inside the simulation, beside it on another
-rank, and afterwards from a file; its numbers are compared with those of the solver.
+One analysis, the budget of kinetic energy, runs in three ways: inside the simulation, beside the simulation on another
+rank, and later from a file. The program compares the results with the numbers of the solver.
 
 python -m tailrace.cli.demo [DIRECTORY]
 """
@@ -64,7 +64,7 @@ _AGREE = 1e-12
 def main(directory: Path) -> int:
     """Run the case on two ranks in `directory`, with an analysis beside it, and draw its pictures.
 
-    :returns: the exit code; 1 where the analyses do not agree.
+    :returns: the exit code; 1 if the results of the analyses differ.
     """
     from tailrace.render.comparison import plot_comparison
     from tailrace.render.plot import plot_slice, plot_time_series

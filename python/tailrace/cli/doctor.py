@@ -1,4 +1,4 @@
-"""What this machine offers to a run: versions, parallelism, storage, and how to get what is missing."""
+"""Examine this machine: versions, parallelism, storage, and how to install what is missing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ State = Literal["ok", "note", "missing"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report: the subject, what was found, and a remedy where it could be better."""
+    """One line of the report: the subject, the result, and a remedy if something could be better."""
 
     what: str
     found: str
@@ -29,7 +29,7 @@ class Finding:
 
 
 def examine(directory: str | Path = ".") -> list[Finding]:
-    """Examine everything; failures become findings, and nothing is raised. Local.
+    """Examine everything. A failure becomes a finding; this function raises no exception. Local.
 
     :param directory: where a run would write.
     """
@@ -45,9 +45,9 @@ def examine(directory: str | Path = ".") -> list[Finding]:
 
 
 def report(stream: TextIO | None = None, directory: str | Path = ".") -> int:
-    """Print the findings as a table, and below it the remedies.
+    """Print the findings as a table, and the remedies below the table.
 
-    :returns: 0; 1 where something that every run needs is missing.
+    :returns: 0, or 1 if something is missing that every run needs.
     """
     from rich.console import Console
     from rich.table import Table
@@ -99,7 +99,7 @@ def library_findings(info: Mapping[str, str]) -> list[Finding]:
     for key, name in (("hdf5", "HDF5"), ("adios2", "ADIOS2"), ("fftw", "FFTW")):
         found = info.get(key, "")
         absent = not found or found.lower() in ("off", "no", "none", "not found")
-        # ADIOS2 may be left out; the solver and its files need the others.
+        # ADIOS2 is optional. The solver and its files need the other libraries.
         state: State = "ok" if not absent else "note" if key == "adios2" else "missing"
         findings.append(Finding(name, found if not absent else "not built in", state, remedies[key] if absent else ""))
         if key == "hdf5" and "serial" in found.lower():
@@ -108,14 +108,14 @@ def library_findings(info: Mapping[str, str]) -> list[Finding]:
     return findings
 
 
-# Bits of the vector registers behind a flag of /proc/cpuinfo, the widest first.
+# Width in bits of the vector registers that a flag of /proc/cpuinfo stands for, the widest first.
 _SIMD_BITS = {"avx512f": 512, "avx2": 256, "avx": 256, "sse2": 128, "asimd": 128}
 
 
 def _vector_units(built: str) -> Finding:
-    """Whether the library uses all of the vector registers of this processor.
+    """Whether the library uses the full width of the vector registers of this processor.
 
-    :param built: what the library says of itself, such as "256 bits, 4 doubles at a time".
+    :param built: how the library was built, such as "256 bits, 4 doubles at a time".
     """
     flag = _widest_simd()
     width = re.match(r"(\d+) bits", built)
@@ -143,7 +143,7 @@ def _mpi() -> list[Finding]:
     ]
     try:
         from mpi4py import MPI
-    except Exception as error:  # from the loader or from MPI itself: the error is the finding
+    except Exception as error:  # errors of the loader or of MPI become the finding
         remedy = "install mpi4py and an MPI library (Debian: libopenmpi-dev, then pip install mpi4py)"
         return [Finding("MPI", f"does not start: {error}", "missing", remedy), *findings]
     names = {
@@ -171,14 +171,14 @@ def _processor() -> list[Finding]:
     memory = _memory()
     if memory:
         total, free = memory
-        # A run in double precision holds about thirty doubles per point.
+        # A run in double precision needs about thirty doubles per point.
         points = int((free / (30 * 8)) ** (1 / 3))
         findings.append(Finding("memory", f"{size(total)}, {size(free)} free: room for about {points}^3 points"))
     return findings
 
 
 def physical_cores() -> int:
-    """The number of cores that this process may use; hardware threads of one core count once."""
+    """The number of physical cores that this process may use. Hardware threads of the same core count as one."""
     usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     cores = set()
     for cpu in usable:
@@ -235,7 +235,7 @@ def file_system(directory: Path, mounts: Path = Path("/proc/mounts")) -> str:
         if len(words) < 3:
             continue
         point = Path(words[1].replace("\\040", " "))
-        # Of two mounts at the same point the later one hides the earlier.
+        # If two mounts have the same mount point, the later mount hides the earlier one.
         if place.is_relative_to(point) and len(point.parts) >= best:
             best, kind = len(point.parts), words[2]
     return kind

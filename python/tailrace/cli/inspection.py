@@ -1,7 +1,7 @@
-"""The contents of a series on disk, and whether it is damaged, for every engine.
+"""The contents of a series on disk, and its damage, for every engine.
 
-Used by `tailrace info` and `tailrace verify`. The engine is recognised by the files, not by the name. Data are read in
-pieces of bounded size. All functions are local.
+`tailrace info` and `tailrace verify` use this module. The engine is found from the files, not from the name. Data are
+read in pieces of limited size. All functions are local.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from tailrace.io import series
 if TYPE_CHECKING:
     from tailrace.io.placement import Triple
 
-PIECE_BYTES = 32 << 20  # that are read in one piece, or one row
+PIECE_BYTES = 32 << 20  # largest piece that is read at once, unless one row is larger
 _CHECKPOINT = re.compile(r"step-\d+")
 
 
 class NotASeriesError(ValueError):
-    """There is no series of any engine at a path."""
+    """There is no series at a path."""
 
 
 def engine_of(path: Path) -> str:
     """The engine of the series at `path`.
 
-    :raises NotASeriesError: there is nothing, or no series.
+    :raises NotASeriesError: the path does not exist, or contains no series.
     """
     if str(path).startswith("sst:") or path.suffix == ".sst":
         raise NotASeriesError(
@@ -54,7 +54,7 @@ def engine_of(path: Path) -> str:
 
 
 def _engine_by_names(path: Path) -> str | None:
-    """The engine of a damaged series without sidecar or index, by the names of its files; None if unknown."""
+    """The engine of a damaged series without sidecar or index, found from the names of its files; None if unknown."""
     names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
     if any(name.endswith(".sion") for name in names):
         return "sion"
@@ -66,7 +66,7 @@ def _engine_by_names(path: Path) -> str | None:
 
 
 def series_at(path: Path) -> list[Path]:
-    """The series at a path: the path itself, or all checkpoints of a directory of checkpoints, the oldest first."""
+    """The series at a path: the path itself, or all checkpoints in a directory of checkpoints, the oldest first."""
     if not path.is_dir():
         return [path]
     checkpoints = sorted(entry for entry in path.iterdir() if entry.is_dir() and _CHECKPOINT.fullmatch(entry.name))
@@ -74,12 +74,12 @@ def series_at(path: Path) -> list[Path]:
 
 
 def size_on_disk(path: Path) -> int:
-    """Bytes of a file, or of all files in a directory."""
+    """The bytes of a file, or of all files in a directory."""
     return sum(entry.stat().st_size for entry in (path.rglob("*") if path.is_dir() else [path]) if entry.is_file())
 
 
 def boxes_of(shape: Triple, most: int) -> Iterator[series.Box]:
-    """Boxes that cover a variable of `shape` (x, y, z), of whole planes or rows with at most `most` points."""
+    """Boxes of whole planes or rows, with at most `most` points each, that cover a variable of `shape` (x, y, z)."""
     nx, ny, nz = shape
     rows = max(1, most // nx)
     planes = max(1, rows // ny)
@@ -90,7 +90,7 @@ def boxes_of(shape: Triple, most: int) -> Iterator[series.Box]:
 
 @dataclass(frozen=True)
 class Range:
-    """Smallest and largest value of a variable, and the number of NaN values, which are left out."""
+    """Smallest and largest value of a variable without NaN values, and the number of NaN values."""
 
     min: float
     max: float
@@ -98,7 +98,7 @@ class Range:
 
 
 def range_of(step: series.Step, name: str) -> Range:
-    """The range of a whole variable; at most `PIECE_BYTES` of it are in memory at once."""
+    """The range of a whole variable. At most `PIECE_BYTES` of the variable are in memory at the same time."""
     dtype, shape, _ = step.variables[name]
     if 0 in shape:
         return Range(math.nan, math.nan)
@@ -118,7 +118,7 @@ def range_of(step: series.Step, name: str) -> Range:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of the chosen step; `shape` is (z, y, x), or (rows, columns) of a list."""
+    """A variable of the chosen step. `shape` is (z, y, x), or (rows, columns) for a list."""
 
     name: str
     dtype: str
@@ -129,7 +129,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a series contains. Variables and scalars are those of the step at position `looked_at`, if it has steps."""
+    """The contents of a series. Variables and scalars are those of the step at position `looked_at`, if any."""
 
     path: Path
     engine: str
@@ -143,11 +143,11 @@ class Contents:
 
 
 def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
-    """The contents of the series at `path`; `step` is a position, from 0, or from the end where negative.
+    """The contents of the series at `path`. `step` is a position from 0; negative numbers count from the end.
 
     :raises NotASeriesError: see `engine_of`.
     :raises IoError: the series is damaged.
-    :raises InputError: there is no such step.
+    :raises InputError: the step does not exist.
     """
     engine = engine_of(path)
     with series.open(path, engine=engine) as stored:
@@ -184,8 +184,8 @@ class Soundness:
 
     path: Path
     steps: int
-    damage: list[str]  # a line for each, with step, variable and box where they are known
-    unchecked: list[str]  # a line for each part without checksums
+    damage: list[str]  # one line per damage, with step, variable and box if they are known
+    unchecked: list[str]  # one line per part without checksums
 
     def lines(self) -> list[str]:
         """The lines that `tailrace verify` prints."""
@@ -198,7 +198,7 @@ class Soundness:
 
 
 def verify(path: Path) -> Soundness:
-    """Compare every step with its checksums, in pieces of bounded size.
+    """Compare every step with its checksums, in pieces of limited size.
 
     :raises NotASeriesError: see `engine_of`.
     """
@@ -221,6 +221,6 @@ def verify(path: Path) -> Soundness:
                     without.append(f"step {step.index} has no checksums of {', '.join(sorted(missing))}")
     except (_core.Error, OSError) as error:
         damage.append(str(error))
-    if len(without) == count > 1:  # written without checksums: one line is enough
+    if len(without) == count > 1:  # no step has checksums: one line is enough
         without = [f"none of the {count} steps has checksums of all its variables"]
     return Soundness(path, count, damage, unchecked + without)

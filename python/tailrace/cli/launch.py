@@ -1,4 +1,4 @@
-"""Starting under MPI, and ending on all ranks. Importing this module does not start MPI."""
+"""Start a program under MPI, and end it on all ranks. The import of this module does not start MPI."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
-# Variables that launchers set: Open MPI; MPICH and its relatives; Slurm and others that use PMIx.
+# Environment variables of launchers: Open MPI; MPICH and related libraries; Slurm and others that use PMIx.
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 _SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
@@ -31,7 +31,7 @@ def _number(names: Sequence[str]) -> int | None:
 
 
 def size() -> int | None:
-    """The number of ranks that a launcher started; None outside MPI. MPI itself is not called."""
+    """The number of ranks that a launcher has started; None outside MPI. This function does not call MPI."""
     return _number(_SIZES)
 
 
@@ -43,12 +43,12 @@ def rank() -> int:
 def start(ranks: int, arguments: Sequence[str]) -> int | None:
     """Run `mpiexec -n ranks tailrace arguments` and return its exit code.
 
-    Returns None where nothing is to be started: this program runs under MPI with that many ranks, or `ranks` is 1.
+    Returns None if no job has to be started: this program runs under MPI with `ranks` ranks, or `ranks` is 1.
 
-    The first SIGTERM or Ctrl-C asks the ranks to write a checkpoint and end. Open MPI would forward SIGTERM and kill
-    the ranks a second later, so they get SIGUSR1, which it only forwards. The second one stops them immediately.
+    The first SIGTERM or Ctrl-C asks the ranks to write a checkpoint and end. The ranks get SIGUSR1, because Open MPI
+    would kill them one second after it forwards a SIGTERM. The second SIGTERM or Ctrl-C stops the ranks immediately.
 
-    :raises LaunchError: this program runs under MPI with another number of ranks, or there is no mpiexec.
+    :raises LaunchError: this program runs under MPI with another number of ranks, or mpiexec is missing.
     """
     present = size()
     if present is not None and present != ranks:
@@ -62,10 +62,10 @@ def start(ranks: int, arguments: Sequence[str]) -> int | None:
 def job(
     ranks: int, arguments: Sequence[str], *, alone: bool = True
 ) -> tuple[list[str], dict[str, str], signal.Signals]:
-    """How to start `tailrace arguments` on `ranks` ranks: the command, its environment, the signal that asks it to end.
+    """How to start `tailrace arguments` on `ranks` ranks: the command, its environment, and the signal to end it.
 
-    :param alone: whether nothing else computes on these processors; else the ranks are not bound to cores.
-    :raises LaunchError: there is no mpiexec.
+    :param alone: whether no other job uses these processors; if false, the ranks are not bound to cores.
+    :raises LaunchError: mpiexec is missing.
     """
     if ranks == 1:
         return [sys.executable, "-m", "tailrace.cli", *arguments], dict(os.environ), signal.SIGTERM
@@ -74,13 +74,13 @@ def job(
         raise LaunchError("-n needs mpiexec, and there is none on the PATH; install MPI or set TAILRACE_MPIEXEC to it")
     open_mpi = is_open_mpi(mpiexec)
     command, environment = command_line(mpiexec, ranks, arguments, open_mpi=open_mpi)
-    if open_mpi and not alone:  # two mpiexec would both bind to the first cores
+    if open_mpi and not alone:  # otherwise both mpiexec would bind their ranks to the same first cores
         command[3:3] = ["--bind-to", "none"]
     return command, environment, signal.SIGUSR1 if open_mpi else signal.SIGTERM
 
 
 def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.Signals) -> int:
-    """Run a command to its end; `ask` is the signal that asks it to end."""
+    """Run a command until it ends; `ask` is the signal that asks it to end."""
     asked: list[int] = []
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
@@ -88,7 +88,7 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
         asked.append(number)
 
     try:
-        # In its own process group: Ctrl-C reaches only this program. Its input is closed, as reading would stop it.
+        # The command has its own process group: Ctrl-C reaches only this program. Its input is closed: a read stops it.
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=die_with_parent
         )
@@ -104,13 +104,13 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
 
 
 def die_with_parent() -> None:
-    """In the child, before it starts: let it end when the parent is killed, so that no ranks are left computing."""
+    """Called in the child before the program starts: the child ends if the parent is killed, so no rank runs on."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def is_open_mpi(mpiexec: str) -> bool:
-    """Whether an mpiexec is that of Open MPI, which needs more options."""
+    """Whether an mpiexec belongs to Open MPI, which needs additional options."""
     try:
         answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):
@@ -127,18 +127,18 @@ def command_line(
     environment = dict(os.environ)
     options: list[str] = []
     if open_mpi:
-        if os.geteuid() == 0:  # in a container all programs run as root
+        if os.geteuid() == 0:  # in a container, programs usually run as root
             environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        # Under a scheduler the slots are those of its nodes, and it refuses too many ranks itself.
+        # Under a scheduler, the number of slots comes from its nodes, and the scheduler itself refuses too many ranks.
         if ranks > physical_cores() and not any(name in os.environ for name in _SCHEDULERS):
             options.append("--oversubscribe")
     return [mpiexec, "-n", str(ranks), *options, sys.executable, "-m", "tailrace.cli", *arguments], environment
 
 
 def end_together(text: str, patience: float = 10.0) -> None:
-    """Print a failure. Where all ranks fail it is printed once; where other ranks do not come, MPI is aborted.
+    """Print a failure. If all ranks fail, it is printed once. If other ranks do not fail, abort MPI.
 
-    :param patience: seconds to wait for the other ranks to fail, too.
+    :param patience: seconds to wait until the other ranks fail too.
     """
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is None or not mpi.Is_initialized() or mpi.Is_finalized() or mpi.COMM_WORLD.Get_size() == 1:

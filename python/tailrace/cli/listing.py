@@ -1,6 +1,6 @@
 """The contents of a series as text, for `tailrace info`: tables on a terminal, plain lines elsewhere, or JSON.
 
-The contents are found by `inspection`. All functions are local.
+The module `inspection` reads the contents. All functions are local.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from .inspection import Contents
 
-_LONGEST_TEXT = 60  # of an attribute in a table; JSON has the whole text
+_LONGEST_TEXT = 60  # characters of an attribute in a table; JSON has the whole text
 
 
 def to_json(found: list[Contents]) -> str:
-    """A JSON array with an object for each series; numbers that are not finite are null."""
+    """A JSON array with one object per series. Numbers that are not finite become null."""
     return json.dumps([_finite(_as_dict(one)) for one in found], indent=1, allow_nan=False)
 
 
@@ -61,7 +61,7 @@ def _finite(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under a heading; the columns `right` are aligned at the right."""
+    """Rows of text with a heading. The columns in `right` are aligned to the right."""
 
     columns: list[str]
     rows: list[list[str]]
@@ -80,7 +80,7 @@ class Table:
         ]
 
     def rich(self) -> RenderableType:
-        """The same for a terminal."""
+        """The same table for a terminal."""
         from rich import box
         from rich.table import Table as RichTable
         from rich.text import Text
@@ -94,7 +94,7 @@ class Table:
 
 
 def tables_of(found: Contents, all_steps: bool = False) -> list[Table]:
-    """The tables that `tailrace info` shows of a series."""
+    """The tables that `tailrace info` prints for a series."""
     facts = [["engine", found.engine], ["size", size(found.bytes)]]
     if found.grid is not None:
         grid = found.grid

@@ -1,7 +1,7 @@
 """The command `tailrace`: run, analyse, case, new, plot, info, verify, doctor.
 
-Large modules are imported by the commands that need them, so that help and errors come immediately.
-Exit codes: 0 done, 1 the work failed, 2 the input is wrong.
+Each command imports the large modules that it needs, so that help and error messages appear immediately.
+Exit codes: 0 success, 1 the work failed, 2 the input is wrong.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def _options(
 
 
 def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
-    """The case of a TOML file or of an Xcompact3D input, and notes on what the case leaves out of the latter.
+    """The case from a TOML file or an Xcompact3D input, and notes about parts of that input that the case leaves out.
 
-    Problems end the program with a list of them.
+    If there are problems, the program ends and lists them.
     """
     from tailrace.case.case import ConfigError, load_case
 

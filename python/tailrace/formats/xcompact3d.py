@@ -1,7 +1,7 @@
-"""Xcompact3D: its input file as a case, its history of the Taylor-Green vortex, its snapshots.
+"""Xcompact3D: reads its input file as a case, its history of the Taylor-Green vortex, and its snapshots.
 
-Layouts are those of Xcompact3D since 2020. Two properties matter to a reader: fields have neither header nor time,
-and `time_evol.dat` prints the time of the step before the one that its numbers belong to.
+The layouts are those of Xcompact3D since 2020. Two properties are important: the files of fields have no header and no
+time, and each row of `time_evol.dat` has the time of the step before the step of its numbers.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ HISTORY_COLUMNS = ("t", "kinetic_energy", "dissipation", "dissipation2", "enstro
 def read_time_evol(path: str | Path, dt: float | None = None) -> NDArray[Any]:
     """The history of a Taylor-Green run, with corrected times. Local.
 
-    Xcompact3D prints (itime - 1) dt beside the averages of step itime: every row has a time one step too early. The
-    times returned are those of the state. All columns are averages over the volume: `kinetic_energy` = <u.u>/2,
+    Xcompact3D prints (itime - 1) dt beside the averages of step itime, so the time of every row is one step too early.
+    This function returns the correct times. All columns are averages over the volume: `kinetic_energy` = <u.u>/2,
     `dissipation` = 2 nu <S_ij S_ij>, `dissipation2` = -nu <u . lap u>, `enstrophy` = <w.w>/2, with U = L = 1.
 
-    :param dt: the time step of that run; read from `input.i3d` beside the file where it is not given.
+    :param dt: the time step of that run; if it is not given, it is read from `input.i3d` beside the file.
     :returns: a structured array with the fields of `HISTORY_COLUMNS`.
-    :raises ConfigError: not such a file, or a dt that does not fit its times.
+    :raises ConfigError: the file is not a history, or dt does not match its times.
     """
     path = Path(path)
     if dt is None:
@@ -49,10 +49,10 @@ def read_time_evol(path: str | Path, dt: float | None = None) -> NDArray[Any]:
 
 
 def read_history(path: str | Path, dt: float | None = None) -> NDArray[Any]:
-    """A history to compare with: `time_evol.dat`, or the published table of the 512^3 simulation. Local.
+    """A history for comparison: `time_evol.dat`, or the published table of the 512^3 simulation. Local.
 
-    The published table (17 columns, correct times) has -d(energy)/dt beside the dissipation; it becomes
-    `dissipation2`.
+    The published table (17 columns, correct times) contains -d(energy)/dt beside the dissipation. This function returns
+    that column as `dissipation2`.
     """
     path = Path(path)
     width = _table_width(path)
@@ -95,7 +95,7 @@ def _table(path: Path, width: int) -> NDArray[np.float64]:
     rows = []
     for number, words in _rows_of(path):
         try:
-            # Fortran leaves out the E of three-digit exponents: 0.1-100.
+            # Fortran omits the E of exponents with three digits: 0.1-100.
             rows.append([float(re.sub(r"(?<=\d)([+-]\d{3})$", r"E\1", word)) for word in words])
         except ValueError:
             reason = f"is not a row of numbers: {' '.join(words)[:60]}"
@@ -115,12 +115,12 @@ def read_snapshot(
 ) -> dict[str, NDArray[Any]]:
     """Fields of a snapshot, from the files `<field>-<number>.bin`. Local.
 
-    :param directory: where the files are, or the run directory that has them in `data`.
-    :param number: Xcompact3D numbers snapshots by step / ioutput.
-    :param points: (nx, ny, nz): the files do not say.
+    :param directory: the directory of the files, or the run directory with the files in `data`.
+    :param number: the number in the file name; Xcompact3D uses step / ioutput.
+    :param points: (nx, ny, nz); the files do not contain it.
     :param fields: names of Tailrace (pressure, vorticity, q) or of Xcompact3D (pp, vort, critq).
-    :returns: an array (nz, ny, nx) of float64 or float32 per field, under the name asked for.
-    :raises ConfigError: a file that is missing or has a size that fits neither precision.
+    :returns: one array (nz, ny, nx) of float64 or float32 per field, with the name from `fields` as key.
+    :raises ConfigError: a file is missing, or its size fits neither precision.
     """
     directory = Path(directory)
     if not list(directory.glob("*.bin")) and (directory / "data").is_dir():

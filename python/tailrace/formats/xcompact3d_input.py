@@ -1,4 +1,4 @@
-"""The input file of Xcompact3D as a case: why it cannot be one, and notes on what the case leaves out."""
+"""Converts the input file of Xcompact3D to a case. Lists what is not possible, and what the case leaves out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BOUNDARIES = {0: "periodic", 1: "free-slip"}
 _REQUIRED = object()
 _BROKEN = "is not a readable Fortran namelist"
 
-# Models that change the flow: (group, key, name). Only zero and false can be carried over.
+# Models that change the flow: (group, key, name). Tailrace accepts only the values zero and false.
 _MODELS = (
     ("BasicParam", "istret", "mesh stretching in y"),
     ("BasicParam", "ilesmod", "large-eddy simulation"),
@@ -34,7 +34,7 @@ _MODELS = (
     ("BasicParam", "mhd_active", "magnetohydrodynamics"),
     ("NumOptions", "iimplicit", "implicit diffusion"),
 )
-# Options that do not change the flow: (group, key, value that asks for nothing, what happens instead).
+# Options that do not change the flow: (group, key, value that turns the option off, what Tailrace does instead).
 _ASIDE = (
     ("BasicParam", "init_noise", 0, "the initial field has no noise (nor has Xcompact3D's for this flow)"),
     ("BasicParam", "particle_active", False, "particles are not tracked"),
@@ -45,7 +45,7 @@ _ASIDE = (
     ("Statistics", "initstat", None, "statistics are not collected"),
     ("Statistics", "wrotation", 0, "rotation does not act on this flow"),
 )
-# Keys of the groups that every input has, in any version since 2020: another one is probably misspelt.
+# Keys of the groups that every input has, in all versions since 2020. Other keys are probably spelling mistakes.
 _KNOWN = {
     "BasicParam": """p_row p_col nx ny nz istret beta xlx yly zlz itype iin re u1 u2 init_noise inflow_noise dt ifirst
         ilast numscalar iibm ilmn ilesmod iscalar nclx1 nclxn ncly1 nclyn nclz1 nclzn ivisu ipost gravx gravy gravz icpg
@@ -68,10 +68,10 @@ _CASE_KEYS = {
 
 
 def read_input(path: str | Path, overrides: Sequence[str] = ()) -> tuple[Case, list[str]]:
-    """The case that an `input.i3d` describes, and notes on what is not carried over.
+    """The case that an `input.i3d` describes, and notes about settings that the case leaves out.
 
-    :param overrides: `key=value` pairs in the words of a Tailrace case, as for `load_case`.
-    :raises ConfigError: not a namelist, or a case that Tailrace cannot compute as it is: every reason, by namelist key.
+    :param overrides: `key=value` pairs with the keys of a Tailrace case, as for `load_case`.
+    :raises ConfigError: not a namelist, or a case that Tailrace cannot compute; lists all reasons by namelist key.
     """
     path = Path(path)
     reader = Namelist(path)
@@ -91,7 +91,7 @@ def read_input(path: str | Path, overrides: Sequence[str] = ()) -> tuple[Case, l
 
 
 class Namelist:
-    """An input file whose values are read by group, key and type; `problems` collects what is wrong."""
+    """An input file with methods that read values by group, key and type. `problems` collects all errors."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -99,23 +99,23 @@ class Namelist:
         self.groups = _parse(path)
 
     def reject(self, key: str, reason: str) -> None:
-        """Add a problem; reading continues, so that all problems are found."""
+        """Add a problem and continue, so that all problems are found."""
         self.problems.append(Problem(key, reason))
 
     def has(self, group: str, key: str) -> bool:
-        """Whether the file gives a value to the key."""
+        """Whether the file has a value for the key."""
         return self.raw(group, key) is not None
 
     def raw(self, group: str, key: str) -> Any:
-        """The value as f90nml reads it; None where the key or its value is absent."""
+        """The value that f90nml has read; None if the key or its value is missing."""
         return self.groups.get(group.lower(), {}).get(key.lower())
 
     def whole(self, group: str, key: str, default: Any = _REQUIRED) -> Any:
-        """A whole number, or the default; a problem is noted where it is neither."""
+        """A whole number, or the default if the key is missing; any other value adds a problem."""
         return self._typed(group, key, default, int, "a whole number")
 
     def real(self, group: str, key: str, default: Any = _REQUIRED) -> Any:
-        """A number, or the default; a problem is noted where it is neither."""
+        """A number, or the default if the key is missing; any other value adds a problem."""
         return self._typed(group, key, default, int | float, "a number")
 
     def _typed(self, group: str, key: str, default: Any, kind: Any, name: str) -> Any:
@@ -133,7 +133,7 @@ class Namelist:
     def choice(
         self, group: str, key: str, names: dict[int, str], default: Any = _REQUIRED, hint: str = ""
     ) -> str | None:
-        """The name that a whole number stands for; a problem is noted where it stands for none of ours."""
+        """The name for a whole number; a number without a name in Tailrace adds a problem."""
         value = self.whole(group, key, default)
         if value is None or value in names:
             return names.get(value)
@@ -151,9 +151,9 @@ def _parse(path: Path) -> dict[str, Any]:
 
     text = read_text(path, encoding="latin-1")  # comments in old inputs are not always UTF-8; keys and values are ASCII
     try:
-        unclosed = _unclosed(text)  # f90nml may take the next groups for values of the open one
+        unclosed = _unclosed(text)  # f90nml may read the next groups as values of the unclosed group
         groups: dict[str, Any] = {} if unclosed else f90nml.Parser().reads(text)
-    except Exception as error:  # f90nml has no error type of its own
+    except Exception as error:  # f90nml has no exception type of its own
         problem = _open_quote(text) or Problem("", f"{_BROKEN}: {str(error) or type(error).__name__}")
         raise ConfigError(str(path), [problem]) from None
     if unclosed:
@@ -174,7 +174,7 @@ def _code_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _unclosed(text: str) -> Problem | None:
-    """The first group without its closing slash, the most frequent mistake."""
+    """The first group without a closing slash, which is the most frequent mistake."""
     opened: tuple[int, str] | None = None
     for number, code in _code_lines(text):
         if code.startswith("&") and code.lower() != "&end":
@@ -196,7 +196,7 @@ def _open_quote(text: str) -> Problem | None:
 
 
 def _document(nml: Namelist) -> Document:
-    """The case as a document. Values with a problem are left out: the problem is on the list already."""
+    """The case as a document. Values with a problem are left out, because `problems` already has an entry."""
     _check_models(nml)
     points = [nml.whole("BasicParam", key) for key in _POINTS]
     if points[2] == 1:
@@ -217,7 +217,7 @@ def _document(nml: Namelist) -> Document:
         },
         "numerics": {"interpolation": nml.choice("NumOptions", "ipinter", _INTERPOLATIONS, 3)},
         "parallel": {"rows": nml.whole("BasicParam", "p_row", 0), "cols": nml.whole("BasicParam", "p_col", 0)},
-        "diagnostics": {"every": 10},  # Xcompact3D's own, not a key of its input
+        "diagnostics": {"every": 10},  # the fixed interval of Xcompact3D, which is not a key of its input
         "checkpoint": {"every": nml.whole("InOutParam", "icheckpoint", 0)},
     }
     if every and every > 0 and nml.whole("BasicParam", "ivisu", 1) != 0:
@@ -234,7 +234,7 @@ def _steps(nml: Namelist) -> int | None:
     if last < first:
         nml.reject("BasicParam.ilast", f"must be at least ifirst = {first} (found {last})")
         return None
-    # A restarted run begins in the middle; without its checkpoint all steps are computed, up to the same last one.
+    # A restarted run begins at a later step. Without its checkpoint, Tailrace computes all steps up to the last one.
     return int(last) if nml.whole("InOutParam", "irestart", 0) else int(last - first + 1)
 
 
@@ -249,7 +249,7 @@ def _boundary(nml: Namelist, direction: str) -> str | None:
 
 
 def _check_models(nml: Namelist) -> None:
-    """Add as problems what would change the flow that the file asks for."""
+    """Add a problem for each model in the file that would change the flow."""
     itype = nml.whole("BasicParam", "itype")
     if itype is not None and itype != 2:
         name = _FLOWS.get(itype, "unknown")

@@ -1,1 +1,1 @@
-"""Pictures of what was computed."""
+"""Draws pictures of results."""

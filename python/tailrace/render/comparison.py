@@ -1,4 +1,4 @@
-"""The same quantities computed in several ways, drawn over each other, and their differences."""
+"""Draws the same quantities, computed in several ways, in one picture with their differences."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _MARKS: tuple[dict[str, Any], ...] = (
 
 
 def plot_comparison(histories: Mapping[str, Path], out: Path, bound: float) -> dict[str, float]:
-    """Draw four quantities of several histories, and their relative differences from the first, as a picture `out`.
+    """Draw four quantities of several histories, and their relative differences from the first history, to `out`.
 
-    :param histories: time series by name; the others are compared with the first.
-    :param bound: drawn as a line that differences should stay below.
-    :returns: the largest relative difference of each history but the first, over all quantities and common steps.
-    :raises PlotError, TimeSeriesError: a history is empty, or has none of the steps of the first.
+    :param histories: time series by name; the first is the reference for the others.
+    :param bound: drawn as a line; the differences should be smaller.
+    :returns: the largest relative difference of each history except the first, over all quantities and common steps.
+    :raises PlotError, TimeSeriesError: a history is empty, or has no step in common with the first.
     """
     columns = {name: read_time_series(path) for name, path in histories.items()}
     names = list(columns)
@@ -52,7 +52,7 @@ def plot_comparison(histories: Mapping[str, Path], out: Path, bound: float) -> d
             grid[panel].set_ylim(bottom=0)
         grid["a"].legend()
         for at, (name, (time, worst)) in enumerate(differences.items(), 1):
-            shown = np.maximum(worst, 1e-17)  # zero, for equal bits, is drawn on the axis
+            shown = np.maximum(worst, 1e-17)  # equal values have the difference 0, which is drawn on the axis
             grid["e"].semilogy(time, shown, color=COLOURS[at % len(COLOURS)], marker=".", lw=0.8, label=name)
         grid["e"].axhline(bound, color="black", lw=1, ls="--")
         grid["e"].annotate(f"{bound:g}", (0.01, bound), xycoords=("axes fraction", "data"), va="bottom")

@@ -1,4 +1,4 @@
-"""Pictures: the time series of a run, and slices through its fields, as PNG files."""
+"""Draws the time series of a run, and slices through its fields, as PNG files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure  # figures without pyplot: no window, no state shared with the user's own plots
+from matplotlib.figure import Figure  # without pyplot: no window, and no shared state with plots of the user
 from numpy.typing import NDArray
 
 from tailrace.io.time_series import read_time_series
 
 AXES = ("x", "y", "z")
-# Distinct in grey and with any colour vision (Okabe and Ito).
+# Colours that can be distinguished in grey and with every kind of colour vision (Okabe and Ito).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 STYLE: dict[Any, Any] = {
     "figure.dpi": 150,
@@ -35,7 +35,7 @@ _POSITIVE = ("vorticity",)
 
 
 class PlotError(ValueError):
-    """A picture that cannot be drawn; the message says what is missing, and what there is."""
+    """A picture cannot be drawn. The message says what is missing and what is available."""
 
 
 def plot_time_series(
@@ -43,13 +43,13 @@ def plot_time_series(
 ) -> Path:
     """Draw kinetic energy, dissipation and enstrophy over time, one colour per run.
 
-    The solid line of the dissipation comes from the strain and the dashed one from the Laplacian; where the flow is
-    resolved they are the same.
+    The solid line of the dissipation is computed from the strain, the dashed line from the Laplacian. If the flow is
+    resolved, both lines are the same.
 
     :param paths: time series of runs.
-    :param reference: a time series, a `time_evol.dat` of Xcompact3D, or the published table: drawn in black dots.
-    :param dt: the time step behind a `time_evol.dat`, where there is no `input.i3d` beside it.
-    :raises PlotError, TimeSeriesError, ConfigError: a file without rows, or not of the kind expected.
+    :param reference: a time series, a `time_evol.dat` of Xcompact3D, or the published table; drawn as black dots.
+    :param dt: the time step of a `time_evol.dat`, if there is no `input.i3d` beside it.
+    :raises PlotError, TimeSeriesError, ConfigError: a file has no rows, or is not of the expected kind.
     """
     runs = [(_run_name(Path(path), paths), _history(Path(path), dt)) for path in paths]
     with rc_context(STYLE):
@@ -76,7 +76,7 @@ def _cycle(count: int) -> list[str]:
 
 
 def _run_name(path: Path, paths: Sequence[str | Path]) -> str:
-    """The name of a run: its file name, with the directory where several runs have that file name."""
+    """The name of a run: its file name, together with the directory if several runs have the same file name."""
     same = sum(Path(other).name == path.name for other in paths) > 1
     return str(path.parent / path.stem) if same else path.stem.replace("_", " ")
 
@@ -99,7 +99,7 @@ def _draw_run(panels: Sequence[Axes], name: str, columns: Mapping[str, NDArray[A
     time = columns["time"]
     marker = "o" if len(time) == 1 else None  # a line of one point is not visible
     labels: tuple[str | None, str | None] = ("2ν⟨S:S⟩ (strain)", "−ν⟨u·∇²u⟩ (Laplacian)")
-    if panels[1].lines:  # the labels of the first run explain the lines of all
+    if panels[1].lines:  # the labels of the first run are enough
         labels = (None, None)
     energy, dissipation, enstrophy = panels
     energy.plot(time, columns["kinetic_energy"], color=colour, marker=marker, label=name)
@@ -110,8 +110,8 @@ def _draw_run(panels: Sequence[Axes], name: str, columns: Mapping[str, NDArray[A
 
 def _draw_reference(panels: Sequence[Axes], path: Path, dt: float | None, until: float) -> None:
     columns = _history(path, dt)
-    shown = columns["time"] <= until * 1.02 + 1e-12  # a reference of 20 time units would make a run of two very narrow
-    # About forty dots: a line below an equal line would not be visible.
+    shown = columns["time"] <= until * 1.02 + 1e-12  # a long reference would make a short run very narrow
+    # Draw about forty dots, because a second line on top of an equal line would hide it.
     some = np.flatnonzero(shown)[:: max(1, int(shown.sum()) // 40)]
     keys = ("kinetic_energy", "dissipation_laplacian", "enstrophy")
     for panel, key in zip(panels, keys, strict=True):
@@ -129,7 +129,7 @@ def _draw_reference(panels: Sequence[Axes], path: Path, dt: float | None, until:
 
 @dataclass(frozen=True)
 class Plane:
-    """A slice through a field: its values, with rows along the second of the two directions, and its place."""
+    """A slice through a field: its values and its position. The rows are along the second of the two directions."""
 
     values: NDArray[Any]
     field: str
@@ -137,7 +137,7 @@ class Plane:
     index: int
     time: float
     step: int
-    origin: tuple[float, float, float] | None = None  # of the whole field, in x, y, z; None where the file has none
+    origin: tuple[float, float, float] | None = None  # of the whole field in x, y, z; None if the file has no origin
     spacing: tuple[float, float, float] | None = None
 
 
@@ -149,14 +149,14 @@ def plot_slice(
     index: int | None = None,
     step: int = -1,
 ) -> Path:
-    """Draw a plane of a field, seen along `axis`.
+    """Draw a plane of a field that is normal to `axis`.
 
     :param path: a VTKHDF file (.h5), a BP directory (.bp) or a directory of raw snapshots.
-    :param out: the picture; named after the file, field, plane and step where not given.
-    :param field: the variable; the vorticity, or else the first, where not given.
-    :param index: the node along `axis`, negative from the end; the middle where not given.
-    :param step: which of the stored steps, negative from the end.
-    :raises PlotError: the file has no such field, plane or step; the message names what there is.
+    :param out: the picture; by default, the name contains the file, field, plane and step.
+    :param field: the variable; by default the vorticity, or the first variable if there is no vorticity.
+    :param index: the node along `axis`, negative from the end; by default the middle.
+    :param step: the position of the stored step, negative from the end.
+    :raises PlotError: the file has no such field, plane or step; the message lists what is available.
     """
     path = Path(path)
     plane = read_plane(path, field, axis, index, step)
@@ -172,7 +172,7 @@ def _draw_plane(plane: Plane) -> Figure:
     spacing = {name: plane.spacing[at] if plane.spacing else 1.0 for at, name in enumerate(AXES)}
     origin = {name: plane.origin[at] if plane.origin else 0.0 for at, name in enumerate(AXES)}
     size = (width * spacing[across], height * spacing[up])
-    # Pixels are centred on the nodes, so the picture reaches half a spacing beyond the first and the last.
+    # Pixels are centred on the nodes, so the picture is half a spacing larger on each side.
     left, bottom = origin[across] - spacing[across] / 2, origin[up] - spacing[up] / 2
     colours, low, high, extend = _colours(plane)
     figure = Figure(figsize=_figure_size(*size), layout="constrained")
@@ -197,15 +197,15 @@ def _draw_plane(plane: Plane) -> Figure:
 
 
 def _figure_size(width: float, height: float) -> tuple[float, float]:
-    """The size of a figure with the plane in its proportions, a colour bar and a title, within a page."""
+    """The size of a figure for the plane in its proportions, with colour bar and title, which fits on a page."""
     scale = 5.6 / max(width, height)
     return max(3.2, width * scale) + 1.3, max(1.4, height * scale) + 0.8
 
 
 def _colours(plane: Plane) -> tuple[str, float, float, str]:
-    """Colour map and limits: dark to bright from zero for fields that cannot be negative, else with white at zero.
+    """Colour map and limits: dark to bright from zero for fields that cannot be negative, otherwise white at zero.
 
-    A few extreme points would leave all others without contrast: the limits leave out half a per cent of the points.
+    A few extreme points would hide the contrast of all others, so the limits leave out 0.5 percent of the points.
     """
     finite = plane.values[np.isfinite(plane.values)]
     if not finite.size:
@@ -223,7 +223,7 @@ def _colours(plane: Plane) -> tuple[str, float, float, str]:
 
 
 def read_plane(path: Path, field: str | None, axis: str, index: int | None, step: int) -> Plane:
-    """A plane of a stored field; see `plot_slice`. Only the plane is read."""
+    """A plane of a stored field; see `plot_slice`. Only this plane is read from the file."""
     if axis not in AXES:
         raise PlotError(f"axis must be x, y or z (found {axis!r})")
     if not path.exists():
@@ -305,16 +305,16 @@ def _node(path: Path, axis: str, index: int | None, shape: Sequence[int]) -> int
 
 
 def _magnitude(values: NDArray[Any]) -> NDArray[Any]:
-    """The lengths of a plane of vectors; a plane of numbers as it is."""
+    """The lengths of a plane of vectors. A plane of numbers is returned unchanged."""
     return np.sqrt((values**2).sum(axis=-1)) if values.ndim == 3 else values
 
 
 def save(figure: Figure, out: str | Path) -> Path:
-    """Write a picture; missing directories are made."""
+    """Write a picture. Missing directories are created."""
     out = Path(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     try:
-        figure.savefig(out, bbox_inches="tight", pad_inches=0.1)  # a title may be outside an image of fixed proportions
+        figure.savefig(out, bbox_inches="tight", pad_inches=0.1)  # the title may be wider than the image
     except ValueError as error:  # matplotlib does not know the extension
         raise PlotError(f"{out}: {error}") from None
     return out

@@ -1,5 +1,5 @@
-// Spectra on every decomposition against the sums that define them, vortex markers of flows known by heart, and running
-// moments against two passes over all samples.
+// Compares spectra on every decomposition with direct sums, vortex markers of simple flows with exact values, and
+// running moments with moments computed in two passes over all samples.
 #include "support.hpp"
 #include <tailrace/analysis/moments.hpp>
 #include <tailrace/analysis/spectrum.hpp>
@@ -23,7 +23,7 @@ using Complex = std::complex<double>;
 
 Complex wave(double turns) { return std::polar(1.0, -2 * std::numbers::pi * turns); }
 
-/// This rank's X pencil of the noise.
+/// The values of `noise` on the X pencil of this rank.
 std::vector<double> noise_on(const Processes &processes, const Index3 &shape, std::uint64_t salt) {
   const Box box = Decomposition(processes, shape, true).box(Pencil::x);
   std::vector<double> values(static_cast<std::size_t>(box.size()));
@@ -31,7 +31,7 @@ std::vector<double> noise_on(const Processes &processes, const Index3 &shape, st
   return values;
 }
 
-/// |f_k|^2 / 2 of every mode by direct sums, direction by direction.
+/// |f_k|^2 / 2 of every mode, computed as direct sums along one direction after the other.
 std::vector<double> energies(const Index3 &shape, std::uint64_t salt) {
   const Box all{{0, 0, 0}, shape};
   std::vector<Complex> values(static_cast<std::size_t>(all.size()));
@@ -109,7 +109,7 @@ TEST(Spectrum, LinesOfEveryDirectionWithAndWithoutZeros) {
       lines[d] = 1;
       for_each_point({{0, 0, 0}, lines}, [&](Index3 p, std::int64_t) {
         double weight = 1;
-        for (int e = 0; e < 3; ++e) // nodes at both ends count half
+        for (int e = 0; e < 3; ++e) // the first and the last node have half the weight
           weight *= e == d ? 1 : (e == 2 && (p[e] == 0 || p[e] == 9) ? 0.5 : 1) / (e == 0 ? 7.0 : 9.0);
         for (std::size_t k = 0; k < expected.size(); ++k) {
           Complex f = 0, g = 0;
@@ -143,19 +143,19 @@ TEST(Invariants, OfFlowsKnownByHeart) {
     invariant<double>(Invariant::third, at, 1, &found[2]);
     return found;
   };
-  // Turning about z by 3: W^2 has the eigenvalues -9, -9, 0.
+  // Rotation about z: W^2 has the eigenvalues -9, -9, 0.
   EXPECT_EQ(all_of({0, -3, 0, 3, 0, 0, 0, 0, 0}), (std::array<double, 3>{9, -9, 0}));
   // Strain (1, 1, -2): Q = -(1 + 1 + 4) / 2, the eigenvalues are 1, 1, 4.
   const auto strain = all_of({1, 0, 0, 0, 1, 0, 0, 0, -2});
   EXPECT_DOUBLE_EQ(strain[0], -3);
   EXPECT_DOUBLE_EQ(strain[1], 1);
   EXPECT_DOUBLE_EQ(strain[2], 2);
-  // Shear turns as much as it strains.
+  // In a pure shear flow, rotation and strain are equally large.
   EXPECT_EQ(all_of({0, 5, 0, 0, 0, 0, 0, 0, 0}), (std::array<double, 3>{0, 0, 0}));
 }
 
 TEST(Moments, EqualTwoPassesOverAllSamples) {
-  constexpr std::int64_t points = 2500; // more than two blocks, and not whole ones
+  constexpr std::int64_t points = 2500; // more than two blocks; the last block is not full
   constexpr int samples = 7;
   const auto value = [](int sample, int field, std::int64_t i) {
     return 1e3 * (field + 1) + noise({i, sample, field}) + (field == 1 ? noise({i, sample, 0}) : 0);
@@ -190,6 +190,6 @@ TEST(Moments, EqualTwoPassesOverAllSamples) {
     for (int a = 0; a < 2; ++a)
       ASSERT_NEAR(means[a][i], mean[a], 1e-12 * mean[a]);
     for (int p = 0; p < 3; ++p)
-      ASSERT_NEAR(products[p][i], product[p], 1e-9); // values of 1e3 know their deviations to 1e-13
+      ASSERT_NEAR(products[p][i], product[p], 1e-9); // the values are of order 1e3 and have rounding errors of 1e-13
   }
 }

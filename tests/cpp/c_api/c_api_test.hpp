@@ -1,5 +1,5 @@
 #pragma once
-// What tests of the C interface share.
+// Shared code of the tests of the C interface.
 
 #include "io/shared_folder.hpp"
 #include <tailrace/c_api/tailrace.h>
@@ -18,7 +18,7 @@ inline constexpr Three shape{11, 7, 13};
 
 inline double value(int64_t x, int64_t y, int64_t z) { return static_cast<double>(x + 20 * y + 400 * z); }
 
-/// The values of a box, with `ghosts[d]` points around it that must not be written.
+/// The values of a box with `ghosts[d]` points around it. The series must not write these ghost points.
 template <class T> std::vector<T> values(const Three &start, const Three &count, const Three &ghosts = {0, 0, 0}) {
   std::vector<T> all;
   for (int64_t z = -ghosts[2]; z < count[2] + ghosts[2]; ++z)
@@ -30,7 +30,7 @@ template <class T> std::vector<T> values(const Three &start, const Three &count,
   return all;
 }
 
-/// A series of the C interface, and the part of an X pencil of this rank.
+/// A series of the C interface, and the part of an array that this rank has (an X pencil).
 class CApi : public testing::Test {
 protected:
   void SetUp() override {
@@ -47,7 +47,7 @@ protected:
   int open(const char *mode, const char *engine = nullptr, const std::string &name = "out.h5") {
     return tailrace_open(series, MPI_COMM_WORLD, (folder + "/" + name).c_str(), mode, engine);
   }
-  /// One step with `ux` in double precision.
+  /// Writes one step with `ux` in double precision.
   void write_step() {
     ASSERT_EQ(open("w"), 0) << text();
     ASSERT_EQ(tailrace_begin_step(series, 3, 0.5), 0) << text();
@@ -57,7 +57,7 @@ protected:
         << text();
     ASSERT_EQ(tailrace_end_step(series), 0) << text();
   }
-  /// The call failed on every rank, and each can say why.
+  /// Expects that the call failed on every rank, and that every rank has the error text.
   void expect_error(int status, int expected, const std::string &says) {
     EXPECT_EQ(status, expected) << text();
     EXPECT_NE(text().find(says), std::string::npos) << text();

@@ -1,4 +1,4 @@
-// The C interface: arrays of one to three dimensions, and what it refuses.
+// Tests of the C interface: arrays of one to three dimensions, and calls that must fail.
 #include "c_api/c_api_test.hpp"
 #include <tailrace/io/engines.hpp>
 
@@ -36,7 +36,7 @@ TEST_F(CApi, writesWithGhostsAndReadsAnyBox) {
     ASSERT_EQ(tailrace_end_step(series), 0) << text();
     ASSERT_EQ(tailrace_close(series), 0) << text();
 
-    ASSERT_EQ(open("r", nullptr, name), 0) << text(); // the handle serves again
+    ASSERT_EQ(open("r", nullptr, name), 0) << text(); // the same handle can be used for another series
     int64_t steps = 0, index = 0;
     double time = 0, energy = 0;
     ASSERT_EQ(tailrace_steps(series, &steps), 0);
@@ -126,7 +126,7 @@ TEST_F(CApi, saysWhetherAStepIsTaken) {
   const auto engines = io::engine_names();
   if (std::find(engines.begin(), engines.end(), "sst") == engines.end())
     return;
-  // A stream that nobody reads takes none, and what is written to it is checked all the same.
+  // A stream without readers takes no step, but the calls that write to the stream are still checked.
   ASSERT_EQ(open("w", "sst", "run"), 0) << text();
   ASSERT_EQ(tailrace_begin_step(series, 3, 0.5), 0) << text();
   ASSERT_EQ(tailrace_step_taken(series, &taken), 0) << text();
@@ -164,7 +164,7 @@ TEST_F(CApi, refusesWhatCannotBeWritten) {
   expect_error(write("ux", 3, shape, negative.data()), TAILRACE_INPUT_ERROR, "-1 ghosts");
   expect_error(write(nullptr, 3, shape, nullptr), TAILRACE_INPUT_ERROR, "name");
   expect_error(tailrace_declare(series, "p", 3, shape.data(), 7), TAILRACE_INPUT_ERROR, "unknown type 7");
-  // One rank alone is wrong: all hear of it, none waits.
+  // The argument is wrong on one rank only: all ranks get the error, and no rank waits.
   const bool culprit = comm.rank() == comm.size() - 1;
   expect_error(tailrace_write_double(series, "ux", 3, culprit ? nullptr : shape.data(), start.data(), count.data(),
                                      nullptr, data.data()),

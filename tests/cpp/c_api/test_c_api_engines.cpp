@@ -1,4 +1,4 @@
-// The C interface over several engines: what they hold besides arrays, and what they find out.
+// Tests of the C interface with several engines: contents other than arrays, and errors that the engines detect.
 #include "c_api/c_api_test.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What the engines that hold lists and texts give back, through C.
+/// Reads back, through the C interface, what the engines with lists and texts have stored.
 class CApiEngines : public CApi, public testing::WithParamInterface<std::string> {
 protected:
   int open_here(const char *mode) { return open(mode, GetParam().c_str(), "out"); }
@@ -63,7 +63,7 @@ TEST_P(CApiEngines, fourDimensionsOfEveryTypeAreComponents) {
     int found = 0;
     ASSERT_EQ(tailrace_variable(series, 0, (std::string(name) + "_3").c_str(), nullptr, &found, nullptr), 0) << text();
     EXPECT_EQ(found, type);
-    // Every rank another box, and another number of components.
+    // Every rank reads a different box, and a different number of components.
     const int64_t wanted = 1 + comm.rank() % 2;
     const Three corner{2, 3, 4}, size{5, 1, 6};
     const std::array<int64_t, 4> at{2, 3, 4, 1}, box{5, 1, 6, wanted};
@@ -90,7 +90,7 @@ TEST_P(CApiEngines, fourDimensionsOfEveryTypeAreComponents) {
 }
 
 TEST_P(CApiEngines, listsHaveAsManyRowsAsEachRankLikes) {
-  const int64_t mine = comm.rank() % 3; // ranks 0 and 3 have none
+  const int64_t mine = comm.rank() % 3; // ranks 0 and 3 have no rows
   std::vector<float> rows;
   for (int64_t r = 0; r < mine; ++r)
     rows.insert(rows.end(), {static_cast<float>(comm.rank()), static_cast<float>(r)});
@@ -256,7 +256,7 @@ TEST_P(CApiEngines, verifyNamesWhatIsDamaged) {
   EXPECT_NE(comm.broadcast(words, 0).find("ux"), std::string::npos) << words;
 }
 
-// Add an engine here when it holds lists and texts.
+// Add an engine here if it can store lists and texts.
 INSTANTIATE_TEST_SUITE_P(Engines, CApiEngines, testing::Values("raw", "sion", "hdf5", "bp5"),
                          [](const auto &engine) { return engine.param; });
 

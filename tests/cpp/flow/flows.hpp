@@ -1,5 +1,5 @@
 #pragma once
-// What tests of the whole solver share: flows as functions of the position, set and compared.
+// Shared code of the tests of the whole solver: it sets flows from functions of the position and compares them.
 
 #include "support.hpp"
 #include <tailrace/flow/navier_stokes.hpp>
@@ -35,7 +35,7 @@ template <class T> void set(NavierStokes<T> &flow, const Vector &u) {
   });
 }
 
-/// Largest difference from `u` over components and ranks.
+/// The largest difference from `u` over all components and ranks.
 template <class T> double error(NavierStokes<T> &flow, const Vector &u) {
   double largest = 0;
   for_each_point(flow.velocity(0).box(), [&](const Index3 &p, std::int64_t at) {
@@ -72,11 +72,11 @@ struct PlaneVortex {
   }
 };
 
-/// A smooth flow without any symmetry but that of free-slip boundaries, for waves of these lengths; not
+/// A smooth flow whose only symmetry is that of free-slip boundaries, with waves as long as the grid. The flow is not
 /// divergence-free.
 inline Vector tangled(const Grid &grid) {
   return [grid](const Point &x) {
-    double c[3], s[3], c2[3]; // cosines are even about free-slip boundaries, sines odd
+    double c[3], s[3], c2[3]; // cosines are even about free-slip boundaries, sines are odd
     for (int d = 0; d < 3; ++d) {
       const bool periodic = grid.periodic(d);
       const double phase = (periodic ? 2 : 1) * pi * x[d] / grid.lengths[d] + (periodic ? 0.3 + d : 0);

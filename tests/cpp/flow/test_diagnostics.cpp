@@ -1,4 +1,4 @@
-// The numbers that tell how a flow fares, against exact ones.
+// Compares the diagnostics of a flow with exact values.
 #include "flow/flows.hpp"
 #include <tailrace/flow/diagnostics.hpp>
 #include <tailrace/flow/navier_stokes.hpp>
@@ -27,7 +27,7 @@ struct Vortex {
         diagnostics(flow, p, TransposeMethod::alltoall) {}
 };
 
-/// Modified wave numbers, squared, of waves of number one and spacing h: of the first and the second derivative.
+/// Squared modified wave numbers of the first and the second derivative, for waves of wave number 1 and spacing h.
 double first_square(double h) {
   const double k = compact_scheme(Operation::first_derivative, h).response(h);
   return k * k;
@@ -56,7 +56,7 @@ TEST(Diagnostics, NumbersOfTheTaylorGreenVortex) {
       const VolumeAverages numbers = v.diagnostics.averages(dt);
       const double hx = v.grid.spacing(0), hy = v.grid.spacing(1), hz = v.grid.spacing(2);
       const double kx = std::sqrt(first_square(hx)), ky = std::sqrt(first_square(hy)), kz = std::sqrt(first_square(hz));
-      // The analytic values with the modified wave numbers kx, ky, kz in place of 1: exact on any grid.
+      // The analytic values with the modified wave numbers kx, ky, kz in place of 1 are exact on any grid.
       const double enstrophy = (2 * kz * kz + (kx + ky) * (kx + ky)) / 16;
       const double strain = (2 * kx * kx + 2 * ky * ky + (kx - ky) * (kx - ky) + 2 * kz * kz) / 16;
       const double laplacian = viscosity * (second_square(hx) + second_square(hy) + second_square(hz)) / 4;
@@ -64,7 +64,7 @@ TEST(Diagnostics, NumbersOfTheTaylorGreenVortex) {
       EXPECT_NEAR(numbers.enstrophy, enstrophy, 1e-14) << name(boundaries);
       EXPECT_NEAR(numbers.dissipation, 2 * viscosity * strain, 1e-16) << name(boundaries);
       EXPECT_NEAR(numbers.dissipation_laplacian, laplacian, 1e-16) << name(boundaries);
-      // And those are the analytic ones to sixth order: 20 points per wave leave 3e-7.
+      // They agree with the analytic values to sixth order: the error with 20 points per wave is 3e-7.
       EXPECT_NEAR(numbers.enstrophy, 0.375, 1e-6);
       EXPECT_NEAR(numbers.dissipation, 2 * viscosity * 0.375, 1e-6 * viscosity);
       EXPECT_NEAR(numbers.dissipation_laplacian, 2 * viscosity * 0.375, 1e-6 * viscosity);
@@ -76,7 +76,7 @@ TEST(Diagnostics, NumbersOfTheTaylorGreenVortex) {
 
 namespace {
 
-/// The averages of products of derivatives, from one derivative at a time and one point at a time.
+/// Averages of products of derivatives, computed with one derivative at a time and one point at a time.
 template <class T> struct PlainAverages {
   NavierStokes<T> &flow;
   Operators<T> operators;
@@ -171,20 +171,20 @@ TEST(Diagnostics, NamesTheDirectionsOfTheVorticity) {
         exact[at] = value(3 * std::cos(x[1]), std::cos(x[2]), 2 * std::cos(x[0]));
       });
       EXPECT_LE(max_difference(found.data(), exact.data(), box.size()), 3e-6)
-          << field; // sixth order at 20 points a wave
+          << field; // the scheme has sixth order, with 20 points per wave
     };
     expect("vorticity_x", [](double x, double, double) { return x; });
     expect("vorticity_y", [](double, double y, double) { return y; });
     expect("vorticity_z", [](double, double, double z) { return z; });
     expect("vorticity", [](double x, double y, double z) { return std::sqrt(x * x + y * y + z * z); });
-    // |w|^2 / 4 - |S|^2 / 2 with S_xy = z / 2, S_xz = y / 2, S_yz = x / 2: all cancels but nothing is zero.
+    // |w|^2 / 4 - |S|^2 / 2 with S_xy = z / 2, S_xz = y / 2, S_yz = x / 2: the sum is zero, but no term is zero.
     expect("q", [](double, double, double) { return 0.0; });
     EXPECT_THROW(v.diagnostics.derive("vorticity_w", found.data()), InputError);
   }
 }
 
 TEST(Diagnostics, QOfThePlaneVortex) {
-  // A Taylor-Green plane: Q = -du_i/dx_j du_j/dx_i / 2 = -(u_x^2 + v_y^2 + 2 u_y v_x) / 2.
+  // In a Taylor-Green plane, Q = -du_i/dx_j du_j/dx_i / 2 = -(u_x^2 + v_y^2 + 2 u_y v_x) / 2.
   const Grid grid({24, 30, 9}, {2 * pi, 2 * pi, 1}, {Boundary::periodic, Boundary::periodic, Boundary::free_slip});
   Vortex v(grid, 0.01, every_process_grid().back());
   set(v.flow, PlaneVortex{0, 1, 1, 1, 0.01}.velocity(0));
@@ -214,14 +214,14 @@ TEST(Diagnostics, FollowTheFlowOnlyWhenTold) {
   for (double &value : before)
     value *= 2;
   EXPECT_LE(max_difference(after.data(), before.data(), box.size()), 1e-14);
-  // The sum of squares grows by four, whatever was asked before.
+  // The enstrophy becomes four times as large, independent of the earlier calls.
   const double enstrophy = v.diagnostics.averages(0.1).enstrophy;
   set(v.flow, taylor_green);
   EXPECT_NEAR(v.diagnostics.averages(0.1).enstrophy, enstrophy / 4, 1e-14);
 }
 
 TEST(Diagnostics, EnergyBalancesDissipation) {
-  // dE/dt over one small step against both dissipations, in a flow with all boundary kinds.
+  // Compares dE/dt over one small step with both dissipations, in a flow with all kinds of boundaries.
   const Grid grid({32, 33, 30}, {2 * pi, pi, 2 * pi}, {Boundary::periodic, Boundary::free_slip, Boundary::periodic});
   Vortex v(grid, 0.02, every_process_grid().back());
   set(v.flow, taylor_green);
@@ -272,6 +272,6 @@ TEST(Diagnostics, TheLowestRankNamesTheBadPoint) {
     const auto found = v.diagnostics.find_bad_point();
     ASSERT_TRUE(found.has_value());
     EXPECT_EQ(found->component, 2);
-    EXPECT_EQ(found->node, (Index3{3, 0, 1})); // rank 0's
+    EXPECT_EQ(found->node, (Index3{3, 0, 1})); // the point of rank 0
   }
 }

@@ -1,4 +1,4 @@
-// The whole solver against itself: with axes exchanged, against mirrored periodic flows, on one rank against many.
+// Compares the solver with itself: with exchanged axes, with mirrored periodic flows, and on one rank and many ranks.
 #include "flow/flows.hpp"
 #include <tailrace/flow/navier_stokes.hpp>
 
@@ -12,7 +12,7 @@ using namespace tailrace::test;
 
 namespace {
 
-/// The function of (x, y, z) whose axes are exchanged: direction d of the result is direction axes[d] of the original.
+/// The function of (x, y, z) with exchanged axes: direction d of the result is direction axes[d] of the original.
 Vector permuted(const Vector &u, const std::array<int, 3> &axes) {
   return [=](const Point &x) {
     Point original;
@@ -29,7 +29,7 @@ template <class A> A permuted(const A &a, const std::array<int, 3> &axes) {
 
 using State = std::array<std::vector<double>, 3>;
 
-/// The flow by itself on this rank, after some steps.
+/// The state after some steps, computed by this rank alone.
 State run_alone(const Grid &grid, const Vector &u, int steps, double dt, TimeScheme scheme = TimeScheme::rk3) {
   NavierStokes<double> flow(grid, {0.01, scheme}, alone(), TransposeMethod::alltoall);
   set(flow, u);
@@ -45,7 +45,7 @@ State run_alone(const Grid &grid, const Vector &u, int steps, double dt, TimeSch
 
 TEST(FlowSymmetry, ExchangedAxesExchangeTheResult) {
   if (world().rank() != 0)
-    return; // nothing here is parallel
+    return; // this test does not use several ranks
   const Index3 nodes{18, 16, 21};
   const Point lengths{2.0, 1.5, 2.6};
   for (const auto &boundaries : every_flow_boundary()) {
@@ -74,7 +74,7 @@ TEST(FlowSymmetry, FreeSlipIsHalfOfAMirroredPeriodicFlow) {
   const Point lengths{1.0, 1.4, 0.8};
   const std::array<Boundary, 3> all_free{Boundary::free_slip, Boundary::free_slip, Boundary::free_slip};
   const Grid octant({cells[0] + 1, cells[1] + 1, cells[2] + 1}, lengths, all_free);
-  const Vector u = tangled(octant); // sines and cosines continue it as the mirror would
+  const Vector u = tangled(octant); // sines and cosines continue the flow in the same way as the mirror does
   const State expected = run_alone(octant, u, 10, 0.01);
   for (const auto &boundaries : every_flow_boundary()) {
     Index3 nodes;
@@ -99,7 +99,7 @@ TEST(FlowSymmetry, FreeSlipIsHalfOfAMirroredPeriodicFlow) {
 
 namespace {
 
-/// Largest difference from one rank after some steps, over all components and ranks.
+/// The largest difference from a run on one rank after some steps, over all components and ranks.
 double difference_from_one_rank(const Grid &grid, const Processes &processes, TransposeMethod method, TimeScheme scheme,
                                 const State &whole) {
   NavierStokes<double> flow(grid, {0.01, scheme}, processes, method);
@@ -153,7 +153,7 @@ TEST(FlowSymmetry, PressureTheSameOnEveryDecomposition) {
     set(flow, tangled(grid));
     const auto size = static_cast<std::size_t>(flow.velocity(0).size());
     std::array<std::vector<double>, 2> p{std::vector<double>(size), std::vector<double>(size)};
-    flow.pressure(p[0].data()); // before the first step, and after some
+    flow.pressure(p[0].data()); // before the first step; p[1] is computed after some steps
     for (int s = 0; s < 3; ++s)
       flow.step(0.01);
     flow.pressure(p[1].data());
@@ -166,7 +166,7 @@ TEST(FlowSymmetry, PressureTheSameOnEveryDecomposition) {
       const Box box = Decomposition(processes, grid.nodes).box(Pencil::x);
       for (int when = 0; when < 2; ++when) {
         const auto expected = part_of(whole[when], grid.nodes, box);
-        EXPECT_LE(max_difference(found[when].data(), expected.data(), box.size()), 2e-12) // of order ten
+        EXPECT_LE(max_difference(found[when].data(), expected.data(), box.size()), 2e-12) // the pressure is about 10
             << (when == 0 ? "before, " : "after, ") << name(*processes);
       }
     }

@@ -1,4 +1,4 @@
-// The whole solver against exact solutions, and what every flow keeps.
+// Compares the whole solver with exact solutions, and tests properties that every flow keeps.
 #include "flow/flows.hpp"
 #include <tailrace/flow/navier_stokes.hpp>
 
@@ -20,7 +20,7 @@ double pressure_error(NavierStokes<double> &flow, const std::function<double(con
   return max_difference(p.data(), expected.data(), box.size());
 }
 
-/// A grid that holds the vortex: periodic directions one wave long, free-slip ones half a wave.
+/// A grid for the vortex: periodic directions are one wave long, free-slip directions half a wave.
 Grid grid_for(const PlaneVortex &vortex, Boundary along_a, Boundary along_b, Boundary across) {
   Index3 nodes{9, 9, 9};
   Point lengths{0.8, 0.8, 0.8};
@@ -38,7 +38,7 @@ Grid grid_for(const PlaneVortex &vortex, Boundary along_a, Boundary along_b, Bou
 
 constexpr Boundary flow_boundaries[] = {Boundary::periodic, Boundary::free_slip};
 
-/// visit(vortex, grid) for every plane, both ways round, and every boundary.
+/// Calls visit(vortex, grid) for every plane, both orders of its directions, and every kind of boundary.
 template <class Visit> void for_each_plane_vortex(Visit visit) {
   for (int a = 0; a < 3; ++a)
     for (int b = 0; b < 3; ++b)
@@ -59,7 +59,7 @@ TEST(NavierStokes, PlaneTaylorGreenVortexDecaysExactly) {
   for_each_plane_vortex([&](const PlaneVortex &vortex, const Grid &grid) {
     NavierStokes<double> flow(grid, {vortex.viscosity}, every_process_grid().back(), TransposeMethod::alltoall);
     set(flow, vortex.velocity(0));
-    // The flow changes by 2e-2; errors in space at 24 points a wave are 4e-7.
+    // The flow changes by 2e-2. The errors in space with 24 points per wave are 4e-7.
     for (int s = 0; s < steps; ++s)
       flow.step(dt);
     EXPECT_LE(error(flow, vortex.velocity(steps * dt)), 1e-6)
@@ -78,7 +78,7 @@ TEST(NavierStokes, PressureOfThePlaneVortex) {
     EXPECT_EQ(error(flow, vortex.velocity(0)), 0) << "asking for the pressure changed the velocity";
     for (int s = 0; s < 10; ++s)
       flow.step(dt);
-    // The last stage's pressure is one of the time within the step: an error of a third of dt dp/dt = 2.6e-4.
+    // The pressure of the last stage belongs to a time within the step: the error is a third of dt dp/dt = 2.6e-4.
     const double after = pressure_error(flow, [&](const Point &x) { return vortex.pressure(x, 10 * dt); });
     EXPECT_LE(after, 1e-4) << "after ten steps, " << name(grid.boundaries);
   });
@@ -92,7 +92,7 @@ TEST(NavierStokes, PressureAfterStepsOfEveryScheme) {
     set(flow, vortex.velocity(0));
     for (int s = 1; s <= 5; ++s)
       flow.step(1e-3);
-    // Multi-step schemes report the pressure of the step's beginning: dt dp/dt = 2.6e-4.
+    // Multi-step schemes report the pressure at the beginning of the step: the error is dt dp/dt = 2.6e-4.
     EXPECT_LE(pressure_error(flow, [&](const Point &x) { return vortex.pressure(x, 5e-3); }), 3.5e-4)
         << static_cast<int>(scheme);
     EXPECT_EQ(flow.steps(), 5);
@@ -101,8 +101,8 @@ TEST(NavierStokes, PressureAfterStepsOfEveryScheme) {
 
 namespace {
 
-/// The Arnold-Beltrami-Childress flow of wave number k, all coefficients different: curl u = k u, so that it decays
-/// with exp(-nu k^2 t), the nonlinear term being all pressure, p = <u^2> / 2 - u^2 / 2.
+/// The Arnold-Beltrami-Childress flow of wave number k with three different coefficients. Its curl is k u, so it decays
+/// with exp(-nu k^2 t). The pressure p = <u^2> / 2 - u^2 / 2 cancels the nonlinear term.
 Vector beltrami(double k, double amplitude) {
   return [=](const Point &x) {
     const double a = amplitude, b = 0.7 * amplitude, c = 0.43 * amplitude;
@@ -111,7 +111,7 @@ Vector beltrami(double k, double amplitude) {
   };
 }
 
-/// Boxes of one, two and three waves in some order.
+/// Boxes with lengths of one, two and three waves, in different orders.
 const Grid beltrami_grids[] = {
     {{20, 42, 64}, {pi, 2 * pi, 3 * pi}, {Boundary::periodic, Boundary::periodic, Boundary::periodic}},
     {{60, 22, 40}, {3 * pi, pi, 2 * pi}, {Boundary::periodic, Boundary::periodic, Boundary::periodic}},
@@ -136,7 +136,7 @@ TEST(NavierStokes, BeltramiFlowDecaysExactly) {
       flow.step(dt);
     const double decay = std::exp(-viscosity * k * k * 10 * dt);
     EXPECT_LE(error(flow, beltrami(k, decay)), 2e-7);
-    EXPECT_LE(pressure_error(flow, pressure_at(decay)), 1e-3); // dt dp/dt
+    EXPECT_LE(pressure_error(flow, pressure_at(decay)), 1e-3); // the error is dt dp/dt
   }
 }
 
@@ -144,7 +144,7 @@ TEST(NavierStokes, DivergenceVanishesAfterEveryStep) {
   for (const auto &boundaries : every_flow_boundary()) {
     const Grid grid({13, 16, 11}, odd_lengths, boundaries);
     NavierStokes<double> flow(grid, {0.01}, every_process_grid().back(), TransposeMethod::alltoall);
-    set(flow, tangled(grid)); // of order one, and far from divergence-free
+    set(flow, tangled(grid)); // the flow is of order 1 and its divergence is large
     EXPECT_GE(flow.max_divergence(), 0.1);
     for (int s = 0; s < 5; ++s) {
       flow.step(0.005);
@@ -165,7 +165,7 @@ TEST(NavierStokes, FreeSlipLetsNothingThrough) {
       if (p[d] == 0 || p[d] == grid.nodes[d] - 1)
         largest = std::max(largest, std::fabs(flow.velocity(d).data()[at]));
   });
-  EXPECT_LE(largest, 1e-15); // sin(pi) in the initial field is not quite zero
+  EXPECT_LE(largest, 1e-15); // sin(pi) in the initial field is not exactly zero
 }
 
 TEST(NavierStokes, SinglePrecisionFollowsDouble) {

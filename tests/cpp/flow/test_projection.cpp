@@ -22,7 +22,7 @@ template <class T> std::array<const T *, 3> constants(const Velocity<T> &u) {
   return {u[0].data(), u[1].data(), u[2].data()};
 }
 
-/// Noise on the nodes; the normal velocity vanishes on free-slip boundaries.
+/// Noise on the nodes. The normal velocity is zero on free-slip boundaries.
 template <class T> Velocity<T> noisy_velocity(const Grid &grid, const Box &box) {
   Velocity<T> u;
   for (int i = 0; i < 3; ++i) {
@@ -52,7 +52,7 @@ template <class T> struct Flow {
   Projection<T> projection;
 };
 
-/// max |div u| L / U after the projection of noise, L being the longest side.
+/// max |div u| L / U after the projection of noise, where L is the longest side.
 template <class T> double scaled_divergence(Flow<T> &setup) {
   auto u = noisy_velocity<T>(setup.grid, setup.nodes.box(Pencil::x));
   EXPECT_GT(setup.max_divergence(u), 1) << "nothing to project";
@@ -124,7 +124,7 @@ TEST(Projection, KeepsTheNormalVelocityZeroOnBoundaries) {
 
 namespace {
 
-/// One staggered operator per direction on this rank's X pencils, the derivative along `derivative`.
+/// Applies one staggered operator per direction on the X pencils of this rank, the derivative along `derivative`.
 std::vector<double> staggered(Operators<double> &operators, bool to_nodes, int derivative, std::vector<double> values) {
   std::array<bool, 3> centred{to_nodes, to_nodes, to_nodes};
   for (int d = 0; d < 3; ++d) {
@@ -141,7 +141,7 @@ std::vector<double> staggered(Operators<double> &operators, bool to_nodes, int d
   return values;
 }
 
-/// Values on this rank's X pencil of the cells as its Z pencil.
+/// Converts values of the cells from the X pencil to the Z pencil of this rank.
 std::vector<double> to_z(const Decomposition &cells, std::vector<double> x) {
   Exchange<double> exchange(cells, TransposeMethod::alltoall, std::make_shared<Workspace>());
   std::vector<double> y(static_cast<std::size_t>(cells.box(Pencil::y).size())), z(cells.box(Pencil::z).size());
@@ -166,7 +166,7 @@ TEST(Projection, DivergenceIsThatOfTheOperators) {
     const auto in_z = to_z(setup.projection.cells(), expected);
     std::vector<double> found(in_z.size());
     setup.projection.divergence(constants(u), found.data());
-    // Values of order U / dx = 20.
+    // The values are of order U / dx = 20.
     EXPECT_LE(max_difference(found.data(), in_z.data(), static_cast<std::int64_t>(in_z.size())), 1e-12) << what;
   });
 }
@@ -175,7 +175,7 @@ TEST(Projection, RemovesGradientsAndReturnsTheirPotential) {
   for_each_setup([](const Grid &grid, const Processes &processes, const std::string &what) {
     Flow<double> setup(grid, processes);
     Operators<double> operators(grid, processes, TransposeMethod::alltoall);
-    // A smooth potential of mean zero: waves of one and two periods, no symmetry.
+    // A smooth potential without symmetry and with mean zero: waves of one and two periods.
     const Box box = operators.box({true, true, true});
     std::vector<double> p(static_cast<std::size_t>(box.size()));
     for_each_point(box, [&](const Index3 &at, std::int64_t i) {
@@ -190,7 +190,7 @@ TEST(Projection, RemovesGradientsAndReturnsTheirPotential) {
     for (int d = 0; d < 3; ++d)
       u[d] = staggered(operators, true, d, p);
     setup.projection(pointers(u));
-    for (int d = 0; d < 3; ++d) // gradients of order 20
+    for (int d = 0; d < 3; ++d) // the gradients are of order 20
       EXPECT_LE(world().max(max_abs(u[d])), 1e-12) << what;
     const auto expected = to_z(setup.projection.cells(), p);
     std::vector<double> potential(expected.size());

@@ -1,5 +1,5 @@
-// Orders in dt, measured on the whole solver: an asymmetric flow on a coarse non-cubic grid against itself with tiny
-// steps, so that errors in space cancel. `-V` shows the table of measured orders.
+// Measures the orders of accuracy in dt of the whole solver. An asymmetric flow on a coarse non-cubic grid is compared
+// with the same flow computed in tiny steps, so that the errors in space cancel. `ctest -V` shows the measured orders.
 #include "support.hpp"
 #include <tailrace/flow/navier_stokes.hpp>
 #include <tailrace/support/error.hpp>
@@ -39,8 +39,8 @@ void set(Flow &flow, const State &state) {
     std::copy(state[i].begin(), state[i].end(), flow.velocity(i).data());
 }
 
-/// Long waves without symmetry except the free-slip one in y, made divergence-free in the discrete sense: otherwise the
-/// first right-hand side belongs to another flow than the later ones.
+/// Long waves with no symmetry other than free-slip in y, projected to be divergence-free on the grid. Without this
+/// projection, the first right-hand side would belong to a different flow than the later ones.
 State initial_state(const Grid &grid, const Processes &processes) {
   const Box box = Decomposition(processes, grid.nodes).box(Pencil::x);
   const double pi = std::numbers::pi;
@@ -76,7 +76,7 @@ double difference(const State &a, const State &b) {
   return largest;
 }
 
-/// du/dt's explicit part F(u) of a state, as the solver keeps it.
+/// The explicit part F(u) of du/dt for a state, as the solver stores it.
 State right_hand_side(const State &state, const Processes &processes) {
   Flow flow(mixed_grid(), {viscosity, TimeScheme::euler}, processes, TransposeMethod::alltoall);
   set(flow, state);
@@ -87,7 +87,7 @@ State right_hand_side(const State &state, const Processes &processes) {
   return rhs;
 }
 
-/// An Adams-Bashforth run whose first steps are not its own: exact states and right-hand sides, as after a restart.
+/// An Adams-Bashforth run that gets exact states and right-hand sides for its first steps, as after a restart.
 State run_from_history(TimeScheme scheme, int steps, const State &initial, const Processes &processes) {
   const double dt = end_time / steps;
   const int given = scheme == TimeScheme::ab3 ? 2 : 1;
@@ -141,7 +141,7 @@ TEST(TimeIntegration, OrdersOfAccuracy) {
   expect_order("ab2 with history", 2, measure("ab2 with history", 20, exact, from_history(TimeScheme::ab2)));
   expect_order("ab3 with history", 3, measure("ab3 with history", 20, exact, from_history(TimeScheme::ab3)));
   expect_order("rk3", 3, measure("rk3", 10, exact, with(TimeScheme::rk3)));
-  // Started by one Euler step, whose error of dt^2 remains in the end.
+  // This run starts with one Euler step, whose error of dt^2 remains until the end.
   const Orders ab3 = measure("ab3", 20, exact, with(TimeScheme::ab3));
   EXPECT_GE(ab3.second, 1.85) << "ab3";
 }
@@ -157,7 +157,7 @@ TEST(TimeIntegration, StagesAddUpToOneStep) {
       }
       EXPECT_NEAR(total, 1, 1e-15);
       EXPECT_LE(static_cast<int>(older), stored_right_hand_sides(scheme));
-      // The first stage of a step looks back only where the history lives on between steps, and never beyond the start.
+      // The first stage may use old right-hand sides only if the scheme keeps them between steps and they exist.
       const long back = static_cast<long>(stages(scheme, done).front().weights.size()) - 1;
       EXPECT_TRUE(back == 0 || history_outlives_step(scheme));
       EXPECT_LE(back, done);

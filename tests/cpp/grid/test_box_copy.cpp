@@ -1,4 +1,4 @@
-// Every function of box_copy.hpp against loops over single points.
+// Compares every function of box_copy.hpp with loops over single points.
 #include "support.hpp"
 #include <tailrace/grid/box_copy.hpp>
 
@@ -25,7 +25,7 @@ Box with_ghosts(const Box &box, const Index3 &below, const Index3 &above) {
   return result;
 }
 
-/// Parts of all shapes: single points, rows, columns, planes, blocks, and empty ones.
+/// Parts of every shape: single points, rows, columns, planes, blocks, and empty parts.
 std::vector<Box> parts() {
   std::vector<Box> all;
   for (const std::int64_t x : {0, 1, 5})
@@ -35,7 +35,7 @@ std::vector<Box> parts() {
   return all;
 }
 
-/// Boxes around a part: itself, and with ghost points on some sides.
+/// Boxes that contain a part: the part itself, and the part with ghost points on some sides.
 std::vector<Box> boxes_around(const Box &part) {
   return {part,
           with_ghosts(part, {0, 0, 2}, {0, 0, 1}),
@@ -120,7 +120,7 @@ TEST(BoxCopy, VisitsTheFewestRunsInTheOrderOfMemory) {
   for (const Box &part : parts())
     for (const Box &a : boxes_around(part))
       for (const Box &b : boxes_around(part)) {
-        // Point by point: a run goes on while the next point follows in both arrays.
+        // The expected result, point by point: a run continues while the next point is the next one in both arrays.
         std::vector<std::array<std::int64_t, 3>> expected, found;
         for_each_point(part, [&](const Index3 &p, std::int64_t) {
           const std::int64_t in_a = index_in(a, p), in_b = index_in(b, p);

@@ -9,7 +9,7 @@ using namespace tailrace::test;
 
 namespace {
 
-/// The text of the InputError that `work` throws, or nothing.
+/// The text of the InputError that `work` throws, or an empty text.
 template <class Work> std::string refusal(Work work) {
   try {
     work();
@@ -53,7 +53,7 @@ TEST(ProcessGrid, NumbersRanksRowByRow) {
     EXPECT_EQ(grid->across_rows().rank(), grid->row());
     EXPECT_EQ(grid->across_cols().size(), grid->cols());
     EXPECT_EQ(grid->across_cols().rank(), grid->col());
-    // Who meets in X<->Y shares the column, who meets in Y<->Z the row.
+    // Ranks that exchange data in X<->Y have the same column, ranks that exchange data in Y<->Z the same row.
     EXPECT_EQ(grid->across_rows().max(std::int64_t{grid->col()}), grid->col());
     EXPECT_EQ(grid->across_cols().max(std::int64_t{grid->row()}), grid->row());
   }

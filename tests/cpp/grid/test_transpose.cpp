@@ -28,7 +28,7 @@ template <class T> std::vector<T> numbered(const Decomposition &decomposition, P
   return values;
 }
 
-/// Room for a pencil, filled with what no test writes, and more of it behind.
+/// Memory for a pencil and `guard` values behind it, filled with a value that no test writes.
 constexpr int guard = 16;
 template <class T> std::vector<T> room(const Decomposition &decomposition, Pencil pencil) {
   return std::vector<T>(static_cast<std::size_t>(decomposition.box(pencil).size() + guard), Value<T>::of(-7));
@@ -104,7 +104,7 @@ TYPED_TEST(TransposeOf, MovesSeveralArraysTogether) {
     for (const TransposeMethod method : methods)
       for (int leg = 0; leg < 4; ++leg)
         for (const std::int64_t arrays : {1, 2, 5}) {
-          const Decomposition decomposition(processes, {17, 2, 13}, true); // from six ranks on some are empty
+          const Decomposition decomposition(processes, {17, 2, 13}, true); // with six or more ranks, some are empty
           std::vector<std::vector<TypeParam>> in, out;
           std::vector<TypeParam *> from, to;
           for (std::int64_t a = 0; a < arrays; ++a) {
@@ -198,7 +198,7 @@ TEST(Exchange, ReachesLinesAlongZInSharedMemory) {
                static_cast<double>(linear(decomposition.shape(), p));
     });
     EXPECT_EQ(wrong, 0) << name(*processes);
-    exchange.move(Pencil::z, Pencil::y, moved, nullptr); // nobody lets go while others still read
+    exchange.move(Pencil::z, Pencil::y, moved, nullptr); // no rank frees memory while others still read
   }
 }
 
@@ -217,11 +217,11 @@ TEST(SharedMemory, KeepsItsValuesOnLargePages) {
   std::int64_t wrong = 0, before = 0;
   for (int rank = 0; rank < world().rank(); ++rank)
     before += size(rank);
-  const double *at = ours - before; // of rank 0's part
+  const double *at = ours - before; // the beginning of the part of rank 0
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(at) % large, 0U) << "no large page fits elsewhere";
   for (int rank = 0; rank < world().size(); at += size(rank), ++rank)
     for (std::int64_t i = 0; i < size(rank); ++i)
       wrong += at[i] != value(rank, i);
   EXPECT_EQ(wrong, 0);
-  world().barrier(); // nobody lets go while others still read
+  world().barrier(); // no rank frees memory while others still read
 }

@@ -1,12 +1,12 @@
 #pragma once
-// Counts the collective calls of MPI that a program makes, its libraries' included: this file defines them, and passes
-// each on to the profiling interface of MPI. For one source file of a program.
+// Counts the collective MPI calls of a program, including those of its libraries. This file defines the MPI functions,
+// which count and then call the profiling interface of MPI. Include it in only one source file of a program.
 
 #include <mpi.h>
 
 namespace tailrace::test {
 
-/// So far, on this rank.
+/// The number of collective calls on this rank since the start.
 inline int collective_calls = 0;
 
 } // namespace tailrace::test

@@ -6,7 +6,7 @@
 
 namespace tailrace {
 
-/// An engine and how it is told to work. The suites of input and output run on each of them, by name.
+/// An engine and its parameters. The tests of input and output run with each configuration and refer to its name.
 struct IoConfiguration {
   std::string engine;
   std::map<std::string, std::string> parameters;
@@ -23,7 +23,7 @@ inline const std::map<std::string, IoConfiguration> &io_configurations() {
       {"raw_plane_files", {"raw", {{"aggregators", "plane"}, {"layout", "files"}}}},
       {"mpiio", {"mpiio", {{"collect_bytes", "0"}}}},
       {"mpiio_collective", {"mpiio", {{"transfer", "collective"}, {"collect_bytes", "0"}}}},
-      {"mpiio_small", {"mpiio", {}}}, // collected, for the arrays of tests are
+      {"mpiio_small", {"mpiio", {}}}, // rank 0 writes small arrays for all ranks
       {"raw_background", {"raw", {{"buffers", "2"}}}},
       {"hdf5", {"hdf5", {}}},
       {"hdf5_gzip", {"hdf5", {{"compression", "gzip"}, {"chunk_bytes", "5000"}}}},
@@ -32,7 +32,7 @@ inline const std::map<std::string, IoConfiguration> &io_configurations() {
       {"sion_files", {"sion", {{"files", "3"}, {"chunk_bytes", "1000"}, {"block_bytes", "512"}}}},
       {"adios_hdf5", {"adios_hdf5", {}}},
       {"bp4", {"bp4", {}}},
-      {"bp4_one_buffer", {"bp4", {{"buffers", "1"}}}}, // ADIOS2's own
+      {"bp4_one_buffer", {"bp4", {{"buffers", "1"}}}}, // ADIOS2 itself stores this copy
       {"bp5", {"bp5", {}}},
       {"sion", {"sion", {}}},
   };
@@ -48,7 +48,7 @@ inline std::vector<std::string> io_configuration_names() {
   return names;
 }
 
-/// The end of a path that goes with an engine.
+/// The file suffix of an engine.
 inline std::string io_suffix(const std::string &engine) {
   static const std::map<std::string, std::string> all{
       {"adios_hdf5", ".adios_hdf5"}, {"bp4", ".bp4"}, {"bp5", ".bp"}, {"hdf5", ".vtkhdf"}, {"sion", ".sion"}};

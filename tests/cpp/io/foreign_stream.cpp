@@ -1,6 +1,6 @@
-// Another program's stream: `foreign_stream NAME STEPS`, through plain ADIOS2. It knows nothing of Tailrace: no time,
-// no index, no attributes, no checksums, only ux, uy and uz as {nz, ny, nx}, which are step, 2 step and 3 step
-// everywhere. It waits for one reader, as ADIOS2's own examples do. On any number of ranks, which share z.
+// A program that writes a stream with ADIOS2 only: `foreign_stream NAME STEPS`. It does not use Tailrace, so the stream
+// has no time, index, attributes or checksums. It has only ux, uy and uz with shape {nz, ny, nx}, whose values are
+// step, 2 step and 3 step everywhere. It waits for one reader. It runs on any number of ranks, which split z.
 
 #include <adios2.h>
 #include <mpi.h>

@@ -1,5 +1,5 @@
 #pragma once
-// What tests of a series share: arrays that know where their values belong, and one test body for all engines.
+// Shared code of the tests of a series: arrays whose values depend on their position, and a test class for all engines.
 
 #include "io/configurations.hpp"
 #include "io/shared_folder.hpp"
@@ -21,7 +21,7 @@ inline double value(std::int64_t i, std::int64_t j, std::int64_t k, double salt 
   return static_cast<double>(i) + 100.0 * static_cast<double>(j) + 10000.0 * static_cast<double>(k) + salt;
 }
 
-/// The part of a rank in an uneven division of y and z: pencils along x.
+/// The part of a rank (a pencil along x) if y and z are split unevenly.
 inline Box pencil(const Index3 &n, int rank, int size) {
   int rows = 1;
   for (int r = 2; r * r <= size; ++r)
@@ -29,7 +29,7 @@ inline Box pencil(const Index3 &n, int rank, int size) {
       rows = r;
   const int columns = size / rows;
   const auto part = [](std::int64_t total, int parts, int which) {
-    // Uneven on purpose: the first part is one larger than its share.
+    // The split is uneven on purpose: the first part is one point larger than its share.
     const auto edge = [&](int p) { return p == 0 ? 0 : p == parts ? total : std::min(total, total * p / parts + 1); };
     return std::pair{edge(which), edge(which + 1) - edge(which)};
   };
@@ -38,7 +38,7 @@ inline Box pencil(const Index3 &n, int rank, int size) {
   return {{0, y, z}, {n[0], ny, nz}};
 }
 
-/// Slabs along x; ranks beyond the size get nothing.
+/// Slabs along x. If there are more ranks than points, some ranks get an empty slab.
 inline Box slab(const Index3 &n, int rank, int size) {
   const std::int64_t begin = n[0] * rank / size, end = n[0] * (rank + 1) / size;
   return {{begin, 0, 0}, {end - begin, n[1], n[2]}};
@@ -52,7 +52,7 @@ inline Box with_ghosts(Box box, std::int64_t width) {
   return box;
 }
 
-/// An array over `memory` that has `value` inside `block` and rubbish around it.
+/// An array over `memory` with the values for `block` inside and invalid values around them.
 template <class T> std::vector<T> filled(const Box &memory, const Box &block, double salt) {
   std::vector<T> data;
   for (std::int64_t k = memory.start[2]; k < memory.end(2); ++k)
@@ -78,7 +78,7 @@ protected:
     const Box block = pencil(n, comm.rank(), comm.size()), memory = with_ghosts(block, ghosts);
     auto data = filled<T>(memory, block, salt);
     series.write(name, data.data(), {n, block, memory});
-    std::fill(data.begin(), data.end(), T{-1}); // the series must have taken what it needs
+    std::fill(data.begin(), data.end(), T{-1}); // write() must have copied the values already
   }
   void write_steps(Series &series, std::int64_t first, std::int64_t last, double salt = 0) {
     for (std::int64_t step = first; step <= last; ++step) {
@@ -98,7 +98,7 @@ protected:
   const std::string &folder = made;
 };
 
-/// Every engine that keeps what it is given, and every way of writing that differs.
+/// Every engine that stores steps permanently, in every configuration that writes differently.
 inline const auto lasting_engines =
     testing::Values("raw", "raw_dist", "raw_node", "raw_collect", "raw_collect_xy", "raw_two", "raw_plane_files",
                     "mpiio", "mpiio_collective", "mpiio_small", "hdf5", "adios_hdf5", "bp4", "bp5", "sion");

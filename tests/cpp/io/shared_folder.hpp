@@ -8,7 +8,7 @@
 
 namespace tailrace::test {
 
-/// A temporary directory that all ranks know. Made and removed together with the object: collective.
+/// A temporary directory whose path all ranks know. Constructor and destructor create and remove it: collective.
 class SharedFolder {
 public:
   SharedFolder() {

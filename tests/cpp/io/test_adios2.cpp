@@ -1,5 +1,5 @@
-// What only the ADIOS2 engines have: the two BP versions told apart, metadata that are checked before ADIOS2 sees them,
-// what a kill leaves, operators, and ADIOS2's configuration files.
+// Tests of properties that only the ADIOS2 engines have: how the two BP versions are recognised, metadata that Tailrace
+// checks before ADIOS2 reads them, files after a kill, operators, and the configuration files of ADIOS2.
 
 #include "io/shared_folder.hpp"
 #include "io/thrown.hpp"
@@ -62,7 +62,7 @@ protected:
       EXPECT_EQ(data, std::vector<double>(data.size(), 0.5 * static_cast<double>(indices[step])));
     }
   }
-  /// Lets rank 0 change files.
+  /// Runs `work` on rank 0 only, to change files.
   template <class Work> void alone(Work work) const {
     comm.barrier();
     if (comm.rank() == 0)
@@ -78,7 +78,7 @@ protected:
 TEST_F(Adios2Test, TellsTheVersionsOfBpByTheIndex) {
   Options bp4;
   bp4.engine = "bp4";
-  write(path("odd.bp"), 2, bp4); // the suffix of bp5
+  write(path("odd.bp"), 2, bp4); // .bp is also the suffix of bp5
   write(path("run.bp"), 1);
   EXPECT_EQ(bp::version(path("odd.bp")), 4);
   EXPECT_EQ(bp::version(path("run.bp")), 5);
@@ -128,7 +128,7 @@ TEST_P(BpTest, FindsDamagedMetadataBeforeAdios2Does) {
     for (std::size_t i = 0; i < 50; ++i) {
       const std::size_t place = i * text.size() / 50;
       if (name == "md.idx" && (place == 38 || place == 39))
-        continue; // "a writer is at work" means nothing to a reader
+        continue; // readers ignore the flag that a writer is active
       std::string flipped = text;
       flipped[place] = static_cast<char>(flipped[place] ^ (1 << (i % 8)));
       put(flipped);
@@ -143,7 +143,7 @@ TEST_P(BpTest, FindsDamagedMetadataBeforeAdios2Does) {
 
 TEST_P(BpTest, GoesOnAfterAKillInTheMiddleOfAStep) {
   write(run(), 3);
-  alone([&] { // what a step cut short leaves behind, and a record that is older than the files
+  alone([&] { // leave the files as an interrupted step does, with an index record that does not match them
     for (const std::string name : {"data.0", "md.0"})
       std::ofstream(fs::path(run()) / name, std::ios::binary | std::ios::app) << std::string(777, 'x');
     std::ofstream(fs::path(run()) / "md.idx", std::ios::binary | std::ios::app) << "s" << std::string(39, '\7');
@@ -218,7 +218,7 @@ TEST_P(BpTest, ConfigurationFiles) {
     EXPECT_FALSE(use("run", engine, "1"));
     EXPECT_FALSE(use("tailrace", engine, "1"));
     EXPECT_TRUE(use("somebody-else", engine, "1"));
-    EXPECT_TRUE(use("run", engine, "1", {{"NumAggregators", "2"}})); // the call wins
+    EXPECT_TRUE(use("run", engine, "1", {{"NumAggregators", "2"}})); // the argument has priority
   }
   const auto refusal = [&](const std::string &file) {
     Options options;

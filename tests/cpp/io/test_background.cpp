@@ -32,7 +32,7 @@ Box slab(const Index3 &n) {
   return {{0, 0, begin}, {n[0], n[1], end - begin}};
 }
 
-/// This rank's part of an array of `value` everywhere.
+/// The part of this rank of an array whose values are all `value`.
 class Part {
 public:
   Part(const Index3 &n, double value) : n_(n), data_(static_cast<std::size_t>(slab(n).size()), value) {}
@@ -50,7 +50,7 @@ std::vector<std::int64_t> indices(const Series &series) {
   return found;
 }
 
-/// This process may not grow by more than some bytes.
+/// Limits how many more bytes of memory this process can allocate.
 class MemoryLimit {
 public:
   explicit MemoryLimit(rlim_t more) {
@@ -92,7 +92,7 @@ TEST(Background, EndStepWaitsForNoOtherRank) {
 
 TEST(Background, NoMemoryForACopyOnOneRankDropsTheStepOnAll) {
   const SharedFolder folder;
-  const Index3 small{4, 4, 12}, large{256, 128, 12 * world().size()}; // 3 MiB a rank
+  const Index3 small{4, 4, 12}, large{256, 128, 12 * world().size()}; // 3 MiB per rank
   Series out(std::string(folder) + "/run", Mode::write, world(), in_background);
   const auto write_step = [&](std::int64_t index, const std::string &name, const Index3 &n) {
     const Box block = slab(n);
@@ -134,7 +134,7 @@ TEST(Background, AnErrorComesWithTheNextStepOnAllRanks) {
   out.end_step();
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   const std::string text = error_of<IoError>([&] {
-    for (std::int64_t index = 2; index < 5; ++index) { // two buffers: the third begin_step cannot come before the error
+    for (std::int64_t index = 2; index < 5; ++index) { // with two buffers, the third begin_step waits for the error
       out.begin_step(index, 1.0);
       part.write(out);
       out.end_step();

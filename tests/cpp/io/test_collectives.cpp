@@ -1,4 +1,4 @@
-// How many collective calls of MPI a step costs, by engine. The table stands in docs/io.md too.
+// Counts the collective MPI calls of a step for each engine. The table in docs/io.md has the same numbers.
 
 #include "io/collectives.hpp"
 #include "io/configurations.hpp"
@@ -22,7 +22,7 @@ struct Counts {
   int begin = 0, write = 0, end = 0;
 };
 
-/// The most there may be, on four ranks, in the second step. `write` is one array as Fortran, C and Python write it.
+/// The largest allowed counts on four ranks, in the second step. `write` is the count for one array.
 const std::map<std::string, Counts> &expected() {
   static const std::map<std::string, Counts> all{
       {"adios_hdf5", {9, 3, 16}},
@@ -46,7 +46,7 @@ const std::map<std::string, Counts> &expected() {
   return all;
 }
 
-/// The largest of all ranks.
+/// The largest count over all ranks.
 int calls_of(const Communicator &comm, const std::function<void()> &work) {
   const int before = collective_calls;
   work();
@@ -59,7 +59,7 @@ Counts count_calls(const Communicator &comm, const std::string &path, const IoCo
   const std::vector<double> values(static_cast<std::size_t>(block.size()), 1.5);
   io::Series out(path, io::Mode::write, comm, {configuration.engine, configuration.parameters, {}, {}, {}});
   Counts counts;
-  for (int step = 1; step <= 2; ++step) { // a first step also makes what the others use
+  for (int step = 1; step <= 2; ++step) { // the first step also creates objects that later steps use
     counts.begin = calls_of(comm, [&] { out.begin_step(step, step); });
     for (const char *name : {"u", "v"})
       counts.write = calls_of(comm, [&] {
@@ -76,7 +76,7 @@ TEST(Collectives, OfAStepByEngine) {
   const test::SharedFolder folder;
   for (const auto &[name, configuration] : io_configurations()) {
     if (configuration.parameters.count("buffers") > 0)
-      continue; // in the background, when the calls are made is not ours to say
+      continue; // in the background, the time of the calls is not fixed
     const Counts found =
         count_calls(world, std::string(folder) + "/" + name + io_suffix(configuration.engine), configuration);
     const std::string row = name + ": " + std::to_string(found.begin) + ", " + std::to_string(found.write) + ", " +

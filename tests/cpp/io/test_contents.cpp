@@ -1,4 +1,4 @@
-// What a series can hold besides whole arrays, and the ways it can be written.
+// Tests of what a series can contain other than whole arrays, and of the ways to write a series.
 #include "io/series_test.hpp"
 #include <tailrace/io/trace_report.hpp>
 #include <tailrace/support/error.hpp>
@@ -51,7 +51,7 @@ TEST_P(SeriesTest, KeepsIntegersAndTexts) {
 }
 
 TEST_P(SeriesTest, KeepsListsOfAnyLength) {
-  // Rank r has r rows in the first step, none in the second, and in the third only the last rank has some.
+  // Rank r has r rows in the first step and none in the second. In the third step, only the last rank has rows.
   const auto rows_of = [&](std::size_t step) {
     return step == 0 ? comm.rank() : step == 1 ? 0 : comm.rank() == comm.size() - 1 ? 5 : 0;
   };
@@ -138,7 +138,7 @@ TEST_P(SeriesTest, DefersWritesAndCatchesChangedArrays) {
     auto data = filled<double>(memory, block, 1);
     out.begin_step(1, 0.1);
     out.write("ux", data.data(), {points, block, memory}, Put::deferred);
-    std::fill(data.begin(), data.begin() + 1, 5.0); // a ghost, which does not count
+    std::fill(data.begin(), data.begin() + 1, 5.0); // changes a ghost point, which is allowed
     out.end_step();
     out.begin_step(2, 0.2);
     out.write("ux", data.data(), {points, block, memory}, Put::deferred);
@@ -147,13 +147,13 @@ TEST_P(SeriesTest, DefersWritesAndCatchesChangedArrays) {
       data[first] += 1;
     try {
       out.end_step();
-      out.flush(); // with buffers it is the background that finds out
+      out.flush(); // with buffers, the change is detected in the background
       FAIL() << "the change was not found";
     } catch (const InputError &error) {
       EXPECT_NE(std::string(error.what()).find("'ux' was changed"), std::string::npos) << error.what();
     }
     if (engine() == "bp5" || engine() == "bp4")
-      return; // ADIOS2 cannot drop a step: the series is finished
+      return; // ADIOS2 cannot drop a step, so nothing more can be written
     if (comm.rank() == comm.size() - 1)
       data[first] -= 1;
     out.begin_step(3, 0.3);

@@ -1,5 +1,5 @@
-// The control channel of streams, without ADIOS2: what readers say, and what connections that are no readers do to it.
-// On one rank.
+// Tests of the control channel of streams without ADIOS2: the messages of readers, and connections from other programs.
+// The tests run on one rank.
 
 #include <tailrace/io/sst/admission.hpp>
 #include <tailrace/io/sst/missed_steps.hpp>
@@ -24,7 +24,7 @@ namespace {
 
 const std::vector<std::string> here{"127.0.0.1"};
 
-/// A client that sends any text.
+/// A client that can send any text.
 class RawClient {
 public:
   explicit RawClient(int port) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -126,7 +126,7 @@ TEST(ControlChannel, SurvivesOtherClients) {
     client.say(text);
     drain(channels, 1);
   }
-  std::vector<std::unique_ptr<RawClient>> many; // more than it listens to
+  std::vector<std::unique_ptr<RawClient>> many; // more connections than the channel accepts
   for (int number = 0; number < 200; ++number) {
     many.push_back(std::make_unique<RawClient>(channels.port()));
     if (number % 20 == 0)
@@ -135,7 +135,7 @@ TEST(ControlChannel, SurvivesOtherClients) {
   many.clear();
   drain(channels, 1);
   ASSERT_EQ(channels.readers().size(), 1U);
-  // One that knows the token, and sends nonsense.
+  // A client that knows the token but sends invalid messages.
   const RawClient liar(channels.port());
   liar.say("{\"token\": \"token\", \"version\": " + version + ", \"ports\": {\"a\": 1}, \"ranks\": \"many\"}\n" +
            "{\"done\": 99999999999, \"compute\": \"long\"}\n{\"done\": 1, \"compute\": -1e300, \"left\": 7}\n");
@@ -159,7 +159,7 @@ TEST(ControlChannel, AReaderFindsNobody) {
   reader.connect(here, 0);
   reader.connect({}, port);
   EXPECT_FALSE(reader.connected());
-  reader.hello("token", 1, {}); // all of it does nothing
+  reader.hello("token", 1, {}); // without a connection, these calls do nothing
   reader.done(1, 0, 0, 0, 0);
   reader.leave();
   EXPECT_FALSE(reader.dropped());
@@ -206,12 +206,12 @@ TEST(StepLedger, TellReadersWhatTheyMiss) {
   records.give({60, 6});
   records.left_out({70, 7}, "dropped");
   records.give({80, 8});
-  missed.take(records.recent()); // ADIOS2 has left out 50 and 60
+  missed.take(records.recent()); // ADIOS2 has left out steps 50 and 60
   EXPECT_EQ(missed.since().list(), (std::vector<std::int64_t>{20, 30, 40, 45, 47, 50, 60, 70}));
   EXPECT_EQ(missed.number(), 4);
   EXPECT_EQ(missed.before(), 1);
   records.lost_between(1, 4);
-  records.lost_between(1, 4); // a second reader
+  records.lost_between(1, 4); // reported by a second reader
   std::vector<std::int64_t> indices;
   for (const auto &one : records.all())
     indices.push_back(one.index);
@@ -219,7 +219,7 @@ TEST(StepLedger, TellReadersWhatTheyMiss) {
   EXPECT_EQ(records.count("dropped"), 6);
   EXPECT_EQ(records.count("skipped"), 2);
   EXPECT_EQ(records.count("unread"), 1);
-  // More is lost than can be told of: it counts.
+  // More steps are lost than the message can list. The reader still counts them.
   for (std::int64_t index = 100; index < 130; ++index)
     records.give({index, 0});
   const std::int64_t before = missed.all();
@@ -265,7 +265,7 @@ TEST(TimeBudget, KeepsToTheShare) {
     ASSERT_LE(spent, 0.02 * elapsed + 0.01);
   }
   EXPECT_NEAR(0.01 * taken / elapsed, 0.02, 0.001) << "and makes use of it";
-  // A pause saves up ten seconds' worth, not an hour's.
+  // A pause of an hour saves up the budget of only ten seconds.
   elapsed += 3600;
   const double before = spent;
   for (int step = 0; step < 100; ++step) {

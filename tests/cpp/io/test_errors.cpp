@@ -66,7 +66,7 @@ TEST_P(SeriesErrors, TargetsThatCannotBe) {
   EXPECT_TRUE(has(error_of<IoError>([&] { Series(path(), Mode::read, comm, request); }), "does not exist"));
   EXPECT_TRUE(
       has(error_of<IoError>([&] { Series(folder + "/no/run", Mode::write, comm, request); }), "/no does not exist"));
-  if (comm.rank() == 0) { // a directory where a file should be, and the other way round
+  if (comm.rank() == 0) { // create a directory instead of a file, or a file instead of a directory
     if (engine() == "hdf5")
       fs::create_directory(path());
     else
@@ -94,7 +94,7 @@ TEST_P(SeriesErrors, NoPermission) {
   comm.barrier();
   const uid_t me = geteuid();
   if (me == 0) {
-    ASSERT_EQ(::seteuid(65534), 0); // root may write anywhere, nobody may not
+    ASSERT_EQ(::seteuid(65534), 0); // root can write everywhere, so use the account "nobody"
   }
   const std::string text = error_of<IoError>([&] { Series(path(), Mode::write, comm, options()); });
   EXPECT_TRUE(has(text, "Permission denied") && has(text, folder)) << text;
@@ -120,19 +120,19 @@ TEST_P(SeriesErrors, WrongCallsLeaveTheSeriesUsable) {
   Series out(path(), Mode::write, comm, options());
   const Box block = slab(points, comm);
   const std::vector<double> data(static_cast<std::size_t>(block.size()), 1.0);
-  EXPECT_THROW(write(out, "ux", points, 0), InputError); // no step
+  EXPECT_THROW(write(out, "ux", points, 0), InputError); // no step is open
   EXPECT_THROW(out.end_step(), InputError);
   EXPECT_THROW(out.begin_step(1, std::numeric_limits<double>::quiet_NaN()), InputError);
   out.begin_step(1, 0.5);
   EXPECT_THROW(out.begin_step(2, 1), InputError);
   write(out, "ux", points, 1);
-  EXPECT_THROW(write(out, "ux", points, 1), InputError);                    // twice
-  EXPECT_THROW(out.write("uy", data.data(), {points, {}, {}}), InputError); // nothing covers the shape
+  EXPECT_THROW(write(out, "ux", points, 1), InputError);                    // written a second time
+  EXPECT_THROW(out.write("uy", data.data(), {points, {}, {}}), InputError); // the blocks do not cover the shape
   EXPECT_THROW(out.write("uy", data.data(), {{17, 12, 7}, block, block}), InputError);
   EXPECT_THROW(out.write("../uy", data.data(), {points, block, block}), InputError);
   EXPECT_THROW(out.write_scalar("time", 1), InputError);
   EXPECT_THROW(out.steps().empty() ? out.read(0, "ux", block, const_cast<double *>(data.data())) : void(), InputError);
-  if (comm.size() > 1) { // one rank alone is wrong: all of them hear of it
+  if (comm.size() > 1) { // the call is wrong on one rank only, and all ranks get the error
     const bool wrong = comm.rank() == comm.size() - 1;
     EXPECT_THROW(out.write(wrong ? "uz" : "uy", data.data(), {points, block, block}), InputError);
     Box memory = block;
@@ -143,7 +143,7 @@ TEST_P(SeriesErrors, WrongCallsLeaveTheSeriesUsable) {
   out.end_step();
   EXPECT_THROW(out.begin_step(1, 0.5), InputError);
   out.begin_step(2, 1);
-  EXPECT_THROW(write(out, "ux", {17, 12, 8}, 2), InputError); // another shape
+  EXPECT_THROW(write(out, "ux", {17, 12, 8}, 2), InputError); // different shape
   write(out, "ux", points, 2);
   out.end_step();
   out.close();
@@ -165,7 +165,7 @@ TEST_P(SeriesErrors, TruncatedFiles) {
     out.close();
   }
   comm.barrier();
-  if (comm.rank() == 0) // the files of values lose their ends
+  if (comm.rank() == 0) // cut off the ends of the data files
     for (const auto &entry : fs::recursive_directory_iterator(folder))
       if (entry.is_regular_file() && entry.file_size() > 1000 &&
           entry.path().extension().string().rfind(".json", 0) != 0)
@@ -181,7 +181,7 @@ TEST_P(SeriesErrors, TruncatedFiles) {
   EXPECT_THROW(use(), IoError);
 }
 
-/// One rank may write no more bytes than this to a file: what a full disk is to it, without a disk to fill.
+/// Limits the bytes that one rank can write to a file. This has the same effect as a full disk.
 class FileSizeLimit {
 public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -200,7 +200,7 @@ private:
 };
 
 TEST_P(SeriesErrors, OneRankThatCannotWriteStopsAll) {
-  // Where rank 0 writes for others, it is the one to fail, and they have more to send than one message then.
+  // If rank 0 writes for other ranks, rank 0 fails while the others still have more than one message to send.
   const bool collects =
       GetParam() == "mpiio_small" || (engine() == "raw" && GetParam() != "raw" && GetParam() != "raw_dist");
   const Index3 large{256, 128, 96};
@@ -218,7 +218,7 @@ TEST_P(SeriesErrors, OneRankThatCannotWriteStopsAll) {
       out.close();
       out = Series(place, Mode::append, comm, options());
     }
-    write_step(out, 3, n); // space again: the series goes on
+    write_step(out, 3, n); // without the limit, the series accepts steps again
     out.close();
     const Series in(place, Mode::read, comm);
     ASSERT_EQ(in.steps().size(), 2u);
@@ -236,7 +236,7 @@ TEST_P(SeriesErrors, FullDisk) {
   }
   if (comm.max(std::int64_t{mounted}) == 0)
     GTEST_SKIP() << "may not mount a small disk here";
-  const Index3 n{64, 32, 32}; // half a MiB a step
+  const Index3 n{64, 32, 32}; // half a MiB per step
   const std::string target = disk + "/run" + io_suffix(engine());
   int complete = 0;
   {

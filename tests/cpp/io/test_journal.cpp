@@ -21,12 +21,12 @@ class JournalTest : public testing::Test {
 protected:
   void SetUp() override {
     char pattern[] = "/tmp/tailrace_journal_XXXXXX";
-    folder = mkdtemp(pattern); // each rank its own: a journal is a local thing
+    folder = mkdtemp(pattern); // each rank has its own folder, because a journal is local
     path = folder + "/file";
     replace_file(path, before, false);
   }
   void TearDown() override { fs::remove_all(folder); }
-  /// What a crash leaves: changed metadata, a longer file, and a journal that nobody holds.
+  /// Leaves files as a crash does: changed metadata, a longer file, and a journal without an owner.
   void crash(const std::map<std::int64_t, std::int64_t> &saved) {
     Journal journal(path, true);
     journal.save(saved, static_cast<std::int64_t>(before.size()));
@@ -42,7 +42,7 @@ TEST_F(JournalTest, PutsTheFileBack) {
   Journal::recover(path, 0);
   EXPECT_EQ(read_file(path), before);
   EXPECT_FALSE(fs::exists(path + ".journal"));
-  Journal::recover(path, 0); // nothing to do
+  Journal::recover(path, 0); // there is nothing to recover
 }
 
 TEST_F(JournalTest, PutsBackWhatWasSavedAndNoMore) {
@@ -78,7 +78,7 @@ TEST_F(JournalTest, IsGoneWithItsWriter) {
 }
 
 TEST_F(JournalTest, ForgetsAWriterKilledBetweenSteps) {
-  { // what a kill leaves: a journal without a lock, with the old contents of the step before in it
+  { // leaves files as a kill does: a journal without a lock, which contains the old contents of the step before
     Journal journal(path, false);
     journal.save({{0, 8}}, static_cast<std::int64_t>(before.size()));
     std::fstream(path, std::ios::in | std::ios::out).write("XXXX", 4);
@@ -91,7 +91,7 @@ TEST_F(JournalTest, ForgetsAWriterKilledBetweenSteps) {
   EXPECT_FALSE(fs::exists(path + ".journal"));
 }
 
-TEST_F(JournalTest, IgnoresWhatAKillCut) { // the pieces are there, the header is not
+TEST_F(JournalTest, IgnoresWhatAKillCut) { // the journal has its pieces but no header
   std::ofstream(path + ".journal") << std::string(100, '\0');
   Journal::recover(path, 0);
   EXPECT_EQ(read_file(path), before);
@@ -107,13 +107,13 @@ TEST_F(JournalTest, LeavesALiveWriterAlone) {
   EXPECT_TRUE(fs::exists(path + ".journal"));
   {
     const Journal::ReadLock lock(path, 0);
-  } // readers are welcome until it begins
+  } // readers can open the file before the commit begins
   journal->begin_commit();
   EXPECT_THROW(Journal::ReadLock(path, 0.05), IoError);
   journal->commit();
   {
     const Journal::ReadLock lock(path, 0);
-  } // and when it is done
+  } // readers can open the file after the commit
   journal.reset();
   Journal::recover(path, 0);
   EXPECT_EQ(read_file(path), before);

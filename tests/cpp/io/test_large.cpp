@@ -1,5 +1,5 @@
-// What the system is told of large blocks: their room is reserved before they are written, they are written in pieces
-// that the page cache takes up whole, and files that will be synced are on their way to the disk meanwhile.
+// Tests of the system calls for large blocks: space is reserved before a block is written, blocks are written in pieces
+// that fill whole parts of the page cache, and files that will be synced are sent to the disk while they are written.
 #include "io/configurations.hpp"
 #include "io/shared_folder.hpp"
 #include <tailrace/io/data/block.hpp>
@@ -32,7 +32,7 @@ int reserve_code = 0;
 
 } // namespace
 
-// In the place of the system's: the library finds these first.
+// These functions replace those of the system, because the linker finds them first.
 extern "C" int fallocate(int fd, int mode, __off_t begin, __off_t bytes) {
   reserved.push_back({begin, bytes});
   struct stat info{};
@@ -68,14 +68,14 @@ std::int64_t total(const std::vector<Range> &ranges) {
 TEST(Writeback, SendsWhatHasComeInAnyOrder) {
   sent.clear();
   Writeback writeback(true);
-  for (const std::int64_t begin : {7, 3, 5, 1, 9, 11, 13}) // every other MiB
+  for (const std::int64_t begin : {7, 3, 5, 1, 9, 11, 13}) // every second MiB
     writeback.wrote(0, begin * mib, mib);
   EXPECT_TRUE(sent.empty());
   writeback.wrote(0, 15 * mib, mib);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].begin, 1 * mib);
   EXPECT_EQ(sent[0].bytes, 15 * mib);
-  writeback.wrote(0, 40 * mib, 9 * mib); // nothing of before is sent again
+  writeback.wrote(0, 40 * mib, 9 * mib); // the earlier ranges are not sent again
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_EQ(sent[1].begin, 40 * mib);
   EXPECT_EQ(sent[1].bytes, 9 * mib);
@@ -87,7 +87,7 @@ TEST(Writeback, OffSendsNothing) {
   EXPECT_TRUE(sent.empty());
 }
 
-/// Writes a block of an array that begins anywhere in a file, and reads it.
+/// Writes a block of an array that begins at an arbitrary offset of a file, and reads the block.
 void write_array(const Box &whole, const Box &part, const Box &memory, bool summed = true) {
   const test::SharedFolder folder;
   const std::string path = static_cast<const std::string &>(folder) + "/array";
@@ -111,7 +111,7 @@ void write_array(const Box &whole, const Box &part, const Box &memory, bool summ
   EXPECT_EQ(found, wanted);
 }
 
-/// Each where the one before ended, and all but the first where the file has a multiple of `size`.
+/// Expects pieces without gaps, which all begin, except the first, at a multiple of `size` in the file.
 void expect_pieces(std::int64_t size) {
   for (std::size_t i = 1; i < written.size(); ++i) {
     EXPECT_EQ(written[i].begin, written[i - 1].begin + written[i - 1].bytes);
@@ -139,16 +139,16 @@ TEST(FileArray, IsWrittenFromWithinAHalo) {
 }
 
 TEST(FileArray, IsWrittenInAsManyRowsAsTheSystemTakesAtOnce) {
-  const Box whole{{0, 0, 0}, {40, 70, 60}}, part{{0, 0, 7}, {40, 70, 41}}; // 2870 rows, which follow one another
+  const Box whole{{0, 0, 0}, {40, 70, 60}}, part{{0, 0, 7}, {40, 70, 41}}; // 2870 rows without gaps in the file
   for (const bool summed : {true, false}) {
     write_array(whole, part, {{-2, -1, 6}, {44, 72, 43}}, summed);
-    EXPECT_EQ(written.size(), 3u); // 1024 each
+    EXPECT_EQ(written.size(), 3u); // at most 1024 rows per call
   }
 }
 
 class LargeBlocks : public testing::TestWithParam<std::string> {
 protected:
-  /// Writes a slab of 32 MiB on every rank, and reads it.
+  /// Writes a slab of 32 MiB on every rank, and reads the slab.
   void write(bool sync) {
     const test::SharedFolder folder;
     const IoConfiguration &configuration = io_configuration(GetParam());
@@ -160,7 +160,7 @@ protected:
     const Index3 shape{256, 128, 128 * comm.size()};
     const Box block{{0, 0, 128 * comm.rank()}, {256, 128, 128}};
     std::vector<double> data(static_cast<std::size_t>(block.size()));
-    std::iota(data.begin(), data.end(), 1e8 * comm.rank()); // no two points alike
+    std::iota(data.begin(), data.end(), 1e8 * comm.rank()); // no two points have the same value
     const std::string path = static_cast<const std::string &>(folder) + "/run" + io_suffix(options.engine);
     Series out(path, Mode::write, comm, options);
     sent.clear();
@@ -178,7 +178,7 @@ protected:
 
 TEST_P(LargeBlocks, AreOnTheirWayBeforeTheSync) {
   write(true);
-  EXPECT_GT(total(sent), 24 * mib); // all but the last
+  EXPECT_GT(total(sent), 24 * mib); // all pieces except the last
   EXPECT_LE(total(sent), 32 * mib);
 }
 
@@ -193,7 +193,7 @@ TEST_P(LargeBlocks, FindTheirRoomReserved) {
   EXPECT_EQ(comm.sum(total(reserved)), comm.size() * 32 * mib);
 }
 
-/// Rank 0 sees to all of them.
+/// Configurations in which rank 0 reserves the space of all blocks.
 class CollectedBlocks : public LargeBlocks {};
 
 TEST_P(CollectedBlocks, FindTheirRoomReserved) {

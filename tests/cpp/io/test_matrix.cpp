@@ -1,6 +1,6 @@
-// Engines x types x pencils x halos x writers x readers: what any decomposition wrote, any other reads, bit by bit, and
-// every engine the same. Writers and readers are parts of the six ranks this program runs on, so that a Series shows
-// that it needs its own ranks only.
+// Tests all combinations of engines, types, pencils, halos, writers and readers. A series must give the same bytes for
+// every decomposition of writers and readers, and for every engine. Writers and readers are groups of the six ranks of
+// this program, which tests that a series communicates only within its own communicator.
 
 #include "io/configurations.hpp"
 #include "io/shared_folder.hpp"
@@ -28,12 +28,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const Index3 points{17, 12, 9}; // no two alike, and no number of ranks divides them all
+const Index3 points{17, 12, 9}; // three different lengths that most numbers of ranks do not divide
 const std::vector<int> writers{1, 2, 3, 4, 6}, readers{1, 2, 3, 5};
 const std::vector<Pencil> pencils{Pencil::x, Pencil::y, Pencil::z};
 const std::vector<std::int64_t> halos{0, 2};
 
-/// No two points and no two variables alike; among them what arithmetic or a comparison by value would lose.
+/// Different values for all points and variables. Some change in arithmetic, or compare equal with different bytes.
 template <class T> T value(const Index3 &p, std::uint64_t salt) {
   const double plain = test::noise(p, salt);
   switch ((p[0] + 3 * p[1] + 5 * p[2] + static_cast<std::int64_t>(salt)) % 97) {
@@ -50,7 +50,7 @@ template <class T> T value(const Index3 &p, std::uint64_t salt) {
   }
 }
 
-/// The bytes of `box`, with `block` filled in: the rest are ghosts, which nobody should see again.
+/// The bytes of `box`. Only `block` has values; the rest are ghost points, which the series must not store.
 template <class T> std::vector<char> bytes_of(const Box &box, const Box &block, std::uint64_t salt) {
   std::vector<char> bytes(static_cast<std::size_t>(box.size()) * sizeof(T), '\x55');
   test::for_each_point(box, [&](const Index3 &p, std::int64_t at) {
@@ -68,7 +68,7 @@ Box with_halo(Box box, std::int64_t width) {
   return box;
 }
 
-/// How `comm` shares the points: as square as its size allows.
+/// Splits the points between the ranks of `comm`, as squarely as their number allows.
 Decomposition share_points(const Communicator &comm) {
   const auto all = Decomposition::process_grids(comm.size(), points);
   const auto [rows, cols] = all[all.size() / 2];
@@ -84,10 +84,10 @@ template <class T> void write_variable(Series &out, const std::string &name, con
   const Box memory = with_halo(block, halo);
   std::vector<char> bytes = bytes_of<T>(memory, block, salt);
   out.write(name, reinterpret_cast<const T *>(bytes.data()), {points, block, memory});
-  std::fill(bytes.begin(), bytes.end(), '\x66'); // the series has taken what it needs
+  std::fill(bytes.begin(), bytes.end(), '\x66'); // write() must have copied the values already
 }
 
-/// Of the points, stretched in two directions.
+/// The grid of the points, with non-uniform coordinates in two directions.
 GridDescription stretched_grid() {
   GridDescription grid{points, {0.5, 0, -1}, {0.1, 1, 1}, {}};
   for (const std::size_t d : {1u, 2u})
@@ -102,12 +102,12 @@ void expect_stretched_grid(const Series &in) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->points, expected.points);
   EXPECT_EQ(found->coordinates, expected.coordinates);
-  for (std::size_t d = 0; d < 3; ++d) // where there are coordinates, they are what counts
+  for (std::size_t d = 0; d < 3; ++d) // if a direction has coordinates, compare the coordinates
     for (const std::int64_t i : {std::int64_t{0}, points[d] - 1})
       EXPECT_EQ(found->coordinate(d, i), expected.coordinate(d, i)) << "direction " << d;
 }
 
-/// A step for every pencil and halo, each with a variable of either precision.
+/// Writes a step for every pencil and halo. Each step has one variable in single and one in double precision.
 void write_series(const std::string &path, const IoConfiguration &one, const Communicator &comm) {
   const Decomposition parts = share_points(comm);
   Series out(path, Mode::write, comm, {one.engine, one.parameters, stretched_grid(), {}, {}});
@@ -131,8 +131,8 @@ void expect_box(const Series &in, std::size_t step, const std::string &name, con
   digest.append(found.begin(), found.end());
 }
 
-/// Reads all steps: this rank's part in another pencil than it was written in, and a box that others read too. Returns
-/// every byte that came.
+/// Reads all steps: the part of this rank in another pencil than the writers used, and a box that other ranks read too.
+/// Returns all bytes that were read.
 std::string read_series(const std::string &path, const Communicator &comm) {
   const Decomposition parts = share_points(comm);
   const Series in(path, Mode::read, comm);
@@ -152,7 +152,7 @@ std::string read_series(const std::string &path, const Communicator &comm) {
   return digest;
 }
 
-/// Runs `work` on the first `size` ranks and `other` at the same time on the rest, and lets all know how it ended.
+/// Runs `work` on the first `size` ranks and `other` on the rest at the same time. An error is thrown on all ranks.
 template <class Work, class Other> void beside(int size, Work work, Other other) {
   const bool first = world().rank() < size;
   const Communicator part = world().split(first ? 0 : 1, world().rank());
@@ -176,7 +176,7 @@ class IoMatrix : public testing::TestWithParam<std::string> {
 protected:
   test::SharedFolder made;
   const std::string &folder = made;
-  /// What each rank read, by writers and readers, from the engine before.
+  /// What each rank has read from the previous engine, by the numbers of writers and readers.
   static std::map<std::pair<int, int>, std::string> before;
 };
 

@@ -1,4 +1,4 @@
-// A series of arrays: written, read, appended to, rewound, replaced and damaged.
+// Tests of a series of arrays: write, read, append, rewind, replace, and damaged files.
 #include "io/series_test.hpp"
 #include <tailrace/support/error.hpp>
 
@@ -45,7 +45,7 @@ TEST_P(SeriesTest, WritesBlocksWithGhostsAndReadsOtherBoxes) {
     expect<float>(in, step, "uy", Box{{0, 0, 0}, points}, salt);
     expect<double>(in, step, "pp", Box{{3, 2, 1}, {7, 1, 6}}, salt);
     expect<double>(in, step, "ux", Box{{16, 0, 0}, {1, 12, 9}}, salt);
-    expect<float>(in, step, "ux", Box{{1, 2, 3}, {4, 5, 6}}, salt); // converted
+    expect<float>(in, step, "ux", Box{{1, 2, 3}, {4, 5, 6}}, salt); // with conversion to single precision
     EXPECT_TRUE(in.verify(step).empty());
   }
   EXPECT_EQ(in.variable(0, "pp").shape, centres);
@@ -96,14 +96,14 @@ TEST_P(SeriesTest, AllOnOneRankAndManyChunks) {
     request.parameters = {{"h5collectivempio", "yes"}, {"H5ChunkDim", "4 4 4"}};
   if (engine() == "sion")
     request.parameters = {{"chunk_bytes", "5000"}, {"block_bytes", "512"}, {"files", "2"}};
-  if (engine() == "hdf5") // three planes of ux, and a last chunk that is not full
+  if (engine() == "hdf5") // a chunk has three planes of ux, and the last chunk is not full
     request.parameters = {{"transfer", "collective"}, {"chunk_bytes", "5000"}};
   request.parameters["sync"] = "on";
   {
     Series out(path(), Mode::write, comm, request);
     write_steps(out, 1, 2);
     out.begin_step(30, 1.5);
-    const std::int64_t whole = comm.rank() == comm.size() - 1; // all on one rank, nothing on the others
+    const std::int64_t whole = comm.rank() == comm.size() - 1; // one rank has all points, the others have none
     const Box block{{0, 0, 0}, {whole * points[0], points[1], points[2]}};
     const auto data = filled<double>(block, block, 0.75);
     out.write("ux", data.data(), {points, block, block});
@@ -123,7 +123,7 @@ TEST_P(SeriesTest, AppendsAndRewinds) {
     out.close();
   }
   Options rewound = options();
-  rewound.rewind_to = 25; // keeps 10 and 20
+  rewound.rewind_to = 25; // keeps the steps 10 and 20
   {
     Series out(path(), Mode::append, comm, rewound);
     ASSERT_EQ(out.steps().size(), 2u);
@@ -163,7 +163,7 @@ TEST_P(SeriesTest, RewindsToNothingAndAppendsToNothing) {
 }
 
 TEST_P(SeriesTest, OpensWhatHasNoSteps) {
-  for (const bool closed : {true, false}) { // not closed, it is as after a kill before the first step
+  for (const bool closed : {true, false}) { // without close, the files are as after a kill before the first step
     const std::string place = path(closed ? "closed" : "cut");
     {
       Series out(place, Mode::write, comm, options());
@@ -206,7 +206,7 @@ TEST_P(SeriesTest, KeepsAttributesOfEveryKind) {
     out.close();
   }
   {
-    Series out(path(), Mode::append, comm, options()); // which loses none of them
+    Series out(path(), Mode::append, comm, options()); // this open must keep all attributes
     EXPECT_EQ(out.attributes().at("late"), Attribute("after the last step"));
     write_steps(out, 3, 3);
     out.close();
@@ -229,7 +229,7 @@ TEST_P(SeriesTest, DropsAStepThatWasNotEnded) {
     write_steps(out, 1, 2);
     out.begin_step(30, 1.5);
     write<double>(out, "ux", points, 99);
-    // goes out of scope, as it does when an exception flies past
+    // The series is destroyed here without close(), as it is when an exception is thrown.
   }
   comm.barrier();
   {
@@ -265,7 +265,7 @@ TEST_P(SeriesTest, VerifyNamesWhatIsDamaged) {
     write_steps(out, 1, 2);
     out.close();
   }
-  if (comm.rank() == 0) { // one number in the data of the second step
+  if (comm.rank() == 0) { // change one number in the data of the second step
     const double wanted = value(3, 4, 5, 0.5);
     for (const auto &entry : fs::recursive_directory_iterator(folder)) {
       if (!entry.is_regular_file())

@@ -1,4 +1,4 @@
-// How a series is opened: which engine and parameters win, and what Lustre's lfs is told.
+// Tests how a series is opened: the priority of engines and parameters, and the arguments for the Lustre program lfs.
 #include "io/shared_folder.hpp"
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A variable of the environment as long as this object lives.
+/// Sets an environment variable for the lifetime of this object.
 class Environment {
 public:
   Environment(const char *name, const std::string &value) : name_(name) {
@@ -56,7 +56,7 @@ protected:
       EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
     }
   }
-  /// One step of one value per rank.
+  /// Writes one step with one value per rank.
   void write_step(Series &out) {
     const std::int64_t rank = comm.rank();
     const Box block{{rank, 0, 0}, {1, 1, 1}};
@@ -70,7 +70,7 @@ protected:
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  /// Puts a program called lfs first on PATH, which notes its arguments and the size of its target in `lfs.log`.
+  /// Puts a program called lfs first on PATH, which writes its arguments and the size of its target to `lfs.log`.
   std::string stand_in(const std::string &setstripe) {
     const fs::path tools = folder + "/tools", script = tools / "lfs";
     if (comm.rank() == 0) {
@@ -148,14 +148,14 @@ TEST_F(Settings, UnknownOnesAreErrorsOnAllRanksThatNameTheNearest) {
     const Environment environment("TAILRACE_PARAMETERS", "checksums");
     expect_error<InputError>(try_to_open, "expected name=value");
   }
-  if (comm.size() > 1) { // one rank alone is set otherwise
+  if (comm.size() > 1) { // one rank has different settings
     const Environment environment("TAILRACE_PARAMETERS", comm.rank() == 1 ? "cheksums=off" : "");
     expect_error<InputError>(try_to_open, "did you mean 'checksums'?");
   }
   expect_error<InputError>([&] { open("run", with({{"stripe_size", "4 MB"}})); }, "stripe_size");
 }
 
-/// Engine, and whether it makes a file or a directory.
+/// The parameters are the engines and whether an engine writes a file or a directory.
 class Striping : public Settings, public testing::WithParamInterface<std::string> {};
 
 TEST_P(Striping, IsSetAsAskedBeforeTheFirstByte) {
@@ -184,7 +184,7 @@ TEST_P(Striping, RefusedIsAnErrorInItsWords) {
 }
 
 TEST_P(Striping, WithoutLustreIsANote) {
-  const Environment environment("PATH", folder); // there is no lfs
+  const Environment environment("PATH", folder); // a PATH without lfs
   const Series out = open("run", with({{"stripe_count", "8"}}, GetParam()));
   std::string notes;
   for (const auto &note : out.notes())

@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const Index3 points{64, 64, 128}; // 4 MiB of doubles: what a rank reads too much shows above the metadata
+const Index3 points{64, 64, 128}; // 4 MiB of doubles, so that too much data is more than the metadata
 constexpr std::int64_t metadata = 256 << 10;
 
-/// Bytes that this process has got from read(2) and its like, says the system.
+/// The number of bytes that this process has received from read(2) and similar calls, as counted by the system.
 std::int64_t bytes_read_by_process() {
   std::ifstream file("/proc/self/io");
   std::string name;
@@ -71,7 +71,7 @@ TEST_P(ReadShare, IsTheOwnBoxHoweverManyRanksRead) {
     const std::int64_t before = bytes_read_by_process();
     in.read(0, "ux", box, data.data());
     const std::int64_t found = bytes_read_by_process() - before, wanted = 8 * box.size();
-    EXPECT_GE(found, wanted) << readers << " readers"; // or it was not counted
+    EXPECT_GE(found, wanted) << readers << " readers"; // a smaller count means that the system did not count reads
     EXPECT_LE(found, wanted + metadata) << readers << " readers";
     EXPECT_GE(in.counters().bytes_read, wanted);
     EXPECT_LE(in.counters().bytes_read, wanted + metadata);

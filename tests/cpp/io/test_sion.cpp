@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string samples = TAILRACE_TEST_DATA "/sion/"; // written by SIONlib
+const std::string samples = TAILRACE_TEST_DATA "/sion/"; // files that SIONlib has written
 
-/// What the samples hold, and what we write: byte i of task r.
+/// The contents of the samples and of the files that the tests write: byte i of task r.
 std::vector<char> stream(int task, std::int64_t size) {
   std::vector<char> bytes;
   for (std::int64_t i = 0; i < size; ++i)
@@ -43,10 +43,10 @@ class SionTest : public testing::Test {
 protected:
   void SetUp() override {
     char pattern[] = "/tmp/tailrace_sion_XXXXXX";
-    folder = mkdtemp(pattern); // each rank its own: containers are local things
+    folder = mkdtemp(pattern); // each rank has its own folder, because a container is local
   }
   void TearDown() override { fs::remove_all(folder); }
-  /// A container of streams of these sizes, written in pieces of `piece` bytes.
+  /// Writes a container with streams of the given sizes, in pieces of `piece` bytes.
   void write(const SionLayout &layout, const std::vector<std::int64_t> &sizes, std::int64_t piece) const {
     layout.create();
     std::vector<std::vector<std::int64_t>> used;
@@ -67,7 +67,7 @@ protected:
     }
     return {};
   }
-  /// Opens and reads everything, as it is or not at all.
+  /// Opens the file and reads everything. The values must be correct, or an error must be thrown.
   static void use(const std::string &path) {
     try {
       const SionReader in(path);
@@ -98,7 +98,7 @@ TEST_F(SionTest, ReadsWhatSionlibWrote) {
       EXPECT_EQ(read_stream(in, task), expected) << name;
       for (const std::int64_t offset :
            {std::int64_t{0}, in.size(task) - 50,
-            std::min(in.used(task)[0] - 25, in.size(task) - 50)}) { // parts, also across the end of a block
+            std::min(in.used(task)[0] - 25, in.size(task) - 50)}) { // parts; some cross the end of a block
         std::vector<char> part(50);
         in.read(task, offset, 50, part.data());
         EXPECT_TRUE(std::equal(part.begin(), part.end(), expected.begin() + offset));
@@ -124,7 +124,7 @@ TEST_F(SionTest, WritesTheSameFilesAsSionlib) {
       SionStream out(layout, task);
       const auto bytes = read_stream(theirs, task);
       std::int64_t at = 0;
-      for (const std::int64_t piece : theirs.used(task)) { // in the same pieces
+      for (const std::int64_t piece : theirs.used(task)) { // use the same pieces as SIONlib
         if (at > 0)
           out.next_block();
         out.write(bytes.data() + at, piece);
@@ -149,7 +149,7 @@ TEST_F(SionTest, SplitsWhatIsLargerThanAChunk) {
       EXPECT_EQ(in.files(), files);
       for (int task = 0; task < 7; ++task)
         EXPECT_TRUE(read_stream(in, task) == stream(task, sizes[static_cast<std::size_t>(task)])) << task;
-      EXPECT_EQ(in.used(2).size(), 13u); // of 8192 bytes
+      EXPECT_EQ(in.used(2).size(), 13u); // blocks of 8192 bytes
     }
   EXPECT_THROW(SionLayout(folder + "/s.sion", {}), InputError);
   EXPECT_THROW(SionLayout(folder + "/s.sion", {1, 1}, 3), InputError);
@@ -188,7 +188,7 @@ TEST_F(SionTest, KeysAndValues) {
   EXPECT_EQ(pairs[2].size, 700);
 
   std::string damaged = read_file(folder + "/k.sion");
-  damaged[1120 + 15] = '\x7f'; // a length near 2^63
+  damaged[1120 + 15] = '\x7f'; // changes a length to almost 2^63
   replace_file(folder + "/k.sion", damaged, false);
   EXPECT_THROW(SionReader(folder + "/k.sion").pairs(0), IoError);
   EXPECT_THROW(SionReader(samples + "one.sion").pairs(0), IoError);
@@ -248,7 +248,7 @@ TEST_F(SionTest, RefusesWhatIsCut) {
     EXPECT_EQ(refusal(opened), "");
     const std::string text = read_file(samples + name);
     for (std::size_t cut = 0; cut < 50; ++cut) {
-      // Half of the places near the end, where the cut is hardest to see: the last one lacks one byte.
+      // Half of the cuts are near the end, where they are hardest to detect. The last cut removes one byte.
       const std::size_t size = cut < 25 ? text.size() * cut / 25 : text.size() - (50 - cut);
       fs::resize_file(folder + "/" + name, 0);
       replace_file(folder + "/" + name, text.substr(0, size), false);
@@ -274,8 +274,8 @@ TEST_F(SionTest, BearsFlippedBytes) {
         damaged[at] = static_cast<char>(damaged[at] ^ flip);
         replace_file(path, damaged, false);
         use(path);
-        // Whatever tells where things are must be found out; not so the versions of the library, which tell nothing,
-        // nor the lengths, where any smaller one is possible.
+        // Damage of all bytes that give positions must be detected. The version numbers of the library and the
+        // lengths are exceptions: versions have no effect, and every smaller length is valid.
         const std::size_t n = name == "one.sion" ? 4 : 2;
         const bool layout = at < 8 || (at >= 16 && at < 20) || (at >= 24 && at < 36) || (at > 40 && at < 44) ||
                             (at >= 1076 + 8 * n && at < 1088 + 16 * n);

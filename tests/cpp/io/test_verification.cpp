@@ -1,4 +1,4 @@
-// What `verify` makes of a description that does not fit its checksums: an engine that tells what it is told to.
+// Tests `verify` with descriptions that do not match their checksums. The engine returns what the test gives it.
 
 #include "support.hpp"
 #include <tailrace/io/data/checksum.hpp>
@@ -15,7 +15,7 @@ using namespace tailrace::io;
 
 namespace {
 
-/// One step, and all its values are zero.
+/// Returns one step, whose values are all zero.
 class TellingEngine final : public StepSource {
 public:
   TellingEngine(std::vector<VariableInfo> variables, std::string checksums)
@@ -40,7 +40,7 @@ std::vector<std::string> verify(const std::vector<VariableInfo> &variables, cons
   return verify_step(TellingEngine(variables, checksums), test::world(), 0);
 }
 
-/// The checksums of "ux", 2 x 2 x 2 zeros in two blocks.
+/// The checksums of "ux": 2 x 2 x 2 zeros in two blocks.
 std::string sums() {
   const std::vector<double> zeros(4);
   RunningChecksum sum;
@@ -52,7 +52,7 @@ std::string sums() {
 TEST(Verification, FindsWhatDoesNotFitTheChecksums) {
   const VariableInfo ux{"ux", Type::float64, {2, 2, 2}, false};
   EXPECT_TRUE(verify({ux}, sums()).empty());
-  EXPECT_TRUE(verify({ux}, "").empty()); // none were stored
+  EXPECT_TRUE(verify({ux}, "").empty()); // no checksums were stored
   EXPECT_TRUE(verify({ux, {"uy", Type::float64, {2, 2, 2}, false}}, sums()).empty());
 
   const auto gone = verify({{"uX", Type::float64, {2, 2, 2}, false}}, sums());
@@ -64,7 +64,7 @@ TEST(Verification, FindsWhatDoesNotFitTheChecksums) {
   EXPECT_NE(grown[0].find("ux: step 7 has checksums of 8 points, and its shape is 2 x 2 x"), std::string::npos);
 
   const auto shrunk = verify({{"ux", Type::float64, {2, 2, 1}, false}}, sums());
-  EXPECT_EQ(shrunk.size(), 2u); // a block outside, and points too many
+  EXPECT_EQ(shrunk.size(), 2u); // a block outside the array, and too many points
 }
 
 } // namespace

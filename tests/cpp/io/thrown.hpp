@@ -6,7 +6,7 @@
 
 namespace tailrace::test {
 
-/// The text of the error that `work` throws; every rank must get one of type E.
+/// The text of the error that `work` throws. Every rank must get an error of type E.
 template <class E, class Work> std::string error_of(Work work) {
   try {
     work();

@@ -10,7 +10,7 @@ namespace tailrace::test {
 using namespace grid;
 using namespace ops;
 
-/// One operation on a line of `nodes` nodes.
+/// One operation on a line with `nodes` nodes.
 struct Case {
   Operation op;
   Boundary boundary;
@@ -21,7 +21,7 @@ struct Case {
   std::int64_t cells() const { return boundary == Boundary::periodic ? nodes : nodes - 1; }
   std::int64_t points_in() const { return to_node(op) ? cells() : nodes; }
   std::int64_t points_out() const { return to_centre(op) ? cells() : nodes; }
-  /// -1 where the operation turns left and right around.
+  /// -1 if the operation changes its sign when left and right are exchanged.
   double symmetry() const { return is_derivative(op) && op != Operation::second_derivative ? -1 : 1; }
 };
 
@@ -41,7 +41,7 @@ inline constexpr Operation operations[] = {Operation::first_derivative,     Oper
 inline constexpr Interpolation interpolations[] = {Interpolation::classic, Interpolation::optimised,
                                                    Interpolation::aggressive};
 
-/// Every operation with every boundary, parity and interpolation that makes a difference.
+/// Every operation with every boundary, parity and interpolation that changes the result.
 inline std::vector<Case> every_case(std::int64_t nodes) {
   std::vector<Case> cases;
   for (const Operation op : operations)

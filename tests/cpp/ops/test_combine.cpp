@@ -1,5 +1,5 @@
-// Sums of derivatives: the same as adding up single derivatives on one rank, on every decomposition, whether ranks
-// reach each other's arrays, reach some, or reach none.
+// Sums of derivatives must equal the sum of single derivatives on one rank. This is tested on every decomposition, and
+// with ranks that can access all, some or none of the arrays of the other ranks.
 #include "support.hpp"
 #include <tailrace/ops/operators.hpp>
 #include <tailrace/ops/reductions.hpp>
@@ -17,7 +17,7 @@ namespace {
 constexpr int inputs = 3, outputs = 4;
 const Index3 nodes{13, 11, 14};
 
-/// Outputs with terms of all directions, of one, and of two; one input for several outputs, and a repeated one.
+/// Outputs with terms of three, one and two directions; one input for several outputs, and a repeated input.
 std::vector<Term> terms() {
   using enum Operation;
   return {{0, 0, 0, first_derivative, Parity::odd, 1},    {1, 0, 1, first_derivative, Parity::even, -2},
@@ -33,7 +33,7 @@ template <class T> void fill(T *out, const Box &box, int input) {
   });
 }
 
-/// What it should be: single derivatives, added up, on one rank.
+/// The expected values: single derivatives, computed and added on one rank.
 template <class T> std::vector<std::vector<double>> expected(const Grid &grid) {
   Operators<T> operators(grid, alone(), TransposeMethod::alltoall);
   const Box whole = operators.box({});
@@ -66,7 +66,7 @@ double difference(const Grid &grid, const Processes &processes, TransposeMethod 
     fill(arrays[static_cast<std::size_t>(i)], box, i);
   const std::vector<const T *> in(arrays.begin(), arrays.begin() + inputs);
   const std::vector<T *> out(arrays.begin() + inputs, arrays.end());
-  for (int twice = 0; twice < 2; ++twice) // the second time with memory that has been used
+  for (int twice = 0; twice < 2; ++twice) // the second pass uses memory that already holds values
     operators.combine(terms(), in, out);
   const auto sums = expected<T>(grid);
   double worst = 0;
@@ -135,7 +135,7 @@ TEST(FieldPool, GivesMemoryOutAgain) {
     Operators<double> operators(grid_with({}), every_process_grid().front(), method);
     const double *first = operators.take().data();
     EXPECT_EQ(operators.take().data(), first);
-    std::vector<Buffer<double>> many; // more than there are slots
+    std::vector<Buffer<double>> many; // more buffers than there are slots
     for (int i = 0; i < 300; ++i)
       many.push_back(operators.take());
     for (std::size_t i = 0; i < many.size(); ++i)
@@ -149,7 +149,7 @@ TEST(FieldPool, GivesMemoryOutAgain) {
 }
 
 TEST(Reductions, WeighAndMultiply) {
-  const Index3 count{37, 5, 3}; // more than a register, and not a multiple of it
+  const Index3 count{37, 5, 3}; // more points than a vector register holds, and not a multiple of that number
   const Box box{{0, 0, 0}, count};
   std::vector<double> a(static_cast<std::size_t>(box.size())), b(a.size()), out(a.size());
   fill(a.data(), box, 1);
@@ -167,7 +167,7 @@ TEST(Reductions, WeighAndMultiply) {
     product_sum += weight * (a[q] * b[q] + b[q] * b[q]);
   });
   const std::vector<std::pair<const double *, const double *>> pairs{{a.data(), b.data()}, {b.data(), b.data()}};
-  EXPECT_NEAR(weighted_sum(weights, count, a.data()), sum, 1e-11); // of values of both signs
+  EXPECT_NEAR(weighted_sum(weights, count, a.data()), sum, 1e-11); // the terms have both signs
   EXPECT_NEAR(weighted_sum(weights, count, pairs), product_sum, 1e-14 * product_sum);
   sum_of_products(pairs, box.size(), out.data());
   for (std::size_t p = 0; p < out.size(); ++p)

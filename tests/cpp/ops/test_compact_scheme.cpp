@@ -1,4 +1,4 @@
-// What a scheme makes of waves, by its own account and in a line that is solved.
+// Compares the response to waves that a scheme states with the response of the solved line.
 #include "ops/line_cases.hpp"
 #include <tailrace/ops/apply.hpp>
 
@@ -18,7 +18,7 @@ TEST(CompactScheme, ResponseToPeriodicWaves) {
   const double h = 0.7;
   for (const Operation op : operations)
     for (const Interpolation interpolation : interpolations)
-      for (std::int64_t k = 0; k < n / 2; ++k) { // the shortest wave has no phase and no derivative
+      for (std::int64_t k = 0; k < n / 2; ++k) { // without the shortest wave, which has no phase and no derivative
         const Case c{op, Boundary::periodic, Parity::even, interpolation, n};
         const double w = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
         const auto scheme = compact_scheme(op, h, interpolation);
@@ -32,7 +32,7 @@ TEST(CompactScheme, ResponseToPeriodicWaves) {
         apply(system, 0, {n, 1, 1}, im.data(), out_im.data());
         for (std::int64_t j = 0; j < n; ++j) {
           const double phase = w * (static_cast<double>(j) + shift);
-          const bool turns = c.symmetry() < 0; // i exp(i phase)
+          const bool turns = c.symmetry() < 0; // the result is i exp(i phase)
           EXPECT_NEAR(out_re[j], response * (turns ? -std::sin(phase) : std::cos(phase)), 1e-12) << c << ", wave " << k;
           EXPECT_NEAR(out_im[j], response * (turns ? std::cos(phase) : std::sin(phase)), 1e-12) << c << ", wave " << k;
         }

@@ -1,6 +1,6 @@
-// One line at a time, against a dense solution of systems written out here: coefficients are derived from the
-// conditions they must fulfil (exactness on polynomials) or copied from the papers, never taken from the tables under
-// test.
+// Compares the solver for one line with a dense solution of linear systems that this file sets up. Their coefficients
+// are derived from exactness on polynomials or copied from the papers. They are never taken from the tables that are
+// tested.
 #include "ops/line_cases.hpp"
 #include "support.hpp"
 #include <tailrace/ops/apply.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 using Matrix = std::vector<std::vector<double>>;
 
-/// Gaussian elimination with row exchange; the right-hand sides are the columns of b.
+/// Gaussian elimination with row exchange. The columns of b are the right-hand sides.
 Matrix solve_dense(Matrix a, Matrix b) {
   const std::size_t n = a.size();
   for (std::size_t c = 0; c < n; ++c) {
@@ -40,7 +40,7 @@ Matrix solve_dense(Matrix a, Matrix b) {
   return b;
 }
 
-/// The operation applied to x^degree, at x, for unit spacing.
+/// The result at x of the operation applied to x^degree, for spacing 1.
 double of_monomial(Operation op, int degree, double x) {
   if (!is_derivative(op))
     return std::pow(x, degree);
@@ -49,8 +49,8 @@ double of_monomial(Operation op, int degree, double x) {
   return degree < 1 ? 0 : degree * std::pow(x, degree - 1);
 }
 
-/// Weights at `points` that make  alpha g(at - 1) + g(at) + beta g(at + 1) = sum weights f  exact for as many powers as
-/// there are points. (Even interiors use the even powers only, see below.)
+/// Weights at `points` for which alpha g(at - 1) + g(at) + beta g(at + 1) = sum weights f is exact for as many powers
+/// as there are points.
 std::vector<double> exact_weights(Operation op, double alpha, double beta, double at,
                                   const std::vector<double> &points) {
   const std::size_t n = points.size();
@@ -58,7 +58,7 @@ std::vector<double> exact_weights(Operation op, double alpha, double beta, doubl
   for (std::size_t m = 0; m < n; ++m) {
     const int degree = static_cast<int>(m);
     for (std::size_t k = 0; k < n; ++k)
-      a[m][k] = std::pow(points[k] - at, degree); // about the row's own point: small numbers, little rounding
+      a[m][k] = std::pow(points[k] - at, degree); // relative to the point of the row, to keep rounding errors small
     b[m][0] = of_monomial(op, degree, 0) + alpha * of_monomial(op, degree, -1) + beta * of_monomial(op, degree, 1);
   }
   std::vector<double> weights;
@@ -69,10 +69,10 @@ std::vector<double> exact_weights(Operation op, double alpha, double beta, doubl
 
 struct Interior {
   double alpha;
-  std::vector<double> right; ///< weights of the points to the right of the centre; those to the left follow by symmetry
+  std::vector<double> right; ///< weights of the points right of the centre; the left ones follow by symmetry
 };
 
-/// Sixth-order interpolation: exact for 1, x^2, x^4 given alpha and the weight of the fourth pair.
+/// Sixth-order interpolation: exact for 1, x^2, x^4 with given alpha and given weight of the fourth pair.
 Interior interpolation_interior(double alpha, double fourth) {
   Matrix a(3, std::vector<double>(3)), b(3, std::vector<double>(1));
   for (int m = 0; m < 3; ++m) {
@@ -84,7 +84,7 @@ Interior interpolation_interior(double alpha, double fourth) {
   return {alpha, {c[0][0], c[1][0], c[2][0], fourth}};
 }
 
-/// Lele (1992), eqs. 2.1.7 and 2.2.7; Laizet and Lamballais (2009), eqs. 11 to 13; the free parameters of Xcompact3D.
+/// Lele (1992), eqs. 2.1.7 and 2.2.7; Laizet and Lamballais (2009), eqs. 11 to 13; free parameters as in Xcompact3D.
 Interior interior(Operation op, Interpolation interpolation) {
   switch (op) {
   case Operation::first_derivative:
@@ -101,7 +101,7 @@ Interior interior(Operation op, Interpolation interpolation) {
   }
 }
 
-/// A row near a wall: neighbours' alphas and how many points from the wall on have weights.
+/// A row near a wall: the alphas of its neighbours, and the number of points, counted from the wall, that have weights.
 struct WallRow {
   double left, right;
   int points;
@@ -124,7 +124,7 @@ std::vector<WallRow> wall_rows(Operation op) {
   }
 }
 
-/// Adds `weight` for point q of a line of n points, continued beyond its ends.
+/// Adds `weight` for point q of a line. Points beyond the ends of the line are mapped to points on the line.
 void add_continued(std::vector<double> &row, const Case &c, bool centres, std::int64_t q, double parity,
                    double weight) {
   const auto n = static_cast<std::int64_t>(row.size());
@@ -159,9 +159,9 @@ void write_interior_row(Dense &dense, const Case &c, std::int64_t i) {
   }
 }
 
-/// The i-th row from either wall.
+/// Writes the i-th row from each wall.
 void write_wall_row(Dense &dense, const Case &c, std::int64_t i, const WallRow &row) {
-  std::vector<double> points; // in spacings from the wall node
+  std::vector<double> points; // distances from the wall node, in spacings
   for (int k = 0; k < row.points; ++k)
     points.push_back(k + (to_node(c.op) ? 0.5 : 0));
   const double at = static_cast<double>(i) + (to_centre(c.op) ? 0.5 : 0);
@@ -177,7 +177,7 @@ void write_wall_row(Dense &dense, const Case &c, std::int64_t i, const WallRow &
   }
 }
 
-/// The whole operator as a matrix for spacing h, points_out rows of points_in numbers.
+/// The whole operator for spacing h as a matrix with points_out rows and points_in columns.
 Matrix dense_operator(const Case &c, double h) {
   const std::int64_t n = c.points_out();
   Dense dense{Matrix(n, std::vector<double>(n)), Matrix(n, std::vector<double>(c.points_in()))};
@@ -195,15 +195,15 @@ Matrix dense_operator(const Case &c, double h) {
   return result;
 }
 
-/// Values of a line, noise that respects the parity: odd fields vanish on boundary nodes.
+/// Noise as values of a line, with the parity of the case: odd fields are zero on boundary nodes.
 double line_value(const Case &c, std::int64_t j, std::int64_t line) {
   const bool on_boundary = !to_node(c.op) && (j == 0 || j == c.nodes - 1);
   const bool vanishes = c.boundary == Boundary::free_slip && c.parity == Parity::odd && on_boundary;
   return vanishes ? 0 : noise({j, line, 0}, 5);
 }
 
-/// The system applied to a block of `count` along d, in noise; returns the largest error against the dense operator
-/// relative to the operator's largest row sum. Memory behind the result must stay as it was.
+/// Applies the system to noise in a block of `count` points along d. Returns the largest error compared with the dense
+/// operator, relative to its largest row sum. The memory behind the result must not change.
 template <class T> double error_on_block(const Case &c, const Matrix &dense, int d, Index3 count, bool in_place) {
   const auto system = system_of<T>(c, 1);
   count[d] = c.points_in();
@@ -241,7 +241,7 @@ template <class T> double error_on_block(const Case &c, const Matrix &dense, int
   return error / norm;
 }
 
-// A few roundings per point; the aggressive interpolation (alpha = 0.49) has a condition number of about 50.
+// Some rounding errors per point; the aggressive interpolation (alpha = 0.49) has a condition number of about 50.
 constexpr double tight = 1e-13;
 constexpr double tight_float = 3e-6;
 
@@ -263,7 +263,7 @@ TEST(LineSolver, SolvesTheSystemsOfThePapers) {
 TEST(LineSolver, AnyNumberOfLines) {
   for (const Case &c : every_case(11)) {
     if (c.boundary == Boundary::free_slip && c.parity == Parity::odd)
-      continue; // covered above; saves time
+      continue; // tested above
     const Matrix dense = dense_operator(c, 1);
     for (std::int64_t lines = 1; lines <= 70; ++lines) {
       EXPECT_LE(error_on_block<double>(c, dense, 0, {0, lines, 1}, false), tight) << c << ", " << lines << " rows";
@@ -315,7 +315,7 @@ TEST(LineSolver, ScalesWithSpacingAndFactor) {
       double expected = 0;
       for (std::int64_t j = 0; j < c.points_in(); ++j)
         expected += factor * dense[r][j] * in[j];
-      EXPECT_NEAR(out[r], expected, 1e-11) << c << ", row " << r; // values are of order 100
+      EXPECT_NEAR(out[r], expected, 1e-11) << c << ", row " << r; // the values are of order 100
     }
   }
 }

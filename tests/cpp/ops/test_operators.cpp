@@ -1,6 +1,5 @@
-// Operators on distributed fields: orders of accuracy, exactness on polynomials, and the same values on every
-// decomposition.
-// `-V` shows the table of measured orders.
+// Tests operators on distributed fields: their orders of accuracy, exactness on polynomials, and equal values on every
+// decomposition. `ctest -V` shows the measured orders.
 #include "support.hpp"
 #include <tailrace/ops/operators.hpp>
 #include <tailrace/support/error.hpp>
@@ -35,7 +34,7 @@ struct Function {
   }
 };
 
-/// exp(sin(k x + phase)); with phase pi/2 it is even about 0.
+/// exp(sin(k x + phase)). With phase pi/2 the function is even about 0.
 Function exponential_of_sine(double k, double phase) {
   const auto f = [=](double x) { return std::exp(std::sin(k * x + phase)); };
   return {{f, [=](double x) { return k * std::cos(k * x + phase) * f(x); },
@@ -45,7 +44,7 @@ Function exponential_of_sine(double k, double phase) {
            }}};
 }
 
-/// sin(k x) exp(cos(k x)): odd about 0 and about pi / k.
+/// sin(k x) exp(cos(k x)): the function is odd about 0 and about pi / k.
 Function odd_function(double k) {
   return {{[=](double x) { return std::sin(k * x) * std::exp(std::cos(k * x)); },
            [=](double x) {
@@ -58,7 +57,7 @@ Function odd_function(double k) {
            }}};
 }
 
-/// exp(a x) sin(b x + phase): no symmetry, not periodic.
+/// exp(a x) sin(b x + phase): the function has no symmetry and is not periodic.
 Function growing_wave(double a, double b, double phase) {
   const auto f = [=](double x, double c, double s) {
     return std::exp(a * x) * (c * std::cos(b * x + phase) + s * std::sin(b * x + phase));
@@ -80,7 +79,7 @@ struct Setting {
   Interpolation interpolation;
 };
 
-/// `nodes` along the direction of the setting, a few in the others, no two lengths equal.
+/// A grid with `nodes` nodes along the direction of the setting and few in the others. All three lengths are different.
 Grid grid_of(const Setting &s, std::int64_t nodes) {
   Index3 n{8, 9, 10};
   std::array<double, 3> lengths{1.1, 1.3, 0.9};
@@ -94,7 +93,8 @@ struct Errors {
   double all, interior;
 };
 
-/// Errors of an operator on `f` along its direction; amplitudes differ from line to line, so that mixed-up lines show.
+/// Errors of an operator on `f` along its direction. Each line has another amplitude, so that exchanged lines are
+/// found.
 Errors errors_of(const Setting &s, std::int64_t nodes, const Function &f, const Processes &processes) {
   const Grid grid = grid_of(s, nodes);
   Operators<double> operators(grid, processes, TransposeMethod::alltoall, s.interpolation);
@@ -144,7 +144,7 @@ template <class Visit> void for_each_setting(Boundary boundary, Parity parity, V
           visit(Setting{op, d, boundary, parity, interpolation});
 }
 
-/// Order between 40 and 80 cells: errors there are 1e-8 to 1e-4, far above rounding and well resolved.
+/// Measures the order between 40 and 80 cells. The errors there are 1e-8 to 1e-4, far larger than rounding errors.
 void expect_sixth_order(Boundary boundary, Parity parity, const char *kind,
                         const std::function<Function(double)> &make) {
   const std::int64_t extra = boundary == Boundary::periodic ? 0 : 1;
@@ -158,19 +158,19 @@ void expect_sixth_order(Boundary boundary, Parity parity, const char *kind,
   });
 }
 
-/// The order that the closures leave in the maximum norm. Rows of third order are one or two; in the mean they count
-/// for one order more, but the largest error sits on them. The second derivative's third-order row (Lele 4.3.1) has an
-/// error of h^3.
+/// The order of accuracy in the maximum norm with wall closures. Only one or two rows have third order. They reduce the
+/// order of the mean error less, but the largest error is at these rows. The third-order row of the second derivative
+/// (Lele 4.3.1) has an error of h^3.
 int wall_order(Operation op) { return is_derivative(op) ? 3 : 4; }
 
-/// What rounding may leave of values of order one: the wall rows' weights add up to 60 in the second derivative, 6 in
-/// the others.
+/// The largest rounding error for values of order 1. The weights of the wall rows add up to 60 in the second
+/// derivative, and to 6 in the others.
 double rounding(const Setting &s, std::int64_t nodes) {
   const double h = grid_of(s, nodes).spacing(s.direction);
   return s.op == Operation::second_derivative ? 3e-13 / (h * h) : is_derivative(s.op) ? 3e-14 / h : 3e-14;
 }
 
-/// The highest power that every row of the Dirichlet system differentiates or interpolates exactly.
+/// The highest power for which every row of the Dirichlet system is exact.
 int exact_power(Operation op) { return op == Operation::second_derivative ? 4 : 3; }
 
 } // namespace
@@ -192,7 +192,7 @@ TEST(Operators, SixthOrderFreeSlipOdd) {
 }
 
 TEST(Operators, OrderWithDirichletClosures) {
-  // A longer wave for the walls, where orders show late; a shorter one whose error inside stays above rounding.
+  // A longer wave for the walls, where the order is visible only with a small error. A shorter wave for the interior.
   const Function longer = growing_wave(0.8, 5.0, 0.3), shorter = growing_wave(0.8, 9.0, 0.3);
   for_each_setting(Boundary::dirichlet, Parity::even, [&](const Setting &s) {
     const Processes processes = every_process_grid().back();
@@ -225,7 +225,7 @@ TEST(Operators, ConstantsHaveNoDerivativeAndInterpolateToThemselves) {
 
 namespace {
 
-/// An operator on noise, this rank's share.
+/// Applies an operator to noise and returns the part of this rank.
 template <class T>
 std::vector<T> on_noise(Operators<T> &operators, const Setting &s, const std::array<bool, 3> &centred, Box &box_out) {
   const Box box = operators.box(centred);
@@ -241,11 +241,11 @@ std::vector<T> on_noise(Operators<T> &operators, const Setting &s, const std::ar
   return out;
 }
 
-/// Largest difference between this decomposition and one rank, relative to the largest value.
+/// The largest difference between this decomposition and one rank, relative to the largest value.
 template <class T>
 double difference_from_one_rank(const Setting &s, const Processes &processes, TransposeMethod method) {
   const Grid grid({13, 12, 11}, {1.0, 1.7, 0.6}, {s.boundary, s.boundary, s.boundary});
-  std::array<bool, 3> centred{s.direction == 1, s.direction == 2, s.direction == 0}; // the others may be either
+  std::array<bool, 3> centred{s.direction == 1, s.direction == 2, s.direction == 0}; // free to choose in two directions
   centred[s.direction] = to_node(s.op);
   Operators<T> whole(grid, alone(), method, s.interpolation), shared(grid, processes, method, s.interpolation);
   Box whole_box, box;
@@ -262,7 +262,7 @@ TEST(Operators, TheSameOnEveryDecomposition) {
     for (const TransposeMethod method : {TransposeMethod::alltoall, TransposeMethod::subarray})
       for (const Boundary boundary : {Boundary::periodic, Boundary::free_slip, Boundary::dirichlet})
         for_each_setting(boundary, Parity::odd, [&](const Setting &s) {
-          // Lines may fall into other bundles, whose arithmetic the compiler may contract otherwise: last bits only.
+          // Lines may be grouped differently, and the compiler may use other instructions: only the last bits differ.
           EXPECT_LE(difference_from_one_rank<double>(s, processes, method), 1e-14)
               << operation_names[static_cast<int>(s.op)] << " in " << "xyz"[s.direction] << ", " << name(*processes);
           EXPECT_LE(difference_from_one_rank<float>(s, processes, method), 1e-6)

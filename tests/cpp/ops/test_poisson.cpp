@@ -1,5 +1,5 @@
-// The solver must invert the very operators it is named after: p -> grad p -> div grad p by the staggered operators,
-// then back.
+// The solver must invert exactly the discrete operators: the test computes p -> grad p -> div grad p with the staggered
+// operators, and solves for p.
 #include "support.hpp"
 #include <tailrace/ops/operators.hpp>
 #include <tailrace/ops/poisson.hpp>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<bool, 3> on_cells{true, true, true};
 
-/// Applies one staggered operator per direction, the derivative along `derivative` and interpolations elsewhere.
+/// Applies one staggered operator per direction: the derivative along `derivative`, interpolations in the others.
 template <class T>
 std::vector<T> staggered(Operators<T> &operators, bool to_nodes, int derivative, std::vector<T> values) {
   std::array<bool, 3> centred{to_nodes, to_nodes, to_nodes};
@@ -25,7 +25,7 @@ std::vector<T> staggered(Operators<T> &operators, bool to_nodes, int derivative,
     const Operation op = to_nodes
                              ? (d == derivative ? Operation::derivative_to_node : Operation::interpolate_to_node)
                              : (d == derivative ? Operation::derivative_to_centre : Operation::interpolate_to_centre);
-    // Pressure is even; its derivative, as the normal velocity, is odd.
+    // The pressure is even. Its derivative is odd, like the normal velocity.
     const Parity parity = !to_nodes && d == derivative ? Parity::odd : Parity::even;
     auto centred_out = centred;
     centred_out[d] = !to_nodes;
@@ -37,7 +37,7 @@ std::vector<T> staggered(Operators<T> &operators, bool to_nodes, int derivative,
   return values;
 }
 
-/// div grad p on this rank's X pencil of the cells.
+/// div grad p on the X pencil of the cells of this rank.
 template <class T> std::vector<T> laplacian(Operators<T> &operators, const std::vector<T> &p) {
   std::vector<T> sum(p.size(), T(0));
   for (int d = 0; d < 3; ++d) {
@@ -48,7 +48,7 @@ template <class T> std::vector<T> laplacian(Operators<T> &operators, const std::
   return sum;
 }
 
-/// Takes the mean of sign(index along d) * p off p, where sign alternates: no +-+- wave along d is left.
+/// Removes the wave +-+- along d: subtracts the mean of sign * p, where the sign alternates along d.
 void remove_shortest_wave(std::vector<double> &p, const Index3 &n, int d) {
   const auto sign = [&](const Index3 &at) { return at[d] % 2 == 0 ? 1.0 : -1.0; };
   std::vector<double> mean(p.size(), 0);
@@ -62,8 +62,8 @@ void remove_shortest_wave(std::vector<double> &p, const Index3 &n, int d) {
   for_each_point(whole, [&](const Index3 &at, std::int64_t i) { p[i] -= sign(at) * mean[line(at)]; });
 }
 
-/// Noise on all cells without the modes that the operators cannot see: the mean, and waves shortest in two directions
-/// at once. (The shortest wave along x alone stays in.)
+/// Noise on all cells without the modes that the operators map to zero: the mean, and the waves that are shortest in
+/// two directions. (The noise contains waves that are shortest along x alone.)
 std::vector<double> visible_noise(const Grid &grid) {
   const Index3 n = grid.cells();
   std::vector<double> p(static_cast<std::size_t>(product(n)));
@@ -80,11 +80,11 @@ std::vector<double> visible_noise(const Grid &grid) {
 }
 
 struct Result {
-  double error;    ///< of p, relative to max |p|
-  double residual; ///< of div grad p = f, relative to max |f|
+  double error;    ///< error of p, relative to max |p|
+  double residual; ///< residual of div grad p = f, relative to max |f|
 };
 
-/// The solution for f = div grad p, moved from Z to X pencils.
+/// The solution for f = div grad p, transposed from Z to X pencils.
 template <class T>
 std::vector<T> solve(Poisson<T> &poisson, const Processes &processes, const Grid &grid, std::vector<T> f) {
   const Decomposition cells(processes, grid.cells(), true);
@@ -119,7 +119,7 @@ Result solve_back(const Grid &grid, Interpolation interpolation, const Processes
 
 const std::array<double, 3> lengths{1.0, 1.7, 0.6};
 
-/// Nodes such that the cells are `cells`, whatever the boundaries.
+/// A grid with the number of cells `cells`, for any boundaries.
 Grid grid_with_cells(const Index3 &cells, const std::array<Boundary, 3> &boundaries) {
   Index3 nodes = cells;
   for (int d = 0; d < 3; ++d)
@@ -127,7 +127,7 @@ Grid grid_with_cells(const Index3 &cells, const std::array<Boundary, 3> &boundar
   return {nodes, lengths, boundaries};
 }
 
-// The residual is a few roundings. The error of p is that times the ratio of the largest to the smallest eigenvalue.
+// The residual is a few rounding errors. The error of p is larger by the ratio of the largest and smallest eigenvalue.
 constexpr double tight = 2e-14;
 constexpr double conditioned = 2e-13;
 
@@ -167,7 +167,7 @@ TEST(Poisson, SinglePrecision) {
 }
 
 TEST(Poisson, WorksWithFewerModesThanRanks) {
-  // Eight points have five complex modes: some of six ranks get none.
+  // Eight points have five complex modes. With six ranks, some ranks get no mode.
   for (const Processes &processes : every_process_grid()) {
     const Grid grid({8, 8, 8}, lengths, {Boundary::periodic, Boundary::periodic, Boundary::periodic});
     EXPECT_LE(solve_back<double>(grid, Interpolation::aggressive, processes, TransposeMethod::alltoall).residual,

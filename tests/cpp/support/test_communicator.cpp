@@ -13,7 +13,7 @@ using namespace tailrace::test;
 
 namespace {
 
-/// Type and text of what agreeing on `work` throws here; an empty text for nothing.
+/// Type and text of the exception that world().agree(work) throws on this rank; the text is empty without an exception.
 std::pair<const std::type_info *, std::string> outcome(const std::function<void()> &work) {
   try {
     world().agree(work);
@@ -23,7 +23,7 @@ std::pair<const std::type_info *, std::string> outcome(const std::function<void(
   return {&typeid(void), ""};
 }
 
-/// What the error of `rank` is called everywhere.
+/// The error text that all ranks get for an error on `rank`.
 std::string told(const std::string &text, int rank) {
   return world().size() == 1 ? text : text + " (on rank " + std::to_string(rank) + ")";
 }
@@ -84,7 +84,7 @@ TEST(Communicator, Reduces) {
   EXPECT_EQ(world().max(std::int64_t{-rank}), 0);
   EXPECT_EQ(world().sum(0.5 * rank), 0.25 * size * (size - 1));
   EXPECT_EQ(world().max(0.5 * rank), 0.5 * (size - 1));
-  const std::int64_t large = (std::int64_t{1} << 60) / size; // not to pass through a double
+  const std::int64_t large = (std::int64_t{1} << 60) / size; // a conversion to double would lose digits
   EXPECT_EQ(world().sum(large + 1), size * (large + 1));
 }
 
@@ -152,7 +152,7 @@ TEST(Communicator, BroadcastsValuesOfAnyType) {
     std::array<std::int32_t, 5> numbers{rank, 1, 2, 3, -rank};
     world().broadcast(std::span(numbers), root);
     EXPECT_EQ(numbers, (std::array<std::int32_t, 5>{root, 1, 2, 3, -root}));
-    const std::vector<Item> mine(static_cast<std::size_t>(rank), {rank, -1}); // of another length on every rank
+    const std::vector<Item> mine(static_cast<std::size_t>(rank), {rank, -1}); // the length differs between ranks
     EXPECT_EQ(world().broadcast(mine, root), std::vector<Item>(static_cast<std::size_t>(root), {root, -1}));
   }
 }
@@ -168,7 +168,7 @@ TEST(Communicator, TellsWhetherAllRanksHoldTheSame) {
     const bool other = world().rank() == odd;
     EXPECT_FALSE(world().all_equal(Numbers{0, other ? lowest : highest}));
     EXPECT_FALSE(world().all_equal(Numbers{other ? 1 : -1, 0}));
-    EXPECT_FALSE(world().all_equal(Numbers{(std::int64_t{1} << 53) + other})); // doubles would call them equal
+    EXPECT_FALSE(world().all_equal(Numbers{(std::int64_t{1} << 53) + other})); // these are equal as doubles
     EXPECT_FALSE(world().all_equal(other ? "ux" : "uy"));
     EXPECT_FALSE(world().all_equal(other ? "" : "u"));
   }
@@ -183,7 +183,7 @@ TEST(Communicator, ReducesOtherNumbersWhileItCompares) {
     EXPECT_EQ(sums, (std::array<std::int64_t, 2>{size * large + size * (size - 1) / 2, -size * (size - 1) / 2}));
     EXPECT_EQ(maxima, (std::array<std::int64_t, 3>{size - 1, 0, -large}));
   }
-  std::array<std::int64_t, 1> sum{1}; // without anything to compare
+  std::array<std::int64_t, 1> sum{1}; // with no values to compare
   EXPECT_TRUE(world().all_equal(std::span<const std::int64_t>(), sum));
   EXPECT_EQ(sum[0], size);
 }
@@ -193,7 +193,7 @@ TEST(Communicator, SplitsByColourOrderedByKey) {
   const Communicator part = world().split(rank % 2, -rank);
   const int members = rank % 2 == 0 ? (size + 1) / 2 : size / 2;
   EXPECT_EQ(part.size(), members);
-  EXPECT_EQ(part.rank(), members - 1 - rank / 2); // reversed by the key
+  EXPECT_EQ(part.rank(), members - 1 - rank / 2); // the key reverses the order
   EXPECT_GE(world().split_node().size(), 1);
 }
 
