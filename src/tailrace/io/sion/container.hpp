@@ -61,7 +61,7 @@ public:
   void reserve(std::int64_t size) const;
   /// Appends any number of bytes; those that do not fit into a block go to the next one.
   void write(const void *data, std::int64_t size);
-  /// Appends a pair to the stream of a key-value container.
+  /// Appends a key and its data to the stream of a key-value container.
   void write_pair(std::uint64_t key, const void *data, std::int64_t size);
   /// Continues in the next block, as SIONlib does where a piece does not fit.
   void next_block();
