@@ -97,8 +97,8 @@ public:
   std::optional<std::int64_t> last_index() const;
   /// Writes this rank's block of a grid variable. The blocks of all ranks must fill the whole shape. `data` points to
   /// the first value of `place.memory`. The caller may reuse `data` when this returns. Put::deferred makes no copy:
-  /// then the caller may reuse `data` only after end_step. If a deferred array changes before, end_step throws
-  /// InputError, unless `checksums` are off.
+  /// then the caller may reuse `data` only after end_step. A deferred array that changes before is an InputError,
+  /// unless `checksums` are off.
   template <class T> void write(const std::string &name, const T *data, const Placement &place, Put put = Put::sync) {
     write(name, TypeOf<T>::value, data, place, put);
   }
@@ -137,8 +137,8 @@ public:
   /// background. Local.
   Coupling coupling() const;
 
-  /// Runs `work`, which must not communicate. Other ranks may call any collective function of this series meanwhile. If
-  /// `work` throws on any rank, all ranks throw. A caller can use this to report its own errors.
+  /// Runs `work`, which must not communicate, while the other ranks call this or any other collective function of the
+  /// series. If `work` throws on any rank, all ranks throw. Lets callers report their own errors.
   void agree(const std::function<void()> &work) const;
 
   // ---- reading ----

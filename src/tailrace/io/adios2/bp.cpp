@@ -7,8 +7,8 @@
 // When one rank fails, ADIOS2 throws on that rank and leaves the others waiting in collective calls. So rank 0 first
 // checks that the file opens and that the disk has space, every rank reserves space in its own file, and all agree
 // before they call ADIOS2. An error inside ADIOS2 ends the program after a time, see guarded_collective. ADIOS2 also
-// waits forever for bytes that a data file lacks, and crashes on damaged metadata. tailrace.json lets us find both
-// first.
+// waits forever for bytes that a data file lacks, and crashes on damaged metadata. We check tailrace.json to find both
+// cases first.
 
 #if TAILRACE_HAVE_ADIOS2
 

@@ -46,7 +46,7 @@ BpRecorded check_bp_record(const std::string &directory);
 /// Throws IoError that names any file or directory that is not part of a BP series. To be called before ADIOS2 starts a
 /// new series, because ADIOS2 deletes everything in its directory.
 void check_only_bp(const std::string &directory);
-/// Whether a run was killed in this directory before it wrote anything: there is no md.idx, and all files are empty.
+/// Whether a run was killed in this directory before it wrote anything: no md.idx, and only empty BP files.
 bool is_empty_bp(const std::string &directory);
 /// Call this before the files may become shorter.
 void remove_bp_record(const std::string &directory) noexcept;

@@ -28,7 +28,7 @@ std::string refusal(const Adios2Operator &wanted) {
 } // namespace
 
 std::vector<std::string> available_operators() {
-  // ADIOS2 has no list of operators, so try to create each one. "plugin" is left out because it needs parameters.
+  // ADIOS2 has no list of operators, so try to create each one. "plugin" needs parameters and is not tried.
   std::vector<std::string> result;
   for (const std::string type : {"bigwhoop", "blosc", "bzip2", "libpressio", "mdr", "mgard", "mgard_complex",
                                  "mgardplus", "null", "png", "prodm", "sirius", "sz", "sz3", "zfp"})

@@ -40,7 +40,7 @@ public:
   /// All ranks of a group call this with their blocks. The lowest rank passes the other blocks to `take`, piece by
   /// piece in the order of the ranks; the other ranks send their blocks and compute checksums where wanted. Exceptions,
   /// also from `take`, are thrown only after all messages, so that no rank waits for one that failed. They are local:
-  /// the ranks must agree on them afterwards. `failed`: the blocks that arrive are not used.
+  /// the ranks must agree on them afterwards. `failed`: this rank ignores the blocks that arrive.
   void move(const Communicator &group, const Block &block, Trace &trace, bool failed, const Take &take);
 
 private:

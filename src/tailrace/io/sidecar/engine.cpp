@@ -130,7 +130,7 @@ void SidecarEngine::create() {
         try {
           check(line.object);
           remove_files(line.object);
-        } catch (const json::exception &) { // a damaged line does not name files of this engine
+        } catch (const json::exception &) { // if the first line is damaged, the lines may be of another engine
         }
   } else if (::mkdir(request_.path.c_str(), 0777) != 0 && errno != EEXIST) {
     throw file_error("create", request_.path, errno);

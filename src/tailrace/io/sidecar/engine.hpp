@@ -38,9 +38,9 @@ protected:
   void open();
 
   std::string file(const std::string &name) const;
-  /// The line of a step. Local; the reference is valid until the next call.
+  /// The line of a step. Local; the reference is valid until the next call of `line` or `stored`.
   const nlohmann::json &line(std::size_t step) const;
-  /// How the sidecar describes a variable of a step. Local; the reference is valid until the next call of `line`.
+  /// How the sidecar describes a variable of a step. Local; the reference is valid as long as that of `line`.
   const nlohmann::json &stored(std::size_t step, const std::string &variable) const;
   /// Adds a variable to the open step; the engine may add its own entries.
   nlohmann::json &add_variable(const Block &block);
