@@ -30,7 +30,7 @@ void expect_size(std::size_t found, std::int64_t expected) {
     throw InputError(fmt::format("an array has {} values, expected {}", found, expected));
 }
 
-/// The memory of arrays of one size.
+/// Pointers to the data of arrays that must all have one size.
 template <class T, class Arrays> std::vector<T *> pointers(const Arrays &arrays, std::int64_t size) {
   std::vector<T *> result;
   for (const auto &one : arrays) {

@@ -9,7 +9,7 @@ using namespace tailrace::flow;
 
 namespace {
 
-/// A flow and what is measured on it, as one Python object.
+/// A flow and its measurements as one Python object.
 template <class T> struct Flow {
   Flow(const Grid &grid, const FlowOptions &options, std::shared_ptr<ProcessGrid> processes, TransposeMethod method)
       : solver(grid, options, processes, method), diagnostics(solver, processes, method) {}

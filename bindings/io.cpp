@@ -55,7 +55,7 @@ template <class AnyArray> io::Type type_of(const std::string &name, const AnyArr
                   name, kind == kinds.end() ? "another type" : kind->second + std::to_string(found.bits)));
 }
 
-/// The number type of an array that is to hold `box`: shape (nz, ny, nx), or (components, nz, ny, nx).
+/// Checks that an array can hold `box`, with shape (nz, ny, nx) or (components, nz, ny, nx); returns its number type.
 template <class AnyArray> io::Type check_array(const std::string &name, const AnyArray &array, const Box &box) {
   const auto &n = box.count;
   bool fits = array.ndim() == 3 || array.ndim() == 4;
@@ -80,7 +80,7 @@ io::Series *open_series(const std::string &path, const std::string &mode, int co
   return new io::Series(path, how, Communicator::from_fortran(comm), options);
 }
 
-/// Components of an array of four dimensions.
+/// Number of components of a four-dimensional array.
 template <class AnyArray> std::optional<std::int64_t> components_of(const AnyArray &array) {
   return array.ndim() == 4 ? std::optional(static_cast<std::int64_t>(array.shape(0))) : std::nullopt;
 }
@@ -122,7 +122,7 @@ void read_box(const io::Series &series, std::size_t step, const std::string &nam
   });
 }
 
-/// Fails on all ranks, because this one has no arguments to go on with.
+/// Fails on all ranks, because this rank has no valid arguments.
 void refuse(const io::Series &series, const std::string &why, bool input) {
   series.agree([&] {
     if (input)

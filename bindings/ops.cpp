@@ -16,7 +16,7 @@ namespace {
 
 template <class T> using Input = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-/// The memory of an array, whose shape must be that of this rank's part.
+/// Data of an array, whose shape must be that of this rank's part.
 template <class T> const T *part(const Input<T> &in, const Index3 &expected) {
   const Index3 found = {static_cast<std::int64_t>(in.shape(2)), static_cast<std::int64_t>(in.shape(1)),
                         static_cast<std::int64_t>(in.shape(0))};

@@ -6,7 +6,7 @@
 void bind_support(nb::module_ &m) {
   m.def("keep_freed_memory", &tailrace::keep_freed_memory,
         "Memory that this process frees is given out again, not returned.");
-  // Translators are tried last registered first, so the base comes first.
+  // nanobind tries the last registered translator first, so register the base class first.
   auto error = nb::exception<tailrace::Error>(m, "Error", PyExc_RuntimeError);
   nb::exception<tailrace::IoError>(m, "IoError", PyExc_OSError);
   nb::exception<tailrace::InputError>(m, "InputError", PyExc_ValueError);

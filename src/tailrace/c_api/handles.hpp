@@ -1,5 +1,5 @@
 #pragma once
-// What the functions of tailrace.h have in common. Not for callers.
+// Helpers that all functions of tailrace.h share. Not for callers.
 
 #include <tailrace/c_api/tailrace.h>
 #include <tailrace/grid/decomposition.hpp>
@@ -18,9 +18,9 @@ struct tailrace_decomposition {
 };
 
 struct tailrace_series {
-  tailrace::io::Options options; ///< of the next open
+  tailrace::io::Options options; ///< for the next open
   std::optional<tailrace::io::Series> open;
-  mutable std::string text; ///< what a function handed out last
+  mutable std::string text; ///< the text that a function returned last
 };
 
 namespace tailrace::c_api {
@@ -28,10 +28,10 @@ namespace tailrace::c_api {
 using grid::Box;
 using grid::Index3;
 
-/// Keeps the text of an error for tailrace_error_text, and returns the status.
+/// Stores the text of an error for tailrace_error_text and returns the status.
 int failed(int status, const char *text);
 
-/// No exception may leave through C: turns it into a status, and keeps its text.
+/// Converts an exception to a status and stores its text, because no exception may leave a C function.
 template <class Work> int guarded(Work work) noexcept {
   try {
     work();
@@ -53,7 +53,7 @@ template <class T> T &not_null(T *pointer, const char *what) {
   return *pointer;
 }
 
-/// C's way to say nothing. Series itself refuses an empty name, on all ranks together.
+/// NULL becomes an empty text. Series refuses an empty name on all ranks together.
 inline std::string text(const char *given) { return given ? given : ""; }
 
 inline tailrace_series &closed(tailrace_series *series) {
@@ -68,7 +68,7 @@ template <class Handle> auto &opened(Handle *series) {
   return *series->open;
 }
 
-/// Up to three numbers of the caller as three; those of absent directions are `absent`.
+/// Extends one to three numbers of the caller to three; missing directions get `absent`.
 inline Index3 three(int dimensions, const int64_t *given, std::int64_t absent, const char *what) {
   if (dimensions < 1 || dimensions > 3)
     throw InputError(fmt::format("expected 1 to 4 dimensions (1 to 3 to declare one), found {}", dimensions));
@@ -102,7 +102,7 @@ inline io::Type type_of(const char *name, int type) {
   }
 }
 
-/// Hands a text out: it stays with the series.
+/// Returns a text to the caller; the text belongs to the series.
 inline void hand_out(const tailrace_series *series, std::string what, const char **result) {
   not_null(result, "text");
   series->text = std::move(what);

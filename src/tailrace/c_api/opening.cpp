@@ -10,7 +10,7 @@ using namespace tailrace::c_api;
 
 namespace {
 
-thread_local char error_text[4096] = ""; // not a string: keeping an error must not itself run out of memory
+thread_local char error_text[4096] = ""; // not a string: storing an error must not run out of memory
 
 void open(tailrace_series *series, const Communicator &comm, const char *path, const char *mode, const char *engine) {
   tailrace_series &handle = closed(series);

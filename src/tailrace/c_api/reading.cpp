@@ -46,7 +46,7 @@ io::Scalar scalar(const tailrace_series *series, int64_t step, const char *name)
   return found->second;
 }
 
-/// The value of a scalar as T; integers also as double.
+/// The value of a scalar as T; an integer can also be read as double.
 template <class T> T scalar_as(const tailrace_series *series, int64_t step, const char *name, const char *kind) {
   const io::Scalar found = scalar(series, step, name);
   if (const auto *value = std::get_if<T>(&found))

@@ -23,7 +23,7 @@ Box memory_of(const Box &block, int dimensions, const int64_t *ghosts) {
   return memory;
 }
 
-/// What a caller says of an array of one to four dimensions.
+/// A caller's description of an array of one to four dimensions.
 struct GivenArray {
   const char *name;
   int type, dimensions;

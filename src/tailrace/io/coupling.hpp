@@ -22,7 +22,7 @@ struct Coupling {
   enum class Role { none, writer, reader };
   Role role = Role::none; ///< none: not a stream, or not rank 0
   CouplingSide own;
-  std::vector<CouplingSide> others; ///< a writer has its readers, in the order of their coming; a reader has its writer
+  std::vector<CouplingSide> others; ///< a writer's readers, in the order in which they connected; a reader's writer
   std::int64_t dropped = 0;         ///< a writer: steps for which there was no room; a reader: all steps that it missed
   std::int64_t skipped = 0;         ///< steps left out to keep within the `share`
   std::int64_t unread = 0;          ///< steps while there was no reader

@@ -20,10 +20,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// ---- the table of engines: one line each ----
-// ENGINE(name, family, extensions): the function open_NAME in the engine's folder opens it. A new series may take the
-// place of one of the same family only; an engine of the family "none" keeps nothing at the path. The extensions of
-// files and directories mean this engine.
+// The table of engines. ENGINE(name, family, extensions): the function open_NAME in the engine's folder opens it. A new
+// series may replace only a series of the same family; engines of the family "none" store nothing at the path. The
+// extensions of files and directories select the engine.
 #define TAILRACE_ENGINES(ENGINE)                                                                                       \
   ENGINE(adios_hdf5, "adios_hdf5", ".adios_hdf5")                                                                      \
   ENGINE(bp4, "bp", ".bp4")                                                                                            \
@@ -37,7 +36,7 @@ namespace {
 
 } // namespace
 
-// Each engine takes its parameters, opens and throws the same error on all ranks when it cannot. Collective.
+// Each function takes the engine's parameters and opens it. Collective; throws the same error on all ranks.
 #define TAILRACE_DECLARE(name, family, extensions)                                                                     \
   std::unique_ptr<Engine> open_##name(const OpenRequest &request, Parameters parameters);
 TAILRACE_ENGINES(TAILRACE_DECLARE)
@@ -57,7 +56,7 @@ const std::map<std::string, EngineEntry> &engines() {
   return all;
 }
 
-/// The engine that each extension means.
+/// The engine for each extension.
 const std::map<std::string, std::string> &extensions() {
 #define TAILRACE_EXTENSIONS(name, family, extensions) {#name, extensions},
   static const std::map<std::string, std::string> all = [] {
@@ -93,7 +92,7 @@ std::string variable_of_environment(const char *name) {
   return value ? trimmed(value) : "";
 }
 
-/// What TAILRACE_PARAMETERS says for an engine.
+/// The parameters for an engine in TAILRACE_PARAMETERS.
 std::map<std::string, std::string> environment_parameters(const std::string &engine) {
   std::map<std::string, std::string> result;
   std::istringstream entries(variable_of_environment("TAILRACE_PARAMETERS"));
@@ -127,7 +126,7 @@ std::string engine_of_directory(const std::string &path) {
         return name;
   if (const int version = bp::version(path); version != 0)
     return fmt::format("bp{}", version);
-  std::error_code ignored; // killed in its first step, a series has nothing but its name
+  std::error_code ignored; // a series that was killed in its first step has only its name
   if (!fs::exists(fs::path(path) / "md.idx", ignored))
     return "";
   return fs::path(path).extension() == ".bp4" ? "bp4" : "bp5";
@@ -179,7 +178,7 @@ Settings resolve_settings(const std::string &path, Mode mode, const std::string 
   if (path.rfind("sst:", 0) == 0)
     result.path = path.substr(4);
   if (result.engine.empty() && mode != Mode::write && path == result.path)
-    result.engine = engine_at(path); // what is there is what it is, whatever its name
+    result.engine = engine_at(path); // the files decide, not the name
   if (result.engine.empty() && mode != Mode::read)
     result.engine = variable_of_environment("TAILRACE_ENGINE");
   if (result.engine.empty())
@@ -193,8 +192,8 @@ Settings resolve_settings(const std::string &path, Mode mode, const std::string 
 
 namespace {
 
-/// Throws IoError when the place of a new series holds one of another family: neither knows the other's files, and who
-/// opens it would take what remains of one for the other. Local.
+/// Throws IoError if a new series would replace a series of another family: neither family knows the other's files, and
+/// remaining files could be taken for the wrong series. Local.
 void check_family(const std::string &path, const std::string &family) {
   const std::string there = engine_at(path);
   if (there.empty() || family == "none" || engines().at(there).family == family)

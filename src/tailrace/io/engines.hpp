@@ -13,15 +13,15 @@ class Engine;
 class Parameters;
 struct OpenRequest;
 
-/// All engines of this library, by name.
+/// Names of all engines of this library.
 const std::vector<std::string> &engine_names();
 
-/// The engine that wrote what lies at `path`, by what is there; "" when nothing is, or nothing known. Local.
+/// The engine that wrote the files at `path`; "" if there are none, or none of a known format. Local.
 std::string engine_at(const std::string &path);
 
-/// What a caller, the environment and the path say about a new series. The call wins over the environment:
-/// TAILRACE_ENGINE="hdf5", TAILRACE_PARAMETERS="sync=on, raw:aggregators=node". A parameter with an engine's name
-/// before it is for that engine alone. Local.
+/// Settings of a series from the caller, the environment and the path. The caller's settings override the environment:
+/// TAILRACE_ENGINE="hdf5", TAILRACE_PARAMETERS="sync=on, raw:aggregators=node". A parameter with an engine's name as a
+/// prefix is for that engine only. Local.
 struct Settings {
   std::string path; ///< without the "sst:" that names an engine
   std::string engine;
@@ -30,7 +30,7 @@ struct Settings {
 Settings resolve_settings(const std::string &path, Mode mode, const std::string &engine,
                           const std::map<std::string, std::string> &parameters);
 
-/// Opens the engine of that name. Throws IoError when the place of a new series holds a series of another engine.
+/// Opens the engine `name`. Throws IoError if a new series would replace a series of another family of engines.
 /// Collective; the same error on all ranks.
 std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &request, const Parameters &parameters);
 

@@ -14,58 +14,57 @@
 
 namespace tailrace::io {
 
-/// How a series is opened. Everything is optional.
+/// Options for opening a series. All are optional.
 struct Options {
-  /// One of engine_names(). Empty: what is there already, when reading or appending; else what TAILRACE_ENGINE says;
-  /// else by the path: .bp is bp5, .bp4 bp4, .h5 .hdf .hdf5 .vtkhdf are hdf5, .sion is sion, .adios_hdf5 is adios_hdf5,
-  /// sst:NAME is a stream, a directory is raw.
+  /// One of engine_names(). If empty: when reading or appending, the engine that wrote the files; else TAILRACE_ENGINE;
+  /// else the engine for the path: .bp is bp5, .bp4 is bp4, .h5 .hdf .hdf5 .vtkhdf are hdf5, .sion is sion, .adios_hdf5
+  /// is adios_hdf5, sst:NAME is a stream, a directory is raw.
   std::string engine;
-  /// The engine's own parameters by their own names, and for every engine
+  /// The engine's own parameters by their names, and for every engine:
   /// `checksums` (on: end_step stores a checksum of every block, and `verify` compares them),
   /// `sync` (off: end_step does not wait for the disk),
-  /// `buffers` (0: write and end_step return when it is written; n: they return when it is copied, and the rest is done
-  /// in the background, with at most n steps on their way; what goes wrong there is thrown by the next begin_step,
-  /// flush or close), `stripe_count`, `stripe_size` (of new files on Lustre), `trace`, `folded` (files to write at
-  /// close: what was done when, as Chrome trace and as folded stacks). They win over TAILRACE_PARAMETERS. An unknown
-  /// name is an InputError.
+  /// `buffers` (0: write and end_step return when the data is written; n: they return when the data is copied, and the
+  /// background writes at most n steps at a time; the next begin_step, flush or close throws errors of the background),
+  /// `stripe_count`, `stripe_size` (of new files on Lustre), `trace`, `folded` (files to which close writes the times
+  /// of all events, as a Chrome trace and as folded stacks). These parameters override TAILRACE_PARAMETERS. Throws
+  /// InputError for an unknown name.
   std::map<std::string, std::string> parameters;
-  /// Lets other programs draw the variables where they belong. Without it the points have unit spacing.
+  /// Lets other programs draw the variables in their position. Without a grid the points have unit spacing.
   std::optional<GridDescription> grid;
-  /// Type in which floating-point variables are stored that were not declared; without it, the type of their first
-  /// write.
+  /// Stored type of floating-point variables that were not declared; by default the type of their first write.
   std::optional<Type> precision;
-  /// Appending: drop the steps whose index is larger, as a run does that resumes there.
+  /// Appending: drop the steps with a larger index, for a run that resumes at this step.
   std::optional<std::int64_t> rewind_to;
 };
 
-/// A write as one value, for callers that make it of another language's arguments.
+/// The arguments of a write as one value, for bindings of other languages.
 struct WriteRequest {
   std::string name;
   Type type = Type::float64;
   const void *data = nullptr; ///< first value of `place.memory`
   Placement place;
-  std::optional<std::int64_t> components{}; ///< of an array of four dimensions, see components.hpp
-  std::optional<Region> region{};           ///< only its points are stored
+  std::optional<std::int64_t> components{}; ///< of a four-dimensional array, see components.hpp
+  std::optional<Region> region{};           ///< only points of the region are stored
   Put put = Put::sync;
-  bool list = false; ///< `place.block.count` is (columns, rows, 1); where it lies in the whole follows from all ranks
+  bool list = false; ///< `place.block.count` is (columns, rows, 1); its start is computed
 };
 
-/// A read as one value.
+/// The arguments of a read as one value.
 struct ReadRequest {
   std::string name;
   Type type = Type::float64;
   Box box;
   void *data = nullptr;                     ///< contiguous, x fastest
-  std::optional<std::int64_t> components{}; ///< how many, of an array of four dimensions
-  std::int64_t first = 0;                   ///< the first of them
+  std::optional<std::int64_t> components{}; ///< number of components to read, of a four-dimensional array
+  std::int64_t first = 0;                   ///< the first of these components
 };
 
-/// An ordered set of steps in one place: written, appended to or read. The same verbs for every engine.
+/// An ordered set of steps at one path: written, appended to or read. The functions are the same for every engine.
 ///
-/// All functions are collective over the communicator and, when they fail, throw the same error on every rank; those
-/// marked local may be called by any rank alone. Errors: InputError when the caller asks for something impossible,
-/// IoError when the file system or the files do not allow it. An IoError inside a step drops that step and keeps the
-/// earlier ones; bp4 and bp5 cannot drop a step, there the series is finished by it and takes no more.
+/// All functions are collective over the communicator and, if they fail, throw the same error on every rank; any rank
+/// may call a function marked local alone. Errors: InputError if the caller asks for something impossible, IoError if
+/// the file system or the files prevent it. An IoError inside a step drops that step and keeps the earlier ones. bp4
+/// and bp5 cannot drop a step: after an IoError inside a step, their series takes no more steps.
 ///
 ///     auto out = Series("run.bp", Mode::write, comm);
 ///     out.begin_step(100, 0.25);
@@ -75,7 +74,7 @@ struct ReadRequest {
 class Series {
 public:
   Series(const std::string &path, Mode mode, const Communicator &comm, const Options &options = {});
-  /// Local: a series not closed keeps its complete steps and drops an open one.
+  /// Local: a series that is not closed keeps its complete steps and drops an open one.
   ~Series();
   Series(Series &&) noexcept;
   Series &operator=(Series &&) noexcept;
@@ -86,102 +85,101 @@ public:
   const Communicator &communicator() const; ///< local
 
   // ---- writing ----
-  /// Fixes the global shape and the stored type of a grid variable before its first write, which otherwise does.
+  /// Sets the global shape and the stored type of a grid variable before its first write, which otherwise sets them.
   void declare(const std::string &name, const Index3 &shape, Type stored);
-  /// `index` must be larger than that of the step before; `time` is rank 0's. Returns whether the step is taken. Files
-  /// take every step; a stream may leave it out, see `policy` in docs/io.md. What is written to a step that is not
-  /// taken is checked and then ignored, so that nobody has to look, and who does can save the work; end_step ends it
-  /// all the same. With `buffers` it is decided later, and the answer is true.
+  /// `index` must be larger than that of the previous step; `time` of rank 0 is stored. Returns whether the step is
+  /// taken. Files take every step; a stream may leave it out, see `policy` in docs/io.md. Writes to a step that is not
+  /// taken are checked and ignored, so callers may skip them but need not; end_step is still required. With `buffers`
+  /// the stream decides later, and this returns true.
   bool begin_step(std::int64_t index, double time);
-  bool step_taken() const; ///< what the last begin_step returned; local
-  /// The index of the last step that was begun, or that is there; none: there is none. Local.
+  bool step_taken() const; ///< the result of the last begin_step; local
+  /// The index of the last step that began, or else of the last existing step; empty: there is no step. Local.
   std::optional<std::int64_t> last_index() const;
-  /// Writes this rank's block of a grid variable. The blocks of all ranks must make up the whole shape. When it
-  /// returns, the caller may reuse `data`, which points to the first value of `place.memory`; with Put::deferred
-  /// nothing is copied, and not until end_step returns. A deferred array that has changed by then is an InputError,
+  /// Writes this rank's block of a grid variable. The blocks of all ranks must fill the whole shape. `data` points to
+  /// the first value of `place.memory`. The caller may reuse `data` when this returns. Put::deferred makes no copy:
+  /// then the caller may reuse `data` only after end_step. A deferred array that changes before is an InputError,
   /// unless `checksums` are off.
   template <class T> void write(const std::string &name, const T *data, const Placement &place, Put put = Put::sync) {
     write(name, TypeOf<T>::value, data, place, put);
   }
   void write(const std::string &name, Type type, const void *data, const Placement &place, Put put = Put::sync);
-  /// The same, and every other kind of array, with a request that `make` makes of what its caller has. It may throw:
-  /// then all ranks throw. Ranks whose requests differ in name, type, shape or components throw, too.
+  /// Writes an array of any kind; `make` returns the request. If `make` throws, all ranks throw. All ranks also throw
+  /// if their requests differ in name, type, shape or components.
   void write(const std::function<WriteRequest()> &make);
-  /// Stores the points of `region` only, as a variable of `region.count` points. `place` is that in the whole variable;
-  /// ranks that have no point of the region take part all the same.
+  /// Stores only the points of `region`, as a variable of `region.count` points. `place` is the place in the whole
+  /// variable. Ranks without points of the region must call this too.
   template <class T>
   void write_region(const std::string &name, const T *data, const Placement &place, const Region &region) {
     write_region(name, TypeOf<T>::value, data, place, region);
   }
   void write_region(const std::string &name, Type type, const void *data, const Placement &place, const Region &region);
-  /// Writes this rank's rows of a list: particles, probes, elements. Each rank has as many as it likes, also none; they
-  /// are stored in the order of the ranks. `data`: rows x columns values, the columns of a row together.
+  /// Writes this rank's rows of a list: particles, probes, elements. Each rank may have any number of rows, also none;
+  /// they are stored in the order of the ranks. `data`: rows x columns values, row by row.
   template <class T>
   void write_list(const std::string &name, const T *data, std::int64_t rows, std::int64_t columns = 1) {
     write_list(name, TypeOf<T>::value, data, rows, columns);
   }
   void write_list(const std::string &name, Type type, const void *data, std::int64_t rows, std::int64_t columns = 1);
-  /// One number or text per step; rank 0's is stored. "time" and "step" are there already.
+  /// Stores one number or text of rank 0 in the step. "time" and "step" exist already.
   void write_scalar(const std::string &name, const Scalar &value);
-  /// Sets an attribute of the series, or as "variable/name" of a variable; rank 0's is stored, with the next step.
-  /// After the last step it is stored at close.
+  /// Sets an attribute of the series, or of a variable with the name "variable/name". The value of rank 0 is stored
+  /// with the next step, or by close after the last step.
   void set_attribute(const std::string &name, const Attribute &value);
   void end_step();
-  /// Waits until every step that was ended is written; throws what went wrong in the background. Without `buffers`
-  /// there is nothing to wait for.
+  /// Waits until every ended step is written; throws errors of the background. Without `buffers` this does not wait.
   void flush();
-  /// Everything is closed, late attributes are stored, and only then is thrown what went wrong in the background.
+  /// Closes everything and stores late attributes, then throws the first error, also of the background.
   void close();
-  /// The steps that a stream has left out: the last 100 000, in rank 0; elsewhere, and for files, none. Also after
+  /// The last 100 000 steps that a stream has left out, on rank 0; empty on other ranks and for files. Also valid after
   /// close. Waits for the background. Local.
   std::vector<LeftOut> dropped() const;
-  /// What a stream has cost, of both of its ends; writing and reading, also after close; rank 0's. Waits for the
+  /// The costs of a stream in both programs, on rank 0. For writers and readers, also valid after close. Waits for the
   /// background. Local.
   Coupling coupling() const;
 
-  /// Runs `work`, which must not communicate, while the other ranks are in any collective function of this series, or
-  /// do the same: when it throws on any rank, all of them throw. For what a caller finds wrong by itself.
+  /// Runs `work`, which must not communicate, while the other ranks call this or any other collective function of the
+  /// series. If `work` throws on any rank, all ranks throw. Lets callers report their own errors.
   void agree(const std::function<void()> &work) const;
 
   // ---- reading ----
-  const std::vector<StepInfo> &steps() const; ///< the complete steps; of a stream those that came so far; local
-  /// Whether the steps come one by one, by next_step. Local.
+  const std::vector<StepInfo> &steps() const; ///< the complete steps; of a stream those received so far; local
+  /// Whether next_step delivers the steps one by one. Local.
   bool streaming() const;
-  /// A stream: waits for the next step, after which only that one can be read; false when the writer has ended. Throws
-  /// IoError after `timeout` seconds; below 0: after as many as the parameter `timeout` says. Other series have all
-  /// their steps from the beginning, and no next one.
+  /// Streams: waits for the next step, and only that step can be read afterwards; false: the writer has ended. Throws
+  /// IoError after `timeout` seconds; if negative, the parameter `timeout` applies. Other series have all their steps
+  /// from the beginning and return false.
   bool next_step(double timeout);
-  std::optional<GridDescription> grid() const; ///< as written, or none; local
+  std::optional<GridDescription> grid() const; ///< the stored grid, if any; local
   Attributes attributes() const;               ///< local
-  /// What `step`, a position in steps(), holds. Local.
+  /// The variables of `step`, a position in steps(). Local.
   std::vector<VariableInfo> variables(std::size_t step) const;
   VariableInfo variable(std::size_t step, const std::string &name) const;
   Scalars scalars(std::size_t step) const;
-  /// The indices of the steps that the writer of a stream has left out since the one that was read before; at most a
+  /// The indices of the steps that the writer of a stream has left out since the previous step that was read; at most a
   /// million. Always empty for files. Local.
   std::vector<std::int64_t> missed(std::size_t step) const;
-  /// Fills `data` (contiguous, x fastest) with any box, also an empty one, of a grid variable; every rank its own.
-  /// Stored values of the other precision are converted.
+  /// Fills `data` (contiguous, x fastest) with any box, also an empty one, of a grid variable; each rank has its own
+  /// box. Converts values that are stored in another precision.
   template <class T> void read(std::size_t step, const std::string &name, const Box &box, T *data) const {
     read(step, name, TypeOf<T>::value, box, data);
   }
   void read(std::size_t step, const std::string &name, Type type, const Box &box, void *data) const;
-  /// The same, with a request that `make` makes of what its caller has, and may throw as in `write`.
+  /// Reads any kind of array; `make` returns the request. If `make` throws, all ranks throw.
   void read(std::size_t step, const std::function<ReadRequest()> &make) const;
-  /// Compares a step with its checksums; says what is damaged, one line each. Empty: all is well, or none were stored.
-  /// Reads at most 64 MiB at once, or one row. Of a stream it throws IoError where the connection is lost.
+  /// Compares a step with its checksums; returns what is damaged, one line each. Empty: no damage, or no checksums.
+  /// Reads at most 64 MiB, or one row, at a time. Throws IoError if the connection of a stream is lost.
   std::vector<std::string> verify(std::size_t step) const;
-  /// The variables of a step that have no checksums, of which `verify` can say nothing. Local.
+  /// The variables of a step without checksums, which `verify` cannot check. Local.
   std::vector<std::string> unchecked(std::size_t step) const;
 
-  /// What was found damaged when it was opened, a line each; steps that were lost by it are not in steps(). Local.
+  /// Damage that was found when the series was opened, one line each; steps() omits damaged steps. Local.
   std::vector<std::string> damage() const;
 
-  /// What this rank has moved so far. Local.
+  /// What this rank has written and read so far. Local.
   Counters counters() const;
-  /// Where this rank's time went. Local.
+  /// The time that this rank spent in each phase. Local.
   const Trace &trace() const;
-  /// What the series has to say about how it was opened: striping, what was chosen and why, what could not be. Local.
+  /// Information about opening the series: striping, automatic choices and their reasons, failed requests. Local.
   const std::vector<std::string> &notes() const;
 
 private:
@@ -189,7 +187,7 @@ private:
   std::unique_ptr<Implementation> self_;
 };
 
-/// The engine a path means; see Options::engine. Local. Throws InputError for an unknown extension.
+/// The engine for a path, see Options::engine. Local. Throws InputError for an unknown extension.
 std::string engine_for(const std::string &path);
 
 } // namespace tailrace::io

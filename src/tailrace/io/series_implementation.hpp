@@ -15,7 +15,7 @@
 
 namespace tailrace::io {
 
-/// What a Series is made of: series_reading.cpp opens and reads with it, series_writing.cpp writes.
+/// The parts of a Series: series_reading.cpp opens and reads, series_writing.cpp writes.
 class Series::Implementation {
 public:
   Implementation(const std::string &path, Mode mode, const Communicator &comm, const Options &options);
@@ -26,9 +26,9 @@ public:
   void require_new(const std::string &name) const;
   const StepInfo &step(std::size_t position) const;
 
-  /// Runs `check` on this rank and agrees with the others on its outcome and on the numbers that it leaves in the
-  /// tally, in one reduction: the first message of every collective function, so that a rank that cannot even call one
-  /// of them tells the others there. Collective; the same error on all ranks.
+  /// Runs `check` on this rank and shares its error and the numbers in the tally with all ranks, in one reduction.
+  /// Every collective function starts with this call, so that a rank with wrong arguments can tell the others.
+  /// Collective; the same error on all ranks.
   Tally enter(const std::function<void(Tally &)> &check) const;
 
   Type stored_type(const std::string &name, Type type, const Index3 &shape, bool list) const;
@@ -44,31 +44,31 @@ public:
   void write_deferred();
   void end_step();
   void close();
-  /// Takes the steps that the background could not write from the list of steps.
+  /// Removes the steps that the background could not write from the list of steps.
   void forget_lost();
-  /// Runs a call to the writer of the open step, which is lost when it fails.
+  /// Runs a call to the writer of the open step; if the call fails, the step is lost.
   template <class Work> void in_step(Work work);
 
   std::string path_, engine_name_;
   Mode mode_;
-  Communicator comm_; ///< of the callers' checks; the engine has its own where it runs in the background
+  Communicator comm_; ///< for the checks here; in the background the engine has its own
   std::optional<Type> precision_;
   bool with_checksums_ = true, closed_ = false;
   Counters counters_;
-  mutable Trace trace_; // reading, and verifying, is time too
+  mutable Trace trace_; // mutable: reading and verifying are timed too
   std::vector<std::string> notes_;
   std::string trace_file_, folded_file_;
-  std::unique_ptr<Engine> engine_; // after trace_ and notes_, which it uses
-  StepSink *sink_ = nullptr;       ///< the engine, where it is open to write
-  StepSource *source_ = nullptr;   ///< the engine, where it is open to read
-  StreamSource *stream_ = nullptr; ///< the engine, where steps come one by one
+  std::unique_ptr<Engine> engine_; // after trace_ and notes_, because it uses them
+  StepSink *sink_ = nullptr;       ///< the engine, if it is open to write
+  StepSource *source_ = nullptr;   ///< the engine, if it is open to read
+  StreamSource *stream_ = nullptr; ///< the engine, if steps come one by one
   std::optional<StepWriter> writer_;
-  std::unique_ptr<AsyncWriter> async_; // after writer_, which it uses
+  std::unique_ptr<AsyncWriter> async_; // after writer_, because it uses writer_
   std::vector<StepInfo> steps_;
   Attributes attributes_;
   bool attributes_changed_ = false;
   std::optional<StepInfo> open_step_;
-  bool taken_ = true; ///< the open step
+  bool taken_ = true; ///< whether the open step is taken
   std::optional<std::int64_t> last_index_;
   std::map<std::string, VariableInfo> declared_;
   std::set<std::string> written_; ///< variables of the open step
@@ -76,7 +76,7 @@ public:
   struct Deferred {
     Block block;
     Type given;
-    std::string sum; ///< of the caller's values when they were given
+    std::string sum; ///< checksum of the caller's values at the call of write
   };
   std::vector<Deferred> deferred_;
 };

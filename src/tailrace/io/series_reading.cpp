@@ -35,7 +35,7 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
     folded_file_ = parameters->text("folded", "");
     request.striping = take_striping(*parameters);
   });
-  settings.engine = comm.broadcast(settings.engine, 0); // a file may appear between two ranks' looks
+  settings.engine = comm.broadcast(settings.engine, 0); // a file may appear after another rank has looked
   engine_name_ = settings.engine;
   if (!trace_file_.empty() || !folded_file_.empty())
     trace_.keep_events();
@@ -175,7 +175,6 @@ Scalars Series::scalars(std::size_t step) const {
   return self_->source_->scalars(step);
 }
 
-/// Local.
 void Series::Implementation::read(std::size_t step, const VariableInfo &info, Type type, const Box &box,
                                   void *data) const {
   check_placement(info.name, {info.shape, box, box}, data, info.list);
@@ -203,7 +202,7 @@ void Series::read(std::size_t step, const std::function<ReadRequest()> &make) co
       return self_->read(step, variable(step, name), type, box, data);
     const std::int64_t found = count_components(*this, step, name);
     if (found == 0)
-      variable(step, component_name(name, 0)); // throws, and names what is there
+      variable(step, component_name(name, 0)); // throws and lists the existing variables
     if (first < 0 || *components < 0 || first + *components > found)
       throw InputError(fmt::format("{}: '{}' has {} components; {} from number {} on were asked for", path(), name,
                                    found, *components, first));

@@ -56,7 +56,7 @@ template <class Work> void Series::Implementation::in_step(Work work) {
   }
 }
 
-/// The type in which a variable is stored, by what is known of it. Throws InputError where that does not fit.
+/// The type in which a variable is stored. Throws InputError if it contradicts an earlier write or declaration.
 Type Series::Implementation::stored_type(const std::string &name, Type type, const Index3 &shape, bool list) const {
   require_new(name);
   const auto known = declared_.find(name);
@@ -72,8 +72,8 @@ Type Series::Implementation::stored_type(const std::string &name, Type type, con
   return before.type;
 }
 
-/// A component of what is asked for, or all of it, as the engine gets it. What a region chooses goes to `packed`, if it
-/// must. Throws InputError.
+/// One component of the request, or all of it, as a block for the engine. The points of a region are copied to `packed`
+/// if necessary. Throws InputError.
 Block Series::Implementation::block_of(const WriteRequest &request, std::int64_t component,
                                        std::vector<char> &packed) const {
   const std::string name = request.components ? component_name(request.name, component) : request.name;
@@ -92,7 +92,7 @@ Block Series::Implementation::block_of(const WriteRequest &request, std::int64_t
   return {name, type, place, data, request.list, nullptr};
 }
 
-/// The first block of a request, when all of it can be written. Local.
+/// Checks the whole request and returns its first block. Local.
 Block Series::Implementation::check_write(const WriteRequest &request, std::vector<char> &packed) const {
   require_step();
   const Index3 &count = request.place.block.count;
@@ -107,7 +107,7 @@ Block Series::Implementation::check_write(const WriteRequest &request, std::vect
   return block;
 }
 
-/// The rows of a list lie in the order of the ranks.
+/// Places this rank's rows of a list after those of the lower ranks. Collective.
 void Series::Implementation::place_rows(Block &block, std::int64_t rows) const {
   auto &[shape, part, memory] = block.place;
   part.start = memory.start = {0, comm_.exclusive_scan(part.count[1]), 0};
@@ -121,7 +121,7 @@ void Series::Implementation::put(const Block &block, Type given) {
 
 void Series::Implementation::take(const Block &block, const WriteRequest &request) {
   if (!taken_) {
-    // nobody gets it
+    // the step is not taken
   } else if (request.put == Put::sync) {
     put(block, request.type);
   } else {
@@ -147,7 +147,7 @@ void Series::Implementation::write(const std::function<WriteRequest()> &make) {
     block = check_write(request, packed);
     Index3 shape = block.place.shape;
     if (block.list)
-      shape[1] = 0; // each rank has as many rows as it likes
+      shape[1] = 0; // each rank may have any number of rows
     ours = fmt::format("{} ({}, {}, components: {})", request.name, name_of(request.type), describe(shape),
                        request.components.value_or(0));
     const auto mark = static_cast<std::int64_t>(std::hash<std::string>{}(ours) >> 1);
@@ -155,7 +155,7 @@ void Series::Implementation::write(const std::function<WriteRequest()> &make) {
     tally.largest[2] = -mark;
     tally.sum[0] = block.place.block.size();
   });
-  // Ranks that disagree on what they write would each wait for the other, or mix two variables into one.
+  // If ranks wrote different things, they would wait for each other or mix two variables.
   if (all.largest[1] != -all.largest[2]) {
     const std::string theirs = comm_.broadcast(ours, 0);
     comm_.agree([&] {
@@ -206,7 +206,7 @@ void Series::Implementation::write_deferred() {
 
 void Series::Implementation::end_step() {
   if (async_)
-    require_step(); // every rank knows by itself: steps begin and end on all of them alike
+    require_step(); // no communication: steps begin and end on all ranks together
   else
     enter([&](Tally &) { require_step(); });
   if (!taken_) {
@@ -226,7 +226,7 @@ void Series::Implementation::end_step() {
   ++counters_.steps;
 }
 
-/// Everything is closed whatever the background or the engine has to tell; the first error is thrown last. All of them
+/// Closes everything even after errors of the background or the engine, then throws the first error. All these errors
 /// are the same on all ranks.
 void Series::Implementation::close() {
   if (closed_)
@@ -278,7 +278,7 @@ void Series::declare(const std::string &name, const Index3 &shape, Type stored) 
 
 namespace {
 
-/// Rank 0's number, where a reduction takes the largest.
+/// The number of rank 0, for a reduction that takes the maximum.
 std::int64_t of_rank_0(const Communicator &comm, double value) {
   return comm.rank() == 0 ? std::bit_cast<std::int64_t>(value) : std::numeric_limits<std::int64_t>::min();
 }
@@ -303,7 +303,7 @@ bool Series::begin_step(std::int64_t index, double time) {
         throw InputError(fmt::format("{}: rank 0 begins step {} and this rank step {}", path(), first, index));
     });
   }
-  // From here on all ranks know the same, and throw or go on alike.
+  // From here on all ranks have the same values: they all throw or all continue.
   time = std::bit_cast<double>(all.largest[3]);
   if (self.last_index_ && index <= *self.last_index_)
     throw InputError(fmt::format("{}: step {} cannot follow step {}. To overwrite later steps, open the series to "

@@ -11,23 +11,23 @@
 
 namespace tailrace::io {
 
-/// Where the time of input and output goes.
+/// Kinds of work in input and output, for measuring their time.
 enum class Phase {
   convert,   ///< change of precision, compression, copies out of strided arrays
-  checksum,  ///< checksums that are not made while something else is
+  checksum,  ///< checksums that are computed in a pass of their own
   copy,      ///< into the buffers of asynchronous writing
-  aggregate, ///< between ranks, to those that write
-  write,     ///< data, to the file system or the engine's library
-  metadata,  ///< what a file says of itself
-  sync,      ///< waiting for the disk, when `sync` was asked for
+  aggregate, ///< messages to the ranks that write
+  write,     ///< values, to the file system or the library of the format
+  metadata,  ///< descriptions of the values in the files
+  sync,      ///< waiting for the disk, with the parameter `sync`
   wait,      ///< for other ranks, or for a free buffer
   read
 };
 constexpr std::size_t phase_count = 9;
 std::string_view name_of(Phase phase);
 
-/// What one rank's series did: calls, bytes and wall time by phase, and on request every single event. The time of a
-/// phase is its own: what happens in a phase within it counts there. Local; may be used from several threads at once.
+/// Records what a series did on one rank: calls, bytes and wall time by phase, and on request every event. The time of
+/// a phase excludes the phases inside it. Local; several threads may use it at once.
 class Trace {
 public:
   struct Total {
@@ -38,20 +38,20 @@ public:
     Phase phase = Phase::write;
     std::int64_t step = -1; ///< index of the step, or -1
     std::int64_t bytes = 0;
-    double begin = 0, seconds = 0;       ///< of wall time, since the trace began; with what is within it
-    double own_seconds = 0;              ///< without
+    double begin = 0, seconds = 0;       ///< wall time since the trace began; includes inner phases
+    double own_seconds = 0;              ///< without inner phases
     bool background = false;             ///< in the thread of asynchronous writing
-    std::array<std::uint8_t, 6> outer{}; ///< the phases around it, outermost first
-    std::uint8_t depth = 0;              ///< how many
+    std::array<std::uint8_t, 6> outer{}; ///< the enclosing phases, outermost first
+    std::uint8_t depth = 0;              ///< number of enclosing phases
   };
 
   Total total(Phase phase) const;
-  /// From now on every event is kept, not only the totals.
+  /// From now on, keeps every event in addition to the totals.
   void keep_events();
   std::vector<Event> events() const;
-  /// The step that the calling thread works at.
+  /// Sets the step that the calling thread works on.
   static void set_step(std::int64_t index);
-  /// Says that the calling thread is the background's.
+  /// Marks the calling thread as the background thread.
   static void set_background();
 
 private:
@@ -64,7 +64,7 @@ private:
   Clock::time_point start_ = Clock::now();
 };
 
-/// A phase that lasts as long as this object. `bytes` is what it moves.
+/// Measures a phase for the lifetime of this object. `bytes`: the bytes that the phase moves.
 class Span {
 public:
   Span(Trace &trace, Phase phase, std::int64_t bytes = 0);

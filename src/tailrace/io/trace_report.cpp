@@ -28,7 +28,7 @@ std::vector<PhaseSummary> summarise(const Trace &trace, const Communicator &comm
 
 namespace {
 
-/// Rank 0 writes what `join` makes of all ranks' texts.
+/// Rank 0 writes the result of `join` for the texts of all ranks. Collective.
 template <class Join>
 void write_together(const std::string &file, const std::string &ours, const Communicator &comm, Join join) {
   const auto all = comm.gather(ours, 0);

@@ -16,7 +16,7 @@ using grid::Box;
 using grid::Index3;
 using grid::product;
 
-/// What a caller wants from a series: a new one, more steps after those it has, or its contents.
+/// How to open a series: create a new one, add steps to an existing one, or read.
 enum class Mode { write, append, read };
 
 /// Number type of a variable, in memory or in a file.
@@ -40,7 +40,7 @@ template <> struct TypeOf<std::int64_t> {
 inline bool is_integer(Type type) { return type == Type::int32 || type == Type::int64; }
 inline std::size_t size_of(Type type) { return type == Type::float32 || type == Type::int32 ? 4 : 8; }
 const char *name_of(Type type);
-/// Throws InputError for any other name.
+/// Throws InputError for an unknown name.
 Type type_named(const std::string &name);
 
 /// Calls `work` with a value of the C++ type that `type` names.
@@ -57,15 +57,15 @@ template <class Work> auto with_type(Type type, Work work) {
   }
 }
 
-/// Where the points of the grid variables lie, for the programs that draw them: point i of direction d is at
-/// `origin[d] + i * spacing[d]` (lengths in the units of the run); on a stretched grid at `coordinates[d][i]`.
+/// Positions of the points of grid variables, for programs that draw them: point i of direction d is at `origin[d] + i
+/// * spacing[d]` (in the length unit of the run); on a stretched grid at `coordinates[d][i]`.
 struct GridDescription {
   Index3 points{0, 0, 0};
   std::array<double, 3> origin{0, 0, 0};
   std::array<double, 3> spacing{1, 1, 1};
-  std::array<std::vector<double>, 3> coordinates{}; ///< of all points of a direction; none: it is uniform
+  std::array<std::vector<double>, 3> coordinates{}; ///< of all points of a direction; empty: uniform
 
-  /// Where point i of direction d is.
+  /// Position of point i in direction d.
   double coordinate(std::size_t d, std::int64_t i) const {
     return coordinates[d].empty() ? origin[d] + static_cast<double>(i) * spacing[d]
                                   : coordinates[d][static_cast<std::size_t>(i)];
@@ -73,14 +73,14 @@ struct GridDescription {
   bool stretched() const { return !coordinates[0].empty() || !coordinates[1].empty() || !coordinates[2].empty(); }
 };
 
-/// Name of a step: its index (the time step of the simulation, growing along the series) and its time.
+/// A step: its index (the time step of the simulation, increasing in the series) and its time.
 struct StepInfo {
   std::int64_t index = 0;
   double time = 0;
 };
 
-/// A variable of a step. `shape` is the global shape in points, x, y, z. A list variable, to which every rank adds a
-/// number of rows of its own, has the shape (columns, rows, 1), and another number of rows in every step.
+/// A variable of a step. `shape` is the global shape in points, x, y, z. A list, to which each rank adds any number of
+/// rows, has the shape (columns, rows, 1); its number of rows may differ in every step.
 struct VariableInfo {
   std::string name;
   Type type = Type::float64;
@@ -88,32 +88,31 @@ struct VariableInfo {
   bool list = false;
 };
 
-/// How one rank's part of a grid variable lies in the whole and in memory; all in global indices.
+/// The position of one rank's part of a grid variable in the whole variable and in memory; all in global indices.
 struct Placement {
   Index3 shape{0, 0, 0}; ///< the whole variable
-  Box block;             ///< what this rank contributes; may be empty
-  Box memory;            ///< what its array covers: `block` and any ghosts around it, which may lie outside the grid
+  Box block;             ///< the part of this rank; may be empty
+  Box memory;            ///< the range of its array: `block` and ghost points around it, which may be outside the grid
 };
 
-/// Points start, start + stride, ... of a variable, `count` of them in each direction: a plane, a line, every n-th
-/// point.
+/// Points start, start + stride, ... of a variable, `count` in each direction: a plane, a line, every n-th point.
 struct Region {
   Index3 start{0, 0, 0};
   Index3 count{0, 0, 0};
   Index3 stride{1, 1, 1};
 };
 
-/// Whether `write` takes what it needs at once, or the caller leaves the array alone until `end_step`.
+/// sync: `write` uses the array before it returns. deferred: the array must not change until `end_step`.
 enum class Put { sync, deferred };
 
-/// What a series can say of itself, or of a variable: then its name is "variable/attribute".
+/// Information about a series, or about a variable: then its name is "variable/attribute".
 using Attribute = std::variant<std::string, std::int64_t, double, std::vector<std::int64_t>, std::vector<double>>;
 using Attributes = std::map<std::string, Attribute>;
-/// A number or a text that a step holds once.
+/// A number or text that is stored once per step.
 using Scalar = std::variant<double, std::int64_t, std::string>;
 using Scalars = std::map<std::string, Scalar>;
 
-/// What one rank's series has moved.
+/// What a series has written and read on one rank.
 struct Counters {
   std::int64_t bytes_written = 0; ///< of variables, as stored
   std::int64_t bytes_read = 0;

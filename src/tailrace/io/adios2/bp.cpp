@@ -1,14 +1,14 @@
 // The engines bp4 and bp5: a directory in ADIOS2's formats of those names.
 //
-// Defaults where we part from ADIOS2 (docs/io.md has the figures): every rank writes its own file of values on runs of
-// up to 64 ranks. BP5 writes every large array from where it lies when it is given, and makes no minima and maxima
-// (StatsLevel=0), for each of these passes over memory costs as much as the writing.
+// Two defaults differ from those of ADIOS2 (docs/io.md has the measurements). On up to 64 ranks, every rank writes its
+// own data file. BP5 writes every large array directly from the caller's memory and computes no minima and maxima
+// (StatsLevel=0), because each of these passes over memory costs as much as the writing.
 //
-// ADIOS2 throws on the rank that fails and leaves the others waiting in collectives. So rank 0 tries first what all are
-// about to do (does the file open, is there room on the disk), every rank reserves the room in its own file, and all
-// agree before they go in; what fails inside all the same ends the program after a time, see guarded_collective. And
-// ADIOS2 waits for ever for bytes that a data file lacks, and crashes on damaged metadata: tailrace.json beside the
-// files tells, so that we see it first.
+// When one rank fails, ADIOS2 throws on that rank and leaves the others waiting in collective calls. So rank 0 first
+// checks that the file opens and that the disk has space, every rank reserves space in its own file, and all agree
+// before they call ADIOS2. An error inside ADIOS2 ends the program after a time, see guarded_collective. ADIOS2 also
+// waits forever for bytes that a data file lacks, and crashes on damaged metadata. We check tailrace.json to find both
+// cases first.
 
 #if TAILRACE_HAVE_ADIOS2
 
@@ -37,9 +37,9 @@ using nlohmann::json;
 namespace {
 
 constexpr int most_subfiles = 64;
-constexpr std::int64_t alignment = std::int64_t{8} << 10;      ///< behind which a rank's values may begin, at most
-constexpr std::int64_t least_in_place = std::int64_t{4} << 20; // BP5 copies smaller arrays, to write them together
-const std::string sizes_name = "tailrace/sizes";               // BP4: of the data files before the step, to rewind
+constexpr std::int64_t alignment = std::int64_t{8} << 10;      ///< largest alignment of a rank's values in a data file
+constexpr std::int64_t least_in_place = std::int64_t{4} << 20; // BP5 copies smaller arrays and writes them together
+const std::string sizes_name = "tailrace/sizes"; // BP4: sizes of the data files before the step, for a rewind
 
 class BpEngine final : public StepSink, public StepSource {
 public:
@@ -81,13 +81,13 @@ private:
   std::vector<StepInfo> steps_;
   Attributes attributes_;
   std::optional<GridDescription> grid_;
-  std::optional<BpRecord> record_; ///< of rank 0, open to write
-  std::string sizes_;              ///< BP4: of the data files before the open step, on rank 0
-  std::int64_t buffered_ = 0;      ///< bytes of the open step that ADIOS2 has not yet written, of all ranks
+  std::optional<BpRecord> record_; ///< open to write, on rank 0
+  std::string sizes_;              ///< BP4: sizes of the data files before the open step, on rank 0
+  std::int64_t buffered_ = 0;      ///< bytes of the open step on all ranks that ADIOS2 has not yet written
   StepInfo step_;
-  std::int64_t own_ = 0;       ///< of these, this rank's
+  std::int64_t own_ = 0;       ///< the part of `buffered_` on this rank
   std::int64_t variables_ = 0; ///< of the open step
-  std::string own_file_;       ///< the file of values that this rank alone writes; empty: it shares one
+  std::string own_file_;       ///< data file that only this rank writes; empty: the file is shared
   double failure_timeout_ = 0;
   bool in_step_ = false, broken_ = false, asynchronous_ = false;
   std::optional<Adios2Io> adios_;
@@ -108,7 +108,7 @@ BpEngine::BpEngine(const std::string &kind, const OpenRequest &request, Paramete
   open(options, kept);
 }
 
-/// Rank 0 alone, before anybody opens: what is there, what of it stays, and room for what comes.
+/// Only on rank 0, before any rank opens the series: checks what exists, drops steps and creates the directory.
 void BpEngine::prepare(std::size_t &kept) {
   check_target(request_.path, request_.mode, Kind::directory);
   const bool there = fs::exists(request_.path);
@@ -135,7 +135,7 @@ void BpEngine::check_version() const {
                               found));
 }
 
-/// Rank 0 alone: opens the file and reads its steps. `kept`: how many of them a rewind leaves.
+/// Only on rank 0: opens the file and reads its steps. `kept`: the number of steps that remain after a rewind.
 void BpEngine::probe(std::size_t &kept) {
   if (!fs::exists(fs::path(request_.path) / "md.idx"))
     throw IoError(fmt::format("cannot {} {}: it holds no md.idx, so it is not a {} series",
@@ -162,7 +162,7 @@ void BpEngine::probe(std::size_t &kept) {
     if (is_bp4() && kept < found)
       if (const std::string before = bp::text(io, engine, kept, sizes_name); !before.empty())
         sizes = json::parse(before).get<std::map<std::string, std::uintmax_t>>();
-    // Not closed: BP5's reader would leave a profile in /tmp. It closes its files when `alone` goes.
+    // Not closed, because BP5's reader would leave a profile in /tmp. The destructor of `alone` closes its files.
   });
   for (const auto &[name, value] : recorded.attributes)
     attributes_[name] = value;
@@ -179,7 +179,7 @@ void BpEngine::share() {
   attributes_ = attributes_from_json(json::parse(text));
 }
 
-/// What we part from ADIOS2 in, where neither the user nor a configuration file says otherwise.
+/// Our own defaults, used only where neither the user nor a configuration file sets a value.
 void BpEngine::set_defaults() {
   bool chosen = false;
   for (const char *name : {"NumAggregators", "AggregatorRatio", "NumSubFiles", "SubStreams", "AggregationType"})
@@ -189,19 +189,19 @@ void BpEngine::set_defaults() {
     adios_->set_default("NumAggregators", std::to_string(request_.comm.size()));
     own_file_ = file(fmt::format("data.{}", request_.comm.rank()));
   }
-  adios_->set_default("AsyncOpen", "false"); // else a thread empties the files later, and their errors come late
+  adios_->set_default("AsyncOpen", "false"); // with "true", a thread truncates the files later and its errors come late
   if (is_bp4())
-    return adios_->set_default("Profile", "off"); // else it leaves a profiling.json
+    return adios_->set_default("Profile", "off"); // otherwise BP4 leaves a profiling.json
   if (all_write)
     adios_->set_default("AggregationType", "EveryoneWrites");
   adios_->set_default("StatsLevel", "0");
-  adios_->set_default("MinDeferredSize", "1"); // which arrays are written from where they lie is ours to say
+  adios_->set_default("MinDeferredSize", "1"); // we choose which arrays BP5 writes without a copy
 }
 
 void BpEngine::open(const Adios2Options &options, std::size_t kept) {
   share();
   const std::int64_t after = request_.comm.max(static_cast<std::int64_t>(kept));
-  const bool append = request_.mode == Mode::append && after > 0; // to a file without steps ADIOS2 appends rubbish
+  const bool append = request_.mode == Mode::append && after > 0; // ADIOS2 appends wrongly to a file without steps
   adios_.emplace(options, request_.path, request_.comm.get());
   set_defaults();
   failure_timeout_ = options.failure_timeout;
@@ -210,7 +210,7 @@ void BpEngine::open(const Adios2Options &options, std::size_t kept) {
   if (append && !is_bp4())
     io_.SetParameter("AppendAfterSteps", std::to_string(after));
   if (request_.mode == Mode::read && steps_.empty())
-    return; // see has_steps
+    return; // ADIOS2 cannot open it, see has_steps
   const auto mode = request_.mode == Mode::read ? adios2::Mode::ReadRandomAccess
                     : append                    ? adios2::Mode::Append
                                                 : adios2::Mode::Write;
@@ -241,7 +241,7 @@ void BpEngine::write(const Block &block) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const std::int64_t bytes = block.place.block.size() * size, all = product(block.place.shape) * size;
   const Span span(*request_.trace, Phase::write, bytes);
-  // All ranks must choose alike, so by the whole, not by the part.
+  // All ranks must make the same choice, so it depends on the size of the whole variable.
   const bool in_place = !is_bp4() && all / request_.comm.size() >= least_in_place;
   ++variables_;
   request_.comm.agree([&] {
@@ -261,14 +261,14 @@ void BpEngine::write(const Block &block) {
   buffered_ = own_ = 0;
 }
 
-/// Of a file that several ranks write nobody knows beforehand who writes where, and in the background the files still
-/// grow.
+/// Does nothing for a file that several ranks write, because the positions are not known yet, and for asynchronous
+/// writing, because the files still grow.
 void BpEngine::reserve_data(std::int64_t bytes) const {
   if (bytes > 0 && !own_file_.empty() && !asynchronous_)
     preallocate_behind(own_file_, bytes + alignment);
 }
 
-/// What is written at the end of a step: values that were copied, and the metadata, generously.
+/// Reserves more than enough space for what the end of a step writes: copied values and metadata.
 void BpEngine::reserve_rest(const StepMetadata &metadata) const {
   std::int64_t texts = 0, numbers = variables_ * request_.comm.size();
   if (root()) {
@@ -280,7 +280,7 @@ void BpEngine::reserve_rest(const StepMetadata &metadata) const {
       ++numbers;
     }
   }
-  // BP4 has headers, and copies of all texts, among the values too.
+  // BP4 also stores headers and copies of all texts among the values.
   reserve_data(is_bp4() ? own_ + 1024 * (variables_ + 4) + 2 * texts : own_);
   if (!root() || asynchronous_)
     return;
@@ -324,7 +324,7 @@ void BpEngine::end_step(const StepMetadata &metadata) {
   }
   in_step_ = false;
   steps_.push_back(step_);
-  if (root() && !asynchronous_) // else the files are still growing
+  if (root() && !asynchronous_) // with asynchronous writing the files still grow
     record_->write(attributes_);
   if (request_.sync)
     request_.comm.agree([&] { root() ? sync_files() : void(); });
@@ -341,7 +341,7 @@ void BpEngine::sync_files() const {
 void BpEngine::close() {
   if (!engine_ || broken_)
     return;
-  if (request_.mode == Mode::read) { // as in probe
+  if (request_.mode == Mode::read) { // do not close the engine, see probe
     engine_ = {};
     io_ = {};
     return adios_.reset();

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uintmax_t header_bytes = 64, record_bytes = 64; // a record of BP4; those of BP5 differ in length
+constexpr std::uintmax_t header_bytes = 64, record_bytes = 64; // a record of BP4; records of BP5 differ in length
 constexpr std::int64_t version_position = 37, end_of_metadata_position = 40;
 
 std::string index_path(const std::string &directory) { return (fs::path(directory) / "md.idx").string(); }
@@ -69,7 +69,7 @@ void cut_bp4(const std::string &directory, std::size_t kept, const std::map<std:
     read_all(index.get(), &end_of_metadata, sizeof end_of_metadata,
              static_cast<std::int64_t>(index_size - record_bytes) + end_of_metadata_position, index_path(directory));
   }
-  cut(folder / "md.idx", index_size); // first: a kill from here on leaves only bytes that no step refers to
+  cut(folder / "md.idx", index_size); // first: if the program is killed after this, no step refers to the other bytes
   cut(folder / "md.0", end_of_metadata);
   if (sizes.empty())
     return;
@@ -93,13 +93,13 @@ void trim_bp5(const std::string &directory) {
     place += sizeof value;
     return value;
   };
-  while (place < index.size()) { // a letter, the length of the record, and then:
+  while (place < index.size()) { // one letter, the length of the record, then its numbers
     const char kind = index[place++];
     next();
-    if (kind == 's') { // place and size in md.0, flushes, and positions in the files of values
+    if (kind == 's') { // position and size in md.0, flushes, positions in the data files
       const std::uint64_t begin = next(), size = next(), flushes = next();
       if (flushes > index.size() || writers > index.size())
-        break; // no such record
+        break; // damaged: no record is so large
       place += sizeof(std::uint64_t) * writers * (2 * flushes + 1);
       if (place <= index.size())
         end_of_metadata = begin + size;

@@ -22,14 +22,13 @@ namespace {
 
 constexpr int record_version = 2;
 constexpr std::int64_t read_bytes = 1 << 20;
-// "A writer is at work", in the header of md.idx: BP4's and BP5's byte, the only ones that change later.
+// Bytes in the header of md.idx that say "a writer is active", of BP4 and of BP5. No other written bytes change later.
 constexpr std::int64_t first_flag = 38, last_flag = 39;
 
 const std::vector<std::string> metadata_names{"md.idx", "md.0", "mmd.0"};
 
 std::string record_path(const std::string &directory) { return (fs::path(directory) / "tailrace.json").string(); }
 
-/// data.0, data.1 ...; md.0, md.idx and mmd.0.
 bool is_bp_file(const std::string &name) {
   const auto numbered = [&](const std::string &start) {
     return name.size() > start.size() && name.rfind(start, 0) == 0 &&
@@ -38,7 +37,7 @@ bool is_bp_file(const std::string &name) {
   return numbered("data.") || numbered("md.") || numbered("mmd.") || name == "md.idx";
 }
 
-/// What we and ADIOS2 keep beside those.
+/// Files that Tailrace and ADIOS2 keep next to the BP files.
 bool is_beside_bp(const std::string &name) {
   const std::vector<std::string> names{"tailrace.json", "tailrace.json.tmp", "profiling.json",
                                        "active",        ".bpversion",        "s3.json"};
@@ -52,7 +51,7 @@ std::string checksum_of(const json &record) {
   return sum.text();
 }
 
-/// Adds bytes [from, to) of a metadata file.
+/// Adds bytes [from, to) of a metadata file to the checksum.
 void add_bytes(RunningChecksum &sum, const std::string &directory, const std::string &name, std::int64_t from,
                std::int64_t to) {
   const std::string path = (fs::path(directory) / name).string();
@@ -111,7 +110,7 @@ void BpRecord::add(const std::string &name) {
     return;
   Part &part = parts_[name];
   const auto bytes = static_cast<std::int64_t>(size);
-  if (bytes < part.bytes) // begun anew by ADIOS2
+  if (bytes < part.bytes) // ADIOS2 has created the file again
     part = Part{};
   add_bytes(part.sum, directory_, name, part.bytes, bytes);
   part.bytes = bytes;

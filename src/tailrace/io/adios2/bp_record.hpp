@@ -9,17 +9,17 @@
 
 namespace tailrace::io {
 
-/// What BP4 and BP5 cannot do for us is kept in tailrace.json beside their files, replaced at the end of every step:
-/// - How large they were then. ADIOS2 waits for ever for the bytes that a cut data file lacks, so we look first.
-/// - Checksums of the metadata up to there (md.idx, md.0, mmd.0), in which a flipped bit crashes ADIOS2 or makes it
-///   wait; they hold the scalars and attributes too. These files only grow, so each step adds only what it appended.
-/// - The attributes, for those that were set after the last step, which ADIOS2 does not store.
-/// All local, for one rank. This class writes the record of a directory that is open to write.
+/// Writes tailrace.json, the record next to the files of BP4 or BP5, again at the end of every step. It holds:
+/// - The sizes of the files: ADIOS2 waits forever for bytes that a data file lacks, so we check the sizes first.
+/// - Checksums of the metadata files (md.idx, md.0, mmd.0), because a wrong bit there makes ADIOS2 crash or wait. The
+/// files only grow, so each step adds only the new bytes to the checksums.
+/// - The attributes, because ADIOS2 does not store those that are set after the last step.
+/// All functions are local; one rank uses the record. This class writes it; the directory must be open to write.
 class BpRecord {
 public:
   explicit BpRecord(std::string directory, bool sync) : directory_(std::move(directory)), sync_(sync) {}
 
-  /// Does not throw: the steps are complete without a record. One of before would be wrong, so it goes.
+  /// Does not throw: steps are complete without a record. On failure removes the old record, which would be wrong.
   void write(const Attributes &attributes) noexcept;
 
 private:
@@ -31,24 +31,24 @@ private:
 
   std::string directory_;
   bool sync_;
-  std::map<std::string, Part> parts_; ///< of the metadata, so far
+  std::map<std::string, Part> parts_; ///< of the metadata files, so far
 };
 
-/// What a record says; without one, as in the files of other programs and while the first step is written, nothing.
+/// The contents of a record. Empty without one: in files of other programs and while the first step is written.
 struct BpRecorded {
   Attributes attributes;
   std::map<std::string, std::uintmax_t> sizes;
 };
 
-/// Reads the record and compares the files with it. Throws IoError that names the file that is damaged, shorter than
-/// it was, or gone.
+/// Reads the record and compares the files with it. Throws IoError that names a file that is damaged, too short or
+/// missing.
 BpRecorded check_bp_record(const std::string &directory);
-/// Throws IoError that names what is in the directory and of no BP series. ADIOS2 empties a directory that it begins
-/// anew, whoever's files and directories are in it: so we look first.
+/// Throws IoError that names any file or directory that is not part of a BP series. To be called before ADIOS2 starts a
+/// new series, because ADIOS2 deletes everything in its directory.
 void check_only_bp(const std::string &directory);
-/// Whether a run was killed in there before it had written anything: no md.idx yet, and no bytes.
+/// Whether a run was killed in this directory before it wrote anything: no md.idx, and only empty BP files.
 bool is_empty_bp(const std::string &directory);
-/// To be called before the files may shrink.
+/// Call this before the files may become shorter.
 void remove_bp_record(const std::string &directory) noexcept;
 
 } // namespace tailrace::io

@@ -19,7 +19,7 @@ namespace {
 
 const std::string attribute_prefix = "tailrace/attributes/", grid_prefix = "tailrace/grid/";
 
-// Attributes may be set anew, so all are modifiable.
+// All attributes are modifiable, because the caller may set them again.
 template <class T> void define(adios2::IO &io, const std::string &name, const T &value) {
   io.DefineAttribute<T>(name, value, "", "/", true);
 }
@@ -95,7 +95,7 @@ adios2::Dims dims(const Index3 &n) {
 
 namespace {
 
-/// Selects one step of a variable, and says whether the step holds it: ADIOS2 counts only the steps that do.
+/// Selects one step of a variable; false: the step does not hold it. ADIOS2 counts only steps with the variable.
 template <class T> bool select_step(adios2::Engine &engine, adios2::Variable<T> &variable, std::size_t step) {
   if (!variable)
     return false;
@@ -119,7 +119,7 @@ std::optional<VariableInfo> describe(adios2::IO &io, adios2::Engine &engine, std
   auto variable = io.InquireVariable<T>(name);
   if (!select_step(engine, variable, step))
     return std::nullopt;
-  // BP4 counts the steps of the file here, the others those that hold the variable.
+  // BP4 expects the number of the step in the file; other engines count only the steps that hold the variable.
   const adios2::Dims shape = engine.Type() == "BP4Reader" ? variable.Shape(step) : variable.Shape();
   const auto n = [&](std::size_t d) { return static_cast<std::int64_t>(shape[d]); };
   if (shape.size() != 3)
@@ -127,7 +127,7 @@ std::optional<VariableInfo> describe(adios2::IO &io, adios2::Engine &engine, std
   return VariableInfo{name, TypeOf<T>::value, {n(2), n(1), n(0)}};
 }
 
-/// The lists of a step, also the empty ones, which ADIOS2 does not know of.
+/// The lists of a step, including the empty lists, which ADIOS2 does not store.
 std::vector<VariableInfo> lists(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
   const std::string known = text(io, engine, step, lists_name);
   if (known.empty())
@@ -140,7 +140,7 @@ std::vector<VariableInfo> lists(adios2::IO &io, adios2::Engine &engine, std::siz
   }
 }
 
-/// The value of a variable that is no array, of the type T; stored as S.
+/// Adds the value of a variable that is not an array, stored as S, as a scalar of type T.
 template <class T, class S>
 void add_scalar(Scalars &scalars, adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name) {
   auto variable = io.InquireVariable<T>(name);
@@ -153,7 +153,7 @@ void read_as(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std
              void *data) {
   auto variable = io.InquireVariable<T>(name);
   if (!select_step(engine, variable, step))
-    throw InputError(fmt::format("there is no variable '{}' in this step", name)); // Series has looked before
+    throw InputError(fmt::format("there is no variable '{}' in this step", name)); // Series has checked the name
   variable.SetSelection({dims(box.start), dims(box.count)});
   engine.Get(variable, static_cast<T *>(data), adios2::Mode::Sync);
 }
@@ -161,8 +161,8 @@ void read_as(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std
 } // namespace
 
 std::vector<StepInfo> steps(adios2::IO &io, adios2::Engine &engine) {
-  if (io.AvailableVariables().empty()) // a file closed before its first step, which ADIOS2 counts as one
-    return {};                         // asked for a variable of it, ADIOS2 ends the program
+  if (io.AvailableVariables().empty()) // closed before its first step; asking for a variable would end the program
+    return {};
   auto index = io.InquireVariable<std::int64_t>("step");
   auto time = io.InquireVariable<double>("time");
   std::vector<StepInfo> result;

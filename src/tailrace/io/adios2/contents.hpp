@@ -10,31 +10,31 @@
 #include <string>
 #include <vector>
 
-/// What stands in our BP files, given an IO with an open engine. All local. ADIOS2's own exceptions pass through.
+/// Reads and writes the contents of BP files through an IO with an open engine. All local. Throws ADIOS2's exceptions.
 namespace tailrace::io::bp {
 
-// Texts of every step, as JSON: the checksums of the blocks, and its lists with their shapes.
+// Names of texts in every step, as JSON: the checksums of the blocks, and the lists with their shapes.
 inline const std::string checksums_name = "tailrace/checksums", lists_name = "tailrace/lists";
 
-/// Our type of what ADIOS2 calls "double", "int64_t" and so on; none: we have no such type.
+/// The Tailrace type for ADIOS2's "double", "int64_t" and so on; empty if there is none.
 std::optional<Type> type_of(const std::string &adios2_type);
 
 /// Extents in ADIOS2's order: z, y, x.
 adios2::Dims dims(const Index3 &n);
 
-/// Our attributes stand under tailrace/attributes/, the grid under tailrace/grid/. All local.
+/// Our attributes have names below tailrace/attributes/, the grid below tailrace/grid/. All local.
 void write_attributes(adios2::IO &io, const Attributes &attributes);
 Attributes read_attributes(adios2::IO &io);
 void write_grid(adios2::IO &io, const GridDescription &grid);
 std::optional<GridDescription> read_grid(adios2::IO &io);
 
-// For engines opened to read, with `step` a position among all steps:
+// For engines opened to read; `step` is a position among all steps:
 std::vector<StepInfo> steps(adios2::IO &io,
-                            adios2::Engine &engine); ///< throws IoError when they have no time and index
+                            adios2::Engine &engine); ///< throws IoError if they have no time and index
 std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std::size_t step);
 Scalars scalars(adios2::IO &io, adios2::Engine &engine, std::size_t step);
 std::string text(adios2::IO &io, adios2::Engine &engine, std::size_t step,
-                 const std::string &name); ///< "" if not there
+                 const std::string &name); ///< "" if it does not exist
 void read(adios2::IO &io, adios2::Engine &engine, std::size_t step, const VariableInfo &variable, const Box &box,
           void *data);
 

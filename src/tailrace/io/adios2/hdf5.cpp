@@ -1,8 +1,8 @@
-// The engine adios_hdf5: ADIOS2's HDF5 engine, a file per step and the sidecar beside them.
+// The engine adios_hdf5: ADIOS2's HDF5 engine, with one file per step and the sidecar.
 //
-// A file per step, because an HDF5 file that was open when its program was killed does not open again: so a kill costs
-// the step it was in. ADIOS2 creates a dataset when it is given its values, and that is collective in parallel HDF5: so
-// all ranks give it all variables, with nothing in it where they have nothing, and all of them the scalars.
+// Each step has its own file, because an HDF5 file that was open when its program was killed does not open again: then
+// only that step is lost. ADIOS2 creates a dataset when a rank puts its values, which is collective in parallel HDF5.
+// So all ranks put all variables, with no values where they have none, and all scalars.
 
 #if TAILRACE_HAVE_ADIOS2
 
@@ -36,7 +36,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::int64_t around = 4096; ///< bytes that HDF5 needs around a variable, scalar or attribute, generously
+constexpr std::int64_t around = 4096; ///< more than the bytes that HDF5 needs for each variable, scalar or attribute
 
 /// A step's file, open to read by one rank.
 class StepFile {
@@ -52,7 +52,7 @@ public:
   ~StepFile() {
     try {
       engine_.Close();
-    } catch (const std::exception &) { // it was only read
+    } catch (const std::exception &) { // the file was only read
     }
   }
   StepFile(const StepFile &) = delete;
@@ -96,12 +96,12 @@ private:
   void meet(const std::string &verb, const std::function<void()> &work);
   void finish_file();
 
-  std::optional<Adios2Io> adios_; ///< of a series open to write
+  std::optional<Adios2Io> adios_; ///< only if the series is open to write
   bp::Output output_;
   adios2::Engine engine_;     ///< of the open step
   std::int64_t reserved_ = 0; ///< bytes of the open step's file
   double failure_timeout_ = 0;
-  std::string failure_; ///< what went wrong inside HDF5 in the open step, on any rank
+  std::string failure_; ///< the error of HDF5 in the open step, on any rank
   mutable std::optional<StepFile> read_;
 };
 
@@ -117,10 +117,10 @@ AdiosHdf5Engine::AdiosHdf5Engine(const OpenRequest &request, Parameters &paramet
     adios_.emplace(options, request.path, request.comm.get());
 }
 
-/// A step that is still open was left by an exception of the program, maybe on this rank alone, and HDF5 closes files
-/// together with all others. So its file stays open until the program ends: then all ranks close it, or MPI aborts.
+/// If an exception of the program left a step open, maybe only on this rank, the file must stay open: HDF5 closes files
+/// collectively. All ranks close it when the program ends, or MPI aborts.
 AdiosHdf5Engine::~AdiosHdf5Engine() {
-  static auto &left_open = *new std::vector<Adios2Io>; // never destroyed: that would close them
+  static auto &left_open = *new std::vector<Adios2Io>; // never destroyed: that would close the files
   if (engine_ && request_.comm.size() > 1)
     left_open.push_back(std::move(*adios_));
 }
@@ -129,18 +129,18 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
   SidecarEngine::begin_step(step);
   step_["file"] = fmt::format("step-{:08d}.h5", step.index);
   adios2::IO &io = adios_->io();
-  io.RemoveAllVariables(); // they belong to the file of the step before
+  io.RemoveAllVariables(); // they belong to the file of the previous step
   io.RemoveAllAttributes();
   output_ = bp::Output(io, {}, true);
-  const h5::Quiet quiet;       // what ADIOS2 makes of HDF5's errors is enough
-  request_.comm.agree([&] {    // before HDF5 has anything open, for what it cannot write it cannot close either
-    release_name(open_file()); // HDF5 opens it by MPI-IO
+  const h5::Quiet quiet;       // ADIOS2 reports HDF5's errors
+  request_.comm.agree([&] {    // before HDF5 opens the file: HDF5 cannot close a file that it cannot write
+    release_name(open_file()); // HDF5 opens the file by MPI-IO
     check_file_limit(open_file(), 4 * around);
     if (!root())
       return;
     check_free_space(request_.path, 0, request_.comm.size());
-    ::unlink(open_file().c_str());                               // HDF5 may have one of that name open still, see above
-    const FileDescriptor probe(open_file(), O_WRONLY | O_CREAT); // HDF5 would not say why it cannot
+    ::unlink(open_file().c_str()); // HDF5 may still have a file of this name open, see above
+    const FileDescriptor probe(open_file(), O_WRONLY | O_CREAT); // HDF5 gives no reason when it cannot create the file
     preallocate(open_file(), 0, 4 * around);
   });
   meet("write", [&] {
@@ -152,7 +152,7 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
   reserve(4 * around);
 }
 
-/// A call of ADIOS2 in which HDF5 writes the step's file. Collective; the same error on all ranks, which is kept.
+/// Runs an ADIOS2 call in which HDF5 writes the step's file. Keeps the error. Collective; same error on all ranks.
 void AdiosHdf5Engine::meet(const std::string &verb, const std::function<void()> &work) {
   const std::string path = open_file();
   try {
@@ -163,8 +163,8 @@ void AdiosHdf5Engine::meet(const std::string &verb, const std::function<void()> 
   }
 }
 
-/// Sees to it that the step's file can grow by so many bytes more. Any rank may come to write any part of it. After the
-/// file has been opened, for that empties it.
+/// Ensures that the step's file can grow by `more` bytes on every rank, because any rank may write any part of it. Call
+/// this after opening the file, because opening truncates it. Collective.
 void AdiosHdf5Engine::reserve(std::int64_t more) {
   request_.comm.agree([&] {
     if (root())
@@ -180,17 +180,17 @@ void AdiosHdf5Engine::write(const Block &block) {
   add_variable(block);
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const Span span(*request_.trace, Phase::write, block.place.block.size() * size);
-  reserve(product(block.place.shape) * size + around); // HDF5 takes the place at once
+  reserve(product(block.place.shape) * size + around); // HDF5 allocates the space immediately
   const h5::Quiet quiet;
   meet("write", [&] { output_.put(engine_, block); });
 }
 
-/// Rank 0's, on all ranks.
+/// The metadata of rank 0, on all ranks.
 StepMetadata AdiosHdf5Engine::metadata_of_root(const StepMetadata &metadata) const {
   return {scalars_from_json(json::parse(request_.comm.broadcast(scalars_to_json(metadata.scalars).dump(), 0))), ""};
 }
 
-/// ADIOS2 passes over the errors of HDF5's closing, so rank 0 looks whether the file is whole.
+/// Rank 0 checks that the file is complete, because ADIOS2 ignores errors when HDF5 closes it.
 void AdiosHdf5Engine::finish_file() {
   const h5::Quiet quiet;
   const hid_t opened = H5Fopen(open_file().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -229,13 +229,13 @@ void AdiosHdf5Engine::end_step(const StepMetadata &metadata) {
 void AdiosHdf5Engine::abandon_step() noexcept {
   try {
     const h5::Quiet quiet;
-    std::optional<FileWatch> watch; // HDF5 writes when it closes, and what failed before may fail again
+    std::optional<FileWatch> watch; // HDF5 writes when it closes, and may fail again
     if (!failure_.empty())
       watch.emplace(request_.comm, open_file(), failure_timeout_,
                     fmt::format("{}. HDF5 cannot close the file either", failure_));
     if (engine_)
       engine_.Close();
-  } catch (const std::exception &) { // the file goes
+  } catch (const std::exception &) { // the file is removed
   }
   engine_ = {};
   SidecarEngine::abandon_step();

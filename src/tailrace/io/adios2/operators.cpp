@@ -14,7 +14,7 @@ namespace tailrace::io {
 
 namespace {
 
-/// Empty, or why ADIOS2 does not take the operator.
+/// Why ADIOS2 refuses the operator; empty if it accepts the operator.
 std::string refusal(const Adios2Operator &wanted) {
   try {
     adios2::ADIOS alone(MPI_COMM_SELF);
@@ -28,7 +28,7 @@ std::string refusal(const Adios2Operator &wanted) {
 } // namespace
 
 std::vector<std::string> available_operators() {
-  // ADIOS2 has no list; it builds an operator or throws. "plugin" needs parameters to be built.
+  // ADIOS2 has no list of operators, so try to create each one. "plugin" needs parameters and is not tried.
   std::vector<std::string> result;
   for (const std::string type : {"bigwhoop", "blosc", "bzip2", "libpressio", "mdr", "mgard", "mgard_complex",
                                  "mgardplus", "null", "png", "prodm", "sirius", "sz", "sz3", "zfp"})

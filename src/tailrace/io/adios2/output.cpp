@@ -27,10 +27,10 @@ template <class T> adios2::Variable<T> Output::grid_variable(const Block &block)
     return known;
   }
   auto variable = io_.DefineVariable<T>(block.name, shape, adios2::Dims(3, 0), adios2::Dims(3, 0));
-  // Rows of particles are no fields: compressors for grids would find nothing to compress, and empty ones fail.
+  // Lists have no operator: compressors for grids do not compress them well, and fail on empty lists.
   if (!operation_.type.empty() && !block.list && std::is_floating_point_v<T>)
     variable.AddOperation(operation_.type, operation_.parameters);
-  const auto operations = variable.Operations(); // also those of a configuration file
+  const auto operations = variable.Operations(); // includes those of a configuration file
   if (operations.empty())
     return variable;
   operators_[block.name] = Adios2Operator{operations.front().Type(), operations.front().Parameters()}.describe();
@@ -40,8 +40,8 @@ template <class T> adios2::Variable<T> Output::grid_variable(const Block &block)
   return variable;
 }
 
-/// Copies the block without its ghost points into ADIOS2's buffer, piece by piece, so that each piece is still in the
-/// cache when it is summed.
+/// Copies the block without its ghost points into ADIOS2's buffer. Copies one piece at a time, so that the checksum
+/// reads the piece from the cache.
 template <class T> void Output::put_span(adios2::Engine &engine, adios2::Variable<T> &variable, const Block &block) {
   const auto span = engine.Put(variable);
   T *target = span.data();
@@ -102,7 +102,7 @@ void Output::put_value(adios2::Engine &engine, const std::string &name, const Sc
       value);
 }
 
-/// What a lossy operator gives back has another checksum than what it was given.
+/// Drops the checksums of variables with a lossy operator: their values differ after reading.
 std::string Output::checksums_of_lossless(const std::string &checksums) const {
   if (lossy_.empty() || checksums.empty())
     return checksums;
@@ -115,12 +115,12 @@ std::string Output::checksums_of_lossless(const std::string &checksums) const {
 void Output::end_step(adios2::Engine &engine, const StepInfo &step, const StepMetadata &metadata, bool root) {
   put_value(engine, "step", step.index, root);
   put_value(engine, "time", step.time, root);
-  if (root) // the others have no scalars
+  if (root) // the other ranks have no scalars
     for (const auto &[name, value] : metadata.scalars)
       put_value(engine, name, value, true);
   if (!metadata.checksums.empty())
     put_text(engine, checksums_name, checksums_of_lossless(metadata.checksums), root);
-  if (!lists_.empty()) // ADIOS2 cannot say that a step has a variable without values
+  if (!lists_.empty()) // ADIOS2 does not store a variable without values
     put_text(engine, lists_name, lists_to_json(lists_).dump(), root);
 }
 

@@ -16,28 +16,28 @@
 
 namespace tailrace::io::bp {
 
-/// Puts a series into an IO of ADIOS2 with an engine open to write: files or streams, read again by bp_contents. Every
-/// step carries `step` (index) and `time` as variables, and the first one the attribute `vtk.xml` for ParaView. All
-/// local; ADIOS2's own exceptions pass through.
+/// Puts a series into an IO of ADIOS2 with an engine open to write, a file or a stream. The functions in contents.hpp
+/// read it. Every step has the variables `step` (index) and `time`, and the first one the attribute `vtk.xml` for
+/// ParaView. All functions are local; ADIOS2's own exceptions pass through.
 class Output {
 public:
   Output() = default;
-  /// `everyone`: all ranks put all variables, with no values where they have none, as HDF5 wants it.
+  /// `everyone`: all ranks put all variables, without values where they have none, as HDF5 requires.
   Output(adios2::IO io, Adios2Operator operation, bool everyone = false)
       : io_(io), operation_(std::move(operation)), everyone_(everyone) {}
 
   void begin_step();
-  /// Puts this rank's part, in a copy: the caller's array is free again.
+  /// Copies this rank's part: the caller may reuse the array when this returns.
   void put(adios2::Engine &engine, const Block &block) { put(engine, block, false); }
-  /// BP5 only: puts this rank's part where it lies, if it lies there in one piece, else a copy. The array must stay
-  /// until the engine has written.
+  /// BP5 only: puts this rank's part without a copy if it is contiguous in memory, otherwise copies it. The array must
+  /// not change until the engine has written it.
   void put_in_place(adios2::Engine &engine, const Block &block) { put(engine, block, true); }
-  /// The rest of the step. `attributes`: all of the series.
+  /// Puts the rest of the step. `attributes`: all attributes of the series.
   void end_step(adios2::Engine &engine, const StepInfo &step, const StepMetadata &metadata, bool root);
-  /// `grid` as of the request; without one it is that of the first variable.
+  /// `grid` is that of the request; if it is empty, the grid has the shape of the first variable.
   void define_attributes(const Attributes &attributes, const std::optional<GridDescription> &grid, bool first_step);
 
-  /// One more text of the step, under a name of ours. For all ranks; rank 0's counts.
+  /// Puts one more text of the step. All ranks call this; the text of rank 0 is stored.
   void put_text(adios2::Engine &engine, const std::string &name, const std::string &text, bool root);
 
 private:
@@ -52,9 +52,9 @@ private:
   adios2::IO io_;
   Adios2Operator operation_;
   bool everyone_ = false;
-  std::map<std::string, Index3> shapes_;         ///< of the variables written, lists excepted
-  std::map<std::string, std::string> operators_; ///< of the variables that have one
-  std::set<std::string> lossy_;                  ///< the variables that lose digits
+  std::map<std::string, Index3> shapes_;         ///< of the variables written, without lists
+  std::map<std::string, std::string> operators_; ///< of the variables with an operator
+  std::set<std::string> lossy_;                  ///< variables with a lossy operator
   std::vector<VariableInfo> lists_;              ///< of the open step
 };
 

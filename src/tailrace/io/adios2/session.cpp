@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Left out are those that would change which steps a series has (AppendAfterSteps is rewind_to's, SelectSteps,
-// FlattenSteps, StreamReader, FlushStepsCount, CollectiveMetadata) or put it somewhere else (S3..., Remote...).
+// This list leaves out the parameters that would change which steps a series has (AppendAfterSteps, which rewind_to
+// sets, SelectSteps, FlattenSteps, StreamReader, FlushStepsCount, CollectiveMetadata) or its place (S3..., Remote...).
 const std::vector<std::string> bp5_parameters{"OpenTimeoutSecs",
                                               "BeginStepPollingFrequencySecs",
                                               "AggregationType",
@@ -71,10 +71,10 @@ const Kind &kind_named(const std::string &kind) {
   return kinds.at(kind);
 }
 
-/// The IO of the configuration that is meant for the series, or one that the configuration does not know.
+/// Creates the IO that the configuration file has for the series, or else an IO that is not in the file.
 adios2::IO declare(adios2::ADIOS &adios, const std::string &path) {
   fs::path place(path);
-  if (!place.has_filename()) // "run/"
+  if (!place.has_filename()) // the path ends in a slash
     place = place.parent_path();
   const std::string name = place.stem().string(), fallback = "tailrace";
   adios2::IO io = adios.DeclareIO(name);
@@ -86,7 +86,7 @@ adios2::IO declare(adios2::ADIOS &adios, const std::string &path) {
 void check_config(const Adios2Options &options, const std::string &path) {
   const std::string &file = options.config;
   const std::string suffix = lower_case(fs::path(file).extension().string());
-  if (suffix != ".xml" && suffix != ".yaml" && suffix != ".yml") // ADIOS2 would pass over it in silence
+  if (suffix != ".xml" && suffix != ".yaml" && suffix != ".yml") // ADIOS2 would ignore the file without an error
     throw InputError(fmt::format(
         "parameter config = '{}': expected a configuration of ADIOS2, a file that ends in .xml or .yaml", file));
   std::error_code ignored;
@@ -155,9 +155,9 @@ Adios2Io::Adios2Io(const Adios2Options &options, const std::string &path, MPI_Co
   io_.SetEngine(kind_named(options.kind).engine);
   int ranks = 1;
   MPI_Comm_size(comm, &ranks);
-  for (const auto &[name, value] : options.engine) { // ADIOS2 would keep both spellings, and take either
+  for (const auto &[name, value] : options.engine) { // ADIOS2 would keep both spellings and use either
     if (ranks == 1 &&
-        name == "H5CollectiveMPIO") // alone it opens the file without MPI, and then fails to write with it
+        name == "H5CollectiveMPIO") // on one rank it opens the file without MPI and then cannot write to it
       continue;
     const std::string configured = spelling(name);
     io_.SetParameter(configured.empty() ? name : configured, value);

@@ -81,12 +81,12 @@ void convert_block(const Placement &place, Type from, Type to, const void *data,
 Placement place_in_region(const std::string &name, const Placement &place, const Region &region, std::size_t size,
                           const void *&data, std::vector<char> &packed) {
   const auto &[start, count, stride] = region;
-  Box part, chosen; // this rank's part in indices of the region; its first point in indices of the whole
+  Box part, chosen; // this rank's points: their numbers in the region; the first one in the whole
   for (int d = 0; d < 3; ++d) {
     if (stride[d] < 1 || count[d] < 1 || start[d] < 0 || start[d] + (count[d] - 1) * stride[d] >= place.shape[d])
       throw InputError(fmt::format("{}: no region starts at {}, has {} points and a stride of {} in a variable of {}",
                                    name, describe(start), describe(count), describe(stride), describe(place.shape)));
-    const auto above = [&](std::int64_t edge) { // first point of the region that is not below an edge of the block
+    const auto above = [&](std::int64_t edge) { // first point of the region at or after an edge of the block
       return std::clamp<std::int64_t>((edge - start[d] + stride[d] - 1) / stride[d], 0, count[d]);
     };
     part.start[d] = place.block.start[d] <= start[d] ? 0 : above(place.block.start[d]);

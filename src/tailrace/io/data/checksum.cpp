@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-// GCC 12 takes the deliberately undefined registers of its own vector intrinsics for mistakes.
+// GCC 12 warns about the registers that its own vector intrinsics leave undefined on purpose.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#define XXH_INLINE_ALL // the hash is compiled for this processor, as everything else is
+#define XXH_INLINE_ALL // compile the hash for this processor, like all other code
 #include <xxhash.h>
 
 namespace tailrace::io {

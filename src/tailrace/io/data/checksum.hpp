@@ -6,7 +6,7 @@
 
 namespace tailrace::io {
 
-/// 64-bit XXH3 of bytes that come piece by piece. Local.
+/// 64-bit XXH3 of bytes that are added piece by piece. Local.
 class RunningChecksum {
 public:
   RunningChecksum();

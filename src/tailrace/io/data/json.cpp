@@ -62,7 +62,7 @@ json grid_to_json(const GridDescription &grid) {
   const auto reversed = [](const auto &three) { return json{three[2], three[1], three[0]}; };
   json object{
       {"points", reversed(grid.points)}, {"origin", reversed(grid.origin)}, {"spacing", reversed(grid.spacing)}};
-  if (grid.stretched()) // none where the points are even
+  if (grid.stretched()) // a uniform grid stores no coordinates
     object["coordinates"] = reversed(grid.coordinates);
   return object;
 }

@@ -6,11 +6,11 @@
 
 #include <vector>
 
-// How a series says in JSON what it holds: in sidecars, in texts inside BP files, in streams. Every pair of functions
-// is each other's inverse. All are local; what is no such JSON is an nlohmann::json::exception.
+// JSON descriptions of a series, for sidecars, texts in BP files, and streams. The functions of each pair are inverses
+// of each other. All are local and throw nlohmann::json::exception for JSON of another form.
 namespace tailrace::io {
 
-/// Attributes as JSON, where numbers keep their kind, and back.
+/// Attributes as JSON and back; numbers keep their kind.
 nlohmann::json attributes_to_json(const Attributes &attributes);
 Attributes attributes_from_json(const nlohmann::json &object);
 

@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-extern char **environ; // NOLINT: POSIX has it so
+extern char **environ; // NOLINT: POSIX defines this name
 
 namespace tailrace::io {
 
@@ -23,7 +23,7 @@ namespace {
 
 struct Outcome {
   int code = 0;
-  std::string text; ///< what it printed
+  std::string text; ///< output of the program
 };
 
 std::string read_pipe(int fd) {
@@ -39,7 +39,7 @@ std::string read_pipe(int fd) {
   }
 }
 
-/// Runs a program found on PATH, without a shell, for file names can be anything. None: there is no such program.
+/// Runs a program found on PATH. Uses no shell, because file names can hold any character. Empty: no such program.
 std::optional<Outcome> run(std::vector<std::string> words) {
   std::array<int, 2> pipe{};
   if (::pipe(pipe.data()) != 0)
@@ -70,7 +70,7 @@ std::optional<Outcome> run(std::vector<std::string> words) {
   return outcome;
 }
 
-/// The striping of a place in lfs's words, on one line; none when it is not on Lustre.
+/// The striping of a place in the words of lfs, on one line; empty if it is not on Lustre.
 std::optional<std::string> striping_of(const std::string &path) {
   const auto count = run({"lfs", "getstripe", "-d", "-c", path}), size = run({"lfs", "getstripe", "-d", "-S", path});
   if (!count || !size || count->code != 0 || size->code != 0)
@@ -107,7 +107,7 @@ std::string apply_striping(const Striping &striping, const std::string &path, Ki
     words.insert(words.end(), {"-S", striping.size});
   words.push_back(path);
   if (kind == Kind::file)
-    ::unlink(path.c_str()); // a file keeps the striping it was made with
+    ::unlink(path.c_str()); // an existing file keeps its old striping
   if (const auto outcome = run(words); !outcome || outcome->code != 0)
     throw IoError(fmt::format("cannot stripe {}: lfs says: {}", path, outcome ? outcome->text : "nothing"));
   return "has " + striping_of(path).value_or("a striping that lfs does not tell");

@@ -37,22 +37,22 @@ std::string verify_block(const StepSource &source, std::size_t position, const V
     if (found.text() == sum)
       return {};
     return fmt::format("{}: block {} of step {} differs from its checksum", variable.name, describe(box), index);
-  } catch (const Error &error) { // what cannot be read, and a block outside the shape
+  } catch (const Error &error) { // data that cannot be read, or a block outside the shape
     if (is_stream(source) && dynamic_cast<const IoError *>(&error) != nullptr)
-      throw; // the connection is lost, which says nothing of the data
+      throw; // the connection is lost, which does not mean that data is damaged
     return fmt::format("{}: block {} of step {}: {}", variable.name, describe(box), index, error.what());
   }
 }
 
-/// What this rank finds in its share of the blocks.
+/// The damage that this rank finds in its share of the blocks.
 json damage_of(const StepSource &source, const Communicator &comm, std::size_t position) {
   json lines = json::array();
-  int turn = 0; // the ranks take turns at the blocks
+  int turn = 0; // the ranks take blocks in turn
   const json stored = stored_checksums(source, position);
-  json missing = stored; // what was summed must be there
+  json missing = stored; // every variable with a checksum must exist
   for (const auto &variable : source.variables(position)) {
     missing.erase(variable.name);
-    double points = 0; // as real numbers, for a damaged shape can have more points than an integer holds
+    double points = 0; // floating point: a damaged shape can have more points than an integer holds
     for (const auto &sum : stored.value(variable.name, json::array())) {
       points += sum.at(3).get<double>() * sum.at(4).get<double>() * sum.at(5).get<double>();
       if (turn++ % comm.size() != comm.rank())
@@ -86,7 +86,7 @@ std::vector<std::string> verify_step(const StepSource &source, const Communicato
       if (comm.rank() == 0)
         ours.push_back(fmt::format("the checksums of step {} are damaged", source.steps()[position].index));
     } catch (const IoError &error) {
-      if (is_stream(source)) // as above
+      if (is_stream(source)) // the connection is lost
         throw;
       if (comm.rank() == 0)
         ours.push_back(fmt::format("step {}: {}", source.steps()[position].index, error.what()));
@@ -107,7 +107,7 @@ std::vector<std::string> unchecked_variables(const StepSource &source, std::size
     for (const auto &variable : source.variables(position))
       if (!stored.contains(variable.name) && product(variable.shape) > 0)
         result.push_back(variable.name);
-  } catch (const json::exception &) { // verify_step calls that damage
+  } catch (const json::exception &) { // verify_step reports this damage
   }
   return result;
 }

@@ -7,8 +7,8 @@
 
 namespace tailrace::io {
 
-/// Compares a step that can be read with its checksums; says what is damaged, one line each. Reads at most 64 MiB at
-/// once, or one row. Collective: the ranks share the blocks, and all get all lines.
+/// Compares a readable step with its checksums; returns what is damaged, one line each. Reads at most 64 MiB, or one
+/// row, at a time. Collective: the ranks share the blocks, and all ranks get all lines.
 std::vector<std::string> verify_step(const StepSource &source, const Communicator &comm, std::size_t position);
 
 /// The variables of a step that have no checksums. Local.

@@ -15,15 +15,15 @@ namespace tailrace::io {
 
 namespace {
 
-/// Large enough that a message costs no more than its bytes, and small enough that it comes out of a cache.
+/// Large enough that the cost per message is small, and small enough to stay in a cache.
 constexpr std::int64_t message_bytes = std::int64_t{4} << 20;
 constexpr int tag = 1;
 
-/// The pieces in which the blocks of a group's ranks arrive, in the order of the ranks, the first left out.
+/// The order in which the pieces of the blocks of a group arrive: by rank, without the first rank.
 class Arrivals {
 public:
   Arrivals(const std::vector<Box> &boxes, std::int64_t most) : boxes_(boxes), most_(most) {}
-  /// False: there are no more.
+  /// False: there are no more pieces.
   bool next(int &member, Box &piece) {
     while (number_ == pieces_.size()) {
       if (++member_ >= static_cast<int>(boxes_.size()))
@@ -78,7 +78,7 @@ Aggregation::Aggregation(const Communicator &comm, const Aggregators &aggregator
   reserve(group_);
 }
 
-/// Now, when lack of memory is everybody's error, rather than in the middle of a message.
+/// Allocates the buffers now, because here all ranks can agree on an error; in the middle of a message they cannot.
 void Aggregation::reserve(const std::optional<Communicator> &group) {
   comm_.agree([&] {
     if (group && group->size() > 1 && group->rank() == 0)
@@ -87,7 +87,7 @@ void Aggregation::reserve(const std::optional<Communicator> &group) {
 }
 
 void Aggregation::remake(const std::string &name, const Box &block) {
-  // Should two ranges meet in one colour, their ranks share a writer, and all is well still.
+  // Two ranges may get the same colour. Then their ranks share a writer, which is correct too.
   const bool none = block.empty();
   const Communicator same_start =
       comm_.split(none ? 0 : static_cast<int>(block.start[2] % 0x3fffffff) + 1, comm_.rank());
@@ -131,11 +131,11 @@ void Aggregation::send(const Communicator &group, const Block &block) const {
   try {
     if (packed)
       buffers.resize(static_cast<std::size_t>(std::min(2 * length, part.size() * size)));
-  } catch (...) { // empty messages tell the other side, which counts on this rank's
+  } catch (...) { // empty messages tell the receiver that this rank failed
     failure = std::current_exception();
   }
   std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  const char *next = static_cast<const char *>(block.data); // of an array that is sent as it is
+  const char *next = static_cast<const char *>(block.data); // of an array that is sent without a copy
   std::size_t turn = 0;
   for (const Box &piece : pieces_of(part, most)) {
     const std::int64_t bytes = failure ? 0 : piece.size() * size;
@@ -186,7 +186,7 @@ void Aggregation::receive(const Communicator &group, const Block &block, const s
     check_mpi(MPI_Wait(&slot.request, &status), "MPI_Wait");
     int bytes = 0;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
-    failed = failed || bytes != slot.piece.size() * size; // then the sender has failed, and says why
+    failed = failed || bytes != slot.piece.size() * size; // the sender failed and reports its error
     try {
       if (!failed)
         take(slot.member, boxes[static_cast<std::size_t>(slot.member)],

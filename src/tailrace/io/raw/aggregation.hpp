@@ -12,8 +12,8 @@
 
 namespace tailrace::io {
 
-/// Which ranks write for the others: every rank for itself; one of each node; one of each plane of ranks, those whose
-/// blocks have the same range in z; or a number of ranks.
+/// Which ranks write: all of them; one per node; one per plane of ranks, that is ranks whose blocks have the same range
+/// in z; or a given number of ranks.
 struct Aggregators {
   enum class Kind { all, node, plane, number } kind = Kind::all;
   std::int64_t number = 0;
@@ -22,25 +22,25 @@ struct Aggregators {
 /// "all", "node", "plane", "one" or a number. Throws InputError for anything else. Local.
 Aggregators aggregators_named(const std::string &name);
 
-/// Brings blocks to the ranks that write them, in messages of bounded size: nobody holds more of other ranks' blocks
-/// than two messages.
+/// Sends blocks to the ranks that write them. Messages have a limited size: a rank holds at most two messages with
+/// blocks of other ranks.
 class Aggregation {
 public:
   /// Collective; the same error on all ranks.
   Aggregation(const Communicator &comm, const Aggregators &aggregators);
 
-  /// Those whose blocks of this variable go the same way; the lowest of them writes. Null: this rank writes its own.
-  /// Collective; the same error on all ranks.
+  /// The ranks whose blocks of this variable have the same writer, which is the lowest of these ranks. Null: this rank
+  /// writes its own block. Collective; the same error on all ranks.
   const Communicator *group(const Block &block);
-  /// Whether rank 0 of all writes everything.
+  /// Whether rank 0 of all ranks writes everything.
   bool only_one() const { return aggregators_.kind == Aggregators::Kind::number && aggregators_.number == 1; }
 
-  /// Gets a part of the block `whole` of rank `member` of the group; contiguous.
+  /// Receives a part of the block `whole` of rank `member` of the group; the part is contiguous.
   using Take = std::function<void(int member, const Box &whole, const Block &piece)>;
-  /// Called by all of a group with their blocks: the lowest rank gets those of the others piece by piece, in the order
-  /// of the ranks, with `take`; the others send theirs, and sum them where their checksum is wanted. An exception, from
-  /// `take` too, is thrown only when everything has been sent and received: no rank waits for one that failed. So it
-  /// is local, and has to be agreed on afterwards. `failed` says that what comes is not wanted any more.
+  /// All ranks of a group call this with their blocks. The lowest rank passes the other blocks to `take`, piece by
+  /// piece in the order of the ranks; the other ranks send their blocks and compute checksums where wanted. Exceptions,
+  /// also from `take`, are thrown only after all messages, so that no rank waits for one that failed. They are local:
+  /// the ranks must agree on them afterwards. `failed`: this rank ignores the blocks that arrive.
   void move(const Communicator &group, const Block &block, Trace &trace, bool failed, const Take &take);
 
 private:
@@ -51,14 +51,14 @@ private:
   void reserve(const std::optional<Communicator> &group);
 
   struct Plane {
-    std::int64_t start = 0, count = 0; ///< of this rank's block in z
+    std::int64_t start = 0, count = 0; ///< range of this rank's block in z
     std::optional<Communicator> group;
   };
   Communicator comm_;
   Aggregators aggregators_;
-  std::optional<Communicator> group_;   ///< when it does not depend on the variable
-  std::map<std::string, Plane> planes_; ///< by variable
-  std::vector<char> buffers_;           ///< two messages; only where somebody's blocks arrive
+  std::optional<Communicator> group_;   ///< if it is the same for all variables
+  std::map<std::string, Plane> planes_; ///< one per variable
+  std::vector<char> buffers_;           ///< two messages; only where blocks arrive
 };
 
 } // namespace tailrace::io

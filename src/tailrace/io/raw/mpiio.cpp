@@ -72,7 +72,7 @@ private:
   Hints hints_;
   std::int64_t collect_bytes_ = std::int64_t{1} << 20;
   double failure_timeout_ = 0;
-  XdmfFiles xdmf_; ///< used on rank 0
+  XdmfFiles xdmf_; ///< used only on rank 0
 };
 
 MpiioEngine::MpiioEngine(const OpenRequest &request, Parameters &parameters)

@@ -1,6 +1,6 @@
-// Headerless binary files under Xcompact3D's names, which any language reads in a line; the JSON sidecar that says what
-// they hold; and XDMF files that let ParaView and VisIt open them. Few ranks may write for the others, each into a file
-// of its own or all into one.
+// Headerless binary files with Xcompact3D's names, which are easy to read in any language; a JSON sidecar that
+// describes them; and XDMF files for ParaView and VisIt. A few ranks may write for the others, each into its own file
+// or all into one file.
 
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/raw/aggregation.hpp>
@@ -27,7 +27,7 @@ using nlohmann::json;
 
 namespace {
 
-/// shared: one file per variable, which all that write write parts of. files: one per variable and rank that writes.
+/// shared: one file per variable, which all writers share. files: one file per variable and writing rank.
 enum class Layout { shared, files };
 
 struct Strategy {
@@ -35,7 +35,7 @@ struct Strategy {
   Layout layout = Layout::shared;
 };
 
-/// The two knobs, or one name for both. Throws InputError when they say different things.
+/// Takes the two parameters, or the one name that sets both. Throws InputError if they contradict each other.
 Strategy take_strategy(Parameters &parameters) {
   const std::map<std::string, std::pair<std::string, std::string>> presets{{"shared", {"all", "shared"}},
                                                                            {"dist", {"all", "files"}},
@@ -90,15 +90,15 @@ private:
   Strategy strategy_;
   std::optional<Aggregation> aggregation_;
   std::int64_t ioutput_ = 0; ///< 0: number the snapshots 1, 2, ...
-  std::int64_t number_ = -1; ///< of the last complete step; before there was one, -1
-  XdmfFiles xdmf_;           ///< rank 0's
-  // The open step's, with a file for each rank that writes:
+  std::int64_t number_ = -1; ///< of the last complete step; -1: there is none
+  XdmfFiles xdmf_;           ///< only used on rank 0
+  // Only of the open step, with one file per writing rank:
   struct Stored {
-    std::int64_t writer = -1, offset = 0; ///< rank that wrote it, and its place in the file; -1: nothing
+    std::int64_t writer = -1, offset = 0; ///< rank that wrote the block, and its position in the file; -1: no block
     Box box;
   };
   std::vector<Stored> stored_;    ///< this rank's blocks, one per variable
-  std::vector<std::string> made_; ///< files that this rank made
+  std::vector<std::string> made_; ///< files that this rank created
 };
 
 RawEngine::RawEngine(const OpenRequest &request, Parameters &parameters)
@@ -160,7 +160,7 @@ void RawEngine::write(const Block &block) {
   json &described = add_variable(block);
   if (strategy_.layout == Layout::files)
     return write_own(block, group);
-  // Listed before it is written, so that abandoning the step removes the part that was.
+  // Listed before it is written, so that abandoning the step removes an incomplete file.
   described["file"] = fmt::format("{}-{}.bin", block.name, step_.at("number").get<std::int64_t>());
   write_shared(block, group);
 }
@@ -175,7 +175,7 @@ void RawEngine::write_shared(const Block &block, const Communicator *group) {
     return made;
   };
   FileDescriptor created;
-  if (!alone) // before the others open it
+  if (!alone) // before the other ranks open the file
     comm.agree([&] {
       if (comm.rank() == 0)
         created = create();
@@ -206,15 +206,15 @@ void RawEngine::write_own(const Block &block, const Communicator *group) {
   });
 }
 
-/// Writes this rank's block and those of its group, when this rank is one that writes, into the file that `open` opens.
-/// A shared file holds the whole variable, another one the blocks behind each other, in the order of the ranks.
+/// Writes the blocks of this rank's group, if this rank is a writer, into the file that `open` opens. A shared file
+/// holds the whole variable; any other file holds the blocks one after another in the order of the ranks. Collective.
 void RawEngine::fill(const Block &block, const Communicator *group, const std::function<Part()> &open) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const bool shared = strategy_.layout == Layout::shared, writes = !group || group->rank() == 0;
   Part part;
   Writeback writeback(request_.sync);
-  std::int64_t begin = 0; // of the block that is being written, in a file of ours
-  int last = -1;          // whose it is
+  std::int64_t begin = 0; // position of the current block in a file of this rank
+  int last = -1;          // the rank of the current block
   Box last_box;
   const auto put = [&](int member, const Box &whole, const Block &piece) {
     if (!part.file)
@@ -228,9 +228,9 @@ void RawEngine::fill(const Block &block, const Communicator *group, const std::f
     write_block(part.file.get(), part.path, begin * !shared, shared ? Box{{0, 0, 0}, block.place.shape} : whole, piece,
                 &writeback);
   };
-  std::exception_ptr failure; // kept until all messages are through: nobody waits for a rank that failed
+  std::exception_ptr failure; // kept until all messages are sent: no rank waits for one that failed
   try {
-    if (shared && request_.comm.rank() == 0) // who makes the file, also an empty one
+    if (shared && request_.comm.rank() == 0) // rank 0 creates the file, even if the file stays empty
       part = open();
     if (writes && !block.place.block.empty())
       put(0, block.place.block, block);
@@ -257,7 +257,7 @@ void RawEngine::sync(const Part &part) const {
     throw file_error("sync", part.path, errno);
 }
 
-/// Rank 0 puts down which block is where.
+/// Rank 0 adds the files and the blocks to the sidecar. Collective.
 void RawEngine::list_blocks() {
   const std::string ours(reinterpret_cast<const char *>(stored_.data()), stored_.size() * sizeof(Stored));
   const std::vector<std::string> all = request_.comm.gather(ours, 0);
@@ -297,7 +297,7 @@ void RawEngine::abandon_step() noexcept {
 }
 
 void RawEngine::publish_step() {
-  if (strategy_.layout == Layout::shared) // XDMF cannot say that a variable is in several files
+  if (strategy_.layout == Layout::shared) // XDMF cannot describe a variable in several files
     xdmf_.add(grid(), step_);
 }
 
@@ -316,7 +316,7 @@ void RawEngine::read(std::size_t step, const VariableInfo &variable, const Box &
     const FileDescriptor binary(path, O_RDONLY);
     return read_box(binary.get(), path, 0, variable.shape, box, size, data);
   }
-  Part from; // one after the other: a variable may be in more files than a process may have open
+  Part from; // one file at a time, because a process may open only so many files
   std::int64_t open = -1;
   for (const auto &[number, offset, block, part] : blocks_that_meet(described, variable, box, file("series.jsonl"))) {
     if (number != open) {

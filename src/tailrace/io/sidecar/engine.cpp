@@ -65,7 +65,7 @@ void SidecarEngine::open() {
   share();
 }
 
-/// Tells the other ranks what rank 0 found: what the series is, and where the lines of its steps are.
+/// Sends what rank 0 read to all ranks: the header, and where the lines of the steps are.
 void SidecarEngine::share() {
   header_ = json::parse(request_.comm.broadcast(header_.dump(), 0));
   attributes_ = json::parse(request_.comm.broadcast(attributes_.dump(), 0));
@@ -125,12 +125,12 @@ void SidecarEngine::load() {
 
 void SidecarEngine::create() {
   if (std::filesystem::exists(log_.path())) {
-    for (const auto &line : log_.load().lines) // an earlier series goes; other people's files in the directory stay
+    for (const auto &line : log_.load().lines) // removes files of an earlier series only; all other files stay
       if (line.object.contains("index"))
         try {
           check(line.object);
           remove_files(line.object);
-        } catch (const json::exception &) { // whose it is, a damaged first line does not say: not of this engine
+        } catch (const json::exception &) { // if the first line is damaged, the lines may be of another engine
         }
   } else if (::mkdir(request_.path.c_str(), 0777) != 0 && errno != EEXIST) {
     throw file_error("create", request_.path, errno);
@@ -158,8 +158,8 @@ void SidecarEngine::rewind(std::int64_t last_index) {
   if (dropped.empty())
     return;
   entries_.clear();
-  for (const auto &line : log_.replace(kept, request_.sync)) // first the list, then the files: never a listed file that
-    if (line.object.contains("index"))                       // is gone
+  for (const auto &line : log_.replace(kept, request_.sync)) // replace the list first: a listed file must exist
+    if (line.object.contains("index"))
       add_entry(line);
   for (const auto &step : dropped)
     remove_files(step);
@@ -167,7 +167,7 @@ void SidecarEngine::rewind(std::int64_t last_index) {
 
 void SidecarEngine::remove_files(const json &step) const {
   for (const auto &name : files(step))
-    if (name.find('/') == std::string::npos) // a sidecar must not make us delete elsewhere
+    if (name.find('/') == std::string::npos) // a sidecar must not make us delete files elsewhere
       ::unlink(file(name).c_str());
 }
 
@@ -205,12 +205,12 @@ void SidecarEngine::end_step(const StepMetadata &metadata) {
       sync_path(request_.path);
     if (unsaved_)
       log_.append({{"attributes", attributes_}}, request_.sync);
-    const StepLog::Line line = log_.append(step_, request_.sync); // last: this is what makes it a step
+    const StepLog::Line line = log_.append(step_, request_.sync); // last, because this line makes the step complete
     entry.offset = line.offset;
     entry.length = line.length;
   });
-  entries_.push_back(entry); // nobody reads lines while writing: the other ranks need not know where it is
-  step_ = json();            // no longer open: there is nothing to abandon
+  entries_.push_back(entry); // a writer reads no lines: only rank 0 knows their places
+  step_ = json();            // closed: abandon_step has nothing to do
   unsaved_ = false;
 }
 
@@ -219,7 +219,7 @@ void SidecarEngine::abandon_step() noexcept {
     remove_files(step_);
     try {
       publish_all();
-    } catch (const IoError &) { // on a full disk, say: the sidecar counts, and the rest is made anew with the next step
+    } catch (const IoError &) { // for example a full disk; the next step writes the files again
     }
   }
   step_ = json();

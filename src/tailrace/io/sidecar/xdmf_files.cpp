@@ -15,7 +15,7 @@ std::string XdmfFiles::snapshot(std::int64_t number) { return fmt::format("snaps
 std::optional<XdmfStep> XdmfFiles::describe(const std::optional<GridDescription> &grid, const json &step) {
   const auto &variables = step.at("variables");
   for (const auto &variable : variables)
-    if (!variable.contains("file")) // in several files: XDMF cannot say so
+    if (!variable.contains("file")) // XDMF cannot describe a variable in several files
       return std::nullopt;
   if (grid)
     drawn_ = *grid;
@@ -29,7 +29,7 @@ std::optional<XdmfStep> XdmfFiles::describe(const std::optional<GridDescription>
   const json points{drawn_.points[2], drawn_.points[1], drawn_.points[0]};
   XdmfStep result{std::to_string(step.at("number").get<std::int64_t>()), step.at("time"), {}};
   for (const auto &variable : variables)
-    if (variable.at("shape") == points && !variable.contains("list")) // others, cell-centred ones say, lie elsewhere
+    if (variable.at("shape") == points && !variable.contains("list")) // cell-centred variables lie elsewhere
       result.attributes.push_back({variable.at("name"), type_named(variable.at("type")), variable.at("file")});
   return result;
 }
@@ -41,7 +41,7 @@ void XdmfFiles::add(const std::optional<GridDescription> &grid, const json &step
   const std::string path = file(snapshot(step.at("number")));
   const std::string text = xdmf_snapshot(drawn_, *described);
   const FileDescriptor target(path,
-                              O_WRONLY | O_CREAT | O_TRUNC); // not in one piece: until the step is listed it is none
+                              O_WRONLY | O_CREAT | O_TRUNC); // an incomplete file is harmless: step not listed yet.
   write_all(target.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, path);
   extend(*described);
 }
@@ -58,7 +58,7 @@ void XdmfFiles::clear() {
   end_ = 0;
 }
 
-/// Writes a step over the end of the document, and the end behind it.
+/// Overwrites the end of the document with a step and a new end.
 void XdmfFiles::extend(const XdmfStep &step) {
   const std::string path = file("series.xdmf");
   std::string text = xdmf_series_step(drawn_, step);

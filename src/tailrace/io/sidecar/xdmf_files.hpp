@@ -11,20 +11,20 @@
 
 namespace tailrace::io {
 
-/// The files by which ParaView and VisIt open a directory of headerless binary files: snapshot-N.xdmf for every step,
-/// and series.xdmf for all of them, which costs the same for each step however many there are. Everything is local.
+/// Files with which ParaView and VisIt open a directory of headerless binary files: snapshot-N.xdmf for every step, and
+/// series.xdmf for all steps. Adding a step to series.xdmf takes the same time for any number of steps. All local.
 class XdmfFiles {
 public:
   explicit XdmfFiles(std::string directory) : directory_(std::move(directory)) {}
 
-  /// Name of the file of a step, which is gone when the step goes.
+  /// Name of the file of a step; the file is removed with the step.
   static std::string snapshot(std::int64_t number);
-  /// Adds a step as the sidecar describes it: number, time, and variables with name, type, shape and file. Those that
-  /// are on the points of the grid are shown; nobody told the grid, then on those of the first variable.
+  /// Adds a step as the sidecar describes it: number, time, and variables with name, type, shape and file. Shows the
+  /// variables on the points of the grid or, without a grid, on the points of the first variable.
   void add(const std::optional<GridDescription> &grid, const nlohmann::json &step);
-  /// Begins series.xdmf anew, with no steps; `add_to_series` puts back those that there are.
+  /// Removes series.xdmf; the caller then adds all steps again with `add_to_series`.
   void clear();
-  /// Without a file of its own, for a step that has one.
+  /// Adds a step only to series.xdmf, because snapshot-N.xdmf exists already.
   void add_to_series(const std::optional<GridDescription> &grid, const nlohmann::json &step);
 
 private:
@@ -33,9 +33,9 @@ private:
   void extend(const XdmfStep &step);
 
   std::string directory_;
-  GridDescription drawn_; ///< no points: not known yet
+  GridDescription drawn_; ///< no points: not yet known
   FileDescriptor series_;
-  std::int64_t end_ = 0; ///< of the steps in series.xdmf; 0: there is none
+  std::int64_t end_ = 0; ///< where the steps in series.xdmf end; 0: there is no file
 };
 
 } // namespace tailrace::io

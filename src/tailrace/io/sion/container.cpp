@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t largest_file = std::numeric_limits<std::int64_t>::max() / 4;
 constexpr std::int64_t buffer_bytes = 1 << 20; // pieces of 8 bytes cost 13 times as much as pieces of 1 MiB
-constexpr std::int64_t large_bytes = 64 << 10; // from here on a call costs less than a copy
+constexpr std::int64_t large_bytes = 64 << 10; // for this size and more, a call costs less than a copy
 
 template <class T> void append(std::vector<char> &bytes, T value) {
   const char *from = reinterpret_cast<const char *>(&value);
@@ -96,7 +96,7 @@ void SionLayout::create() const {
       append(bytes, task);
     for (int task = first; task < end; ++task)
       append(bytes, chunk(task));
-    bytes.resize(bytes.size() + 12); // where finish tells how many blocks there are, and where their lengths
+    bytes.resize(bytes.size() + 12); // finish writes the number of blocks and the position of their lengths here
     const FileDescriptor out(file(number), O_WRONLY | O_CREAT | O_TRUNC);
     write_all(out.get(), bytes.data(), static_cast<std::int64_t>(bytes.size()), 0, file(number));
   }

@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Where things stand in a SION container, file format version 5.
+/// Positions in a SION container, file format version 5.
 namespace tailrace::io::sion {
 
-constexpr std::int64_t header_bytes = 1088; // and 16 for every task
+constexpr std::int64_t header_bytes = 1088; // plus 16 bytes per task
 constexpr std::int64_t ranks_at = 1076;
 constexpr std::size_t prefix_bytes = 1024;
 constexpr std::int32_t version = 1007, patch_level = 6, format_version = 5; // those of SIONlib 1.7.6

@@ -21,7 +21,7 @@ using namespace sion;
 
 namespace {
 
-/// The number at `from`, whose bytes have the other order when `swapped`.
+/// The number at `from`; `swapped`: its bytes are in the other order.
 template <class T> T number_at(const char *from, bool swapped) {
   char bytes[sizeof(T)];
   std::memcpy(bytes, from, sizeof(T));
@@ -58,7 +58,7 @@ SionReader::SionReader(const std::string &path) {
   const Header first = read_header(0, 0);
   key_value_ = first.key_values == inline_key_values;
   big_endian_data_ = first.big_endian_data;
-  std::vector<std::int64_t> places; // of every task: its file and its place there, as the tables of the files say
+  std::vector<std::int64_t> places; // file and place in the file of every task, from the tables of the files
   read_tasks(0, first, places);
   for (int number = 1; number < first.files; ++number) {
     const std::string name = SionLayout::file(path, number);
@@ -123,7 +123,7 @@ void SionReader::read_tasks(int number, const Header &header, std::vector<std::i
   if (blocks < 1 || lengths_at <= 0)
     refuse(path, "it was never closed. To fix this, write it again");
 
-  // From here to the end of the data: every sum stays below the size of the file, so none can overflow.
+  // From here to the end of the data, no sum can overflow: each stays below the size of the file.
   const std::int64_t start_of_data = rounded_up(header_bytes + 16 * header.tasks, header.block_bytes);
   std::int64_t skip = 0;
   for (std::size_t task = 0; task < n; ++task) {
@@ -167,7 +167,7 @@ void SionReader::read_tasks(int number, const Header &header, std::vector<std::i
         places.push_back(number_at<std::int32_t>(&pairs[at], header.swapped));
     } else {
       for (std::int64_t task = 0; task < all; ++task)
-        places.insert(places.end(), {0, -1}); // no mapping: any place of the one file
+        places.insert(places.end(), {0, -1}); // no mapping: any place in the only file
     }
     tasks_.resize(static_cast<std::size_t>(all));
   }

@@ -1,6 +1,6 @@
 // SIONlib containers, one per step: the stream of every rank holds its blocks of all variables one after another, and
-// the JSON sidecar lists where each block starts. So a few files hold the blocks of many ranks, each rank writes
-// without messages to other ranks, and any number of ranks can read them.
+// the JSON sidecar lists where each block starts. So a few files hold the blocks of many ranks, ranks write without
+// messages to other ranks, and any number of ranks can read them.
 
 #include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
@@ -82,7 +82,7 @@ void SionEngine::check(const json &step) const {
     step.at("file").get<std::string>(), variable.at("blocks").get<StoredNumbers>();
 }
 
-/// The JSON of every rank, on all ranks.
+/// The JSON of every rank, on all ranks. Collective.
 std::vector<json> SionEngine::everyones(const json &ours) const {
   json all = json::array();
   for (const auto &text : request_.comm.gather(ours.dump(), 0))
@@ -90,8 +90,8 @@ std::vector<json> SionEngine::everyones(const json &ours) const {
   return json::parse(request_.comm.broadcast(all.dump(), 0)).get<std::vector<json>>();
 }
 
-/// The size of which chunks are multiples, if the user chose none: the memory page, and for large chunks the huge page,
-/// because the system handles chunks faster that start with one.
+/// The size of which chunks are multiples, if the user set none: the memory page, or for large chunks the huge page,
+/// because the system handles chunks faster if they start on such a page.
 std::int64_t SionEngine::block_bytes_for(const std::vector<std::int64_t> &chunks) const {
   if (block_bytes_ > 0)
     return block_bytes_;
