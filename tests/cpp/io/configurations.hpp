@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,31 +11,33 @@ namespace tailrace {
 struct IoConfiguration {
   std::string engine;
   std::map<std::string, std::string> parameters;
+  /// The most collective calls of begin_step, a write and end_step on four ranks; none with `buffers`.
+  std::array<int, 3> collective_calls{};
 };
 
 inline const std::map<std::string, IoConfiguration> &io_configurations() {
   static const std::map<std::string, IoConfiguration> all{
-      {"raw", {"raw", {}}},
-      {"raw_dist", {"raw", {{"strategy", "dist"}}}},
-      {"raw_node", {"raw", {{"strategy", "node"}}}},
-      {"raw_collect", {"raw", {{"strategy", "collect"}}}},
-      {"raw_collect_xy", {"raw", {{"strategy", "collect_xy"}}}},
-      {"raw_two", {"raw", {{"aggregators", "2"}, {"layout", "files"}}}},
-      {"raw_plane_files", {"raw", {{"aggregators", "plane"}, {"layout", "files"}}}},
-      {"mpiio", {"mpiio", {{"collect_bytes", "0"}}}},
-      {"mpiio_collective", {"mpiio", {{"transfer", "collective"}, {"collect_bytes", "0"}}}},
-      {"mpiio_small", {"mpiio", {}}}, // rank 0 writes small arrays for all ranks
+      {"raw", {"raw", {}, {1, 3, 4}}},
+      {"raw_dist", {"raw", {{"strategy", "dist"}}, {1, 2, 6}}},
+      {"raw_node", {"raw", {{"strategy", "node"}}, {1, 5, 6}}},
+      {"raw_collect", {"raw", {{"strategy", "collect"}}, {1, 3, 4}}},
+      {"raw_collect_xy", {"raw", {{"strategy", "collect_xy"}}, {1, 4, 4}}},
+      {"raw_two", {"raw", {{"aggregators", "2"}, {"layout", "files"}}, {1, 5, 6}}},
+      {"raw_plane_files", {"raw", {{"aggregators", "plane"}, {"layout", "files"}}, {1, 3, 6}}},
+      {"mpiio", {"mpiio", {{"collect_bytes", "0"}}, {1, 9, 4}}},
+      {"mpiio_collective", {"mpiio", {{"transfer", "collective"}, {"collect_bytes", "0"}}, {1, 11, 4}}},
+      {"mpiio_small", {"mpiio", {}, {1, 4, 4}}}, // rank 0 writes small arrays for all ranks
       {"raw_background", {"raw", {{"buffers", "2"}}}},
-      {"hdf5", {"hdf5", {}}},
-      {"hdf5_gzip", {"hdf5", {{"compression", "gzip"}, {"chunk_bytes", "5000"}}}},
+      {"hdf5", {"hdf5", {}, {2, 3, 4}}},
+      {"hdf5_gzip", {"hdf5", {{"compression", "gzip"}, {"chunk_bytes", "5000"}}, {2, 7, 4}}},
       {"hdf5_background", {"hdf5", {{"buffers", "2"}}}},
       {"bp5_background", {"bp5", {{"buffers", "2"}}}},
-      {"sion_files", {"sion", {{"files", "3"}, {"chunk_bytes", "1000"}, {"block_bytes", "512"}}}},
-      {"adios_hdf5", {"adios_hdf5", {}}},
-      {"bp4", {"bp4", {}}},
+      {"sion_files", {"sion", {{"files", "3"}, {"chunk_bytes", "1000"}, {"block_bytes", "512"}}, {1, 2, 10}}},
+      {"adios_hdf5", {"adios_hdf5", {}, {9, 3, 16}}},
+      {"bp4", {"bp4", {}, {2, 2, 7}}},
       {"bp4_one_buffer", {"bp4", {{"buffers", "1"}}}}, // ADIOS2 itself stores this copy
-      {"bp5", {"bp5", {}}},
-      {"sion", {"sion", {}}},
+      {"bp5", {"bp5", {}, {2, 2, 8}}},
+      {"sion", {"sion", {}, {1, 2, 10}}},
   };
   return all;
 }
