@@ -150,13 +150,11 @@ void Series::Implementation::write(const std::function<WriteRequest()> &make) {
       shape[1] = 0; // each rank may have any number of rows
     ours = fmt::format("{} ({}, {}, components: {})", request.name, name_of(request.type), describe(shape),
                        request.components.value_or(0));
-    const auto mark = static_cast<std::int64_t>(std::hash<std::string>{}(ours) >> 1);
-    tally.largest[1] = mark;
-    tally.largest[2] = -mark;
+    tally.compare(1, static_cast<std::int64_t>(std::hash<std::string>{}(ours)));
     tally.sum[0] = block.place.block.size();
   });
   // If ranks wrote different things, they would wait for each other or mix two variables.
-  if (all.largest[1] != -all.largest[2]) {
+  if (!all.same(1)) {
     const std::string theirs = comm_.broadcast(ours, 0);
     comm_.agree([&] {
       if (ours != theirs)
@@ -291,11 +289,10 @@ bool Series::begin_step(std::int64_t index, double time) {
     self.require_writing();
     if (self.open_step_)
       throw InputError(fmt::format("{}: step {} is still open; call end_step first", path(), self.open_step_->index));
-    tally.largest[1] = index;
-    tally.largest[2] = -index;
+    tally.compare(1, index);
     tally.largest[3] = of_rank_0(self.comm_, time);
   });
-  if (all.largest[1] != -all.largest[2]) {
+  if (!all.same(1)) {
     const std::int64_t first =
         self.comm_.max(self.comm_.rank() == 0 ? index : std::numeric_limits<std::int64_t>::min());
     self.comm_.agree([&] {

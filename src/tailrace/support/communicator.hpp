@@ -10,7 +10,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -20,6 +19,14 @@ namespace tailrace {
 struct Tally {
   std::array<std::int64_t, 4> largest{};
   std::array<std::int64_t, 4> sum{};
+
+  /// Takes largest[at] and largest[at + 1] to find out whether all ranks give the same value: `same` tells after
+  /// combine.
+  void compare(std::size_t at, std::int64_t value) {
+    largest[at] = value;
+    largest[at + 1] = ~value; // ~ reverses the order, and unlike - has no overflow
+  }
+  bool same(std::size_t at) const { return largest[at] == ~largest[at + 1]; }
 };
 
 /// A duplicated MPI communicator that frees itself. Copies share the duplicate. Every function that talks to other
@@ -54,14 +61,6 @@ public:
   void combine(Tally &tally) const;
   /// Sum of `value` over the ranks below this one. Collective.
   std::int64_t exclusive_scan(std::int64_t value) const;
-
-  /// Whether all ranks have the same `values`, element by element; exact. `sums` and `maxima` become the sums and the
-  /// maxima over all ranks in the same reduction. The number of elements of each must be the same on all ranks.
-  /// Collective: one MPI_Allreduce of 16 bytes for each number and 32 for each of `values`.
-  bool all_equal(std::span<const std::int64_t> values, std::span<std::int64_t> sums = {},
-                 std::span<std::int64_t> maxima = {}) const;
-  /// The same for a text, by a hash of 64 bits: of two texts that differ, one pair in 2^64 is taken for equal.
-  bool all_equal(std::string_view text, std::span<std::int64_t> sums = {}, std::span<std::int64_t> maxima = {}) const;
 
   /// What `root` has, on all ranks. A text and a vector may have any length on the others and take two messages; a
   /// value takes one. Collective.

@@ -157,35 +157,33 @@ TEST(Communicator, BroadcastsValuesOfAnyType) {
   }
 }
 
+/// Whether all ranks give the same value.
+bool same_on_all_ranks(std::int64_t value) {
+  Tally tally;
+  tally.compare(1, value);
+  world().combine(tally);
+  return tally.same(1);
+}
+
 TEST(Communicator, TellsWhetherAllRanksHoldTheSame) {
   constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min(), highest = -(lowest + 1);
-  using Numbers = std::vector<std::int64_t>;
-  EXPECT_TRUE(world().all_equal(Numbers{}));
-  EXPECT_TRUE(world().all_equal(Numbers{lowest, -1, 0, 1, highest}));
-  EXPECT_TRUE(world().all_equal("ux (float64, 4 x 4 x 4)"));
-  EXPECT_TRUE(world().all_equal(""));
+  for (const std::int64_t value : {lowest, std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, highest})
+    EXPECT_TRUE(same_on_all_ranks(value)) << value;
   for (int odd = 0; odd < world().size() && world().size() > 1; ++odd) {
     const bool other = world().rank() == odd;
-    EXPECT_FALSE(world().all_equal(Numbers{0, other ? lowest : highest}));
-    EXPECT_FALSE(world().all_equal(Numbers{other ? 1 : -1, 0}));
-    EXPECT_FALSE(world().all_equal(Numbers{(std::int64_t{1} << 53) + other})); // these are equal as doubles
-    EXPECT_FALSE(world().all_equal(other ? "ux" : "uy"));
-    EXPECT_FALSE(world().all_equal(other ? "" : "u"));
+    EXPECT_FALSE(same_on_all_ranks(other ? lowest : highest));
+    EXPECT_FALSE(same_on_all_ranks(other ? 1 : -1));
+    EXPECT_FALSE(same_on_all_ranks((std::int64_t{1} << 53) + other)); // these are equal as doubles
   }
 }
 
-TEST(Communicator, ReducesOtherNumbersWhileItCompares) {
+TEST(Communicator, CombinesLargestValuesAndSums) {
   const std::int64_t rank = world().rank(), size = world().size(), large = std::int64_t{1} << 57;
-  for (const bool same : {true, false}) {
-    std::array<std::int64_t, 2> sums{large + rank, -rank};
-    std::array<std::int64_t, 3> maxima{rank, -rank, -large};
-    EXPECT_EQ(world().all_equal(same ? "u" : std::to_string(rank), sums, maxima), same || size == 1);
-    EXPECT_EQ(sums, (std::array<std::int64_t, 2>{size * large + size * (size - 1) / 2, -size * (size - 1) / 2}));
-    EXPECT_EQ(maxima, (std::array<std::int64_t, 3>{size - 1, 0, -large}));
-  }
-  std::array<std::int64_t, 1> sum{1}; // with no values to compare
-  EXPECT_TRUE(world().all_equal(std::span<const std::int64_t>(), sum));
-  EXPECT_EQ(sum[0], size);
+  Tally tally{{rank, -rank, -large, 5}, {large + rank, -rank, 0, 1}};
+  world().combine(tally);
+  EXPECT_EQ(tally.largest, (std::array<std::int64_t, 4>{size - 1, 0, -large, 5}));
+  EXPECT_EQ(tally.sum,
+            (std::array<std::int64_t, 4>{size * large + size * (size - 1) / 2, -size * (size - 1) / 2, 0, size}));
 }
 
 TEST(Communicator, SplitsByColourOrderedByKey) {
