@@ -157,7 +157,7 @@ def _clashes(case: Case) -> Iterable[Problem]:
         if place in results:
             reason = f"'{analysis.name}' is taken by {results[place]}; give this one another name, or another out"
             yield Problem(key, reason)
-        for path in (f"{place}.csv", default_path(place, analysis.engine)):
+        for path in (f"{place}.csv", default_path(str(place), analysis.engine)):
             if path in places:
                 yield Problem(key, f"its results {path} are taken by {places[path]}")
         results.setdefault(place, key)
