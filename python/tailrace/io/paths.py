@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 FileEngine = Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "raw", "sion"]
-OutputEngine = Literal[FileEngine, "null", "sst"]  # also those that store nothing
+# Also those that store nothing.
+OutputEngine = Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "null", "raw", "sion", "sst"]
 
 # What is put behind a name by engine; without an ending it is a directory of that name, or nothing.
 SUFFIX = {"adios_hdf5": ".adios_hdf5", "bp4": ".bp4", "bp5": ".bp", "hdf5": ".h5", "sion": ".sion"}
