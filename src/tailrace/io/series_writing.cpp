@@ -137,21 +137,36 @@ void Series::Implementation::take(const Block &block, const WriteRequest &reques
   written_.insert(block.name);
 }
 
+namespace {
+
+/// What must be the same on all ranks.
+std::string describe_request(const WriteRequest &request) {
+  Index3 shape = request.region ? request.region->count : request.place.shape;
+  if (request.list)
+    shape[1] = 0; // each rank may have any number of rows
+  return fmt::format("{} ({}, {}, components: {})", request.name, name_of(request.type), describe(shape),
+                     request.components.value_or(0));
+}
+
+} // namespace
+
 void Series::Implementation::write(const std::function<WriteRequest()> &make) {
   WriteRequest request;
   std::vector<char> packed;
   Block block;
   std::string ours;
+  std::exception_ptr fault;
   const Tally all = enter([&](Tally &tally) {
     request = make();
-    block = check_write(request, packed);
-    Index3 shape = block.place.shape;
-    if (block.list)
-      shape[1] = 0; // each rank may have any number of rows
-    ours = fmt::format("{} ({}, {}, components: {})", request.name, name_of(request.type), describe(shape),
-                       request.components.value_or(0));
+    ours = describe_request(request);
     tally.compare(1, static_cast<std::int64_t>(std::hash<std::string>{}(ours)));
-    tally.sum[0] = block.place.block.size();
+    try {
+      block = check_write(request, packed);
+      tally.sum[0] = block.place.block.size();
+    } catch (...) {
+      fault = std::current_exception();
+      tally.largest[3] = 1;
+    }
   });
   // If ranks wrote different things, they would wait for each other or mix two variables.
   if (!all.same(1)) {
@@ -163,6 +178,11 @@ void Series::Implementation::write(const std::function<WriteRequest()> &make) {
                         path_, theirs, ours));
     });
   }
+  if (all.largest[3] > 0)
+    comm_.agree([&] {
+      if (fault)
+        std::rethrow_exception(fault);
+    });
   if (block.list)
     place_rows(block, all.sum[0] / block.place.shape[0]);
   else if (all.sum[0] != product(block.place.shape))
