@@ -44,7 +44,7 @@ struct WriteRequest {
   const void *data = nullptr; ///< first value of `place.memory`
   Placement place;
   std::optional<std::int64_t> components{}; ///< of a four-dimensional array, see components.hpp
-  std::optional<Region> region{};           ///< only points of the region are stored
+  std::optional<Region> region{};           ///< only these points are stored, and at once: never deferred
   Put put = Put::sync;
   bool list = false; ///< `place.block.count` is (columns, rows, 1); its start is computed
 };

@@ -122,7 +122,7 @@ void Series::Implementation::put(const Block &block, Type given) {
 void Series::Implementation::take(const Block &block, const WriteRequest &request) {
   if (!taken_) {
     // the step is not taken
-  } else if (request.put == Put::sync) {
+  } else if (request.put == Put::sync || request.region) { // the points of a region may be packed for this call only
     put(block, request.type);
   } else {
     deferred_.push_back({block, request.type, {}});
