@@ -1,7 +1,6 @@
 #pragma once
 
 #include <tailrace/support/error.hpp>
-#include <tailrace/support/file_descriptor.hpp>
 
 #include <string>
 #include <utility>
@@ -11,12 +10,18 @@ namespace tailrace {
 /// An error of the system: "cannot write run/ux-1.bin: No space left on device", from `code` (an errno).
 IoError file_error(const std::string &verb, const std::string &path, int code);
 
+/// Throws IoError if there is a named pipe, a socket or a device at `path`: for libraries that open files themselves,
+/// because a program that opens a named pipe waits for another program. Local.
+void refuse_special(const std::string &path);
+
 /// A file descriptor that closes itself.
 class FileDescriptor {
 public:
   FileDescriptor() = default;
-  /// Opens with the flags of open(2). Local. Throws IoError.
-  FileDescriptor(const std::string &path, int flags);
+  /// Opens a regular file or a directory with the flags of open(2), and never waits; `mode`: permissions of a new file,
+  /// less the umask. Local. Throws IoError, also for anything else: named pipes, sockets, devices, and with O_NOFOLLOW
+  /// symbolic links.
+  FileDescriptor(const std::string &path, int flags, int mode = 0666);
   /// Owns a descriptor that is open already; -1 for none.
   explicit FileDescriptor(int fd) : fd_(fd) {}
   FileDescriptor(FileDescriptor &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
@@ -31,5 +36,8 @@ public:
 private:
   int fd_ = -1;
 };
+
+/// Whether `path` leads to the open file: not when that was removed, or another took its place. Local.
+bool is_at(const FileDescriptor &file, const std::string &path);
 
 } // namespace tailrace

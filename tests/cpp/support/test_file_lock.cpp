@@ -1,0 +1,99 @@
+// A lock on what is written: one holder, named in the message of the next; a kill releases it.
+
+#include "io/shared_folder.hpp"
+#include <tailrace/support/file_lock.hpp>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace tailrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string refusal(const std::string &target) {
+  try {
+    const FileLock lock(target);
+  } catch (const IoError &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(FileLock, TheSecondIsRefusedUnderEachNameOfTheTargetAndToldWhoHoldsIt) {
+  const test::SharedFolder folder;
+  const std::string target = std::string(folder) + "/run";
+  fs::create_directory(target);
+  fs::create_directory_symlink(target, std::string(folder) + "/other");
+  FileLock lock(target);
+  EXPECT_EQ(lock.note(), "");
+  for (const std::string &name :
+       {target, target + "/", std::string(folder) + "/./run", std::string(folder) + "/other"}) {
+    const std::string said = refusal(name);
+    EXPECT_NE(said.find(std::to_string(::getpid())), std::string::npos) << said;
+    EXPECT_NE(said.find(target + ".lock"), std::string::npos) << said;
+  }
+  lock.release();
+  EXPECT_FALSE(fs::exists(target + ".lock"));
+  EXPECT_EQ(refusal(target), "");
+}
+
+TEST(FileLock, AFileOfSomethingElseIsRefusedAndStays) {
+  const test::SharedFolder folder;
+  const std::string target = std::string(folder) + "/uv", lock = target + ".lock", text = "version = 1\n";
+  std::ofstream(lock) << text;
+  EXPECT_NE(refusal(target).find("a file of something else"), std::string::npos) << refusal(target);
+  std::ifstream file(lock);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+}
+
+TEST(FileLock, AKillReleasesIt) {
+  const test::SharedFolder folder;
+  const std::string target = std::string(folder) + "/run.h5";
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const FileLock lock(target);
+    [[maybe_unused]] const ssize_t written = ::write(ready[1], "x", 1);
+    ::pause();
+  }
+  char letter = 0;
+  ASSERT_EQ(::read(ready[0], &letter, 1), 1);
+  EXPECT_NE(refusal(target).find(std::to_string(child)), std::string::npos);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(fs::exists(target + ".lock")); // what a kill leaves
+  EXPECT_EQ(refusal(target), "");
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST(FileLock, ATargetThatCannotBeLockedIsSaid) {
+  const FileLock lock("/proc/nothing/run.h5");
+  EXPECT_NE(lock.note().find("/proc/nothing/run.h5"), std::string::npos);
+}
+
+TEST(FileLock, TheMountTableTellsWhetherLocksReachOtherNodes) {
+  const std::string mounts = "21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+                             "30 21 0:40 / /scratch rw - lustre 10.0.0.1@o2ib:/scratch rw,localflock,lazystatfs\n"
+                             "31 21 0:41 / /scratch/global rw - lustre 10.0.0.1@o2ib:/global rw,flock\n"
+                             "32 21 0:42 / /home rw - nfs4 server:/home rw,vers=4.2,local_lock=none\n"
+                             "33 21 0:43 / /old rw - nfs server:/old rw,vers=3,nolock\n";
+  EXPECT_TRUE(FileLock::reach_other_nodes("/tmp/run", mounts));
+  EXPECT_FALSE(FileLock::reach_other_nodes("/scratch/me/run", mounts));
+  EXPECT_TRUE(FileLock::reach_other_nodes("/scratch/global/run", mounts));
+  EXPECT_TRUE(FileLock::reach_other_nodes("/scratchy/run", mounts));
+  EXPECT_TRUE(FileLock::reach_other_nodes("/home/run", mounts));
+  EXPECT_FALSE(FileLock::reach_other_nodes("/old/run", mounts));
+}
+
+} // namespace
+} // namespace tailrace
