@@ -1,9 +1,14 @@
 #include <tailrace/io/engines.hpp>
 
 #include <tailrace/io/adios2/bp_index.hpp>
+#include <tailrace/io/adios2/bp_record.hpp>
 #include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/file_descriptor.hpp>
+#include <tailrace/support/file_lock.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +16,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 namespace tailrace::io {
@@ -19,6 +23,8 @@ namespace tailrace::io {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::size_t header_bytes = 4096; ///< the first line of series.jsonl names the engine before all long entries
 
 // The table of engines. ENGINE(name, family, extensions): the function open_NAME in the engine's folder opens it. A new
 // series may replace only a series of the same family; engines of the family "none" store nothing at the path. The
@@ -117,13 +123,25 @@ std::map<std::string, std::string> environment_parameters(const std::string &eng
   return result;
 }
 
+/// The first bytes of a file, at most `size`; empty if it does not exist or cannot be read. Throws IoError if it is no
+/// file: opening it again in another way could wait forever.
+std::string start_of(const std::string &path, std::size_t size) {
+  refuse_special(path);
+  std::string text(size, '\0');
+  try {
+    text.resize(read_some(FileDescriptor(path, O_RDONLY).get(), text.data(), size, 0, path));
+  } catch (const IoError &) {
+    text.clear();
+  }
+  return text;
+}
+
 std::string engine_of_directory(const std::string &path) {
-  std::ifstream header(fs::path(path) / "series.jsonl");
-  std::string line;
-  if (header && std::getline(header, line))
-    for (const auto &name : engine_names())
-      if (line.find(fmt::format("\"tailrace {} series\"", name)) != std::string::npos)
-        return name;
+  const std::string header = start_of((fs::path(path) / "series.jsonl").string(), header_bytes);
+  const std::string line = header.substr(0, header.find('\n'));
+  for (const auto &name : engine_names())
+    if (line.find(fmt::format("\"tailrace {} series\"", name)) != std::string::npos)
+      return name;
   if (const int version = bp::version(path); version != 0)
     return fmt::format("bp{}", version);
   std::error_code ignored; // a series that was killed in its first step has only its name
@@ -148,11 +166,11 @@ std::string engine_at(const std::string &path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored))
     return engine_of_directory(path);
-  std::ifstream file(path, std::ios::binary);
-  char start[8] = {};
-  file.read(start, sizeof start);
-  return file && std::string(start, 8) == "\x89HDF\r\n\x1a\n" ? "hdf5" : "";
+  const std::string signature = "\x89HDF\r\n\x1a\n";
+  return start_of(path, signature.size()) == signature ? "hdf5" : "";
 }
+
+bool metadata_vouched(const std::string &path) { return bp_record_covers(path); }
 
 std::string engine_for(const std::string &path) {
   if (path.rfind("sst:", 0) == 0)
@@ -195,8 +213,8 @@ namespace {
 /// Throws IoError if a new series would replace a series of another family: neither family knows the other's files, and
 /// remaining files could be taken for the wrong series. Local.
 void check_family(const std::string &path, const std::string &family) {
-  const std::string there = engine_at(path);
-  if (there.empty() || family == "none" || engines().at(there).family == family)
+  const std::string there = family == "none" ? "" : engine_at(path);
+  if (there.empty() || engines().at(there).family == family)
     return;
   std::vector<std::string> ours;
   for (const auto &[name, entry] : engines())
@@ -209,11 +227,17 @@ void check_family(const std::string &path, const std::string &family) {
 
 } // namespace
 
-std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &request, const Parameters &parameters) {
+std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &request, const Parameters &parameters,
+                                    std::optional<FileLock> &lock) {
   const EngineEntry &entry = engines().at(name);
   if (request.mode != Mode::read)
     request.comm.from_root([&] {
       check_family(request.path, entry.family);
+      if (entry.family == "none")
+        return std::string();
+      lock.emplace(request.path);
+      if (!lock->note().empty())
+        request.notes->push_back(lock->note());
       return std::string();
     });
   return entry.open(request, parameters);

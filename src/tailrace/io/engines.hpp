@@ -4,8 +4,13 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+namespace tailrace {
+class FileLock;
+}
 
 namespace tailrace::io {
 
@@ -19,6 +24,10 @@ const std::vector<std::string> &engine_names();
 /// The engine that wrote the files at `path`; "" if there are none, or none of a known format. Local.
 std::string engine_at(const std::string &path);
 
+/// Whether checksums of ours cover all metadata of the bp4 or bp5 series at `path`. Otherwise damaged metadata may
+/// crash ADIOS2. Throws IoError if the checksums cannot be read. Local.
+bool metadata_vouched(const std::string &path);
+
 /// Settings of a series from the caller, the environment and the path. The caller's settings override the environment:
 /// TAILRACE_ENGINE="hdf5", TAILRACE_PARAMETERS="sync=on, raw:aggregators=node". A parameter with an engine's name as a
 /// prefix is for that engine only. Local.
@@ -30,8 +39,10 @@ struct Settings {
 Settings resolve_settings(const std::string &path, Mode mode, const std::string &engine,
                           const std::map<std::string, std::string> &parameters);
 
-/// Opens the engine `name`. Throws IoError if a new series would replace a series of another family of engines.
-/// Collective; the same error on all ranks.
-std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &request, const Parameters &parameters);
+/// Opens the engine `name`. To write, rank 0 first locks the series with `lock`. Throws IoError if another writer has
+/// the series open, or if a new series would replace a series of another family of engines. Collective; the same error
+/// on all ranks.
+std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &request, const Parameters &parameters,
+                                    std::optional<FileLock> &lock);
 
 } // namespace tailrace::io

@@ -172,7 +172,7 @@ public:
   /// The variables of a step without checksums, which `verify` cannot check. Local.
   std::vector<std::string> unchecked(std::size_t step) const;
 
-  /// Damage that was found when the series was opened, one line each; steps() omits damaged steps. Local.
+  /// Damage besides the data of steps, one line each; steps() omits steps whose records are damaged. Local.
   std::vector<std::string> damage() const;
 
   /// What this rank has written and read so far. Local.

@@ -4,6 +4,7 @@
 #include <tailrace/io/series.hpp>
 #include <tailrace/io/writing/async_writer.hpp>
 #include <tailrace/io/writing/step_writer.hpp>
+#include <tailrace/support/file_lock.hpp>
 
 #include <functional>
 #include <map>
@@ -58,6 +59,7 @@ public:
   mutable Trace trace_; // mutable: reading and verifying are timed too
   std::vector<std::string> notes_;
   std::string trace_file_, folded_file_;
+  std::optional<FileLock> lock_;   ///< on rank 0, when open to write; before engine_, which must end first
   std::unique_ptr<Engine> engine_; // after trace_ and notes_, because it uses them
   StepSink *sink_ = nullptr;       ///< the engine, if it is open to write
   StepSource *source_ = nullptr;   ///< the engine, if it is open to read

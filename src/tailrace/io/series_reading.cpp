@@ -43,7 +43,7 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   request.background = background;
   if (background && BackgroundThread::allowed())
     request.comm = Communicator(comm.get());
-  engine_ = open_engine(engine_name_, request, *parameters);
+  engine_ = open_engine(engine_name_, request, *parameters, lock_);
   sink_ = dynamic_cast<StepSink *>(engine_.get());
   source_ = dynamic_cast<StepSource *>(engine_.get());
   stream_ = dynamic_cast<StreamSource *>(engine_.get());

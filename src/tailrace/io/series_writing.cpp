@@ -275,6 +275,7 @@ void Series::Implementation::close() {
       engine_->close();
     });
   }
+  lock_.reset();
   if (!trace_file_.empty())
     attempt([&] { write_chrome_trace(trace_file_, path_, trace_, comm_); });
   if (!folded_file_.empty())

@@ -71,19 +71,19 @@ private:
 TEST(Background, EndStepWaitsForNoOtherRank) {
   const SharedFolder folder;
   const Index3 n{17, 12, 9};
-  using Clock = std::chrono::steady_clock;
   for (const Put put : {Put::sync, Put::deferred}) {
     Series out(std::string(folder) + "/run", Mode::write, world(), in_background);
     const Part part(n, 1.0);
     for (std::int64_t index = 1; index <= 2; ++index) {
       out.begin_step(index, 0.5);
       part.write(out, put);
-      const bool late = world().rank() == world().size() - 1;
-      if (late)
-        std::this_thread::sleep_for(std::chrono::milliseconds(400));
-      const auto begun = Clock::now();
+      const int last = world().size() - 1;
+      if (world().rank() == last) // enters it after the others have left it; if they waited, nobody would go on
+        for (int other = 0; other < last; ++other)
+          MPI_Recv(nullptr, 0, MPI_BYTE, other, 0, world().get(), MPI_STATUS_IGNORE);
       out.end_step();
-      EXPECT_LT(std::chrono::duration<double>(Clock::now() - begun).count(), 0.2) << "rank " << world().rank();
+      if (world().rank() != last)
+        MPI_Send(nullptr, 0, MPI_BYTE, last, 0, world().get());
     }
     out.close();
     EXPECT_EQ(indices(Series(std::string(folder) + "/run", Mode::read, world())), (std::vector<std::int64_t>{1, 2}));
@@ -91,6 +91,9 @@ TEST(Background, EndStepWaitsForNoOtherRank) {
 }
 
 TEST(Background, NoMemoryForACopyOnOneRankDropsTheStepOnAll) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the address sanitizer itself takes addresses without end";
+#endif
   const SharedFolder folder;
   const Index3 small{4, 4, 12}, large{256, 128, 12 * world().size()}; // 3 MiB per rank
   Series out(std::string(folder) + "/run", Mode::write, world(), in_background);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 
 namespace tailrace::io {
 
@@ -39,16 +40,7 @@ void add_block(RunningChecksum &sum, const Placement &place, std::size_t size, c
 
 std::vector<Box> pieces_of(const Box &box, std::int64_t most) {
   std::vector<Box> result;
-  if (box.empty())
-    return result;
-  const std::int64_t columns = std::min(box.count[0], most), rows = std::max<std::int64_t>(1, most / box.count[0]);
-  const std::int64_t planes = std::max<std::int64_t>(1, rows / box.count[1]);
-  for (std::int64_t k = box.start[2]; k < box.end(2); k += planes)
-    for (std::int64_t j = box.start[1]; j < box.end(1); j += rows)
-      for (std::int64_t i = box.start[0]; i < box.end(0); i += columns)
-        result.push_back(
-            {{i, j, k},
-             {std::min(columns, box.end(0) - i), std::min(rows, box.end(1) - j), std::min(planes, box.end(2) - k)}});
+  for_each_piece(box, most, [&](const Box &piece) { result.push_back(piece); });
   return result;
 }
 
@@ -113,8 +105,11 @@ Placement place_in_region(const std::string &name, const Placement &place, const
 }
 
 std::string describe(const Box &box) {
-  return fmt::format("({}:{}, {}:{}, {}:{})", box.start[0], box.end(0), box.start[1], box.end(1), box.start[2],
-                     box.end(2));
+  const auto end = [&](std::size_t d) { // also of a box that no numbers can hold
+    std::int64_t sum = 0;
+    return __builtin_add_overflow(box.start[d], box.count[d], &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+  };
+  return fmt::format("({}:{}, {}:{}, {}:{})", box.start[0], end(0), box.start[1], end(1), box.start[2], end(2));
 }
 
 std::string describe(const Index3 &n) { return fmt::format("{} x {} x {}", n[0], n[1], n[2]); }
@@ -135,11 +130,22 @@ void check_attribute_name(const std::string &name) {
     check_name(name.substr(slash + 1));
 }
 
+void check_shape(const std::string &name, const Index3 &shape, bool list) {
+  std::int64_t most = most_bytes / 8; // points
+  for (std::size_t d = 0; d < 3; ++d) {
+    if (shape[d] < (list && d == 1 ? 0 : 1) || shape[d] > most)
+      throw InputError(fmt::format("{}: no array has the shape {} (x, y, z)", name, describe(shape)));
+    most /= std::max<std::int64_t>(shape[d], 1);
+  }
+}
+
 void check_placement(const std::string &name, const Placement &place, const void *data, bool list) {
   const auto &[shape, block, memory] = place;
+  check_shape(name, shape, list);
   for (int d = 0; d < 3; ++d)
-    if (shape[d] < (list && d == 1 ? 0 : 1) || block.count[d] < 0 || memory.count[d] < 0)
-      throw InputError(fmt::format("{}: no array has the shape {} (x, y, z)", name, describe(shape)));
+    for (const Box &box : {block, memory})
+      if (box.count[d] < 0 || box.count[d] > most_bytes || box.start[d] < -most_bytes || box.start[d] > most_bytes)
+        throw InputError(fmt::format("{}: there is no block {} (x, y, z)", name, describe(box)));
   if (block.empty())
     return;
   if (!Box{{0, 0, 0}, shape}.contains(block))
@@ -152,6 +158,7 @@ void check_placement(const std::string &name, const Placement &place, const void
 }
 
 void check_grid(const GridDescription &grid) {
+  check_shape("grid", grid.points);
   for (std::size_t d = 0; d < 3; ++d) {
     const auto &x = grid.coordinates[d];
     if (!x.empty() && static_cast<std::int64_t>(x.size()) != grid.points[d])

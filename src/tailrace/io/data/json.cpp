@@ -6,6 +6,44 @@ namespace tailrace::io {
 
 using nlohmann::json;
 
+namespace {
+
+constexpr int most_nested = 64;
+
+struct NestedTooDeep final : json::exception {
+  NestedTooDeep() : json::exception(600, "it is nested deeper than 64 times") {}
+};
+
+} // namespace
+
+json parse_json(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at)
+    switch (text[at]) {
+    case '\\':
+      at += quoted;
+      break;
+    case '"':
+      quoted = !quoted;
+      break;
+    case '[':
+    case '{':
+      if (!quoted && ++depth > most_nested)
+        throw NestedTooDeep();
+      break;
+    case ']':
+    case '}':
+      depth -= !quoted;
+      break;
+    default:
+      break;
+    }
+  return json::parse(text);
+}
+
+std::string json_text(const json &value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
 json attributes_to_json(const Attributes &attributes) {
   json object = json::object();
   for (const auto &[name, value] : attributes)

@@ -4,11 +4,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 // JSON descriptions of a series, for sidecars, texts in BP files, and streams. The functions of each pair are inverses
 // of each other. All are local and throw nlohmann::json::exception for JSON of another form.
 namespace tailrace::io {
+
+/// The value of a text of JSON. All JSON that is read comes through here: values nested deeper than 64 times are an
+/// error, because the library copies and writes them recursively and would overflow the stack.
+nlohmann::json parse_json(std::string_view text);
+/// The text of a value, also of one with texts that are no UTF-8, for which nlohmann::json::dump throws.
+std::string json_text(const nlohmann::json &value);
 
 /// Attributes as JSON and back; numbers keep their kind.
 nlohmann::json attributes_to_json(const Attributes &attributes);

@@ -49,7 +49,7 @@ public:
   virtual std::vector<StepInfo> steps() const = 0;
   virtual std::optional<GridDescription> grid() const = 0;
   virtual Attributes attributes() const = 0;
-  /// What was damaged when the series was opened, one line each; damaged steps are not in steps().
+  /// What is damaged besides the data of steps, one line each; steps whose records are damaged are not in steps().
   virtual std::vector<std::string> damage() const { return {}; }
   /// Streams: what the coupling has cost both programs.
   virtual Coupling coupling() const { return {}; }

@@ -1,6 +1,7 @@
 #include <tailrace/io/engine/verification.hpp>
 
 #include <tailrace/io/data/block.hpp>
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ bool is_stream(const StepSource &source) { return dynamic_cast<const StreamSourc
 
 json stored_checksums(const StepSource &source, std::size_t position) {
   const std::string text = source.checksums(position);
-  return text.empty() ? json::object() : json::parse(text);
+  return text.empty() ? json::object() : parse_json(text);
 }
 
 std::string verify_block(const StepSource &source, std::size_t position, const VariableInfo &variable, const Box &box,
@@ -29,11 +30,11 @@ std::string verify_block(const StepSource &source, std::size_t position, const V
     const auto size = static_cast<std::int64_t>(size_of(variable.type));
     RunningChecksum found;
     std::vector<char> data;
-    for (const Box &piece : pieces_of(box, most_at_once / size)) {
+    for_each_piece(box, most_at_once / size, [&](const Box &piece) {
       data.resize(static_cast<std::size_t>(piece.size() * size));
       source.read(position, variable, piece, data.data());
       found.add(data.data(), data.size());
-    }
+    });
     if (found.text() == sum)
       return {};
     return fmt::format("{}: block {} of step {} differs from its checksum", variable.name, describe(box), index);
@@ -93,7 +94,7 @@ std::vector<std::string> verify_step(const StepSource &source, const Communicato
     }
   });
   json all = json::array();
-  for (const auto &text : comm.gather(ours.dump(), 0)) {
+  for (const auto &text : comm.gather(json_text(ours), 0)) {
     const json part = json::parse(text);
     all.insert(all.end(), part.begin(), part.end());
   }

@@ -5,7 +5,6 @@
 #include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/sidecar/engine.hpp>
-#include <tailrace/io/sidecar/xdmf_files.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/file_array.hpp>
 #include <tailrace/io/storage/files.hpp>
@@ -19,7 +18,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -55,13 +53,11 @@ public:
 
   void begin_step(const StepInfo &step) override;
   void write(const Block &block) override;
-  void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
 private:
   std::vector<std::string> files(const json &step) const override;
-  void check(const json &step) const override { files(step); }
-  void publish_step() override { xdmf_.add(grid(), step_); }
-  void publish_all() override;
+  void check(const json &, const VariableInfo &) const override {}
+  void read_stored(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
   void choose(const std::string &transfer);
   void try_hints();
   void prepare(const std::string &path, std::int64_t bytes) const;
@@ -72,14 +68,13 @@ private:
   Hints hints_;
   std::int64_t collect_bytes_ = std::int64_t{1} << 20;
   double failure_timeout_ = 0;
-  XdmfFiles xdmf_; ///< used only on rank 0
 };
 
 MpiioEngine::MpiioEngine(const OpenRequest &request, Parameters &parameters)
     : SidecarEngine(
           request, "mpiio",
-          "headerless, x fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes"),
-      xdmf_(request.path) {
+          "headerless, x fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes") {
+  xdmf_.emplace(request.path);
   std::string transfer;
   request.comm.agree([&] {
     transfer = parameters.text("transfer", "auto", {"auto", "collective", "independent"});
@@ -102,12 +97,7 @@ MpiioEngine::MpiioEngine(const OpenRequest &request, Parameters &parameters)
 
 /// Measured on a local disk, two-phase collective writing takes two to four times as long as independent.
 void MpiioEngine::choose(const std::string &transfer) {
-  std::string system;
-  request_.comm.agree([&] {
-    if (request_.comm.rank() == 0)
-      system = parallel_file_system(request_.path);
-  });
-  system = request_.comm.broadcast(system, 0);
+  const std::string system = request_.comm.from_root([&] { return parallel_file_system(request_.path); });
   const bool automatic = transfer == "auto";
   transfer_ = transfer == "collective" || (automatic && !system.empty()) ? Transfer::collective : Transfer::independent;
   if (automatic)
@@ -123,10 +113,10 @@ void MpiioEngine::try_hints() {
   const std::string path = file("hints.tmp");
   request_.comm.agree([&] {
     if (request_.comm.rank() == 0)
-      FileDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC);
+      FileDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
   });
   Hints taken;
-  request_.comm.agree([&] { FileDescriptor(path, O_WRONLY); });
+  request_.comm.agree([&] { FileDescriptor(path, O_WRONLY | O_NOFOLLOW); });
   {
     const MpiFile probe(request_.comm, path, hints_, failure_timeout_);
     request_.comm.agree([&] { taken = probe.hints(); });
@@ -167,12 +157,12 @@ void MpiioEngine::prepare(const std::string &path, std::int64_t bytes) const {
   comm.agree([&] {
     if (comm.rank() != 0)
       return;
-    const FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
+    const FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
     if (bytes > 0)
       preallocate(made.get(), path, 0, bytes);
   });
   comm.agree([&] { // after rank 0 has created it
-    const FileDescriptor mine(path, O_WRONLY);
+    const FileDescriptor mine(path, O_WRONLY | O_NOFOLLOW);
     if (transfer_ == Transfer::collective)
       check_file_limit(path, bytes);
   });
@@ -187,6 +177,8 @@ void MpiioEngine::write(const Block &block) {
     write_alone(block, file(name));
   else
     write_together(block, file(name));
+  if (request_.comm.rank() == 0)
+    made(file(name));
 }
 
 /// Writes by MPI-IO. The file is opened and closed here, because MPI_File_close is collective: if a file stayed open
@@ -247,23 +239,17 @@ void MpiioEngine::write_alone(const Block &block, const std::string &path) const
     for (const auto &text : all)
       if (!text.empty()) // the text of a rank that failed is empty
         unpack(text, block.place.shape, size, whole.data());
-    const FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
+    const FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
     write_all(made.get(), whole.data(), static_cast<std::int64_t>(whole.size()), 0, path);
     if (request_.sync && ::fsync(made.get()) != 0)
       throw file_error("sync", path, errno);
   });
 }
 
-void MpiioEngine::publish_all() {
-  xdmf_.clear();
-  for (std::size_t step = 0; step < steps().size(); ++step)
-    xdmf_.add_to_series(grid(), line(step));
-}
-
-void MpiioEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+void MpiioEngine::read_stored(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const std::string path = file(stored(step, variable.name).at("file").get<std::string>());
   const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
-  const FileDescriptor binary(path, O_RDONLY);
+  const FileDescriptor binary(path, O_RDONLY | O_NOFOLLOW);
   read_box(binary.get(), path, 0, variable.shape, box, size_of(variable.type), data);
 }
 

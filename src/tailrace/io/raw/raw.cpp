@@ -6,7 +6,6 @@
 #include <tailrace/io/raw/aggregation.hpp>
 #include <tailrace/io/sidecar/block_index.hpp>
 #include <tailrace/io/sidecar/engine.hpp>
-#include <tailrace/io/sidecar/xdmf_files.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/file_array.hpp>
 #include <tailrace/support/file_descriptor.hpp>
@@ -68,7 +67,6 @@ public:
   void write(const Block &block) override;
   void end_step(const StepMetadata &metadata) override;
   void abandon_step() noexcept override;
-  void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
 private:
   /// A file that this rank writes to.
@@ -77,9 +75,9 @@ private:
     FileDescriptor file;
   };
   std::vector<std::string> files(const json &step) const override;
-  void check(const json &step) const override;
+  void check(const json &described, const VariableInfo &variable) const override;
+  void read_stored(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
   void publish_step() override;
-  void publish_all() override;
   void write_shared(const Block &block, const Communicator *group);
   void write_own(const Block &block, const Communicator *group);
   void fill(const Block &block, const Communicator *group, const std::function<Part()> &open);
@@ -91,7 +89,6 @@ private:
   std::optional<Aggregation> aggregation_;
   std::int64_t ioutput_ = 0; ///< 0: number the snapshots 1, 2, ...
   std::int64_t number_ = -1; ///< of the last complete step; -1: there is none
-  XdmfFiles xdmf_;           ///< only used on rank 0
   // Only of the open step, with one file per writing rank:
   struct Stored {
     std::int64_t writer = -1, offset = 0; ///< rank that wrote the block, and its position in the file; -1: no block
@@ -106,8 +103,8 @@ RawEngine::RawEngine(const OpenRequest &request, Parameters &parameters)
           request, "raw",
           "headerless, x fastest, of a variable in one file, or block by block: blocks [number of the file, "
           "offset, z, y, x, nz, ny, nx]; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of "
-          "axes"),
-      xdmf_(request.path) {
+          "axes") {
+  xdmf_.emplace(request.path);
   request.comm.agree([&] {
     strategy_ = take_strategy(parameters);
     ioutput_ = parameters.number("ioutput", 0, 0);
@@ -132,13 +129,11 @@ std::vector<std::string> RawEngine::files(const json &step) const {
   return names;
 }
 
-void RawEngine::check(const json &step) const {
-  files(step);
-  for (const auto &variable : step.at("variables"))
-    if (variable.contains("files"))
-      variable.at("blocks").get<StoredNumbers>();
-    else
-      variable.at("file").get<std::string>();
+void RawEngine::check(const json &described, const VariableInfo &variable) const {
+  if (described.contains("files"))
+    check_blocks(described, variable, static_cast<std::int64_t>(described.at("files").size()));
+  else
+    described.at("file").get<std::string>();
 }
 
 void RawEngine::begin_step(const StepInfo &step) {
@@ -170,7 +165,7 @@ void RawEngine::write_shared(const Block &block, const Communicator *group) {
   const Communicator &comm = request_.comm;
   const bool alone = aggregation_->only_one();
   const auto create = [&] {
-    FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC);
+    FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
     preallocate_large(made.get(), path, 0, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
     return made;
   };
@@ -183,7 +178,7 @@ void RawEngine::write_shared(const Block &block, const Communicator *group) {
   fill(block, group, [&] {
     if (created)
       return Part{path, std::move(created)};
-    return Part{path, alone ? create() : FileDescriptor(path, O_WRONLY)};
+    return Part{path, alone ? create() : FileDescriptor(path, O_WRONLY | O_NOFOLLOW)};
   });
 }
 
@@ -202,7 +197,7 @@ void RawEngine::write_own(const Block &block, const Communicator *group) {
   fill(block, group, [&] {
     const std::string path = file(part_name(block.name, writer));
     made_.push_back(path);
-    return Part{path, FileDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC)};
+    return Part{path, FileDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)};
   });
 }
 
@@ -248,6 +243,8 @@ void RawEngine::fill(const Block &block, const Communicator *group, const std::f
       std::rethrow_exception(failure);
     if (request_.sync && part.file)
       sync(part);
+    if (part.file && (!shared || request_.comm.rank() == 0))
+      made(part.path);
   });
 }
 
@@ -298,22 +295,16 @@ void RawEngine::abandon_step() noexcept {
 
 void RawEngine::publish_step() {
   if (strategy_.layout == Layout::shared) // XDMF cannot describe a variable in several files
-    xdmf_.add(grid(), step_);
+    SidecarEngine::publish_step();
 }
 
-void RawEngine::publish_all() {
-  xdmf_.clear();
-  for (std::size_t step = 0; step < steps().size(); ++step)
-    xdmf_.add_to_series(grid(), line(step));
-}
-
-void RawEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+void RawEngine::read_stored(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const json &described = stored(step, variable.name);
   const std::size_t size = size_of(variable.type);
   const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size));
   if (described.contains("file")) {
     const std::string path = file(described.at("file").get<std::string>());
-    const FileDescriptor binary(path, O_RDONLY);
+    const FileDescriptor binary(path, O_RDONLY | O_NOFOLLOW);
     return read_box(binary.get(), path, 0, variable.shape, box, size, data);
   }
   Part from; // one file at a time, because a process may open only so many files
@@ -321,7 +312,7 @@ void RawEngine::read(std::size_t step, const VariableInfo &variable, const Box &
   for (const auto &[number, offset, block, part] : blocks_that_meet(described, variable, box, file("series.jsonl"))) {
     if (number != open) {
       from.path = file(described.at("files").at(static_cast<std::size_t>(number)).get<std::string>());
-      from.file = FileDescriptor(from.path, O_RDONLY);
+      from.file = FileDescriptor(from.path, O_RDONLY | O_NOFOLLOW);
       open = number;
     }
     read_part(from.file.get(), from.path, offset, block, part, box, size, data);

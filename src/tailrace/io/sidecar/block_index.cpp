@@ -4,10 +4,26 @@
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 namespace tailrace::io {
+
+void check_blocks(const nlohmann::json &described, const VariableInfo &variable, std::int64_t numbers) {
+  for (const auto &n : described.at("blocks").get<StoredNumbers>()) {
+    const Box block{{n[4], n[3], n[2]}, {n[7], n[6], n[5]}};
+    bool inside = n[0] >= 0 && n[0] < numbers && n[1] >= 0 && n[1] <= most_bytes;
+    for (std::size_t d = 0; d < 3; ++d)
+      inside = inside && block.start[d] >= 0 && block.count[d] >= 1 && block.count[d] <= variable.shape[d] &&
+               block.start[d] <= variable.shape[d] - block.count[d];
+    if (!inside)
+      throw IoError(fmt::format("a block of {} has number {} of {}, offset {} and the points [z, y, x, nz, ny, nx] = "
+                                "[{}], which do not lie in its shape {}",
+                                variable.name, n[0], numbers, n[1], fmt::join(n.begin() + 2, n.end(), ", "),
+                                describe(variable.shape)));
+  }
+}
 
 std::vector<StoredBlock> blocks_that_meet(const nlohmann::json &described, const VariableInfo &variable, const Box &box,
                                           const std::string &path) {
@@ -15,11 +31,6 @@ std::vector<StoredBlock> blocks_that_meet(const nlohmann::json &described, const
   std::int64_t found = 0;
   for (const auto &n : described.at("blocks").get<StoredNumbers>()) {
     const Box block{{n[4], n[3], n[2]}, {n[7], n[6], n[5]}};
-    for (std::size_t d = 0; d < 3; ++d)
-      if (block.start[d] < 0 || block.count[d] < 1 || block.count[d] > variable.shape[d] - block.start[d] || n[0] < 0 ||
-          n[1] < 0)
-        throw IoError(fmt::format("cannot read {}: its block {} (number {}, offset {}) is outside {} of shape {}", path,
-                                  describe(block), n[0], n[1], variable.name, describe(variable.shape)));
     const Box part = block.intersect(box);
     if (part.empty())
       continue;

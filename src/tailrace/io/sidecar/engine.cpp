@@ -10,8 +10,11 @@
 
 #include <bit>
 #include <cerrno>
-#include <cstring>
+#include <chrono>
+#include <exception>
 #include <filesystem>
+#include <map>
+#include <thread>
 
 namespace tailrace::io {
 
@@ -20,22 +23,20 @@ using nlohmann::json;
 namespace {
 
 constexpr int sidecar_version = 2;
+constexpr int most_tries = 10; ///< of reading a step in a series that changes meanwhile
+constexpr std::chrono::milliseconds between_tries{100};
 constexpr const char *native_order = std::endian::native == std::endian::little ? "little" : "big";
 
 json reversed(const Index3 &n) { return {n[2], n[1], n[0]}; }
 
 Scalars scalars_of(const json &step) { return scalars_from_json(step.at("scalars")); }
 
-std::vector<VariableInfo> variables_of(const json &step) {
-  std::vector<VariableInfo> result;
-  for (const auto &variable : step.at("variables")) {
-    const auto &shape = variable.at("shape");
-    result.push_back({variable.at("name"),
-                      type_named(variable.at("type")),
-                      {shape.at(2), shape.at(1), shape.at(0)},
-                      variable.contains("list")});
-  }
-  return result;
+VariableInfo variable_of(const json &described) {
+  const auto &shape = described.at("shape");
+  return {described.at("name"),
+          type_named(described.at("type")),
+          {shape.at(2), shape.at(1), shape.at(0)},
+          described.contains("list")};
 }
 
 } // namespace
@@ -44,6 +45,9 @@ SidecarEngine::SidecarEngine(const OpenRequest &request, std::string name, std::
     : request_(request), name_(std::move(name)), layout_(std::move(layout)), log_(file("series.jsonl")) {}
 
 std::string SidecarEngine::file(const std::string &name) const {
+  if (name.empty() || name == "." || name == ".." || name.find_first_of(std::string("/\0", 2)) != std::string::npos)
+    throw IoError(fmt::format("cannot open {}: it names the file {}; expected a plain name in its directory",
+                              request_.path, json_text(name)));
   return (std::filesystem::path(request_.path) / name).string();
 }
 
@@ -69,12 +73,33 @@ void SidecarEngine::open() {
 void SidecarEngine::share() {
   header_ = json::parse(request_.comm.broadcast(header_.dump(), 0));
   attributes_ = json::parse(request_.comm.broadcast(attributes_.dump(), 0));
-  damage_ = json::parse(request_.comm.broadcast(json(damage_).dump(), 0)).get<std::vector<std::string>>();
+  damage_ = json::parse(request_.comm.broadcast(json_text(damage_), 0)).get<std::vector<std::string>>();
   entries_ = request_.comm.broadcast(std::move(entries_), 0);
 }
 
-void SidecarEngine::add_entry(const StepLog::Line &line) {
-  entries_.push_back({{line.object.at("index"), line.object.at("time")}, line.offset, line.length});
+SidecarEngine::Entry SidecarEngine::entry_of(const StepLog::Line &line) {
+  return {{line.object.at("index"), line.object.at("time")}, line.offset, line.length, line.sum};
+}
+
+/// Throws IoError for a step that no writer of ours describes.
+void SidecarEngine::check_step(const json &step) const {
+  try {
+    scalars_of(step);
+    for (const auto &name : files(step))
+      file(name);
+    for (const auto &described : step.at("variables")) {
+      const VariableInfo variable = variable_of(described);
+      check_shape(variable.name, variable.shape, variable.list);
+      check(described, variable);
+    }
+  } catch (const std::exception &error) {
+    throw damaged(step, error);
+  }
+}
+
+IoError SidecarEngine::damaged(const json &step, const std::exception &error) const {
+  return IoError(
+      fmt::format("cannot read {}: step {} is damaged ({})", log_.path(), step.at("index").dump(), error.what()));
 }
 
 void SidecarEngine::load() {
@@ -99,18 +124,21 @@ void SidecarEngine::load() {
                                 sidecar_version));
     if (header_.at("byte_order") != native_order)
       throw IoError(fmt::format("cannot read {}: its files have the byte order of another machine", path));
-    grid();
+    if (const auto told = grid())
+      check_grid(*told);
     for (const auto &line : found.lines) {
       closed = line.object.contains("closed");
       if (line.object.contains("attributes"))
         attributes_ = line.object.at("attributes");
       if (!line.object.contains("index"))
         continue;
-      variables_of(line.object), scalars_of(line.object), check(line.object);
-      add_entry(line);
+      entries_.push_back(entry_of(line));
+      check_step(line.object);
     }
     attributes();
-  } catch (const json::exception &error) {
+  } catch (const IoError &) {
+    throw;
+  } catch (const std::exception &error) { // of the JSON library, or an InputError
     throw IoError(
         fmt::format("cannot read {}: it is damaged or no description of a {} series ({})", path, name_, error.what()));
   }
@@ -124,14 +152,9 @@ void SidecarEngine::load() {
 }
 
 void SidecarEngine::create() {
+  std::vector<StepLog::Line> earlier;
   if (std::filesystem::exists(log_.path())) {
-    for (const auto &line : log_.load().lines) // removes files of an earlier series only; all other files stay
-      if (line.object.contains("index"))
-        try {
-          check(line.object);
-          remove_files(line.object);
-        } catch (const json::exception &) { // if the first line is damaged, the lines may be of another engine
-        }
+    earlier = log_.load().lines;
   } else if (::mkdir(request_.path.c_str(), 0777) != 0 && errno != EEXIST) {
     throw file_error("create", request_.path, errno);
   }
@@ -144,7 +167,13 @@ void SidecarEngine::create() {
              {"layout", layout_}};
   if (request_.grid)
     header_["grid"] = grid_to_json(*request_.grid);
-  log_.replace({header_}, request_.sync);
+  log_.replace({header_}, request_.sync);                 // first: a listed file must exist
+  for (const auto &[offset, length, sum, step] : earlier) // files of an earlier series only; all other files stay
+    if (step.contains("index"))
+      try {
+        remove_files(step);
+      } catch (const std::exception &) { // if the first line is damaged, the lines may be of another engine
+      }
   if (request_.sync)
     sync_parent(request_.path);
 }
@@ -154,21 +183,20 @@ void SidecarEngine::rewind(std::int64_t last_index) {
   if (!attributes_.empty())
     kept.push_back({{"attributes", attributes_}});
   for (const auto &entry : entries_)
-    (entry.info.index <= last_index ? kept : dropped).push_back(log_.read(entry.offset, entry.length));
+    (entry.info.index <= last_index ? kept : dropped).push_back(log_.read(entry.offset, entry.length, entry.sum));
   if (dropped.empty())
     return;
   entries_.clear();
   for (const auto &line : log_.replace(kept, request_.sync)) // replace the list first: a listed file must exist
     if (line.object.contains("index"))
-      add_entry(line);
+      entries_.push_back(entry_of(line));
   for (const auto &step : dropped)
     remove_files(step);
 }
 
 void SidecarEngine::remove_files(const json &step) const {
   for (const auto &name : files(step))
-    if (name.find('/') == std::string::npos) // a sidecar must not make us delete files elsewhere
-      ::unlink(file(name).c_str());
+    ::unlink(file(name).c_str());
 }
 
 std::vector<StepInfo> SidecarEngine::steps() const {
@@ -180,6 +208,7 @@ std::vector<StepInfo> SidecarEngine::steps() const {
 
 void SidecarEngine::begin_step(const StepInfo &step) {
   step_ = {{"index", step.index}, {"time", step.time}, {"variables", json::array()}};
+  own_files_ = {};
 }
 
 json &SidecarEngine::add_variable(const Block &block) {
@@ -191,8 +220,9 @@ json &SidecarEngine::add_variable(const Block &block) {
 }
 
 void SidecarEngine::end_step(const StepMetadata &metadata) {
-  Entry entry{{step_.at("index"), step_.at("time")}, 0, 0};
+  Entry entry{{step_.at("index"), step_.at("time")}, 0, 0, 0};
   request_.comm.agree([&] {
+    own_files_.check();
     if (request_.comm.rank() != 0)
       return;
     step_["scalars"] = scalars_to_json(metadata.scalars);
@@ -205,21 +235,32 @@ void SidecarEngine::end_step(const StepMetadata &metadata) {
       sync_path(request_.path);
     if (unsaved_)
       log_.append({{"attributes", attributes_}}, request_.sync);
-    const StepLog::Line line = log_.append(step_, request_.sync); // last, because this line makes the step complete
-    entry.offset = line.offset;
-    entry.length = line.length;
+    entry = entry_of(log_.append(step_, request_.sync)); // last, because this line makes the step complete
   });
   entries_.push_back(entry); // a writer reads no lines: only rank 0 knows their places
   step_ = json();            // closed: abandon_step has nothing to do
   unsaved_ = false;
 }
 
+void SidecarEngine::publish_step() {
+  if (xdmf_)
+    xdmf_->add(grid(), step_);
+}
+
+void SidecarEngine::publish_all() {
+  if (!xdmf_)
+    return;
+  xdmf_->clear();
+  for (std::size_t step = 0; step < entries_.size(); ++step)
+    xdmf_->add_to_series(grid(), line(step));
+}
+
 void SidecarEngine::abandon_step() noexcept {
   if (request_.comm.rank() == 0 && step_.contains("variables")) {
-    remove_files(step_);
     try {
+      remove_files(step_);
       publish_all();
-    } catch (const IoError &) { // for example a full disk; the next step writes the files again
+    } catch (const std::exception &) { // for example a full disk; the next step writes the files again
     }
   }
   step_ = json();
@@ -252,16 +293,68 @@ std::optional<GridDescription> SidecarEngine::grid() const {
 const json &SidecarEngine::line(std::size_t step) const {
   if (cached_ != step) {
     const Entry &entry = entries_.at(step);
+    if (entry.length == 0 && !find_again(step))
+      throw changed(step);
     const Span span(*request_.trace, Phase::read, entry.length);
-    cached_line_ = log_.read(entry.offset, entry.length);
+    cached_line_ = log_.read(entry.offset, entry.length, entry.sum);
     cached_ = step;
   }
   return cached_line_;
 }
 
+IoError SidecarEngine::changed(std::size_t step) const {
+  return IoError(fmt::format("cannot read {}: the series changed while it was read, because another program rewinds it "
+                             "or writes it again; step {} is not in it now. To fix this, open it "
+                             "again",
+                             request_.path, entries_.at(step).info.index));
+}
+
+void SidecarEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+  for (int tries = 0; tries < most_tries; ++tries) {
+    if (tries > 0)
+      std::this_thread::sleep_for(between_tries);
+    if ((tries > 0 || entries_.at(step).length == 0) && !find_again(step))
+      continue;
+    std::exception_ptr failure;
+    try {
+      read_stored(step, variable, box, data);
+    } catch (const IoError &) { // damage, or a file that another program has removed or is writing
+      failure = std::current_exception();
+    } catch (const json::exception &error) {
+      failure = std::make_exception_ptr(damaged(line(step), error));
+    }
+    if (log_.replaced())
+      continue;
+    if (failure)
+      std::rethrow_exception(failure);
+    return;
+  }
+  throw changed(step);
+}
+
+/// Reads the list of steps again, and looks for the lines of before in it. False: that of the step is not there.
+bool SidecarEngine::find_again(std::size_t step) const {
+  std::map<std::uint64_t, StepLog::Line> lines;
+  for (auto &line : log_.load().lines)
+    lines[line.sum] = std::move(line);
+  for (Entry &entry : entries_) {
+    const auto found = lines.find(entry.sum);
+    entry.offset = found == lines.end() ? 0 : found->second.offset;
+    entry.length = found == lines.end() ? 0 : found->second.length;
+  }
+  cached_ = none;
+  close_files();
+  return entries_.at(step).length > 0;
+}
+
 Scalars SidecarEngine::scalars(std::size_t step) const { return scalars_of(line(step)); }
 
-std::vector<VariableInfo> SidecarEngine::variables(std::size_t step) const { return variables_of(line(step)); }
+std::vector<VariableInfo> SidecarEngine::variables(std::size_t step) const {
+  std::vector<VariableInfo> result;
+  for (const auto &described : line(step).at("variables"))
+    result.push_back(variable_of(described));
+  return result;
+}
 
 std::string SidecarEngine::checksums(std::size_t step) const {
   json sums = json::object();

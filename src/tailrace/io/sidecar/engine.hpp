@@ -1,10 +1,13 @@
 #pragma once
 
 #include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/sidecar/xdmf_files.hpp>
 #include <tailrace/io/storage/json_log.hpp>
+#include <tailrace/io/storage/own_files.hpp>
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +33,10 @@ public:
   std::vector<VariableInfo> variables(std::size_t step) const override;
   Scalars scalars(std::size_t step) const override;
   std::string checksums(std::size_t step) const override;
+  /// Reads with read_stored. If another program has replaced the list of steps meanwhile, because it rewinds the series
+  /// or begins it again, the data may be of another step or incomplete: then the list is read again. The same line in
+  /// it stands for the same data.
+  void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
 protected:
   /// `name` is the name of the engine; `layout` explains to people how to read the files.
@@ -37,7 +44,11 @@ protected:
   /// Reads the sidecar or creates a new one. The constructor of an engine calls this. Collective.
   void open();
 
+  /// The path of a file of the series. Throws IoError for anything but a plain name: a sidecar must not name files
+  /// elsewhere.
   std::string file(const std::string &name) const;
+  /// As StepSource::read.
+  virtual void read_stored(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const = 0;
   /// The line of a step. Local; the reference is valid until the next call of `line` or `stored`.
   const nlohmann::json &line(std::size_t step) const;
   /// How the sidecar describes a variable of a step. Local; the reference is valid as long as that of `line`.
@@ -45,38 +56,53 @@ protected:
   /// Adds a variable to the open step; the engine may add its own entries.
   nlohmann::json &add_variable(const Block &block);
 
+  /// To be called by the rank that made a file of the open step, when it is complete: end_step fails if it is gone
+  /// then.
+  void made(const std::string &path) { own_files_.note(path, OwnFiles::State::closed); }
+
+  /// Closes the files that read_stored has left open: they may have been incomplete when it opened them.
+  virtual void close_files() const {}
   /// Names of the files to remove when a step is removed.
   virtual std::vector<std::string> files(const nlohmann::json &step) const = 0;
-  /// Throws a JSON exception if a step of a sidecar lacks an entry that the engine needs.
-  virtual void check(const nlohmann::json &step) const = 0;
-  /// Called on rank 0 before the open step is listed.
-  virtual void publish_step() {}
-  /// Called on rank 0 when the list of steps changes in another way than by one new step: after opening to append,
-  /// after a rewind, or when the open step is dropped after publish_step.
-  virtual void publish_all() {}
+  /// Throws a JSON exception or IoError if a variable of a step of a sidecar lacks an entry that the engine needs, or
+  /// one cannot be.
+  virtual void check(const nlohmann::json &described, const VariableInfo &variable) const = 0;
+  /// Called on rank 0 before the open step is listed: adds it to the XDMF files.
+  virtual void publish_step();
 
   OpenRequest request_;
-  nlohmann::json step_; ///< the open step; only the entries of rank 0 are stored
+  nlohmann::json step_;           ///< the open step; only the entries of rank 0 are stored
+  std::optional<XdmfFiles> xdmf_; ///< of an engine whose files they can describe; used only on rank 0
 
 private:
   struct Entry {
     StepInfo info;
-    std::int64_t offset = 0, length = 0; ///< of the step's line
+    std::int64_t offset = 0, length = 0; ///< of the step's line; length 0: it is not in the list any more
+    std::uint64_t sum = 0;               ///< of the step's line; the same line stands for the same data
   };
+  static Entry entry_of(const StepLog::Line &line);
   void load();
+  void check_step(const nlohmann::json &step) const;
+  bool find_again(std::size_t step) const;
+  IoError changed(std::size_t step) const;
+  IoError damaged(const nlohmann::json &step, const std::exception &error) const;
   void create();
-  void add_entry(const StepLog::Line &line);
   void rewind(std::int64_t last_index);
   void remove_files(const nlohmann::json &step) const;
   void share();
+  /// Called on rank 0 when the list of steps changes in another way than by one new step: after opening to append,
+  /// after a rewind, or when the open step is dropped after publish_step.
+  void publish_all();
 
   std::string name_, layout_;
-  StepLog log_;
+  mutable StepLog log_;
   nlohmann::json header_, attributes_ = nlohmann::json::object();
-  std::vector<Entry> entries_; ///< the same on all ranks
+  mutable std::vector<Entry> entries_; ///< the same on all ranks, but for the places of lines after find_again
   std::vector<std::string> damage_;
+  OwnFiles own_files_; ///< of the open step, by this rank
   bool unsaved_ = false;
-  mutable std::size_t cached_ = static_cast<std::size_t>(-1); ///< the step of cached_line_
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  mutable std::size_t cached_ = none; ///< the step of cached_line_
   mutable nlohmann::json cached_line_;
 };
 

@@ -41,7 +41,8 @@ void XdmfFiles::add(const std::optional<GridDescription> &grid, const json &step
   const std::string path = file(snapshot(step.at("number")));
   const std::string text = xdmf_snapshot(drawn_, *described);
   const FileDescriptor target(path,
-                              O_WRONLY | O_CREAT | O_TRUNC); // an incomplete file is harmless: step not listed yet.
+                              O_WRONLY | O_CREAT | O_TRUNC |
+                                  O_NOFOLLOW); // an incomplete file is harmless: step not listed yet.
   write_all(target.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, path);
   extend(*described);
 }

@@ -6,13 +6,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 
@@ -97,7 +95,7 @@ void SionLayout::create() const {
     for (int task = first; task < end; ++task)
       append(bytes, chunk(task));
     bytes.resize(bytes.size() + 12); // finish writes the number of blocks and the position of their lengths here
-    const FileDescriptor out(file(number), O_WRONLY | O_CREAT | O_TRUNC);
+    const FileDescriptor out(file(number), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
     write_all(out.get(), bytes.data(), static_cast<std::int64_t>(bytes.size()), 0, file(number));
   }
 }

@@ -12,8 +12,6 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <limits>
 
 namespace tailrace::io {
 
@@ -41,7 +39,7 @@ std::int64_t size_of_file(int fd, const std::string &path) {
   if (::fstat(fd, &status) != 0)
     throw file_error("read", path, errno);
   if (!S_ISREG(status.st_mode))
-    refuse(path, "it is no regular file, which a SION container is");
+    refuse(path, "it is a directory; expected a SION container");
   return status.st_size;
 }
 
@@ -54,7 +52,7 @@ struct SionReader::Header {
 };
 
 SionReader::SionReader(const std::string &path) {
-  files_.push_back({path, FileDescriptor(path, O_RDONLY)});
+  files_.push_back({path, FileDescriptor(path, O_RDONLY | O_NOFOLLOW)});
   const Header first = read_header(0, 0);
   key_value_ = first.key_values == inline_key_values;
   big_endian_data_ = first.big_endian_data;
@@ -62,7 +60,7 @@ SionReader::SionReader(const std::string &path) {
   read_tasks(0, first, places);
   for (int number = 1; number < first.files; ++number) {
     const std::string name = SionLayout::file(path, number);
-    files_.push_back({name, FileDescriptor(name, O_RDONLY)});
+    files_.push_back({name, FileDescriptor(name, O_RDONLY | O_NOFOLLOW)});
     const Header header = read_header(number, first.files);
     if (header.key_values != first.key_values || header.big_endian_data != first.big_endian_data)
       refuse(name, fmt::format("its header does not agree with that of {}", path));
@@ -128,11 +126,10 @@ void SionReader::read_tasks(int number, const Header &header, std::vector<std::i
   std::int64_t skip = 0;
   for (std::size_t task = 0; task < n; ++task) {
     const std::int64_t chunk = number64(n + task);
-    if (chunk < 0 || chunk % header.block_bytes != 0 || chunk > header.file_bytes - skip)
-      refuse(path, fmt::format("task {} has chunks of {} bytes; expected a multiple of the block size {} that the file "
-                               "of {} bytes can hold",
-                               task, chunk, header.block_bytes, header.file_bytes));
-    skip += chunk;
+    if (chunk < 0 || chunk > header.file_bytes - skip)
+      refuse(path, fmt::format("task {} has chunks of {} bytes; expected a size that the file of {} bytes can hold",
+                               task, chunk, header.file_bytes));
+    skip += chunk; // no multiple of the block size: in SIONlib's collective mode tasks share blocks
   }
   if (start_of_data > header.file_bytes || (skip > 0 && blocks > (header.file_bytes - start_of_data) / skip))
     refuse(path, fmt::format("it has {} bytes, and {} blocks of {} bytes should follow byte {}: its end is missing",
@@ -222,7 +219,7 @@ void SionReader::read(int number, std::int64_t offset, std::int64_t size, void *
   const auto &[file, start, skip, ends] = task(number);
   const auto &[path, descriptor] = files_[static_cast<std::size_t>(file)];
   if (offset < 0 || size < 0 || offset > this->size(number) - size)
-    refuse(path, fmt::format("bytes {} to {} of task {} were asked for, and its stream has {}", offset, offset + size,
+    refuse(path, fmt::format("{} bytes from byte {} of task {} were asked for, and its stream has {}", size, offset,
                              number, this->size(number)));
   char *to = static_cast<char *>(data);
   auto block = std::upper_bound(ends.begin(), ends.end(), offset);

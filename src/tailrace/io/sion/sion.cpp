@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 namespace tailrace::io {
@@ -22,6 +23,7 @@ namespace {
 
 /// Default. More than one, because on most file systems ranks that write into one file wait for each other.
 constexpr std::int64_t most_files = 16;
+constexpr std::int64_t most_numbered = 1'000'000; ///< files whose number has six digits
 
 class SionEngine final : public SidecarEngine {
 public:
@@ -30,11 +32,12 @@ public:
   void write(const Block &block) override;
   void end_step(const StepMetadata &metadata) override;
   void abandon_step() noexcept override;
-  void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
 private:
   std::vector<std::string> files(const json &step) const override;
-  void check(const json &step) const override;
+  void check(const json &described, const VariableInfo &variable) const override;
+  void close_files() const override { open_.reset(); }
+  void read_stored(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
   void create_container(std::int64_t first_bytes);
   std::int64_t block_bytes_for(const std::vector<std::int64_t> &chunks) const;
   std::vector<json> everyones(const json &ours) const;
@@ -70,16 +73,18 @@ SionEngine::SionEngine(const OpenRequest &request, Parameters &parameters)
 
 std::vector<std::string> SionEngine::files(const json &step) const {
   std::vector<std::string> names;
-  if (step.contains("file"))
-    for (int number = 0; number < step.at("files").get<int>(); ++number)
-      names.push_back(SionLayout::file(step.at("file").get<std::string>(), number));
+  if (step.at("variables").empty())
+    return names;
+  const auto files = step.at("files").get<std::int64_t>();
+  if (files < 1 || files > most_numbered)
+    throw IoError(fmt::format("its container has {} files; expected 1 to {}", files, most_numbered));
+  for (int number = 0; number < files; ++number)
+    names.push_back(SionLayout::file(step.at("file").get<std::string>(), number));
   return names;
 }
 
-void SionEngine::check(const json &step) const {
-  files(step);
-  for (const auto &variable : step.at("variables"))
-    step.at("file").get<std::string>(), variable.at("blocks").get<StoredNumbers>();
+void SionEngine::check(const json &described, const VariableInfo &variable) const {
+  check_blocks(described, variable, std::numeric_limits<std::int32_t>::max()); // of the tasks in the container
 }
 
 /// The JSON of every rank, on all ranks. Collective.
@@ -192,7 +197,7 @@ const SionReader &SionEngine::container(const std::string &name) const {
   return *open_;
 }
 
-void SionEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+void SionEngine::read_stored(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const SionReader &streams = container(line(step).at("file").get<std::string>());
   const auto bytes = static_cast<std::int64_t>(size_of(variable.type));
   const Span span(*request_.trace, Phase::read, box.size() * bytes);

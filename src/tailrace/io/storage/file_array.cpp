@@ -7,7 +7,6 @@
 
 #include <limits.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>

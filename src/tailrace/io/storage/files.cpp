@@ -6,17 +6,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace tailrace::io {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::size_t read_bytes = std::size_t{64} << 10;
 
 fs::path parent_of(const std::string &path) {
   fs::path clean = fs::path(path).lexically_normal();
@@ -33,6 +34,7 @@ void check_target(const std::string &path, Mode mode, Kind kind) {
   const bool directory = fs::is_directory(path, ignored);
   if (mode == Mode::read && !there)
     throw IoError(fmt::format("cannot read {}: it does not exist", path));
+  refuse_special(path);
   if (there && directory != (kind == Kind::directory))
     throw IoError(fmt::format("cannot {} {}: it is a {}, and this engine keeps a series in a {}",
                               mode == Mode::read ? "read" : "write", path, directory ? "directory" : "file",
@@ -59,14 +61,20 @@ void write_all(int fd, const void *data, std::int64_t size, std::int64_t offset,
   }
 }
 
+std::size_t read_some(int fd, void *data, std::size_t size, std::int64_t offset, const std::string &path) {
+  ssize_t done = -1;
+  do
+    done = ::pread(fd, data, size, offset);
+  while (done < 0 && errno == EINTR);
+  if (done < 0)
+    throw file_error("read", path, errno);
+  return static_cast<std::size_t>(done);
+}
+
 void read_all(int fd, void *data, std::int64_t size, std::int64_t offset, const std::string &path) {
   char *to = static_cast<char *>(data);
   while (size > 0) {
-    const ssize_t done = ::pread(fd, to, static_cast<std::size_t>(size), offset);
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done < 0)
-      throw file_error("read", path, errno);
+    const auto done = static_cast<std::int64_t>(read_some(fd, to, static_cast<std::size_t>(size), offset, path));
     if (done == 0)
       throw IoError(fmt::format("cannot read {}: the file ends {} bytes too early", path, size));
     to += done, size -= done, offset += done;
@@ -81,10 +89,10 @@ void sync_path(const std::string &path) {
 
 void sync_parent(const std::string &path) { sync_path(parent_of(path).string()); }
 
-void replace_file(const std::string &path, const std::string &text, bool sync) {
+void replace_file(const std::string &path, const std::string &text, bool sync, int mode) {
   const std::string draft = path + ".tmp";
   try {
-    const FileDescriptor file(draft, O_WRONLY | O_CREAT | O_TRUNC);
+    const FileDescriptor file(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode);
     write_all(file.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, draft);
     // Only a power cut needs fsync, a killed program does not; and on ext4 it may wait for the data of all programs.
     if (sync && ::fsync(file.get()) != 0)
@@ -99,11 +107,15 @@ void replace_file(const std::string &path, const std::string &text, bool sync) {
     sync_parent(path);
 }
 
-std::string read_file(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (!file)
-    throw file_error("read", path, errno);
+std::string read_file(const std::string &path) { return read_file(FileDescriptor(path, O_RDONLY), path); }
+
+std::string read_file(const FileDescriptor &file, const std::string &path) {
+  std::string text;
+  for (std::size_t size = 0, done = 1; done > 0; size += done) { // to its end, because another program may extend it
+    text.resize(size + std::max<std::size_t>(size, read_bytes));
+    done = read_some(file.get(), text.data() + size, text.size() - size, static_cast<std::int64_t>(size), path);
+    text.resize(size + done);
+  }
   return text;
 }
 

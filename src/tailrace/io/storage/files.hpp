@@ -3,6 +3,7 @@
 #include <tailrace/io/types.hpp>
 #include <tailrace/support/communicator.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <cstdint>
 #include <string>
@@ -17,15 +18,19 @@ enum class Kind { file, directory };
 void check_target(const std::string &path, Mode mode, Kind kind);
 
 /// Replaces the file at `path` by `text` atomically: readers see the old or the new text, also when the program is
-/// killed, and with `sync` also after a power cut. Local.
-void replace_file(const std::string &path, const std::string &text, bool sync);
+/// killed, and with `sync` also after a power cut. `mode`: permissions of the new file, less the umask. Local.
+void replace_file(const std::string &path, const std::string &text, bool sync, int mode = 0666);
+/// The whole file. Local. Throws IoError.
 std::string read_file(const std::string &path);
+std::string read_file(const FileDescriptor &file, const std::string &path);
 
 /// Waits until the file or directory at `path` is on the disk. Local.
 void sync_path(const std::string &path);
 /// sync_path for the directory of `path`, so that its name survives a power cut too.
 void sync_parent(const std::string &path);
 
+/// Reads at most `size` bytes, fewer only at the end of the file; returns their number. Local. Throws IoError.
+std::size_t read_some(int fd, void *data, std::size_t size, std::int64_t offset, const std::string &path);
 /// Writes or reads all of [data, data + size) at byte `offset` of the file. Local. Throws IoError, which names `path`.
 void write_all(int fd, const void *data, std::int64_t size, std::int64_t offset, const std::string &path);
 void read_all(int fd, void *data, std::int64_t size, std::int64_t offset, const std::string &path);

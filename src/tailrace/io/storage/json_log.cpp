@@ -1,11 +1,17 @@
 #include <tailrace/io/storage/json_log.hpp>
 
 #include <tailrace/io/data/checksum.hpp>
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/files.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <charconv>
+#include <stdexcept>
+#include <utility>
 
 namespace tailrace::io {
 
@@ -34,7 +40,13 @@ json checked_object(std::string_view line) {
   const std::string_view text = line.substr(prefix, line.size() - prefix - 1);
   if (sum_of(text) != line.substr(2, 16))
     throw std::out_of_range("it differs from its checksum");
-  return json::parse(text);
+  return parse_json(text);
+}
+
+std::uint64_t sum_in(std::string_view line) {
+  std::uint64_t sum = 0;
+  std::from_chars(line.data() + 2, line.data() + 18, sum, 16);
+  return sum;
 }
 
 std::vector<StepLog::Line> StepLog::replace(const std::vector<json> &objects, bool sync) {
@@ -42,16 +54,20 @@ std::vector<StepLog::Line> StepLog::replace(const std::vector<json> &objects, bo
   std::string text;
   for (const auto &object : objects) {
     const std::string line = checked_line(object);
-    lines.push_back({static_cast<std::int64_t>(text.size()), static_cast<std::int64_t>(line.size()), object});
+    lines.push_back(
+        {static_cast<std::int64_t>(text.size()), static_cast<std::int64_t>(line.size()), sum_in(line), object});
     text += line + "\n";
   }
   file_ = FileDescriptor();
+  read_ = FileDescriptor();
   replace_file(path_, text, sync);
   end_ = static_cast<std::int64_t>(text.size());
+  own_.note(path_, OwnFiles::State::open);
   return lines;
 }
 
 StepLog::Line StepLog::append(const json &object, bool sync) {
+  own_.check();
   if (!file_)
     file_ = FileDescriptor(path_, O_WRONLY);
   const std::string line = checked_line(object) + "\n";
@@ -64,41 +80,57 @@ StepLog::Line StepLog::append(const json &object, bool sync) {
       file_ = FileDescriptor();
     throw;
   }
-  const Line added{end_, static_cast<std::int64_t>(line.size()) - 1, object};
+  const Line added{end_, static_cast<std::int64_t>(line.size()) - 1, sum_in(line), object};
   end_ += static_cast<std::int64_t>(line.size());
+  own_.note(path_, OwnFiles::State::open);
   return added;
 }
 
 StepLog::Found StepLog::load() {
   Found found;
-  const std::string text = read_file(path_);
+  read_ = FileDescriptor(path_, O_RDONLY);
+  const std::string text = read_file(read_, path_);
   std::size_t begin = 0;
   for (std::int64_t number = 1; begin < text.size(); ++number) {
     const std::size_t end = text.find('\n', begin);
-    found.cut = end == std::string::npos;
-    if (found.cut)
+    if (end == std::string::npos)
       break;
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
     try {
-      found.lines.push_back({static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end - begin),
-                             checked_object(std::string_view(text).substr(begin, end - begin))});
+      json object = checked_object(line);
+      found.lines.push_back(
+          {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(line.size()), sum_in(line), std::move(object)});
     } catch (const std::exception &error) {
       found.damage.push_back(fmt::format("{}: line {} is damaged ({})", path_, number, error.what()));
     }
     begin = end + 1;
   }
   end_ = static_cast<std::int64_t>(begin);
+  own_.note(path_, OwnFiles::State::open);
   return found;
 }
 
-json StepLog::read(std::int64_t offset, std::int64_t length) const {
-  const FileDescriptor file(path_, O_RDONLY);
+json StepLog::read(std::int64_t offset, std::int64_t length, std::uint64_t sum) {
+  if (!read_)
+    read_ = FileDescriptor(path_, O_RDONLY);
   std::string line(static_cast<std::size_t>(length), '\0');
-  read_all(file.get(), line.data(), length, offset, path_);
+  read_all(read_.get(), line.data(), length, offset, path_);
   try {
-    return checked_object(line);
+    json object = checked_object(line);
+    if (sum_in(line) != sum)
+      throw std::out_of_range("it is another line than before");
+    return object;
   } catch (const std::exception &error) {
     throw IoError(fmt::format("cannot read {}: the line at byte {} is damaged ({})", path_, offset, error.what()));
   }
+}
+
+bool StepLog::replaced() const {
+  struct stat ours{}, there{};
+  if (!read_)
+    return false;
+  return ::fstat(read_.get(), &ours) != 0 || ::stat(path_.c_str(), &there) != 0 || there.st_ino != ours.st_ino ||
+         there.st_dev != ours.st_dev;
 }
 
 } // namespace tailrace::io

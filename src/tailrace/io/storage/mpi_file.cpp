@@ -12,9 +12,7 @@
 #include <fmt/format.h>
 #include <semaphore.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <vector>
 
 namespace tailrace::io {

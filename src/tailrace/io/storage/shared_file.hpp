@@ -3,7 +3,6 @@
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/storage/file_array.hpp>
 #include <tailrace/io/storage/mpi_file.hpp>
-#include <tailrace/io/types.hpp>
 #include <tailrace/support/communicator.hpp>
 #include <tailrace/support/file_descriptor.hpp>
 
