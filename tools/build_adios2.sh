@@ -4,12 +4,14 @@
 #   tools/build_adios2.sh [PYTHON]   PYTHON is an interpreter with pip; it only fetches the source distribution
 #   tools/build_adios2.sh --prefix   only print the prefix (the build is complete if the prefix has a file .complete)
 #
-# The prefix depends on the ADIOS2 version, its options, MPI and HDF5. If one of them changes, ADIOS2 is built again.
+# The prefix depends on the ADIOS2 version, its options, our changes (patch_adios2.py), MPI and HDF5. If one of them
+# changes, ADIOS2 is built again.
 # The cache folder is ~/.cache/tailrace, or TAILRACE_CACHE.
 set -euo pipefail
 
 version=2.12.1.1001 # the version number on PyPI of the source distribution of ADIOS2 2.12.1
 python=${1:-python3}
+patch=$(dirname "${BASH_SOURCE[0]}")/patch_adios2.py
 cache=${TAILRACE_CACHE:-$HOME/.cache/tailrace}
 
 options=(
@@ -28,7 +30,7 @@ options=(
 
 mpi=$(mpicxx --version 2>/dev/null | head -n 1; mpirun --version 2>/dev/null | head -n 1) || true
 hdf5=$(h5pcc -showconfig 2>/dev/null | sed -n 's/.*HDF5 Version: *//p') || true
-key=$(printf '%s\n' "$version" "${options[@]}" "$mpi" "$hdf5" "$(uname -m)" | sha256sum | cut -c1-12)
+key=$(printf '%s\n' "$version" "${options[@]}" "$mpi" "$hdf5" "$(uname -m)" "$(sha256sum <"$patch")" | sha256sum | cut -c1-12)
 prefix=$cache/adios2-$version-$key
 if [ "${1:-}" = --prefix ] || [ -e "$prefix/.complete" ]; then
   echo "$prefix"
@@ -63,6 +65,7 @@ step "fetch the source distribution $version" \
   "$python" -m pip download --no-deps --no-binary adios2 --dest "$work" "adios2==$version"
 mkdir -p "$work/source"
 step "unpack" tar -xzf "$work/adios2-$version.tar.gz" -C "$work/source" --strip-components=1
+step "change" "$python" "$patch" "$work/source"
 
 step "configure" cmake -S "$work/source" -B "$work/build" -G Ninja -Wno-dev \
   -DCMAKE_INSTALL_PREFIX="$prefix" "${options[@]}"

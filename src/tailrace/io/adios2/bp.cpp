@@ -13,6 +13,7 @@
 #if TAILRACE_HAVE_ADIOS2
 
 #include <tailrace/io/adios2/bp_index.hpp>
+#include <tailrace/io/adios2/bp_opening.hpp>
 #include <tailrace/io/adios2/bp_record.hpp>
 #include <tailrace/io/adios2/contents.hpp>
 #include <tailrace/io/adios2/output.hpp>
@@ -20,12 +21,10 @@
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/files.hpp>
-#include <tailrace/support/file_descriptor.hpp>
+#include <tailrace/io/storage/own_files.hpp>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -36,10 +35,8 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int most_subfiles = 64;
 constexpr std::int64_t alignment = std::int64_t{8} << 10;      ///< largest alignment of a rank's values in a data file
 constexpr std::int64_t least_in_place = std::int64_t{4} << 20; // BP5 copies smaller arrays and writes them together
-const std::string sizes_name = "tailrace/sizes"; // BP4: sizes of the data files before the step, for a rewind
 
 class BpEngine final : public StepSink, public StepSource {
 public:
@@ -64,12 +61,8 @@ public:
 private:
   bool root() const { return request_.comm.rank() == 0; }
   bool is_bp4() const { return kind_ == "bp4"; }
-  void check_version() const;
-  void prepare(std::size_t &kept);
-  void probe(std::size_t &kept);
-  void share();
-  void open(const Adios2Options &options, std::size_t kept);
-  void set_defaults();
+  void open_engine(adios2::Mode mode);
+  void note_files(OwnFiles::State state);
   void sync_files() const;
   std::string file(const std::string &name) const { return request_.path + "/" + name; }
   void reserve_data(std::int64_t bytes) const;
@@ -79,9 +72,11 @@ private:
   std::string kind_;
   OpenRequest request_;
   std::vector<StepInfo> steps_;
+  std::vector<std::size_t> numbers_; ///< open to read: ADIOS2's numbers of the steps
   Attributes attributes_;
   std::optional<GridDescription> grid_;
   std::optional<BpRecord> record_; ///< open to write, on rank 0
+  OwnFiles own_files_;             ///< on rank 0
   std::string sizes_;              ///< BP4: sizes of the data files before the open step, on rank 0
   std::int64_t buffered_ = 0;      ///< bytes of the open step on all ranks that ADIOS2 has not yet written
   StepInfo step_;
@@ -99,126 +94,54 @@ private:
 BpEngine::BpEngine(const std::string &kind, const OpenRequest &request, Parameters &parameters)
     : kind_(kind), request_(request) {
   Adios2Options options;
-  std::size_t kept = 0;
   request.comm.agree([&] { options = adios2_options(kind, request.path, parameters); });
-  request.comm.agree([&] {
-    if (root())
-      prepare(kept);
-  });
-  open(options, kept);
-}
-
-/// Only on rank 0, before any rank opens the series: checks what exists, drops steps and creates the directory.
-void BpEngine::prepare(std::size_t &kept) {
-  check_target(request_.path, request_.mode, Kind::directory);
-  const bool there = fs::exists(request_.path);
-  if (request_.mode == Mode::read || (request_.mode == Mode::append && there && !is_empty_bp(request_.path)))
-    probe(kept);
-  if (request_.mode == Mode::read)
-    return;
-  if (there && kept == 0)
-    check_only_bp(request_.path);
-  remove_bp_record(request_.path);
-  if (!there && ::mkdir(request_.path.c_str(), 0777) != 0 && errno != EEXIST)
-    throw file_error("create", request_.path, errno);
-  if (const std::string said = apply_striping(request_.striping, request_.path, Kind::directory); !said.empty())
-    request_.notes->push_back(said);
-  record_.emplace(request_.path, request_.sync);
-}
-
-void BpEngine::check_version() const {
-  const int found = bp::version(request_.path), ours = is_bp4() ? 4 : 5;
-  if (found != 0 && found != ours)
-    throw IoError(fmt::format("cannot {} {}: its md.idx is of version BP{}, and engine {} needs BP{}. To fix this, "
-                              "name the engine bp{}, or none",
-                              request_.mode == Mode::read ? "read" : "append to", request_.path, found, kind_, ours,
-                              found));
-}
-
-/// Only on rank 0: opens the file and reads its steps. `kept`: the number of steps that remain after a rewind.
-void BpEngine::probe(std::size_t &kept) {
-  if (!fs::exists(fs::path(request_.path) / "md.idx"))
-    throw IoError(fmt::format("cannot {} {}: it holds no md.idx, so it is not a {} series",
-                              request_.mode == Mode::read ? "read" : "append to", request_.path,
-                              is_bp4() ? "BP4" : "BP5"));
-  const BpRecorded recorded = check_bp_record(request_.path);
-  check_version();
-  if (!bp::has_steps(request_.path)) {
-    attributes_ = recorded.attributes;
-    return;
-  }
-  std::map<std::string, std::uintmax_t> sizes;
-  translate("open " + request_.path, [&] {
-    adios2::ADIOS alone(MPI_COMM_SELF);
-    adios2::IO io = alone.DeclareIO("probe");
-    io.SetEngine(is_bp4() ? "BP4" : "BP5");
-    adios2::Engine engine = io.Open(request_.path, adios2::Mode::ReadRandomAccess, MPI_COMM_SELF);
-    steps_ = bp::steps(io, engine);
-    attributes_ = bp::read_attributes(io);
-    const std::size_t found = steps_.size();
-    if (request_.rewind_to)
-      std::erase_if(steps_, [&](const StepInfo &step) { return step.index > *request_.rewind_to; });
-    kept = steps_.size();
-    if (is_bp4() && kept < found)
-      if (const std::string before = bp::text(io, engine, kept, sizes_name); !before.empty())
-        sizes = json::parse(before).get<std::map<std::string, std::uintmax_t>>();
-    // Not closed, because BP5's reader would leave a profile in /tmp. The destructor of `alone` closes its files.
-  });
-  for (const auto &[name, value] : recorded.attributes)
-    attributes_[name] = value;
-  if (request_.mode == Mode::append && kept > 0) {
-    remove_bp_record(request_.path);
-    is_bp4() ? bp::cut_bp4(request_.path, kept, sizes) : bp::trim_bp5(request_.path);
-  }
-}
-
-/// Tells the other ranks what rank 0 found.
-void BpEngine::share() {
-  steps_ = request_.comm.broadcast(std::move(steps_), 0);
-  const std::string text = request_.comm.broadcast(attributes_to_json(attributes_).dump(), 0);
-  attributes_ = attributes_from_json(json::parse(text));
-}
-
-/// Our own defaults, used only where neither the user nor a configuration file sets a value.
-void BpEngine::set_defaults() {
-  bool chosen = false;
-  for (const char *name : {"NumAggregators", "AggregatorRatio", "NumSubFiles", "SubStreams", "AggregationType"})
-    chosen = chosen || adios_->has(name);
-  const bool all_write = !chosen && request_.comm.size() <= most_subfiles;
-  if (all_write) {
-    adios_->set_default("NumAggregators", std::to_string(request_.comm.size()));
-    own_file_ = file(fmt::format("data.{}", request_.comm.rank()));
-  }
-  adios_->set_default("AsyncOpen", "false"); // with "true", a thread truncates the files later and its errors come late
-  if (is_bp4())
-    return adios_->set_default("Profile", "off"); // otherwise BP4 leaves a profiling.json
-  if (all_write)
-    adios_->set_default("AggregationType", "EveryoneWrites");
-  adios_->set_default("StatsLevel", "0");
-  adios_->set_default("MinDeferredSize", "1"); // we choose which arrays BP5 writes without a copy
-}
-
-void BpEngine::open(const Adios2Options &options, std::size_t kept) {
-  share();
-  const std::int64_t after = request_.comm.max(static_cast<std::int64_t>(kept));
-  const bool append = request_.mode == Mode::append && after > 0; // ADIOS2 appends wrongly to a file without steps
-  adios_.emplace(options, request_.path, request_.comm.get());
-  set_defaults();
+  bp::Found found = bp::prepare(kind, request);
+  adios_.emplace(options, request.path, request.comm.get());
+  if (bp::choose_parameters(*adios_, kind, request, found.data_files))
+    own_file_ = file(fmt::format("data.{}", request.comm.rank()));
   failure_timeout_ = options.failure_timeout;
   asynchronous_ = adios_->has("AsyncWrite") || adios_->has("BurstBufferPath");
   io_ = adios_->io();
-  if (append && !is_bp4())
-    io_.SetParameter("AppendAfterSteps", std::to_string(after));
-  if (request_.mode == Mode::read && steps_.empty())
-    return; // ADIOS2 cannot open it, see has_steps
-  const auto mode = request_.mode == Mode::read ? adios2::Mode::ReadRandomAccess
-                    : append                    ? adios2::Mode::Append
-                                                : adios2::Mode::Write;
+  output_ = bp::Output(io_, options.operation);
+  if (request.mode == Mode::append && !is_bp4()) // all of them; a configuration file may say less
+    io_.SetParameter("AppendAfterSteps", std::to_string(found.counted()));
+  attributes_ = std::move(found.attributes);
+  numbers_ = std::move(found.numbers);
+  steps_ = std::move(found.steps);
+  if (root() && request.mode != Mode::read)
+    record_.emplace(request.path, request.sync);
+  if (request.mode == Mode::read ? steps_.empty() : !steps_.empty()) {
+    // ADIOS2 cannot read a series without steps, see has_steps. When it appends, and is closed before a step begins, it
+    // adds an empty step (BP4) or an old one again (BP5 with AsyncWrite): the first step opens it.
+    request.comm.agree([&] {
+      if (!record_)
+        return;
+      record_->write(attributes_);
+      note_files(OwnFiles::State::closed);
+    });
+    return;
+  }
+  open_engine(request.mode == Mode::read ? adios2::Mode::ReadRandomAccess : adios2::Mode::Write);
+  if (request.mode == Mode::read)
+    grid_ = translate("open " + request.path, [&] { return bp::read_grid(io_); });
+}
+
+/// Opens the series with ADIOS2. Collective.
+void BpEngine::open_engine(adios2::Mode mode) {
   meet_in_adios2(request_.comm, failure_timeout_, "open " + request_.path,
                  [&] { engine_ = io_.Open(request_.path, mode); });
-  if (request_.mode == Mode::read)
-    grid_ = bp::read_grid(io_);
-  output_ = bp::Output(io_, options.operation);
+  request_.comm.agree([&] { // when every rank has cut its file of an earlier series; otherwise after the first step
+    if (record_ && lower_case(adios_->value("AsyncOpen")) == "false")
+      note_files(OwnFiles::State::open);
+  });
+}
+
+/// On rank 0, which looks after the files of all ranks: there are few.
+void BpEngine::note_files(OwnFiles::State state) {
+  if (adios_->has("BurstBufferPath")) // a thread of ADIOS2 copies them
+    return;
+  for (const auto &path : bp_files(request_.path))
+    own_files_.note(path, state);
 }
 
 void BpEngine::begin_step(const StepInfo &step) {
@@ -230,7 +153,12 @@ void BpEngine::begin_step(const StepInfo &step) {
   buffered_ = own_ = variables_ = 0;
   in_step_ = true;
   output_.begin_step();
+  if (!engine_) {
+    request_.comm.agree([&] { own_files_.check(); });
+    open_engine(adios2::Mode::Append);
+  }
   request_.comm.agree([&] {
+    own_files_.check();
     if (root() && is_bp4())
       sizes_ = json(bp::data_sizes(request_.path)).dump();
     translate("begin a step of " + request_.path, [&] { engine_.BeginStep(); });
@@ -315,12 +243,17 @@ void BpEngine::end_step(const StepMetadata &metadata) {
       output_.define_attributes(attributes_, request_.grid, steps_.empty());
       output_.end_step(engine_, step_, metadata, root());
       if (is_bp4())
-        output_.put_text(engine_, sizes_name, sizes_, root());
+        output_.put_text(engine_, bp::sizes_name, sizes_, root());
     });
   });
   {
     const Span span(*request_.trace, Phase::write);
-    meet_in_adios2(request_.comm, failure_timeout_, "write " + request_.path, [&] { engine_.EndStep(); });
+    meet_in_adios2(request_.comm, failure_timeout_, "write " + request_.path, [&] {
+      engine_.EndStep();
+      own_files_.check();
+      if (record_)
+        note_files(OwnFiles::State::open);
+    });
   }
   in_step_ = false;
   steps_.push_back(step_);
@@ -339,14 +272,18 @@ void BpEngine::sync_files() const {
 }
 
 void BpEngine::close() {
-  if (!engine_ || broken_)
+  if (broken_)
     return;
-  if (request_.mode == Mode::read) { // do not close the engine, see probe
+  if (request_.mode == Mode::read) { // do not close the engine, see bp::prepare
     engine_ = {};
     io_ = {};
     return adios_.reset();
   }
-  meet_in_adios2(request_.comm, failure_timeout_, "close " + request_.path, [&] { engine_.Close(); });
+  meet_in_adios2(request_.comm, failure_timeout_, "close " + request_.path, [&] {
+    if (engine_)
+      engine_.Close();
+    own_files_.check();
+  });
   release();
   if (record_)
     record_->write(attributes_);
@@ -356,20 +293,23 @@ void BpEngine::close() {
 
 std::optional<GridDescription> BpEngine::grid() const { return request_.mode == Mode::read ? grid_ : request_.grid; }
 
-std::vector<VariableInfo> BpEngine::variables(std::size_t step) const { return bp::variables(io_, engine_, step); }
+std::vector<VariableInfo> BpEngine::variables(std::size_t step) const {
+  return translate("read " + request_.path, [&] { return bp::variables(io_, engine_, numbers_.at(step)); });
+}
 
 Scalars BpEngine::scalars(std::size_t step) const {
-  return translate("read " + request_.path, [&] { return bp::scalars(io_, engine_, step); });
+  return translate("read " + request_.path, [&] { return bp::scalars(io_, engine_, numbers_.at(step)); });
 }
 
 std::string BpEngine::checksums(std::size_t step) const {
-  return translate("read " + request_.path, [&] { return bp::text(io_, engine_, step, bp::checksums_name); });
+  return translate("read " + request_.path,
+                   [&] { return bp::text(io_, engine_, numbers_.at(step), bp::checksums_name); });
 }
 
 void BpEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
   translate(fmt::format("read {} of {}", variable.name, request_.path),
-            [&] { bp::read(io_, engine_, step, variable, box, data); });
+            [&] { bp::read(io_, engine_, numbers_.at(step), variable, box, data); });
 }
 
 } // namespace

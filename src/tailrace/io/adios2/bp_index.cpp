@@ -6,9 +6,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <vector>
 
 namespace tailrace::io::bp {
 
@@ -44,9 +45,9 @@ void cut(const fs::path &file, std::uintmax_t size) {
 int version(const std::string &directory) {
   if (size_of_index(directory) < header_bytes)
     return 0;
-  std::ifstream file(index_path(directory), std::ios::binary);
-  file.seekg(version_position);
-  const int found = file.get();
+  const std::string path = index_path(directory);
+  char found = 0;
+  read_all(FileDescriptor(path, O_RDONLY).get(), &found, 1, version_position, path);
   return found == 4 || found == 5 ? found : 0;
 }
 
@@ -82,42 +83,110 @@ void cut_bp4(const std::string &directory, std::size_t kept, const std::map<std:
   }
 }
 
-void trim_bp5(const std::string &directory) {
-  const std::string index = read_file(index_path(directory));
-  std::size_t place = header_bytes, complete = place;
-  std::uint64_t writers = 0, end_of_metadata = 0;
-  const auto next = [&] {
+namespace {
+
+/// Reads the numbers of a record, which may end too early.
+class Numbers {
+public:
+  Numbers(const std::string &text, std::size_t place) : text_(text), place_(place) {}
+  std::uint64_t next() {
     std::uint64_t value = 0;
-    if (place + sizeof value <= index.size())
-      std::memcpy(&value, index.data() + place, sizeof value);
-    place += sizeof value;
+    if (place_ + sizeof value <= text_.size())
+      std::memcpy(&value, text_.data() + place_, sizeof value);
+    place_ += sizeof value;
     return value;
-  };
-  while (place < index.size()) { // one letter, the length of the record, then its numbers
-    const char kind = index[place++];
-    next();
-    if (kind == 's') { // position and size in md.0, flushes, positions in the data files
-      const std::uint64_t begin = next(), size = next(), flushes = next();
-      if (flushes > index.size() || writers > index.size())
-        break; // damaged: no record is so large
-      place += sizeof(std::uint64_t) * writers * (2 * flushes + 1);
-      if (place <= index.size())
-        end_of_metadata = begin + size;
-    } else { // 'w': writers, aggregators, files, and the file of every writer
-      writers = next();
-      next(), next();
-      if (writers > index.size())
-        break;
-      place += sizeof(std::uint64_t) * writers;
-    }
-    if ((kind != 's' && kind != 'w') || place > index.size())
-      break;
-    complete = place;
   }
-  if (end_of_metadata == 0)
-    return;
-  cut(fs::path(directory) / "md.idx", complete);
-  cut(fs::path(directory) / "md.0", end_of_metadata);
+  /// How many numbers are left.
+  std::uint64_t left() const { return place_ <= text_.size() ? (text_.size() - place_) / sizeof(std::uint64_t) : 0; }
+  bool ended() const { return place_ > text_.size(); }
+  std::size_t place() const { return place_; }
+
+private:
+  const std::string &text_;
+  std::size_t place_;
+};
+
+/// What md.idx of BP5 says about the steps to keep, and where in the data files the other steps begin.
+struct Bp5Index {
+  std::size_t steps = 0;                                           ///< number of complete steps
+  std::size_t end = 0;                                             ///< of the records of the steps to keep
+  std::uint64_t end_of_metadata = 0;                               ///< of these steps, in md.0
+  std::uint64_t files = 0;                                         ///< number of their data files
+  std::map<std::uint64_t, std::uint64_t> last_kept, first_dropped; ///< positions, by the number of the data file
+};
+
+/// Reads the record of the files of all writers: writers, aggregators, files, and the file of every writer. False: it
+/// is incomplete.
+bool read_writers(Numbers &numbers, std::vector<std::uint64_t> &file_of, std::uint64_t &files) {
+  const std::uint64_t writers = numbers.next();
+  numbers.next();
+  files = std::max(files, numbers.next());
+  if (numbers.ended() || writers > numbers.left())
+    return false;
+  file_of.resize(writers);
+  for (auto &file : file_of)
+    file = numbers.next();
+  return true;
+}
+
+/// Reads the record of a step: position and size in md.0, number of flushes, and for every writer position and size of
+/// each flush and the position of the rest. False: it is incomplete.
+bool read_step(Numbers &numbers, const std::vector<std::uint64_t> &file_of, bool keep, Bp5Index &index) {
+  const std::uint64_t begin = numbers.next(), size = numbers.next(), flushes = numbers.next(), left = numbers.left();
+  if (numbers.ended() || file_of.empty() || flushes > left || 2 * flushes + 1 > left / file_of.size())
+    return false;
+  for (const std::uint64_t file : file_of) {
+    const std::uint64_t first = numbers.next();
+    auto &known = (keep ? index.last_kept : index.first_dropped).try_emplace(file, first).first->second;
+    known = keep ? std::max(known, first) : std::min(known, first);
+    for (std::uint64_t skipped = 0; skipped < 2 * flushes; ++skipped)
+      numbers.next();
+  }
+  if (keep)
+    index.end_of_metadata = begin + size;
+  return true;
+}
+
+Bp5Index read_bp5(const std::string &text, std::size_t kept) {
+  Bp5Index index;
+  std::vector<std::uint64_t> file_of;
+  std::uint64_t files = 0;
+  for (std::size_t place = header_bytes; place < text.size();) { // a letter, the length of the record, then its numbers
+    const char kind = text[place];
+    Numbers numbers(text, place + 1);
+    numbers.next();
+    const bool keep = index.steps < kept;
+    if (kind == 'w' ? !read_writers(numbers, file_of, files) : kind != 's' || !read_step(numbers, file_of, keep, index))
+      break;
+    place = numbers.place();
+    if (kind != 's')
+      continue;
+    ++index.steps;
+    if (keep)
+      index.end = place, index.files = files;
+  }
+  return index;
+}
+
+} // namespace
+
+std::int64_t cut_bp5(const std::string &directory, std::size_t kept) {
+  const fs::path folder = directory;
+  const Bp5Index index = read_bp5(read_file(index_path(directory)), kept);
+  if (index.steps < kept)
+    throw IoError(fmt::format("cannot append to {}: its md.idx is damaged: expected {} steps or more, found {}",
+                              directory, kept, index.steps));
+  cut(folder / "md.idx", index.end); // first, see cut_bp4
+  cut(folder / "md.0", index.end_of_metadata);
+  for (const auto &[file, first] : index.first_dropped) {
+    const fs::path data = folder / fmt::format("data.{}", file);
+    const auto last = index.last_kept.find(file);
+    if (last != index.last_kept.end() && last->second > first)
+      continue; // not in the order of the steps: we cannot tell where the values of the others end
+    if (std::error_code missing; fs::file_size(data, missing) > first && !missing)
+      cut(data, first);
+  }
+  return static_cast<std::int64_t>(index.files);
 }
 
 } // namespace tailrace::io::bp

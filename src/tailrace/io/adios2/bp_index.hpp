@@ -22,8 +22,8 @@ std::map<std::string, std::uintmax_t> data_sizes(const std::string &directory);
 /// Throws IoError.
 void cut_bp4(const std::string &directory, std::size_t kept, const std::map<std::string, std::uintmax_t> &sizes);
 
-/// Drops the metadata of an incomplete step from a BP5 directory: BP5 would write the next step after it and could not
-/// find that step again. Throws IoError.
-void trim_bp5(const std::string &directory);
+/// The same for a BP5 directory, which also has to lose the metadata of an incomplete last step: BP5 would write the
+/// next step after it and could not find that step again. Returns the number of data files of the steps that stay.
+std::int64_t cut_bp5(const std::string &directory, std::size_t kept);
 
 } // namespace tailrace::io::bp

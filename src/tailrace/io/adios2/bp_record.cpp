@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <vector>
 
 namespace tailrace::io {
 
@@ -119,9 +118,8 @@ void BpRecord::add(const std::string &name) {
 void BpRecord::write(const Attributes &attributes) noexcept {
   try {
     json sizes = json::object(), checksums = json::object();
-    for (const auto &entry : fs::directory_iterator(directory_))
-      if (const std::string name = entry.path().filename().string(); is_bp_file(name))
-        sizes[name] = entry.file_size();
+    for (const auto &path : bp_files(directory_))
+      sizes[fs::path(path).filename().string()] = fs::file_size(path);
     for (const auto &name : metadata_names)
       add(name);
     for (const auto &[name, part] : parts_) {
@@ -137,11 +135,13 @@ void BpRecord::write(const Attributes &attributes) noexcept {
 }
 
 BpRecorded check_bp_record(const std::string &directory) {
+  for (const auto &entry : fs::directory_iterator(directory))
+    refuse_special(entry.path().string()); // ADIOS2 opens anything
   const std::string path = record_path(directory);
   if (!fs::exists(path))
     return {};
   try {
-    return check(directory, json::parse(read_file(path)));
+    return check(directory, parse_json(read_file(path)));
   } catch (const json::exception &error) {
     throw IoError(fmt::format("cannot read {}: it is damaged ({}). Restore it from a copy; without it the series opens "
                               "unchecked",
@@ -151,13 +151,32 @@ BpRecorded check_bp_record(const std::string &directory) {
   }
 }
 
+bool bp_record_covers(const std::string &directory) {
+  if (!fs::is_regular_file(record_path(directory)))
+    return false;
+  try {
+    const json file = json::parse(read_file(record_path(directory)));
+    const json &record = file.at("record"), &sizes = record.at("sizes"), &checksums = record.at("checksums");
+    if (file.at("version") != record_version || file.at("checksum") != checksum_of(record))
+      return true;
+    return std::ranges::all_of(metadata_names, [&](const std::string &name) {
+      std::error_code missing;
+      const std::uintmax_t size = fs::file_size(fs::path(directory) / name, missing);
+      return missing || (checksums.contains(name) && sizes.value(name, std::uintmax_t{0}) >= size);
+    });
+  } catch (const json::exception &) {
+    return true;
+  }
+}
+
 void check_only_bp(const std::string &directory) {
   for (const auto &entry : fs::directory_iterator(directory))
     if (const std::string name = entry.path().filename().string();
         !entry.is_regular_file() || !(is_bp_file(name) || is_beside_bp(name)))
-      throw IoError(fmt::format("cannot write {}: it holds {}, which is of no BP series, and ADIOS2 removes everything "
-                                "from a directory that it begins anew. To fix this, write elsewhere, or move it away",
-                                directory, entry.path().string()));
+      throw IoError(
+          fmt::format("cannot write {}: it holds {}, which is of no BP series, and ADIOS2 removes everything "
+                      "from a directory in which it begins a series. To fix this, write elsewhere, or move it away",
+                      directory, entry.path().string()));
 }
 
 bool is_empty_bp(const std::string &directory) {
@@ -167,6 +186,14 @@ bool is_empty_bp(const std::string &directory) {
     return entry.is_regular_file() && is_bp_file(entry.path().filename().string()) && entry.file_size() == 0;
   };
   return std::all_of(fs::directory_iterator(directory), fs::directory_iterator(), empty);
+}
+
+std::vector<std::string> bp_files(const std::string &directory) {
+  std::vector<std::string> files;
+  for (const auto &entry : fs::directory_iterator(directory))
+    if (is_bp_file(entry.path().filename().string()))
+      files.push_back(entry.path().string());
+  return files;
 }
 
 void remove_bp_record(const std::string &directory) noexcept { ::unlink(record_path(directory).c_str()); }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace tailrace::io {
 
@@ -43,11 +44,17 @@ struct BpRecorded {
 /// Reads the record and compares the files with it. Throws IoError that names a file that is damaged, too short or
 /// missing.
 BpRecorded check_bp_record(const std::string &directory);
+/// Whether the record has a checksum of every byte of the metadata files, so that check_bp_record finds all damage
+/// before ADIOS2 reads them; also true for a damaged record and for files that are too short, which check_bp_record
+/// refuses.
+bool bp_record_covers(const std::string &directory);
 /// Throws IoError that names any file or directory that is not part of a BP series. To be called before ADIOS2 starts a
 /// new series, because ADIOS2 deletes everything in its directory.
 void check_only_bp(const std::string &directory);
 /// Whether a run was killed in this directory before it wrote anything: no md.idx, and only empty BP files.
 bool is_empty_bp(const std::string &directory);
+/// Paths of the BP files in the directory, without tailrace.json.
+std::vector<std::string> bp_files(const std::string &directory);
 /// Call this before the files may become shorter.
 void remove_bp_record(const std::string &directory) noexcept;
 

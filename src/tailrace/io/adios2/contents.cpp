@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <complex>
 #include <map>
 #include <string>
 #include <type_traits>
@@ -107,6 +108,26 @@ template <class T> bool select_step(adios2::Engine &engine, adios2::Variable<T> 
   return true;
 }
 
+/// Whether a step holds a variable of one of the types T, or, which cannot be asked for, the file one of another type.
+template <class... T>
+bool holds(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name, const std::string &type) {
+  const bool known = (... || (type == adios2::GetType<T>()));
+  const auto in_step = [&]<class U>(U) {
+    auto variable = io.InquireVariable<U>(name);
+    return select_step(engine, variable, step);
+  };
+  return !known || (... || (type == adios2::GetType<T>() && in_step(T())));
+}
+
+bool is_empty(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
+  const auto all = io.AvailableVariables(true);
+  return std::none_of(all.begin(), all.end(), [&](const auto &one) {
+    return holds<std::string, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                 std::uint32_t, std::uint64_t, float, double, long double, std::complex<float>, std::complex<double>>(
+        io, engine, step, one.first, io.VariableType(one.first));
+  });
+}
+
 template <class T> T value(adios2::Engine &engine, adios2::Variable<T> &variable) {
   T result{};
   engine.Get(variable, result, adios2::Mode::Sync);
@@ -133,7 +154,7 @@ std::vector<VariableInfo> lists(adios2::IO &io, adios2::Engine &engine, std::siz
   if (known.empty())
     return {};
   try {
-    return lists_from_json(nlohmann::json::parse(known));
+    return lists_from_json(parse_json(known));
   } catch (const nlohmann::json::exception &error) {
     throw IoError(
         fmt::format("cannot read {}: '{}' of step {} is damaged ({})", engine.Name(), lists_name, step, error.what()));
@@ -160,17 +181,17 @@ void read_as(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std
 
 } // namespace
 
-std::vector<StepInfo> steps(adios2::IO &io, adios2::Engine &engine) {
+std::vector<NumberedStep> steps(adios2::IO &io, adios2::Engine &engine) {
   if (io.AvailableVariables().empty()) // closed before its first step; asking for a variable would end the program
     return {};
   auto index = io.InquireVariable<std::int64_t>("step");
   auto time = io.InquireVariable<double>("time");
-  std::vector<StepInfo> result;
-  for (std::size_t step = 0; step < engine.Steps(); ++step) {
-    if (!select_step(engine, index, step) || !select_step(engine, time, step))
+  std::vector<NumberedStep> result;
+  for (std::size_t step = 0; step < engine.Steps(); ++step)
+    if (select_step(engine, index, step) && select_step(engine, time, step))
+      result.push_back({{value(engine, index), value(engine, time)}, step});
+    else if (!is_empty(io, engine, step))
       throw IoError(fmt::format("cannot open {}: its steps have no variables 'step' and 'time'", engine.Name()));
-    result.push_back({value(engine, index), value(engine, time)});
-  }
   return result;
 }
 

@@ -15,6 +15,8 @@ namespace tailrace::io::bp {
 
 // Names of texts in every step, as JSON: the checksums of the blocks, and the lists with their shapes.
 inline const std::string checksums_name = "tailrace/checksums", lists_name = "tailrace/lists";
+// BP4: the sizes of the data files before the step, for a rewind.
+inline const std::string sizes_name = "tailrace/sizes";
 
 /// The Tailrace type for ADIOS2's "double", "int64_t" and so on; empty if there is none.
 std::optional<Type> type_of(const std::string &adios2_type);
@@ -28,9 +30,14 @@ Attributes read_attributes(adios2::IO &io);
 void write_grid(adios2::IO &io, const GridDescription &grid);
 std::optional<GridDescription> read_grid(adios2::IO &io);
 
-// For engines opened to read; `step` is a position among all steps:
-std::vector<StepInfo> steps(adios2::IO &io,
-                            adios2::Engine &engine); ///< throws IoError if they have no time and index
+// For engines opened to read; `step` is ADIOS2's number of a step, from 0:
+struct NumberedStep {
+  StepInfo info;
+  std::size_t number = 0;
+};
+/// Leaves out the steps without any variable: BP4 writes one when it appends and is closed before a step begins. Throws
+/// IoError if another step has no time and index.
+std::vector<NumberedStep> steps(adios2::IO &io, adios2::Engine &engine);
 std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std::size_t step);
 Scalars scalars(adios2::IO &io, adios2::Engine &engine, std::size_t step);
 std::string text(adios2::IO &io, adios2::Engine &engine, std::size_t step,

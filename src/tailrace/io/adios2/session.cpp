@@ -155,18 +155,25 @@ Adios2Io::Adios2Io(const Adios2Options &options, const std::string &path, MPI_Co
   io_.SetEngine(kind_named(options.kind).engine);
   int ranks = 1;
   MPI_Comm_size(comm, &ranks);
-  for (const auto &[name, value] : options.engine) { // ADIOS2 would keep both spellings and use either
-    if (ranks == 1 &&
-        name == "H5CollectiveMPIO") // on one rank it opens the file without MPI and then cannot write to it
-      continue;
-    const std::string configured = spelling(name);
-    io_.SetParameter(configured.empty() ? name : configured, value);
-  }
+  for (const auto &[name, value] : options.engine)
+    if (ranks > 1 || name != "H5CollectiveMPIO") // on one rank it opens the file without MPI and cannot write to it
+      set(name, value);
 }
 
 void Adios2Io::set_default(const std::string &parameter, const std::string &value) {
   if (!has(parameter))
-    io_.SetParameter(parameter, value);
+    set(parameter, value);
+}
+
+/// ADIOS2 would keep both spellings of a name and use either.
+void Adios2Io::set(const std::string &parameter, const std::string &value) {
+  const std::string known = spelling(parameter);
+  io_.SetParameter(known.empty() ? parameter : known, value);
+}
+
+std::string Adios2Io::value(const std::string &parameter) const {
+  const std::string known = spelling(parameter);
+  return known.empty() ? "" : io_.Parameters().at(known);
 }
 
 bool Adios2Io::has(const std::string &parameter) const { return !spelling(parameter).empty(); }

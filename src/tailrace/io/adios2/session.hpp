@@ -38,7 +38,10 @@ public:
 
   /// Sets a parameter that neither the configuration file nor the user has set.
   void set_default(const std::string &parameter, const std::string &value);
-  bool has(const std::string &parameter) const; ///< whether it is set, ignoring case
+  bool has(const std::string &parameter) const;          ///< whether it is set, ignoring case
+  std::string value(const std::string &parameter) const; ///< "" if it is not set
+  /// Sets a parameter also against the configuration file and the user.
+  void set(const std::string &parameter, const std::string &value);
   adios2::IO &io() { return io_; }
 
 private:

@@ -1,0 +1,45 @@
+"""tools/patch_adios2.py changes exactly the lines that it names, or stops."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+TOOL = Path(__file__).parents[2] / "tools/patch_adios2.py"
+LINES = {
+    "cm.c": ["uint64_t seed = getpid() + time(NULL);"],
+    "cmsockets.c": [
+        "linger_val.l_linger = 60;",
+        "socket_conn_data = create_socket_conn_data(svc);",
+        "if (listen(conn_sock, FD_SETSIZE)) {",
+        "linger_val.l_linger = 60;",
+    ],
+}
+
+
+def source(place, lines):
+    folder = place / "thirdparty/EVPath/EVPath"
+    folder.mkdir(parents=True)
+    for name, texts in lines.items():
+        (folder / name).write_text("".join(f"    before\n    {text}\n    after\n" for text in texts))
+    return folder
+
+
+def patch(place):
+    return subprocess.run([sys.executable, TOOL, place], capture_output=True, text=True, check=False)
+
+
+def test_each_line_is_replaced(tmp_path):
+    folder = source(tmp_path, LINES)
+    assert patch(tmp_path).returncode == 0
+    cm, sockets = (folder / "cm.c").read_text(), (folder / "cmsockets.c").read_text()
+    assert "getentropy(&seed" in cm
+    assert "int tailrace_adios2_patched(void) { return 1; }" in cm
+    assert sockets.count("l_linger = 1;") == 2
+    assert sockets.index("MSG_PEEK") < sockets.index("socket_conn_data = create")
+
+
+def test_another_version_stops_the_build(tmp_path):
+    source(tmp_path, {**LINES, "cm.c": ["uint64_t seed = something_else();"]})
+    result = patch(tmp_path)
+    assert result.returncode == 1
+    assert "expected 1 lines 'uint64_t seed = getpid() + time(NULL);', found 0. To fix this, adapt" in result.stderr
