@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace tailrace::io::h5 {
@@ -71,11 +70,6 @@ Handle fixed_string(std::size_t size) {
 
 template <> hid_t native<double>() { return H5T_NATIVE_DOUBLE; }
 template <> hid_t native<std::int64_t>() { return H5T_NATIVE_INT64; }
-
-Handle open_file(const std::string &path) {
-  const Handle list = access_list(1);
-  return {check(H5Fopen(path.c_str(), H5F_ACC_RDONLY, list), "open " + path), H5Fclose};
-}
 
 std::string name_of(hid_t file) {
   std::string name(static_cast<std::size_t>(std::max<ssize_t>(0, H5Fget_name(file, nullptr, 0))), '\0');

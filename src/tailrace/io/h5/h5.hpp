@@ -5,7 +5,6 @@
 #include <hdf5.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,11 +47,9 @@ private:
 /// Throws IoError "cannot <what>: <HDF5's own reason>" when `result` is negative, and returns it otherwise.
 hid_t check(hid_t result, const std::string &what);
 
-/// Opens a file to read, without HDF5's locks: a reader must never make a running simulation fail. Our journal has
-/// locks.
-Handle open_file(const std::string &path);
-/// How our files are opened. Objects of 1 MiB and more begin at multiples of `alignment` bytes. With 0, those of 32 MiB
-/// and more begin at multiples of 2 MiB.
+/// How our files are opened: without HDF5's locks, because a reader must never make a running simulation fail. Objects
+/// of 1 MiB and more begin at multiples of `alignment` bytes. With 0, those of 32 MiB and more begin at multiples of 2
+/// MiB.
 Handle access_list(std::int64_t alignment);
 
 std::string name_of(hid_t file); ///< its path

@@ -9,9 +9,9 @@
 // Crash safety. HDF5 changes its metadata in place, and a program that is killed meanwhile leaves a file that may not
 // open again. So a driver of ours keeps in memory what HDF5 writes during a step (see journaled_driver.hpp). At the end
 // of the step the few old bytes that will change go to a journal beside the file (see journal.hpp), and only then the
-// new bytes go to the file: the next program that opens the series rolls back an incomplete step. Data are never
-// written over those of a complete step. Until the end of a step the file can be read as it was; our readers also wait
-// for the end.
+// new bytes go to the file: the next program that appends rolls back an incomplete step, and readers read around it.
+// Data are never written over those of a complete step. Until the end of a step the file can be read as it was; our
+// readers also wait for the end.
 //
 // Chunks with filters have no place in the file before their size is known. The ranks compress them, and rank 0 stores
 // the result, see filtered_chunks.hpp.
@@ -20,7 +20,9 @@
 #include <tailrace/io/hdf5/filtered_chunks.hpp>
 #include <tailrace/io/hdf5/journal.hpp>
 #include <tailrace/io/hdf5/journaled_driver.hpp>
+#include <tailrace/io/hdf5/journaled_file.hpp>
 #include <tailrace/io/hdf5/options.hpp>
+#include <tailrace/io/hdf5/stable_view.hpp>
 #include <tailrace/io/hdf5/vtkhdf.hpp>
 #include <tailrace/io/hdf5/xdmf_companion.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
@@ -29,7 +31,6 @@
 #include <tailrace/support/guarded_call.hpp>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -47,7 +48,8 @@ constexpr char packed = 'p'; ///< how the dataset was created whose chunks have 
 
 std::vector<vtkhdf::Chunk> chunks_of(std::string_view bytes) {
   std::vector<vtkhdf::Chunk> chunks(bytes.size() / sizeof(vtkhdf::Chunk));
-  std::memcpy(static_cast<void *>(chunks.data()), bytes.data(), bytes.size());
+  if (!chunks.empty()) // memcpy takes no null pointer
+    std::memcpy(static_cast<void *>(chunks.data()), bytes.data(), bytes.size());
   return chunks;
 }
 
@@ -64,6 +66,7 @@ public:
   void set_attributes(const Attributes &attributes) override;
   void close() override;
 
+  std::vector<std::string> damage() const override;
   std::optional<GridDescription> grid() const override { return contents_.grid; }
   Attributes attributes() const override { return contents_.attributes; }
   std::vector<VariableInfo> variables(std::size_t number) const override { return step(number).variables; }
@@ -76,9 +79,8 @@ private:
   std::int64_t row() const { return static_cast<std::int64_t>(contents_.steps.size()); }
   void create();
   void load();
+  void require_sound() const;
   void rewind(std::int64_t last_index);
-  void begin_change();
-  void commit_change();
   template <class Change> void change(Change work);
   const vtkhdf::Variable &find_or_create(const Block &block);
   std::string make_room(const Block &block);
@@ -92,9 +94,7 @@ private:
   Hdf5Options options_;
   vtkhdf::Contents contents_; ///< on all ranks; when writing, only rank 0 has the variables of new steps
   bool attributes_unsaved_ = false;
-  std::optional<Journal> journal_;     ///< on rank 0, from the first step on
-  h5::Handle file_;                    ///< on rank 0 from the first step on
-  bool changing_ = false;              ///< on rank 0, during a step
+  std::optional<JournaledFile> file_;  ///< on rank 0 when writing
   vtkhdf::Step step_;                  ///< the open one
   std::vector<std::string> created_;   ///< grid variables that this step added
   std::optional<Hdf5Drawing> drawing_; ///< of a stretched grid; on rank 0 when writing
@@ -115,11 +115,15 @@ Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : req
       Journal::recover(request.path, patience);
     if (request.mode == Mode::write || (request.mode == Mode::append && !there))
       create();
+    if (request.mode != Mode::read)
+      file_.emplace(request.path, options_.alignment, request.sync);
     load();
+    if (request.mode == Mode::append)
+      require_sound();
     if (request.rewind_to)
       rewind(*request.rewind_to);
-    if (request.mode == Mode::append && vtkhdf::has_leftovers(h5::open_file(request.path), row()))
-      change([&] { vtkhdf::remove_leftovers(file_, contents_); });
+    if (request.mode == Mode::append && vtkhdf::has_leftovers(h5::read_file(request.path, nullptr), row()))
+      change([&] { vtkhdf::remove_leftovers(*file_, contents_); });
   });
   request.comm.agree([&] { // after rank 0 has finished with the file
     if (!root())
@@ -128,7 +132,7 @@ Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : req
 }
 
 void Hdf5Engine::create() {
-  ::unlink((request_.path + ".journal").c_str());
+  Journal::discard(request_.path);
   if (const std::string said = apply_striping(request_.striping, request_.path, Kind::file); !said.empty())
     request_.notes->push_back(said);
   h5::Handle file = h5::create_file(request_.path);
@@ -145,18 +149,34 @@ void Hdf5Engine::create() {
 /// Runs `work` on a file that no writer is changing, and again when a writer changed it nevertheless.
 template <class Work> auto Hdf5Engine::look(Work work) const {
   for (int turn = 0;; ++turn) {
-    const Journal::ReadLock quiet(request_.path, patience);
+    const StableView view(request_.path);
+    const auto again = [&] { return turn < 3 && view.changed(); };
     try {
-      return work();
+      auto found = work(h5::read_file(request_.path, view.saved()));
+      if (view.expired() || !again())
+        return found;
     } catch (const IoError &) {
-      if (turn == 3 || !quiet.disturbed())
+      if (!again())
         throw;
     }
   }
 }
 
 void Hdf5Engine::load() {
-  contents_ = look([&] { return vtkhdf::read_contents(h5::open_file(request_.path), request_.path); });
+  contents_ = look([&](hid_t file) { return vtkhdf::read_contents(file, request_.path); });
+}
+
+std::vector<std::string> Hdf5Engine::damage() const {
+  const h5::Quiet quiet;
+  return look([&](hid_t file) { return vtkhdf::damage(file, contents_); });
+}
+
+/// HDF5 may crash, or write over other data, when it adds to what is damaged.
+void Hdf5Engine::require_sound() const {
+  if (const auto found = damage(); !found.empty())
+    throw IoError(fmt::format("cannot append to {}: it is damaged ({}). To fix this, restore it from a copy, or copy "
+                              "the steps that can be read to a new series",
+                              request_.path, found.front()));
 }
 
 /// Rank 0: removes later steps. Their data are removed by a second change, after which no rollback can need them.
@@ -166,41 +186,21 @@ void Hdf5Engine::rewind(std::int64_t last_index) {
       std::count_if(steps.begin(), steps.end(), [&](const StepInfo &step) { return step.index <= last_index; });
   if (kept == static_cast<std::ptrdiff_t>(steps.size()))
     return;
-  change([&] { vtkhdf::cut_steps(file_, kept); });
+  change([&] { vtkhdf::cut_steps(*file_, kept); });
   steps.resize(static_cast<std::size_t>(kept));
-}
-
-/// Rank 0: opens file and journal, which then stay open from step to step.
-void Hdf5Engine::begin_change() {
-  changing_ = true;
-  if (!journal_)
-    journal_.emplace(request_.path, request_.sync);
-  if (!file_)
-    file_ = h5::change_file(request_.path, options_.alignment);
 }
 
 /// Rank 0: makes a change outside a step.
 template <class Change> void Hdf5Engine::change(Change work) {
   try {
-    begin_change();
+    file_->begin();
     work();
-    commit_change();
+    file_->commit(vtkhdf::marks(*file_, row()));
   } catch (...) {
     abandon_step();
     throw;
   }
-  file_ = h5::Handle(); // HDF5 forgets the space that it freed, so that later data get new space
-}
-
-/// Rank 0: writes the change to the file. When this returns, the change is complete.
-void Hdf5Engine::commit_change() {
-  journal_->save(h5::changes(file_, request_.path), h5::old_end(file_));
-  journal_->begin_commit();
-  h5::apply(file_);
-  if (request_.sync)
-    sync_path(request_.path);
-  journal_->commit();
-  changing_ = false;
+  file_->forget_free_space();
 }
 
 void Hdf5Engine::begin_step(const StepInfo &step) {
@@ -208,13 +208,13 @@ void Hdf5Engine::begin_step(const StepInfo &step) {
   step_ = {step, {}, {}, {}};
   created_.clear();
   request_.comm.from_root([&] {
-    begin_change();
+    file_->begin();
     return std::string();
   });
 }
 
 const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
-  if (vtkhdf::is_list(file_, block.name))
+  if (vtkhdf::is_list(*file_, block.name))
     throw InputError(
         fmt::format("{} holds '{}' as a list; it cannot also be a grid variable", request_.path, block.name));
   const Index3 &n = block.place.shape;
@@ -229,10 +229,10 @@ const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
   }
   if (!contents_.grid) { // not given: the points are those of the first variable
     contents_.grid = GridDescription{n, {0, 0, 0}, {1, 1, 1}};
-    vtkhdf::write_grid(file_, *contents_.grid);
+    vtkhdf::write_grid(*file_, *contents_.grid);
   }
   created_.push_back(block.name);
-  return contents_.variables[block.name] = vtkhdf::create_variable(file_, {block.name, block.type, n}, *contents_.grid,
+  return contents_.variables[block.name] = vtkhdf::create_variable(*file_, {block.name, block.type, n}, *contents_.grid,
                                                                    options_.filters, options_.chunk_bytes);
 }
 
@@ -243,12 +243,12 @@ std::string Hdf5Engine::make_room(const Block &block) {
     if (contents_.variables.count(block.name))
       throw InputError(
           fmt::format("{} holds '{}' as a grid variable; it cannot also be a list", request_.path, block.name));
-    chunks = vtkhdf::create_list(file_, {block.name, block.type, block.place.shape, true}, row());
+    chunks = vtkhdf::create_list(*file_, {block.name, block.type, block.place.shape, true}, row());
   } else {
     const vtkhdf::Variable &variable = find_or_create(block);
-    chunks = vtkhdf::make_room(file_, variable, row());
+    chunks = vtkhdf::make_room(*file_, variable, row());
     if (chunks.empty())
-      return packed + encode_creation(h5::dataset(file_, variable.path));
+      return packed + encode_creation(h5::dataset(*file_, variable.path));
   }
   for (const auto &chunk : chunks)
     preallocate_large(request_.path, chunk.offset, chunk.bytes);
@@ -281,7 +281,7 @@ void Hdf5Engine::write_chunks(const Block &block, const std::vector<vtkhdf::Chun
 
 void Hdf5Engine::write_packed(const Block &block, const std::string &creation) {
   const vtkhdf::Variable *variable = root() ? &contents_.variables.at(block.name) : nullptr;
-  const h5::Handle data = root() ? h5::dataset(file_, variable->path) : h5::Handle();
+  const h5::Handle data = root() ? h5::dataset(*file_, variable->path) : h5::Handle();
   write_through_filters(request_.comm, block, creation, data, row(), request_.path, *request_.trace);
 }
 
@@ -290,7 +290,7 @@ void Hdf5Engine::draw() {
   if (!drawing_)
     drawing_.emplace(request_.path);
   for (std::size_t step = drawing_->steps(); step < contents_.steps.size(); ++step) // appending
-    drawing_->add(contents_, vtkhdf::read_step(file_, contents_, static_cast<std::int64_t>(step)));
+    drawing_->add(contents_, vtkhdf::read_step(*file_, contents_, static_cast<std::int64_t>(step)));
   drawing_->add(contents_, step_);
   drawing_->publish(*contents_.grid, request_.sync);
 }
@@ -307,31 +307,24 @@ void Hdf5Engine::end_step(const StepMetadata &metadata) {
     for (const auto &[name, variable] : contents_.variables)
       if (std::none_of(step_.variables.begin(), step_.variables.end(),
                        [&](const VariableInfo &written) { return written.name == name; }))
-        vtkhdf::leave_out(file_, request_.path, variable, row());
+        vtkhdf::leave_out(*file_, request_.path, variable, row());
     if (attributes_unsaved_)
-      vtkhdf::write_attributes(file_, contents_.attributes);
+      vtkhdf::write_attributes(*file_, contents_.attributes);
     if (contents_.grid && contents_.grid->stretched())
       draw();
     step_.scalars = metadata.scalars;
     step_.checksums = metadata.checksums;
-    vtkhdf::append_step(file_, row(), step_);
-    commit_change();
+    vtkhdf::append_step(*file_, row(), step_);
+    file_->commit(vtkhdf::marks(*file_, row()));
   });
   contents_.steps.push_back(step_.info);
   attributes_unsaved_ = false;
 }
 
 void Hdf5Engine::abandon_step() noexcept {
-  if (!changing_)
+  if (!file_ || !file_->changing())
     return;
-  changing_ = false;
-  h5::discard(file_);
-  try {
-    if (journal_)
-      journal_->roll_back();
-  } catch (const IoError &) { // the journal stays, and the next program that opens the file rolls back
-  }
-  journal_.reset();
+  file_->discard();
   // The file no longer has what the step added, so memory must not have it either. The next change reads the rest
   // again.
   for (const auto &name : created_)
@@ -351,13 +344,15 @@ void Hdf5Engine::set_attributes(const Attributes &attributes) {
 void Hdf5Engine::close() {
   const h5::Quiet quiet;
   request_.comm.agree([&] {
-    if (root() && attributes_unsaved_)
-      change([&] { vtkhdf::write_attributes(file_, contents_.attributes); });
+    if (!file_)
+      return;
+    file_->check_in_place();
+    if (attributes_unsaved_)
+      change([&] { vtkhdf::write_attributes(*file_, contents_.attributes); });
   });
   attributes_unsaved_ = false;
   shared_.reset();
-  file_ = h5::Handle();
-  journal_.reset();
+  file_.reset();
 }
 
 // ---- reading: serial, by every rank on its own ----
@@ -365,8 +360,8 @@ void Hdf5Engine::close() {
 const vtkhdf::Step &Hdf5Engine::step(std::size_t number) const {
   const h5::Quiet quiet;
   if (cached_ != number) {
-    cached_step_ = look(
-        [&] { return vtkhdf::read_step(h5::open_file(request_.path), contents_, static_cast<std::int64_t>(number)); });
+    cached_step_ =
+        look([&](hid_t file) { return vtkhdf::read_step(file, contents_, static_cast<std::int64_t>(number)); });
     cached_ = number;
   }
   return cached_step_;
@@ -379,8 +374,8 @@ void Hdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box 
                                          : contents_.variables.at(variable.name).path;
   // When a damaged index hides a chunk, HDF5 leaves the array unchanged: then it must not hold older values.
   std::memset(data, 0xff, static_cast<std::size_t>(box.size()) * size_of(variable.type));
-  look([&] {
-    vtkhdf::read_box(h5::open_file(request_.path), path, variable, static_cast<std::int64_t>(step), box, data);
+  look([&](hid_t file) {
+    vtkhdf::read_box(file, path, variable, static_cast<std::int64_t>(step), box, data);
     return true;
   });
 }

@@ -1,29 +1,35 @@
 #pragma once
 
+#include <tailrace/io/hdf5/journal_file.hpp>
+#include <tailrace/io/hdf5/saved_state.hpp>
 #include <tailrace/support/file_descriptor.hpp>
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace tailrace::io {
 
-/// A rollback journal: the old bytes of a file that is being changed in place. It is the file `<path>.journal`, which
-/// exists as long as the file has a writer, and keeps others from writing it. It is empty except while old bytes are
-/// changed: a crash in such a moment leaves them in the journal, and `recover` restores the file. Everything here is
-/// local, for one rank.
+/// The rollback journal of a file that is being changed in place. It is the file `<path>.journal`, which exists as long
+/// as the file has a writer, and keeps others from writing it. It has no saved bytes except while old bytes are
+/// changed: a crash in such a moment leaves them in the journal. The next writer restores the file (`recover`), and
+/// until then readers read around the change (StableView). Everything here is local, for one rank.
 class Journal {
 public:
   /// From now on the file at `path` has a writer. With `sync`, every later call returns only when its changes are on
-  /// the disk.
+  /// the disk. Throws IoError when there is a journal.
   Journal(const std::string &path, bool sync);
   /// The writer has finished. A journal that could not be rolled back stays.
   ~Journal();
   Journal(const Journal &) = delete;
   Journal &operator=(const Journal &) = delete;
 
-  /// Saves these bytes of the file (offset -> size). A rollback also cuts the file to `end`.
-  void save(const std::map<std::int64_t, std::int64_t> &ranges, std::int64_t end);
+  /// Saves the old bytes where the file will have these bytes (offset -> new bytes), all before `end`. A rollback also
+  /// cuts the file to `end`. `marks`: bytes that do not change (offset -> size), by which the journal knows its file.
+  void save(const std::map<std::int64_t, std::vector<char>> &changes, const std::map<std::int64_t, std::int64_t> &marks,
+            std::int64_t end);
   /// To be called before the first of the saved bytes is changed. New readers wait from now on. This waits for present
   /// readers, but for two seconds only: a reader that hangs must not stop the writer.
   void begin_commit();
@@ -32,33 +38,22 @@ public:
   /// Restores what was saved.
   void roll_back();
 
-  /// Restores the file at `path` when a crash left a journal beside it. Throws IoError when another process is still
-  /// writing the file after `patience` seconds.
+  /// For a program that will write the file at `path`: restores it when a crash left a journal beside it, and removes
+  /// the journal. Throws IoError when another process is still writing the file after `patience` seconds, and when the
+  /// journal is damaged or belongs to another file or another state of it; then nothing is changed.
   static void recover(const std::string &path, double patience);
+  /// The same for a program that will replace the whole file: removes the journal without restoring the file.
+  static void discard(const std::string &path);
 
-  /// Keeps a writer from changing what the file at `path` holds as long as the object lives. A writer in the middle of
-  /// a step is no obstacle; the end of a step is waited for; what a dead writer left is rolled back.
-  class ReadLock {
-  public:
-    /// Throws IoError as `recover` does.
-    ReadLock(const std::string &path, double patience);
-    /// There was a writer, or there is one now: what could not be read may be readable under a new lock.
-    bool disturbed() const;
-
-  private:
-    std::string path_;
-    FileDescriptor journal_;
-  };
+  /// For how many seconds a commit waits for readers.
+  static constexpr double patience_with_readers = 2;
 
 private:
-  void write(const void *data, std::size_t size, std::size_t offset);
-
   std::string path_;
   bool sync_;
-  FileDescriptor journal_; ///< locked while it is open, which tells others that the writer lives
   FileDescriptor file_;
-  std::string saved_;     ///< pieces, as they are in the journal
-  std::int64_t end_ = -1; ///< of the file, while something is saved
+  JournalFile journal_;
+  std::optional<SavedState> saved_;
 };
 
 } // namespace tailrace::io

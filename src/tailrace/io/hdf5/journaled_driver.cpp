@@ -9,7 +9,6 @@
 #include <H5FDdevelop.h>
 #endif
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,6 +85,13 @@ struct Driver : H5FD_t {
       throw file_error("read", path, errno);
     return info.st_size;
   }
+  std::int64_t readable_size() const { return std::min(stored_size(), shown); }
+  /// Lays the old bytes over the file.
+  void show(const SavedState &saved) {
+    size = shown = saved.end;
+    for (const auto &[begin, piece] : saved.pieces)
+      held.put(begin, piece.before.data(), static_cast<std::int64_t>(piece.before.size()));
+  }
   void resize(std::int64_t bytes) {
     if (stored_size() != bytes && ::ftruncate(file.get(), bytes) != 0)
       throw file_error("write", path, errno);
@@ -95,9 +101,11 @@ struct Driver : H5FD_t {
   std::string path;
   FileDescriptor file;
   HeldBytes held;
-  std::int64_t size = 0;      ///< of the file, including what is held
-  std::int64_t end = 0;       ///< of the file, without what is held
-  std::int64_t allocated = 0; ///< what HDF5 says the size is
+  std::int64_t size = 0;                                         ///< of the file, including what is held
+  std::int64_t end = 0;                                          ///< of the file, without what is held
+  std::int64_t allocated = 0;                                    ///< what HDF5 says the size is
+  std::int64_t shown = std::numeric_limits<std::int64_t>::max(); ///< how much of the file HDF5 may see
+  ChunkTree *tree = nullptr;                                     ///< the one that HDF5 is reading as a whole
   bool discarded = false;
 };
 
@@ -115,10 +123,21 @@ template <class Work> bool guarded(hid_t kind, Work work) {
   }
 }
 
-H5FD_t *open(const char *path, unsigned flags, hid_t, haddr_t) {
+/// What a property list tells the driver.
+struct Settings {
+  const SavedState *saved;
+};
+
+H5FD_t *open(const char *path, unsigned flags, hid_t access, haddr_t) {
   Driver *made = nullptr;
-  const int how = O_RDWR | (flags & H5F_ACC_CREAT ? O_CREAT : 0) | (flags & H5F_ACC_TRUNC ? O_TRUNC : 0);
-  guarded(H5E_CANTOPENFILE, [&] { made = new Driver(path, how); });
+  const int how = (flags & H5F_ACC_RDWR ? O_RDWR : O_RDONLY) | (flags & H5F_ACC_CREAT ? O_CREAT : 0) |
+                  (flags & H5F_ACC_TRUNC ? O_TRUNC : 0);
+  const auto *settings = static_cast<const Settings *>(H5Pget_driver_info(access));
+  guarded(H5E_CANTOPENFILE, [&] {
+    made = new Driver(path, how);
+    if (settings != nullptr && settings->saved != nullptr)
+      made->show(*settings->saved);
+  });
   return made;
 }
 
@@ -148,14 +167,24 @@ herr_t get_handle(H5FD_t *file, hid_t, void **handle) {
   return 0;
 }
 
-herr_t read(H5FD_t *file, H5FD_mem_t, hid_t, haddr_t at, std::size_t count, void *buffer) {
+/// Looks at a node of a B-tree before HDF5 does.
+void check_node(const Driver &ours, std::int64_t address, const char *bytes, std::size_t size) {
+  if (ours.tree != nullptr)
+    ours.tree->add(address, bytes, size, ours.allocated);
+  else
+    check_tree_node(bytes, size, ours.allocated);
+}
+
+herr_t read(H5FD_t *file, H5FD_mem_t kind, hid_t, haddr_t at, std::size_t count, void *buffer) {
   const Driver &ours = driver(file);
   const auto begin = static_cast<std::int64_t>(at), size = static_cast<std::int64_t>(count);
   const bool well = guarded(H5E_READERROR, [&] {
-    const std::int64_t there = std::clamp<std::int64_t>(ours.stored_size() - begin, 0, size);
+    const std::int64_t there = std::clamp<std::int64_t>(ours.readable_size() - begin, 0, size);
     read_all(ours.file.get(), buffer, there, begin, ours.path);
     std::memset(static_cast<char *>(buffer) + there, 0, count - static_cast<std::size_t>(there));
     ours.held.get(begin, static_cast<char *>(buffer), size);
+    if (kind == H5FD_MEM_BTREE)
+      check_node(ours, begin, static_cast<const char *>(buffer), count);
   });
   return well ? 0 : -1;
 }
@@ -195,7 +224,7 @@ void bound_cache(hid_t access) {
 }
 
 /// A property list for opening files with our driver. HDF5 keeps the driver as long as the list or a file needs it.
-Handle access_by_driver(std::int64_t alignment) {
+Handle access_by_driver(std::int64_t alignment, const SavedState *saved = nullptr) {
   H5FD_class_t calls{};
 #if H5_VERSION_GE(1, 13, 0)
   calls.version = H5FD_CLASS_VERSION;
@@ -204,6 +233,7 @@ Handle access_by_driver(std::int64_t alignment) {
   calls.name = "tailrace";
   calls.maxaddr = static_cast<haddr_t>(std::numeric_limits<std::int64_t>::max());
   calls.fc_degree = H5F_CLOSE_STRONG;
+  calls.fapl_size = sizeof(Settings);
   calls.open = open;
   calls.close = close;
   calls.query = query;
@@ -219,7 +249,8 @@ Handle access_by_driver(std::int64_t alignment) {
   Handle list = access_list(alignment);
   bound_cache(list);
   const Handle driver_id(check(H5FDregister(&calls), "prepare HDF5"), H5FDunregister);
-  check(H5Pset_driver(list, driver_id, nullptr), "prepare HDF5");
+  const Settings settings{saved};
+  check(H5Pset_driver(list, driver_id, &settings), "prepare HDF5");
   return list;
 }
 
@@ -245,25 +276,48 @@ Handle create_file(const std::string &path) {
   return {check(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, list), "create " + path), H5Fclose};
 }
 
+Handle read_file(const std::string &path, const SavedState *saved) {
+  const Handle list = access_by_driver(1, saved);
+  return {check(H5Fopen(path.c_str(), H5F_ACC_RDONLY, list), "open " + path), H5Fclose};
+}
+
+std::vector<StoredChunk> chunks_of(hid_t file, hid_t dataset, const std::string &path) {
+  ChunkTree tree;
+  hsize_t count = 0;
+  driver_of(file).tree = &tree;
+  const herr_t read = H5Dget_num_chunks(dataset, space_of(dataset), &count);
+  driver_of(file).tree = nullptr;
+  check(read, "read " + path);
+  return tree.chunks();
+}
+
 std::int64_t old_end(hid_t file) { return driver_of(file).end; }
 
-std::map<std::int64_t, std::int64_t> changes(hid_t file, const std::string &path) {
+std::map<std::int64_t, std::vector<char>> changes(hid_t file, const std::string &path) {
   check(H5Fflush(file, H5F_SCOPE_GLOBAL), "write " + path);
   const Driver &ours = driver_of(file);
-  std::map<std::int64_t, std::int64_t> ranges;
+  std::map<std::int64_t, std::vector<char>> pieces;
   for (const auto &[begin, bytes] : ours.held.pieces())
     if (begin < ours.end)
-      ranges[begin] = std::min(static_cast<std::int64_t>(bytes.size()), ours.end - begin);
-  return ranges;
+      pieces[begin] = {bytes.begin(),
+                       bytes.begin() + std::min(static_cast<std::int64_t>(bytes.size()), ours.end - begin)};
+  return pieces;
 }
 
 void apply(hid_t file) {
   Driver &ours = driver_of(file);
   for (const auto &[begin, bytes] : ours.held.pieces())
     write_all(ours.file.get(), bytes.data(), static_cast<std::int64_t>(bytes.size()), begin, ours.path);
-  ours.resize(ours.allocated);
-  ours.end = ours.allocated;
+  if (ours.stored_size() < ours.allocated)
+    ours.resize(ours.allocated);
+  ours.size = ours.end = ours.allocated;
   ours.held.clear();
+}
+
+void trim(hid_t file) {
+  const Driver &ours = driver_of(file);
+  if (ours.stored_size() > ours.end) [[maybe_unused]]
+    const int failed = ::ftruncate(ours.file.get(), ours.end); // if it fails, the next open does it
 }
 
 void discard(Handle &file) noexcept {

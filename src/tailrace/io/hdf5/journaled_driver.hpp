@@ -1,10 +1,13 @@
 #pragma once
 
 #include <tailrace/io/h5/h5.hpp>
+#include <tailrace/io/hdf5/chunk_tree.hpp>
+#include <tailrace/io/hdf5/saved_state.hpp>
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 /// Files that HDF5 changes in memory only. HDF5 writes its metadata at any time and over old metadata; here it writes
 /// to a driver of ours, which keeps everything until `apply`. Until then the file is unchanged, and then it is known
@@ -17,13 +20,22 @@ namespace tailrace::io::h5 {
 Handle change_file(const std::string &path, std::int64_t alignment);
 /// Creates a new file, or empties an existing one.
 Handle create_file(const std::string &path);
+/// Opens a file to read, without HDF5's locks: as it was before the change to which `saved` belongs, or as it is if
+/// that is nullptr. `saved` must live until this returns.
+Handle read_file(const std::string &path, const SavedState *saved);
+
+/// The chunks of a dataset, in a file that this driver has just opened. Throws IoError when their index is damaged.
+std::vector<StoredChunk> chunks_of(hid_t file, hid_t dataset, const std::string &path);
 
 /// The size of the file when it was opened, or after the last `apply`.
 std::int64_t old_end(hid_t file);
-/// Which bytes before the old end `apply` will change: offset -> bytes. Makes HDF5 flush all changes first.
-std::map<std::int64_t, std::int64_t> changes(hid_t file, const std::string &path);
-/// Writes the flushed changes. After an IoError the file is neither old nor new, and must be discarded.
+/// What `apply` will write before the old end: offset -> new bytes. Makes HDF5 flush all changes first.
+std::map<std::int64_t, std::vector<char>> changes(hid_t file, const std::string &path);
+/// Writes the flushed changes. After an IoError the file is neither old nor new, and must be discarded. What is now
+/// beyond the end stays, because a rollback needs it.
 void apply(hid_t file);
+/// After `apply`, when no rollback can follow: cuts off what is beyond the end.
+void trim(hid_t file);
 /// Closes the file without the changes that were not applied.
 void discard(Handle &file) noexcept;
 

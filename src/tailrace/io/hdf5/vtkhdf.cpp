@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <random>
 
 namespace tailrace::io::vtkhdf {
 
@@ -16,7 +17,7 @@ namespace {
 constexpr std::int64_t version = 2;
 constexpr std::int64_t largest_chunk = (std::int64_t{1} << 32) - 1; // HDF5's limit
 const std::string steps_path = "/VTKHDF/Steps", values_path = "/VTKHDF/Steps/Values", own_path = "/Tailrace",
-                  index_path = "/Tailrace/index", attributes_path = "/Tailrace/attributes",
+                  id_path = "/Tailrace/id", index_path = "/Tailrace/index", attributes_path = "/Tailrace/attributes",
                   coordinates_path = "/Tailrace/coordinates/";
 const std::string point_group = "/VTKHDF/PointData", cell_group = "/VTKHDF/CellData", other_group = "/Fields";
 
@@ -44,6 +45,11 @@ std::optional<GridDescription> read_grid(hid_t vtk) {
   return grid;
 }
 
+std::string random_id() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
 void check_version(hid_t file, const std::string &path) {
   if (!h5::exists(file, own_path))
     return; // another program wrote it
@@ -65,6 +71,7 @@ void create(hid_t file, const std::optional<GridDescription> &grid) {
   h5::set_attribute(vtk, "Direction", std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 1});
   h5::set_attribute(steps, "NSteps", std::int64_t{0});
   h5::set_attribute(own, "version", version);
+  h5::write_text(file, id_path, random_id());
   if (grid)
     write_grid(file, *grid);
 }

@@ -17,7 +17,8 @@
 ///     /VTKHDF/Steps               attribute NSteps; dataset Values, the times
 ///     /Fields/<name>              [step, z, y, x]; variables of any other shape
 ///     /Lists/<name>/<row>         [rows, columns] of a list in step number <row>, from 0
-///     /Tailrace                   attribute version; index and scalars/<name> by step; attributes of the series;
+///     /Tailrace                   attribute version; id, a text that no other file has; index and scalars/<name> by
+///     step; attributes of the series;
 ///                                 coordinates/x, y, z of a stretched grid
 ///     /Tailrace/steps/<row>       what a step holds, as a checked line of JSON: index, time, scalars, variables,
 ///                                 lists, checksums. We read this; the rest is there for other programs
@@ -49,8 +50,14 @@ struct Chunk {
 
 /// Fills a new, empty file.
 void create(hid_t file, const std::optional<GridDescription> &grid);
+/// Bytes that stay as they are while step number `row` is added, and that no other file has: offset -> size. For the
+/// journal.
+std::map<std::int64_t, std::int64_t> marks(hid_t file, std::int64_t row);
 /// What a file of ours or of another program holds. `path` names it in errors.
 Contents read_contents(hid_t file, const std::string &path);
+/// Looks for damage besides the data of steps, in a file that read_file has just opened: one line each, with the name
+/// of the object. HDF5 may crash, also when the program ends, if it changes a file with such damage.
+std::vector<std::string> damage(hid_t file, const Contents &contents);
 void write_grid(hid_t file, const GridDescription &grid);
 void write_attributes(hid_t file, const Attributes &attributes);
 
@@ -95,6 +102,8 @@ Step read_step(hid_t file, const Contents &contents, std::int64_t row);
 /// Reads `box` of a variable in step number `row`, from the dataset at `path`, into contiguous memory.
 void read_box(hid_t file, const std::string &path, const VariableInfo &variable, std::int64_t row, const Box &box,
               void *data);
+/// The paths of the growing lists that have a row for each step, for other programs.
+std::vector<std::string> lists_of_steps(hid_t file);
 /// Shortens the lists to `steps`. The data of the removed steps stay in the file, although no list names them: nothing
 /// is freed, so that a rollback of the metadata finds the data again.
 void cut_steps(hid_t file, std::int64_t steps);

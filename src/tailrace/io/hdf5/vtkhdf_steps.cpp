@@ -123,14 +123,29 @@ void read_box(hid_t file, const std::string &path, const VariableInfo &variable,
             fmt::format("read {} of {}", path, h5::name_of(file)));
 }
 
-void cut_steps(hid_t file, std::int64_t steps) {
-  h5::set_attribute(h5::group(file, steps_path), "NSteps", steps);
-  std::vector<std::string> lists{values_path, index_path};
+std::vector<std::string> lists_of_steps(hid_t file) {
+  std::vector<std::string> lists;
+  for (const auto &list : {values_path, index_path})
+    if (h5::exists(file, list))
+      lists.push_back(list);
   for (const auto &name : h5::datasets(file, scalars_path))
     lists.push_back(scalars_path + "/" + name);
-  for (const auto &list : lists)
-    if (h5::exists(file, list))
-      h5::cut_rows(file, list, steps);
+  return lists;
+}
+
+void cut_steps(hid_t file, std::int64_t steps) {
+  h5::set_attribute(h5::group(file, steps_path), "NSteps", steps);
+  for (const auto &list : lists_of_steps(file))
+    h5::cut_rows(file, list, steps);
+}
+
+std::map<std::int64_t, std::int64_t> marks(hid_t file, std::int64_t row) {
+  std::map<std::int64_t, std::int64_t> places;
+  for (const auto &path : {std::string("/Tailrace/id"), record_path(row - 1)}) // files of other programs have none
+    if (h5::exists(file, path))
+      if (const auto place = h5::place_of(h5::dataset(file, path)); place.second > 0)
+        places.insert(place);
+  return places;
 }
 
 bool has_leftovers(hid_t file, std::int64_t steps) { return h5::exists(file, record_path(steps)); }
