@@ -45,6 +45,17 @@ private:
   int descriptor_;
 };
 
+/// A reader that has called, was let in, and says who it is.
+void enter(WriterChannel &reader, ReaderChannels &channels, int ranks, const std::set<int> &ports,
+           std::int64_t given = 0) {
+  reader.connect(here, channels.port());
+  reader.call("token", here);
+  channels.drain(1, given);
+  channels.welcome();
+  EXPECT_TRUE(reader.welcome(5));
+  reader.hello(ranks, ports);
+}
+
 void drain(ReaderChannels &channels, std::int64_t given) {
   for (int i = 0; i < 5; ++i)
     channels.drain(0.02, given);
@@ -57,10 +68,20 @@ TEST(ControlChannel, TellsWhoIsBehind) {
   reader.connect({"not an address", "127.0.0.1"}, channels.port());
   ASSERT_TRUE(reader.connected());
   drain(channels, 3);
+  EXPECT_FALSE(channels.any_callers()) << "a connection without a word is not accepted";
+  reader.call("token", {"10.1.2.3", "nonsense"});
+  drain(channels, 3);
+  ASSERT_TRUE(channels.any_callers());
+  EXPECT_EQ(channels.callers(), known_networks({"10.1.2.3", "127.0.0.1"})) << "what it says, and where it comes from";
+  EXPECT_FALSE(channels.somebody_silent());
+  EXPECT_FALSE(reader.welcome(0));
+  channels.welcome();
+  EXPECT_TRUE(reader.welcome(5));
+  EXPECT_FALSE(channels.any_callers());
   EXPECT_TRUE(channels.somebody_silent());
   EXPECT_FALSE(channels.any());
 
-  reader.hello("token", 4, {1234});
+  reader.hello(4, {1234});
   drain(channels, 3);
   ASSERT_TRUE(channels.any());
   EXPECT_FALSE(channels.somebody_silent());
@@ -91,8 +112,7 @@ TEST(ControlChannel, LateReadersAreThoseWithWorkThatSayNothing) {
   ReaderChannels channels("token");
   WriterChannel good, bad;
   for (auto *one : {&good, &bad}) {
-    one->connect(here, channels.port());
-    one->hello("token", 1, {});
+    enter(*one, channels, 1, {});
     drain(channels, 0);
   }
   const auto begin = ReaderChannels::Clock::now();
@@ -113,8 +133,7 @@ TEST(ControlChannel, LateReadersAreThoseWithWorkThatSayNothing) {
 TEST(ControlChannel, SurvivesOtherClients) {
   ReaderChannels channels("token");
   WriterChannel reader;
-  reader.connect(here, channels.port());
-  reader.hello("token", 1, {});
+  enter(reader, channels, 1, {});
   const std::string version = std::to_string(channel_version);
   const RawClient silent(channels.port());
   for (const std::string &text :
@@ -127,17 +146,27 @@ TEST(ControlChannel, SurvivesOtherClients) {
     drain(channels, 1);
   }
   std::vector<std::unique_ptr<RawClient>> many; // more connections than the channel accepts
-  for (int number = 0; number < 200; ++number) {
+  for (int number = 0; number < 300; ++number) {
     many.push_back(std::make_unique<RawClient>(channels.port()));
+    if (number >= 200)
+      many.back()->say("{");
     if (number % 20 == 0)
       drain(channels, 1);
   }
+  WriterChannel late; // comes behind them all
+  late.connect(here, channels.port());
+  late.call("token", here);
+  drain(channels, 1);
+  EXPECT_TRUE(channels.any_callers());
+  late.leave();
   many.clear();
   drain(channels, 1);
+  EXPECT_FALSE(channels.any_callers());
   ASSERT_EQ(channels.readers().size(), 1U);
   // A client that knows the token but sends invalid messages.
   const RawClient liar(channels.port());
-  liar.say("{\"token\": \"token\", \"version\": " + version + ", \"ports\": {\"a\": 1}, \"ranks\": \"many\"}\n" +
+  liar.say("{\"token\": \"token\", \"version\": " + version + ", \"addresses\": [7, {}]}\n" +
+           "{\"ports\": {\"a\": 1}, \"ranks\": \"many\"}\n" +
            "{\"done\": 99999999999, \"compute\": \"long\"}\n{\"done\": 1, \"compute\": -1e300, \"left\": 7}\n");
   drain(channels, 1);
   ASSERT_EQ(channels.readers().size(), 2U);
@@ -159,7 +188,9 @@ TEST(ControlChannel, AReaderFindsNobody) {
   reader.connect(here, 0);
   reader.connect({}, port);
   EXPECT_FALSE(reader.connected());
-  reader.hello("token", 1, {}); // without a connection, these calls do nothing
+  reader.call("token", here); // without a connection, these calls do nothing
+  EXPECT_FALSE(reader.welcome(0));
+  reader.hello(1, {});
   reader.done(1, 0, 0, 0, 0);
   reader.leave();
   EXPECT_FALSE(reader.dropped());
@@ -169,8 +200,7 @@ TEST(ControlChannel, AReaderIsLostWhenItsConnectionEnds) {
   ReaderChannels channels("token");
   {
     WriterChannel reader;
-    reader.connect(here, channels.port());
-    reader.hello("token", 1, {});
+    enter(reader, channels, 1, {});
   }
   drain(channels, 0);
   ASSERT_EQ(channels.readers().size(), 1U);
@@ -276,6 +306,18 @@ TEST(TimeBudget, KeepsToTheShare) {
     share.note_cost(0.01);
   }
   EXPECT_NEAR(spent - before, 0.2, 0.011);
+}
+
+TEST(TimeBudget, ACostlyStepIsAffordedAgain) {
+  TimeBudget share(0.02);
+  share.update(0, 0);
+  ASSERT_TRUE(share.affordable()) << "the first";
+  share.note_cost(30); // more than the ten seconds of which a pause saves up the share
+  double elapsed = 30;
+  int skipped = 0;
+  for (share.update(elapsed, 30); !share.affordable() && skipped < 10'000; ++skipped)
+    share.update(elapsed += 1, 30);
+  EXPECT_NEAR(elapsed, 2 * 30 / 0.02, 2) << "when it has paid for this step and for one more";
 }
 
 TEST(Admission, IsConcludedForTheVerifiedVersionOnly) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -44,15 +45,21 @@ std::string Admission::note() const {
                      version_, verified_version);
 }
 
-void Admission::add_ports(const std::set<int> &ports) { stream_ports().insert(ports.begin(), ports.end()); }
+void Admission::add_ports(const std::vector<TcpListener> &listeners) {
+  for (const TcpListener &one : listeners)
+    stream_ports().insert(one.port);
+}
+
+int Admission::port() {
+  for (const TcpListener &one : tcp_listeners())
+    if (stream_ports().count(one.port) > 0)
+      return one.port;
+  return 0;
+}
 
 bool Admission::visible() { return !stream_ports().empty(); }
 
-std::vector<TcpConnection> Admission::connections() {
-  std::vector<TcpConnection> found = tcp_connections();
-  std::erase_if(found, [](const TcpConnection &one) { return stream_ports().count(one.local_port) == 0; });
-  return found;
-}
+std::vector<TcpConnection> Admission::connections() { return tcp_connections(&stream_ports()); }
 
 bool Admission::admitted(const TcpConnection &connection) const {
   return !verified_ || bytes(connection) > least_admission;

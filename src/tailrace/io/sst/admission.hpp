@@ -3,7 +3,6 @@
 #include <tailrace/io/sst/tcp_sockets.hpp>
 
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +28,9 @@ public:
 
   /// Ports at which ADIOS2 listens for readers in this process. It opens them for the first stream, and uses them for
   /// all.
-  static void add_ports(const std::set<int> &ports);
+  static void add_ports(const std::vector<TcpListener> &listeners);
+  /// One of them; 0: none is known.
+  static int port();
   /// Whether the ports are known, so that readers can be seen at all.
   static bool visible();
   /// The connections from readers.

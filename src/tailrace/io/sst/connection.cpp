@@ -2,10 +2,14 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
+#include <tailrace/io/sst/host.hpp>
+#include <tailrace/io/sst/port_guard.hpp>
 #include <tailrace/io/sst/tcp_sockets.hpp>
+#include <tailrace/support/process_identity.hpp>
 #include <tailrace/support/watchdog.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -24,10 +28,14 @@ double seconds_until(Clock::time_point end) { return std::chrono::duration<doubl
 } // namespace
 
 SstConnection::SstConnection(const OpenRequest &request, const SstOptions &options)
-    : request_(request), options_(options), contact_(request.path), adios_(request.comm.get()) {
+    : request_(request), options_(options), contact_(request.path), readers_(StreamEnd::gather(request.comm)),
+      adios_(request.comm.get()) {
   const auto end =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.open_timeout));
-  request.comm.agree([&] { await_writer(end, options.open_timeout); });
+  request.comm.agree([&] {
+    await_writer(end, options.open_timeout);
+    readers_.check_distinct(request.path);
+  });
   request.comm.barrier();
   for (const auto &one : tcp_connections())
     foreign_sockets_.insert(one.inode);
@@ -72,12 +80,42 @@ std::string SstConnection::other_version(int version) const {
                      request_.path, version, sst_version);
 }
 
-/// Tries, in rank 0, to connect to the writer's control channel.
-void SstConnection::call_writer() {
-  if (const auto record = contact_.record(); root() && record) {
-    channel_.connect(record->addresses, record->port);
-    token_ = record->token;
+/// Whether the writer's hosts include ours, so that it lets us in without being asked.
+bool SstConnection::welcome_here(const ContactFile::Record &record) const {
+  return covers(known_networks(record.hosts), known_networks(readers_.addresses));
+}
+
+/// Connects, in rank 0, to the writer's control channel, and waits until the writer lets us in, which it does at its
+/// next step. Without a channel, or when the time is over, ADIOS2 is tried nevertheless. Returns why ADIOS2 need not be
+/// tried, which it would for minutes: nobody can be reached at the address that it will use. Else "".
+std::string SstConnection::call_writer(double seconds) {
+  const auto record = contact_.record();
+  if (!root() || !record)
+    return "";
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  channel_.connect(record->addresses, record->port);
+  channel_.call(record->token, readers_.addresses);
+  while (!welcome_here(*record) && channel_.connected() && Clock::now() < end && !channel_.welcome(0.5) &&
+         contact_.alive()) {
   }
+  if (record->listens_at == 0 || Clock::now() >= end || reachable(record->listens, record->listens_at))
+    return "";
+  return fmt::format(
+      "the writer gives the address {}, port {}, and this host ({}, with the addresses {}) does not reach "
+      "it. To fix this, have the writer use a network that both share (NetworkInterface = NAME of the "
+      "interface; with tailrace run: --beside-interface), or let the ports {} and {} through the firewall",
+      record->listens, record->listens_at, this_process().host, fmt::join(own_addresses(), ", "), record->listens_at,
+      record->port);
+}
+
+/// Lets the writer's hosts in. Those of another program are not known, so that all may come. Collective.
+void SstConnection::allow_writer() const {
+  Networks writers = options_.hosts;
+  if (const auto record = contact_.record(); root() && record)
+    writers.merge(known_networks(record->hosts));
+  else if (root() && writers.empty())
+    writers = networks_from("any");
+  PortGuard::allow(from_root(request_.comm, writers));
 }
 
 /// Says, in rank 0, who we are, once ADIOS2 has been admitted.
@@ -86,14 +124,14 @@ void SstConnection::meet_writer() {
   for (const auto &one : tcp_connections())
     if (foreign_sockets_.count(one.inode) == 0)
       ports.insert(one.local_port);
-  channel_.hello(token_, request_.comm.size(), ports);
+  channel_.hello(request_.comm.size(), ports);
 }
 
 void SstConnection::cut_writer(bool alone) const {
   if (!alone)
     end_program(fmt::format("cannot read the stream {}: the writer does not answer", request_.path));
   for (const auto &one : tcp_connections())
-    if (foreign_sockets_.count(one.inode) == 0)
+    if (one.of_adios2 && foreign_sockets_.count(one.inode) == 0) // MPI may have connected ranks since
       cut(one);
 }
 
@@ -106,8 +144,11 @@ bool SstConnection::try_open(double timeout) {
   parameters.insert_or_assign("OpenTimeoutSecs", std::to_string(1)); // of the contact file, which is there
   io_.SetParameters(parameters);
   bool opened = false;
+  const std::vector<TcpListener> before = tcp_listeners();
+  await_same_time(request_.comm);
   request_.comm.barrier();
   {
+    const std::jthread guard = PortGuard::watch(before, options_.timeout); // it listens while it waits for a step
     const Watchdog watchdog(std::max(timeout, 0.0), [&](int) {
       if (root())
         cut_writer(request_.comm.size() == 1);
@@ -125,13 +166,21 @@ bool SstConnection::try_open(double timeout) {
 
 void SstConnection::open(double timeout) {
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
+  auto lost_since = Clock::now();
   while (true) {
     const double patience = std::min(seconds_until(end), options_.open_timeout); // the writer may end while we wait
     const auto found_by =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience));
     request_.comm.agree([&] { await_writer(found_by, std::max(patience, 0.0)); });
-    call_writer();
-    if (try_open(seconds_until(end))) {
+    allow_writer();
+    const std::string why_not = request_.comm.from_root([&] { return call_writer(seconds_until(end)); });
+    if (why_not.empty())
+      lost_since = Clock::now();
+    request_.comm.agree([&] {
+      if (seconds_until(lost_since) < -options_.open_timeout)
+        throw IoError(fmt::format("cannot read the stream {}: {}", request_.path, why_not));
+    });
+    if (why_not.empty() && try_open(seconds_until(end))) {
       if (root())
         meet_writer();
       return;

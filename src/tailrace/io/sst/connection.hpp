@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tailrace/io/sst/options.hpp>
+#include <tailrace/io/sst/stream_end.hpp>
 
 #if TAILRACE_HAVE_ADIOS2
 
@@ -57,7 +58,9 @@ public:
 private:
   bool root() const { return request_.comm.rank() == 0; }
   void await_writer(Clock::time_point end, double timeout) const;
-  void call_writer();
+  std::string call_writer(double seconds);
+  bool welcome_here(const ContactFile::Record &record) const;
+  void allow_writer() const;
   void meet_writer();
   bool try_open(double timeout);
 
@@ -66,7 +69,7 @@ private:
   ContactFile contact_;
   std::set<std::uint64_t> foreign_sockets_; ///< sockets that are older than those of ADIOS2
   mutable WriterChannel channel_;           ///< of rank 0; mutable, because asking it reads the socket
-  std::string token_;
+  StreamEnd readers_;                       ///< of rank 0
   bool closed_ = false;
   adios2::ADIOS adios_;
   adios2::IO io_;

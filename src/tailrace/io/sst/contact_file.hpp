@@ -1,6 +1,7 @@
 #pragma once
 
-#include <cstdint>
+#include <tailrace/support/process_identity.hpp>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,22 +25,25 @@ public:
 
   /// Throws IoError when the files cannot be created, or when another process of this host writes this stream.
   void check_writable() const;
-  /// Writes our record: this process is the writer, and its control channel is at `port`.
-  void claim(int port, const std::string &token) const;
-  void release() const noexcept; ///< removes it
-
   struct Record {
     int version = 0; ///< of the stream; 0: not given here, but in the steps
-    int port = 0;    ///< 0: there is no control channel
+    int port = 0;    ///< of the control channel; 0: there is none
     std::string token;
-    std::vector<std::string> addresses; ///< to be tried in this order
+    std::vector<std::string> addresses; ///< of the control channel, to be tried in this order
+    std::vector<std::string> hosts;     ///< addresses of all ranks, and networks, from which readers need no permission
+    std::string listens;                ///< the address that ADIOS2 gives to readers; "": not known
+    int listens_at = 0;                 ///< its port; 0: not known
   };
+  /// Writes our record: this process is the writer, with what `record` says. Only this user can read it.
+  void claim(const Record &record) const;
+  /// Makes the file of ADIOS2 readable for this user only.
+  void protect() const noexcept;
+  void release() const noexcept; ///< removes our record
   /// What the writer's record says; nothing when the writer is another program.
   std::optional<Record> record() const;
 
 private:
-  enum class Owner { unknown, alive, dead };
-  Owner owner(long &process) const;
+  ProcessIdentity owner() const; ///< the writer, as its record says
 
   std::string file_, record_;
 };

@@ -1,14 +1,17 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tailrace::io {
 
-std::string own_host();
-std::int64_t own_process();
 /// Addresses at which other hosts may reach this one; the loopback address comes last. Local.
 std::vector<std::string> own_addresses();
+/// Names of the interfaces that have these, in the order of the system. Local.
+std::vector<std::string> own_interfaces();
+/// The interface with the address that the name of this host stands for, where that is one of several; else "". Local.
+std::string own_interface();
+/// The address of the first interface whose name begins with `name`, as ADIOS2 takes it; "": there is none. Local.
+std::string address_of_interface(const std::string &name);
 
 } // namespace tailrace::io

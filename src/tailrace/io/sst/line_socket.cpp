@@ -1,9 +1,12 @@
 #include <tailrace/io/sst/line_socket.hpp>
 
+#include <tailrace/io/data/json.hpp>
+
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 namespace tailrace::io {
@@ -47,8 +50,11 @@ std::vector<json> LineSocket::take() {
   }
   std::size_t end = 0;
   for (std::size_t begin = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    json line = json::parse(rest_.begin() + static_cast<std::ptrdiff_t>(begin),
-                            rest_.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+    json line;
+    try {
+      line = parse_json(std::string_view(rest_).substr(begin, end - begin));
+    } catch (const json::exception &) { // no line of ours
+    }
     if (!line.is_object()) {
       ended = true;
       break;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/sst/networks.hpp>
 
 #include <cstdint>
 #include <map>
@@ -27,9 +28,10 @@ struct SstOptions {
   double timeout = 0;         ///< seconds that one end waits for the other
   double wait_for_reader = 0; ///< seconds that the first step waits for a reader
   double open_timeout = 0;    ///< seconds that a reader waits for the writer's contact file
+  Networks hosts;             ///< of programs that may connect without the token
 };
 
-/// Throws InputError. Local.
+/// Throws InputError. Local: the network interface is that of this host.
 SstOptions sst_options(Mode mode, Parameters &parameters);
 
 // What every step of ours holds besides its variables, as JSON text in variables: attributes of ADIOS2 are sent only

@@ -9,9 +9,10 @@
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/sst/connection.hpp>
 #include <tailrace/io/sst/coupling_json.hpp>
-#include <tailrace/io/sst/host.hpp>
 #include <tailrace/io/sst/missed_steps.hpp>
 #include <tailrace/io/sst/reader_clock.hpp>
+#include <tailrace/io/sst/tcp_sockets.hpp>
+#include <tailrace/support/process_identity.hpp>
 #include <tailrace/support/watchdog.hpp>
 
 #include <adios2.h>
@@ -19,7 +20,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 #include <vector>
 
 namespace tailrace::io {
@@ -102,6 +102,7 @@ adios2::StepStatus SstReader::advance(double timeout) {
     connection_.open(timeout);
     clock_.begin();
   }
+  limit_waits(options_.timeout);
   request_.comm.agree([&] {
     try {
       leave_step();
@@ -170,7 +171,7 @@ void SstReader::take_series(const std::string &text) {
   numbered_ = !text.empty();
   if (text.empty())
     return; // the writer is another program
-  const json about = json::parse(text);
+  const json about = parse_json(text);
   if (const int version = about.at("version"); version != sst_version)
     throw IoError(connection_.other_version(version));
   attributes_ = attributes_from_json(about.at("attributes"));
@@ -184,7 +185,7 @@ void SstReader::take_series(const std::string &text) {
 void SstReader::take_lists(const std::string &text) {
   if (text.empty())
     return;
-  for (const VariableInfo &list : lists_from_json(json::parse(text))) {
+  for (const VariableInfo &list : lists_from_json(parse_json(text))) {
     std::erase_if(variables_, [&](const auto &info) { return info.name == list.name; });
     variables_.push_back(list);
   }
@@ -289,8 +290,8 @@ Coupling SstReader::coupling() const {
   result.own.ranks = request_.comm.size();
   result.own.steps = static_cast<std::int64_t>(steps_.size());
   result.own.state = ended_ ? "closed" : failure_.empty() ? "open" : "lost";
-  result.own.host = own_host();
-  result.own.process = own_process();
+  result.own.host = this_process().host;
+  result.own.process = this_process().pid;
   result.dropped = missed_.all();
   if (writer_)
     result.others.push_back(*writer_);

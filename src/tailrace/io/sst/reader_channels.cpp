@@ -1,6 +1,7 @@
 #include <tailrace/io/sst/reader_channels.hpp>
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,8 +18,9 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr double hello_timeout = 10;     ///< seconds in which a new connection must say who it is
-constexpr std::size_t most_pending = 64; ///< connections at once that have not said it yet
+constexpr double call_timeout = 10;          ///< seconds in which a new connection must show the token
+constexpr std::size_t most_pending = 64;     ///< connections at once that have not shown it yet
+constexpr int defer = 60, backlog = 1 << 16; ///< see PortGuard: who sends nothing is not accepted
 
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
@@ -39,6 +41,24 @@ bool is_true(const json &line, const char *name) { return line.value(name, json(
 std::string text(const json &line, const char *name) {
   const json value = line.value(name, json());
   return value.is_string() ? value.get<std::string>().substr(0, 256) : "";
+}
+
+std::vector<std::string> texts(const json &line, const char *name) {
+  std::vector<std::string> result;
+  if (const json values = line.value(name, json()); values.is_array())
+    for (const json &value : values)
+      if (value.is_string())
+        result.push_back(value.get<std::string>());
+  return result;
+}
+
+/// The host at the other end, which may have another address here than it knows of.
+Networks peer_of(int descriptor) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (::getpeername(descriptor, reinterpret_cast<sockaddr *>(&address), &size) != 0)
+    return {};
+  return {{ntohl(address.sin_addr.s_addr)}};
 }
 
 /// What a reader says of itself.
@@ -75,7 +95,8 @@ void ReaderChannels::listen() {
   address.sin_addr.s_addr = htonl(INADDR_ANY);
   socklen_t size = sizeof address;
   if (listener_ >= 0 && ::bind(listener_, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0 &&
-      ::listen(listener_, 64) == 0 && ::getsockname(listener_, reinterpret_cast<sockaddr *>(&address), &size) == 0)
+      ::setsockopt(listener_, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof defer) == 0 &&
+      ::listen(listener_, backlog) == 0 && ::getsockname(listener_, reinterpret_cast<sockaddr *>(&address), &size) == 0)
     port_ = ntohs(address.sin_port);
 }
 
@@ -96,8 +117,9 @@ bool ReaderChannels::wait(double seconds) const {
   return ::poll(all.data(), all.size(), static_cast<int>(seconds * 1000)) > 0;
 }
 
+/// No more than this in one call: a crowd must not take all descriptors of the process.
 void ReaderChannels::accept_all() {
-  while (listener_ >= 0) {
+  for (std::size_t number = 0; number < most_pending && listener_ >= 0; ++number) {
     LineSocket socket(::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket.open()) {
       if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR && errno != ECONNABORTED) {
@@ -106,20 +128,33 @@ void ReaderChannels::accept_all() {
       }
       return;
     }
-    if (pending_.size() < most_pending)
-      pending_.push_back({std::move(socket), Clock::now(), false});
+    pending_.push_back({std::move(socket), Clock::now()});
   }
+}
+
+/// Whether it shows the token.
+bool ReaderChannels::call(PendingConnection &pending, const json &line) const {
+  if (text(line, "token") != token_ || whole_number(line, "version") != channel_version)
+    return false;
+  pending.called = true;
+  pending.hosts = known_networks(texts(line, "addresses"));
+  pending.hosts.merge(peer_of(pending.socket.descriptor()));
+  return true;
 }
 
 /// Whether it is pending no longer: it has become a reader, or is refused.
 bool ReaderChannels::admit(PendingConnection &pending, std::int64_t given) {
-  const std::vector<json> lines = pending.socket.take();
+  std::vector<json> lines = pending.socket.take();
+  if (!lines.empty() && !pending.called) {
+    if (!call(pending, lines.front()))
+      return true;
+    lines.erase(lines.begin());
+  }
   if (lines.empty())
-    return !pending.socket.open() || seconds_since(pending.since) > hello_timeout;
-  const json &hello = lines.front();
-  if (text(hello, "token") != token_ || whole_number(hello, "version") != channel_version)
+    return !pending.socket.open() || (!pending.called && seconds_since(pending.since) > call_timeout);
+  if (is_true(lines.front(), "left")) // before it was admitted
     return true;
-  ReaderRecord record = record_of(hello);
+  ReaderRecord record = record_of(lines.front());
   record.done = given;
   for (std::size_t number = 1; number < lines.size(); ++number)
     note(record, lines[number], given);
@@ -139,7 +174,7 @@ void ReaderChannels::note(ReaderRecord &record, const json &line, std::int64_t g
     return;
   if (before > 0 && number > before + 1)
     gaps_.emplace_back(before, number);
-  record.done = number;
+  record.done = record.reported = number;
   ++record.side.steps;
   record.side.compute += seconds_in(line, "compute");
   record.side.wait += seconds_in(line, "wait");
@@ -161,13 +196,40 @@ void ReaderChannels::drain(double seconds, std::int64_t given) {
     wait(seconds);
   accept_all();
   std::erase_if(pending_, [&](PendingConnection &one) { return admit(one, given); });
+  // Our readers call at once, so that those without a call are strangers; the first of them may stay for a while.
+  std::size_t strangers = 0;
+  std::erase_if(pending_, [&](const PendingConnection &one) { return !one.called && ++strangers > most_pending; });
   for (std::size_t reader = 0; reader < records_.size(); ++reader)
     if (sockets_[reader].open())
       take(reader, given);
 }
 
+bool ReaderChannels::any_callers() const {
+  return std::any_of(pending_.begin(), pending_.end(), [](const auto &one) { return one.called && !one.welcome; });
+}
+
+Networks ReaderChannels::callers() const {
+  Networks result;
+  for (const auto &one : pending_)
+    if (one.called && !one.welcome)
+      result.insert(one.hosts.begin(), one.hosts.end());
+  return result;
+}
+
+void ReaderChannels::welcome() {
+  for (auto &one : pending_)
+    if (one.called && !one.welcome) {
+      one.socket.send({{"welcome", true}});
+      one.welcome = true;
+    }
+}
+
+bool ReaderChannels::any_pending() const {
+  return std::any_of(pending_.begin(), pending_.end(), [](const auto &one) { return one.welcome; });
+}
+
 bool ReaderChannels::somebody_silent() const {
-  return std::any_of(pending_.begin(), pending_.end(), [](const auto &one) { return !one.greeted; });
+  return std::any_of(pending_.begin(), pending_.end(), [](const auto &one) { return one.welcome && !one.greeted; });
 }
 
 void ReaderChannels::greet() {
@@ -210,6 +272,15 @@ std::vector<std::size_t> ReaderChannels::late(std::int64_t most, std::int64_t gi
     if (one.present() && given - one.done > most && seconds_since(std::max(one.heard, from)) >= seconds)
       result.push_back(reader);
   }
+  return result;
+}
+
+std::vector<std::size_t> ReaderChannels::silent(std::int64_t given, double seconds) const {
+  std::vector<std::size_t> result;
+  for (std::size_t reader = 0; reader < records_.size(); ++reader)
+    if (const ReaderRecord &one = records_[reader];
+        one.present() && one.reported < given && (one.reported == 0 || seconds_since(one.heard) >= seconds))
+      result.push_back(reader);
   return result;
 }
 

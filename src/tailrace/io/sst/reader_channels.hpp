@@ -2,6 +2,7 @@
 
 #include <tailrace/io/coupling.hpp>
 #include <tailrace/io/sst/line_socket.hpp>
+#include <tailrace/io/sst/networks.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -12,22 +13,25 @@
 
 namespace tailrace::io {
 
-constexpr int channel_version = 1; ///< of the lines on the control channel
+constexpr int channel_version = 2; ///< of the lines on the control channel
 
 /// What the writer knows of one of our readers.
 struct ReaderRecord {
   CouplingSide side;
-  std::set<int> ports;   ///< local ports of its connections of ADIOS2
-  std::int64_t done = 0; ///< number of the last step that it has done; at first, of the last step before it came
+  std::set<int> ports;       ///< local ports of its connections of ADIOS2
+  std::int64_t done = 0;     ///< number of the last step that it has done; at first, of the last before we heard of it
+  std::int64_t reported = 0; ///< the same as it has said itself; 0: nothing yet
   std::chrono::steady_clock::time_point heard; ///< when it said something, or got a step after it had done all others
   bool present() const { return side.state == "open"; }
 };
 
 /// The writer's end of the control channel of a stream: TCP connections from rank 0 of each of our readers (see
-/// WriterChannel) to rank 0 of the writer, beside those of ADIOS2. On it a reader says, in lines of JSON, who it is and
-/// which step it has done. So the writer knows, without a call of ADIOS2, which reader is behind and by how much. The
-/// stream works without it: an error on the channel closes the channel, and nothing else. There is no thread: the
-/// writer reads the channel when it is called. Local, for rank 0.
+/// WriterChannel) to rank 0 of the writer, beside those of ADIOS2. On it a reader calls, in lines of JSON: it shows the
+/// token of the contact file and says on which hosts it runs. When all ranks of the writer let these in (see
+/// PortGuard), it is told so and connects to ADIOS2. Then it says who it is, and later which step it has done. So the
+/// writer knows, without a call of ADIOS2, which reader is behind and by how much. The stream works without it: an
+/// error on the channel closes the channel, and nothing else. There is no thread: the writer reads the channel when it
+/// is called. Local, for rank 0.
 class ReaderChannels {
 public:
   using Clock = std::chrono::steady_clock;
@@ -44,9 +48,14 @@ public:
   /// Reads what has arrived; if there is nothing, waits for up to `seconds`. `given`: number of the last step that went
   /// out.
   void drain(double seconds, std::int64_t given);
-  /// Whether there is a connection that has not yet said who it is.
-  bool any_pending() const { return !pending_.empty(); }
-  /// The same, without the connections that were there when `greet` was called.
+  /// Readers that have called and were not told yet that they may come in: whether there are any, the addresses of
+  /// their hosts, and telling them.
+  bool any_callers() const;
+  Networks callers() const;
+  void welcome();
+  /// Whether there is a reader that may come in and has not yet said who it is.
+  bool any_pending() const;
+  /// The same, without those that were there when `greet` was called.
   bool somebody_silent() const;
   void greet();
   const std::vector<ReaderRecord> &readers() const { return records_; }
@@ -58,6 +67,8 @@ public:
   /// The readers that have more than `most` steps to do and have said nothing for `seconds`, counted from `from` at the
   /// earliest.
   std::vector<std::size_t> late(std::int64_t most, std::int64_t given, double seconds, Clock::time_point from) const;
+  /// Those that have not reported the last of the `given` steps, and have said nothing for `seconds` or never reported.
+  std::vector<std::size_t> silent(std::int64_t given, double seconds) const;
   /// Tells the reader that it is dropped. From now on it does not count.
   void drop(std::size_t reader);
   /// The stream is over: reads the last lines, and takes all readers that are still present as finished.
@@ -71,11 +82,13 @@ private:
   struct PendingConnection {
     LineSocket socket;
     Clock::time_point since;
-    bool greeted = false;
+    Networks hosts = {}; ///< of the reader
+    bool called = false, welcome = false, greeted = false;
   };
   void listen();
   bool wait(double seconds) const;
   void accept_all();
+  bool call(PendingConnection &pending, const nlohmann::json &line) const;
   bool admit(PendingConnection &pending, std::int64_t given);
   void take(std::size_t reader, std::int64_t given);
   void note(ReaderRecord &record, const nlohmann::json &line, std::int64_t given);

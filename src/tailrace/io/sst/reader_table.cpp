@@ -24,6 +24,12 @@ bool cut_longest_silent(const std::vector<TcpConnection> &found) {
   return silent != found.end();
 }
 
+/// Whether the system of the reader's host does not confirm what was sent to it.
+bool takes_nothing(const std::vector<TcpConnection> &found, const ReaderRecord &record) {
+  return std::any_of(found.begin(), found.end(),
+                     [&](const auto &one) { return one.unsent > 0 && record.ports.count(one.peer_port) > 0; });
+}
+
 } // namespace
 
 ReaderTable::ReaderTable(std::string stream, const std::string &token, double timeout)
@@ -111,18 +117,24 @@ bool ReaderTable::rescue(int call, std::int64_t given, std::int64_t step) {
   if (call % patience != 0) // ADIOS2 may still be closing the last one, and the next reader may be healthy
     return false;
   channels_.drain(0, given);
-  if (const auto late = channels_.late(0, given, timeout_ / 2, {}); !late.empty()) {
+  std::vector<TcpConnection> found = Admission::connections(), others = found;
+  std::vector<std::size_t> late = channels_.late(0, given, timeout_ / 2, {});
+  if (late.empty()) // one that we heard of late may have more to do than we know
+    late = channels_.silent(given, timeout_ / 2);
+  std::set<int> healthy;
+  for (std::size_t reader = 0; reader < channels_.readers().size(); ++reader)
+    if (const ReaderRecord &record = channels_.readers()[reader]; record.present()) {
+      healthy.insert(record.ports.begin(), record.ports.end());
+      if (late.empty() && takes_nothing(found, record))
+        late.push_back(reader);
+    }
+  if (!late.empty()) {
     for (const std::size_t reader : late)
       drop(reader, step);
     return false;
   }
   if (call == 0)
     say(step, "");
-  std::set<int> healthy;
-  for (const auto &one : channels_.readers())
-    if (one.present())
-      healthy.insert(one.ports.begin(), one.ports.end());
-  std::vector<TcpConnection> found = Admission::connections(), others = found;
   std::erase_if(others, [&](const auto &one) { return healthy.count(one.peer_port) > 0; });
   return !cut_longest_silent(others.empty() ? found : others) && call >= last_attempt;
 }

@@ -7,10 +7,13 @@
 //   first step waits instead, for as long as `wait_for_reader` says.
 // - A call that lasts longer than `timeout` is ended by cutting the connection it waits for, see tcp_sockets.hpp.
 
+#include <tailrace/io/sst/host.hpp>
 #include <tailrace/io/sst/options.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/process_identity.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -63,6 +66,17 @@ double share_of(Parameters &parameters) {
   return share;
 }
 
+/// ADIOS2 would give readers the address of the first interface, which may lead nowhere.
+void choose_interface(std::map<std::string, std::string> &engine) {
+  const auto given = engine.find("NetworkInterface");
+  if (given != engine.end() && address_of_interface(given->second).empty())
+    throw InputError(
+        fmt::format("parameter NetworkInterface = '{}': {} has no interface whose name begins so; it has {}",
+                    given->second, this_process().host, fmt::join(own_interfaces(), ", ")));
+  if (const std::string name = own_interface(); given == engine.end() && !name.empty())
+    engine.insert({"NetworkInterface", name});
+}
+
 } // namespace
 
 SstOptions sst_options(Mode mode, Parameters &parameters) {
@@ -89,7 +103,9 @@ SstOptions sst_options(Mode mode, Parameters &parameters) {
   options.engine.insert({"SpeculativePreloadMode", "OFF"});
   options.timeout = static_cast<double>(parameters.number("timeout", mode == Mode::read ? 600 : 60, 1));
   options.wait_for_reader = static_cast<double>(parameters.number("wait_for_reader", 0, 0));
+  options.hosts = networks_from(parameters.text("hosts", ""));
   parameters.finish("sst");
+  choose_interface(options.engine);
   return options;
 }
 

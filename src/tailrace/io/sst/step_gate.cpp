@@ -1,6 +1,6 @@
 #include <tailrace/io/sst/step_gate.hpp>
 
-#include <tailrace/io/sst/host.hpp>
+#include <tailrace/support/process_identity.hpp>
 
 #include <fmt/format.h>
 
@@ -29,22 +29,36 @@ StepGate::StepGate(const OpenRequest &request, const SstOptions &options)
     : trace_(*request.trace), options_(options), token_(new_token()), readers_(request.path, token_, options.timeout),
       budget_(options.share) {
   own_.ranks = request.comm.size();
-  own_.host = own_host();
-  own_.process = own_process();
+  own_.host = this_process().host;
+  own_.process = this_process().pid;
 }
 
-bool StepGate::await_reader(std::chrono::time_point<Clock, std::chrono::duration<double>> end) const {
+StepDecision StepGate::await_reader(std::chrono::time_point<Clock, std::chrono::duration<double>> end) {
   while (Clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20)); // a pause between two attempts to admit one, too
+    readers_.channels().drain(0, ledger_.given());
+    if (readers_.channels().any_callers())
+      return StepDecision::let_in;
     if (readers_.any_pending() || readers_.any())
-      return true;
+      return StepDecision::admit;
   }
-  return false;
+  return StepDecision::unread;
+}
+
+void StepGate::welcome() {
+  readers_.channels().welcome();
+  if (readers_.any())
+    return;
+  const auto end = Clock::now() + std::chrono::milliseconds(500);
+  while (!readers_.any_pending() && Clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
 StepDecision StepGate::decide(const StepInfo &step, bool tried, bool held) {
   const auto begin = Clock::now();
   readers_.meet(ledger_.given());
+  if (readers_.channels().any_callers())
+    return StepDecision::let_in;
   for (const auto &[after, before] : readers_.channels().take_gaps())
     ledger_.lost_between(after, before);
   if (Admission::visible() && !options_.keeps_unread && !readers_.any()) {

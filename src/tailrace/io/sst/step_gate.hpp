@@ -19,6 +19,7 @@ enum class StepDecision : std::int64_t {
   held,     ///< it is copied and held until the readers have room for it
   left_out, ///< nobody gets it
   unread,   ///< there is no reader: nobody gets it, nor the steps that are held
+  let_in,   ///< let the hosts of a reader in, then decide
   admit,    ///< admit a reader, then decide
   hand_over ///< give the oldest held step to ADIOS2, then decide
 };
@@ -32,8 +33,10 @@ public:
   const std::string &token() const { return token_; } ///< a reader of this stream sends it on the channel
   StepLedger &ledger() { return ledger_; }
 
-  /// Waits until a reader is there, or waits to be admitted; false when `end` comes first.
-  bool await_reader(std::chrono::time_point<std::chrono::steady_clock, std::chrono::duration<double>> end) const;
+  /// Waits until a reader is there or has to be let in or admitted; `unread` when `end` comes first.
+  StepDecision await_reader(std::chrono::time_point<std::chrono::steady_clock, std::chrono::duration<double>> end);
+  /// Tells readers that all ranks let them in, and waits for a moment until one is there.
+  void welcome();
   /// `tried`: an admission was tried for this step already; `held`: there are held steps. Under the policy `block` it
   /// waits for room.
   StepDecision decide(const StepInfo &step, bool tried, bool held);

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <string>
 #include <vector>
 
 namespace tailrace::io {

@@ -7,12 +7,10 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
 #include <filesystem>
 #include <string>
-#include <utility>
 
 namespace tailrace::io {
 
@@ -50,6 +48,12 @@ template <class Ask> int port_of(int descriptor, Ask ask) {
   return address.ss_family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6 &>(address).sin6_port) : 0;
 }
 
+linger linger_of(int descriptor) {
+  linger result{};
+  socklen_t size = sizeof result;
+  return ::getsockopt(descriptor, SOL_SOCKET, SO_LINGER, &result, &size) == 0 ? result : linger{};
+}
+
 std::uint64_t inode_of(int descriptor) {
   struct stat about{};
   return ::fstat(descriptor, &about) == 0 ? about.st_ino : 0;
@@ -57,15 +61,17 @@ std::uint64_t inode_of(int descriptor) {
 
 } // namespace
 
-std::vector<TcpConnection> tcp_connections() {
+std::vector<TcpConnection> tcp_connections(const std::set<int> *ports) {
   std::vector<TcpConnection> result;
-  constexpr int established =
-      1; // TCP_ESTABLISHED, which only <netinet/tcp.h> defines, and that clashes with <linux/tcp.h>
+  // TCP_ESTABLISHED and TCP_SYN_SENT, which only <netinet/tcp.h> defines, and that clashes with <linux/tcp.h>
+  constexpr int established = 1, connecting = 2;
   for (const int descriptor : tcp_sockets()) {
+    if (ports != nullptr && ports->count(port_of(descriptor, ::getsockname)) == 0)
+      continue; // first, for strangers may have made hundreds of connections to MPI
     tcp_info info{};
     socklen_t size = sizeof info;
     if (listens(descriptor) || ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
-        info.tcpi_state != established)
+        (info.tcpi_state != established && info.tcpi_state != connecting))
       continue;
     TcpConnection found{descriptor,
                         inode_of(descriptor),
@@ -73,24 +79,48 @@ std::vector<TcpConnection> tcp_connections() {
                         port_of(descriptor, ::getpeername),
                         info.tcpi_bytes_sent,
                         info.tcpi_last_data_recv / 1000.0,
-                        0};
+                        0,
+                        info.tcpi_state == connecting || linger_of(descriptor).l_onoff != 0};
     ::ioctl(descriptor, SIOCOUTQ, &found.unsent);
     result.push_back(found);
   }
   return result;
 }
 
-std::set<int> listening_ports() {
-  std::set<int> result;
+std::vector<TcpListener> tcp_listeners() {
+  std::vector<TcpListener> result;
   for (const int descriptor : tcp_sockets())
     if (listens(descriptor))
-      result.insert(port_of(descriptor, ::getsockname));
+      result.push_back({descriptor, inode_of(descriptor), port_of(descriptor, ::getsockname)});
+  return result;
+}
+
+std::vector<TcpListener> new_listeners(const std::vector<TcpListener> &now, const std::vector<TcpListener> &before) {
+  std::vector<TcpListener> result = now;
+  std::erase_if(result, [&](const TcpListener &one) {
+    return std::any_of(before.begin(), before.end(), [&](const auto &other) { return other.inode == one.inode; });
+  });
   return result;
 }
 
 void cut(const TcpConnection &connection) {
-  if (inode_of(connection.descriptor) == connection.inode)
-    ::shutdown(connection.descriptor, SHUT_RDWR);
+  if (inode_of(connection.descriptor) != connection.inode)
+    return;
+  const linger none{1, 0};
+  ::setsockopt(connection.descriptor, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+  ::shutdown(connection.descriptor, SHUT_RDWR);
+}
+
+void limit_waits(double seconds) {
+  for (const int descriptor : tcp_sockets()) {
+    const linger wait = linger_of(descriptor);
+    if (wait.l_onoff == 0)
+      continue;
+    const linger short_wait{1, std::min(wait.l_linger, 1)};
+    const auto most = static_cast<unsigned>(std::clamp(seconds, 1.0, 1e6) * 1000);
+    ::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &short_wait, sizeof short_wait);
+    ::setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &most, sizeof most);
+  }
 }
 
 } // namespace tailrace::io

@@ -14,13 +14,29 @@ struct TcpConnection {
   std::uint64_t bytes_sent = 0; ///< since it was opened
   double silent = 0;            ///< seconds since something came from the other side
   int unsent = 0;               ///< bytes that the other side has not accepted yet
+  bool of_adios2 = false;       ///< see limit_waits; also true while the connection is being made
 };
 
-/// All connections of this process. Linux only: elsewhere the result is empty. Local.
-std::vector<TcpConnection> tcp_connections();
-/// The ports at which this process listens. Local.
-std::set<int> listening_ports();
-/// Ends a connection that other code uses: to both sides it looks as if the other one had died. Local.
+/// A TCP socket at which this process listens.
+struct TcpListener {
+  int descriptor = -1;
+  std::uint64_t inode = 0;
+  int port = 0;
+};
+
+/// All connections of this process, also those that are being made; `ports`: only those to these local ports. Linux
+/// only: elsewhere the result is empty. Local.
+std::vector<TcpConnection> tcp_connections(const std::set<int> *ports = nullptr);
+/// All sockets at which it listens. Local.
+std::vector<TcpListener> tcp_listeners();
+/// Those of `now` that are not in `before`. Local.
+std::vector<TcpListener> new_listeners(const std::vector<TcpListener> &now, const std::vector<TcpListener> &before);
+
+/// Ends a connection that other code uses, without a wait: to both sides it looks as if the other one had died. Local.
 void cut(const TcpConnection &connection);
+/// Bounds the waits for a host that has fallen silent on the sockets of EVPath, the network library of ADIOS2: close(2)
+/// waits for a second instead of a minute, and what the other side does not take for `seconds` ends the connection
+/// instead of 15 minutes. EVPath's sockets are known by SO_LINGER, which nothing else here uses. Local.
+void limit_waits(double seconds);
 
 } // namespace tailrace::io

@@ -11,7 +11,10 @@
 #include <tailrace/io/sst/contact_file.hpp>
 #include <tailrace/io/sst/coupling_json.hpp>
 #include <tailrace/io/sst/held_steps.hpp>
+#include <tailrace/io/sst/host.hpp>
+#include <tailrace/io/sst/port_guard.hpp>
 #include <tailrace/io/sst/step_gate.hpp>
+#include <tailrace/io/sst/stream_end.hpp>
 #include <tailrace/support/watchdog.hpp>
 
 #include <adios2.h>
@@ -48,9 +51,12 @@ private:
   template <class Work> void attempt(const char *what, Work work) const;
   template <class Work> void within_time(Work work);
   void add_notes() const;
+  void open();
+  void claim(const StreamEnd &writers, int listens_at) const;
   void rescue(int call);
   void await_reader();
   bool admit_reader();
+  void let_in();
   template <class Decide> StepDecision agreed(Decide decide) const;
   void hold();
   void forget_held(const char *why);
@@ -93,24 +99,57 @@ template <class Work> void SstWriter::within_time(Work work) {
 
 SstWriter::SstWriter(const OpenRequest &request, const SstOptions &options)
     : request_(request), options_(options), contact_(request.path), adios_(request.comm.get()) {
+  const StreamEnd writers = StreamEnd::gather(request.comm);
   request.comm.agree([&] {
     if (!root())
       return;
     contact_.check_writable();
+    writers.check_distinct(request.path);
     gate_ = std::make_unique<StepGate>(request, options);
-    contact_.claim(gate_->channel().port(), gate_->token());
+    claim(writers, 0);
   });
-  add_notes();
+  PortGuard::allow(from_root(request.comm, known_networks(writers.addresses)));
+  PortGuard::allow(options.hosts);
   io_ = adios_.DeclareIO("series");
   io_.SetEngine("SST");
   io_.SetParameters(options.engine);
   output_ = bp::Output(io_, {});
-  const std::set<int> before = listening_ports();
-  attempt("open", [&] { engine_ = io_.Open(request_.path, adios2::Mode::Write); });
+  open();
+  request.comm.agree([&] {
+    if (root())
+      claim(writers, Admission::port());
+  });
+  add_notes();
+}
+
+/// Opens the stream in ADIOS2, and guards the ports at which it then listens.
+void SstWriter::open() {
+  const std::vector<TcpListener> before = tcp_listeners();
+  await_same_time(request_.comm);
+  {
+    const std::jthread guard = PortGuard::watch(before, options_.timeout);
+    attempt("open", [&] { engine_ = io_.Open(request_.path, adios2::Mode::Write); });
+  }
   open_ = true;
-  std::set<int> ports = listening_ports();
-  std::erase_if(ports, [&](int port) { return before.count(port) > 0; });
-  Admission::add_ports(ports);
+  if (root())
+    contact_.protect();
+  Admission::add_ports(new_listeners(tcp_listeners(), before));
+}
+
+/// Tells readers where they find us, and which of them need not ask before they connect to ADIOS2.
+void SstWriter::claim(const StreamEnd &writers, int listens_at) const {
+  ContactFile::Record record{sst_version, gate_->channel().port(), gate_->token(), {}, writers.addresses, {},
+                             listens_at};
+  if (const auto name = options_.engine.find("NetworkInterface"); name != options_.engine.end())
+    record.listens = address_of_interface(name->second);
+  record.addresses = own_addresses();
+  if (record.listens.empty())
+    record.listens = record.addresses.front();
+  std::erase(record.addresses, record.listens);
+  record.addresses.insert(record.addresses.begin(), record.listens);
+  for (const Network &one : options_.hosts)
+    record.hosts.push_back(text_of(one));
+  contact_.claim(record);
 }
 
 /// What the user should know about this stream; the same on all ranks.
@@ -119,8 +158,9 @@ void SstWriter::add_notes() const {
   if (!problem.empty())
     request_.notes->push_back(fmt::format(
         "no control channel ({}): readers count as those of other programs, and say nothing of their time", problem));
-  if (const std::string note = Admission().note(); !note.empty())
-    request_.notes->push_back(note);
+  for (const std::string &note : {Admission().note(), PortGuard::problem()})
+    if (!note.empty())
+      request_.notes->push_back(note);
 }
 
 SstWriter::~SstWriter() {
@@ -130,6 +170,7 @@ SstWriter::~SstWriter() {
 
 /// Drops a reader that takes nothing, by making ADIOS2 take it for dead.
 void SstWriter::rescue(int call) {
+  limit_waits(options_.timeout);
   if (!root())
     return ReaderTable::rescue_elsewhere();
   if (gate_->rescue(call, step_.info.index))
@@ -142,11 +183,21 @@ void SstWriter::await_reader() {
   waited_ = true;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(options_.wait_for_reader);
   while (options_.wait_for_reader > 0) {
-    const StepDecision what =
-        agreed([&] { return gate_->await_reader(end) ? StepDecision::admit : StepDecision::unread; });
-    if (what == StepDecision::unread || admit_reader())
+    const StepDecision what = agreed([&] { return gate_->await_reader(end); });
+    if (what == StepDecision::let_in)
+      let_in();
+    else if (what == StepDecision::unread || admit_reader())
       return;
   }
+}
+
+/// Lets in, on all ranks, the readers that have shown the token.
+void SstWriter::let_in() {
+  const Span span(*request_.trace, Phase::wait);
+  PortGuard::allow(from_root(request_.comm, root() ? gate_->channel().callers() : Networks{}));
+  request_.comm.barrier();
+  if (root())
+    gate_->welcome();
 }
 
 /// ADIOS2 admits readers at the end of a step, and they do not get that step: so we write an empty one, which nobody
@@ -173,10 +224,14 @@ bool SstWriter::takes_step(const StepInfo &step) {
                               request_.path));
   step_ = StreamStep{step, {}, {}};
   holding_ = false;
+  limit_waits(options_.timeout); // of the connections that have come since the last step
   if (!waited_)
     await_reader();
   for (bool tried = false;;) {
     switch (const StepDecision decision = agreed([&] { return gate_->decide(step_.info, tried, !held_.empty()); })) {
+    case StepDecision::let_in:
+      let_in();
+      break;
     case StepDecision::admit:
       tried = true;
       admit_reader();

@@ -1,7 +1,7 @@
 #include <tailrace/io/sst/writer_channel.hpp>
 
-#include <tailrace/io/sst/host.hpp>
 #include <tailrace/io/sst/reader_channels.hpp>
+#include <tailrace/support/process_identity.hpp>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -19,9 +19,10 @@ using nlohmann::json;
 namespace {
 
 constexpr int connect_timeout = 1000; ///< ms
+constexpr int reach_timeout = 5000;   ///< ms
 
 /// A closed socket when nobody answers there.
-LineSocket connect_to(const std::string &name, int port) {
+LineSocket connect_to(const std::string &name, int port, int timeout) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
@@ -35,8 +36,7 @@ LineSocket connect_to(const std::string &name, int port) {
   if (error == EINPROGRESS) {
     pollfd one{socket.descriptor(), POLLOUT, 0};
     socklen_t size = sizeof error;
-    if (::poll(&one, 1, connect_timeout) != 1 ||
-        ::getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+    if (::poll(&one, 1, timeout) != 1 || ::getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size) != 0)
       return LineSocket();
   }
   if (error != 0)
@@ -48,21 +48,35 @@ LineSocket connect_to(const std::string &name, int port) {
 
 } // namespace
 
+bool reachable(const std::string &address, int port) {
+  const LineSocket socket = connect_to(address, port, reach_timeout);
+  const linger none{1, 0}; // an ordinary end without bytes would reach ADIOS2 as a connection
+  ::setsockopt(socket.descriptor(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
+  return socket.open();
+}
+
 void WriterChannel::connect(const std::vector<std::string> &addresses, int port) {
   for (const auto &address : addresses)
-    if (LineSocket socket = connect_to(address, port); socket.open()) {
+    if (LineSocket socket = connect_to(address, port, connect_timeout); socket.open()) {
       socket_ = std::move(socket);
       return;
     }
 }
 
-void WriterChannel::hello(const std::string &token, int ranks, const std::set<int> &ports) {
-  socket_.send({{"token", token},
-                {"version", channel_version},
-                {"ranks", ranks},
-                {"host", own_host()},
-                {"process", own_process()},
-                {"ports", ports}});
+void WriterChannel::call(const std::string &token, const std::vector<std::string> &addresses) {
+  welcome_ = false;
+  socket_.send({{"token", token}, {"version", channel_version}, {"addresses", addresses}});
+}
+
+bool WriterChannel::welcome(double seconds) {
+  if (pollfd one{socket_.descriptor(), POLLIN, 0}; socket_.open() && !welcome_)
+    ::poll(&one, 1, static_cast<int>(seconds * 1000));
+  take();
+  return welcome_;
+}
+
+void WriterChannel::hello(int ranks, const std::set<int> &ports) {
+  socket_.send({{"ranks", ranks}, {"host", this_process().host}, {"process", this_process().pid}, {"ports", ports}});
 }
 
 void WriterChannel::done(std::int64_t number, std::int64_t before, double compute, double wait, double transfer) {
@@ -76,9 +90,15 @@ void WriterChannel::leave() {
 }
 
 bool WriterChannel::dropped() {
-  for (const json &line : socket_.take())
-    dropped_ = dropped_ || line.value("dropped", json()) == json(true);
+  take();
   return dropped_;
+}
+
+void WriterChannel::take() {
+  for (const json &line : socket_.take()) {
+    welcome_ = welcome_ || line.value("welcome", json()) == json(true);
+    dropped_ = dropped_ || line.value("dropped", json()) == json(true);
+  }
 }
 
 } // namespace tailrace::io

@@ -9,6 +9,9 @@
 
 namespace tailrace::io {
 
+/// Whether somebody takes connections at an IPv4 address, within a few seconds. Local.
+bool reachable(const std::string &address, int port);
+
 /// The reader's end of the control channel of a stream, see ReaderChannels. For rank 0 of the reader. Without a
 /// connection every call does nothing. Local.
 class WriterChannel {
@@ -16,8 +19,12 @@ public:
   /// Tries the addresses in order, each for a second at most.
   void connect(const std::vector<std::string> &addresses, int port);
   bool connected() const { return socket_.open(); }
+  /// Shows the token, and says at which addresses our ranks are. Then `welcome` asks, for at most `seconds`, whether
+  /// the writer lets them in.
+  void call(const std::string &token, const std::vector<std::string> &addresses);
+  bool welcome(double seconds);
   /// Says who we are. `ports`: local ports of our connections of ADIOS2.
-  void hello(const std::string &token, int ranks, const std::set<int> &ports);
+  void hello(int ranks, const std::set<int> &ports);
   /// Step `number` is released, and `before` was the one before it. The seconds are those of this step.
   void done(std::int64_t number, std::int64_t before, double compute, double wait, double transfer);
   void leave();
@@ -25,8 +32,9 @@ public:
   bool dropped();
 
 private:
+  void take();
   LineSocket socket_;
-  bool dropped_ = false;
+  bool welcome_ = false, dropped_ = false;
 };
 
 } // namespace tailrace::io

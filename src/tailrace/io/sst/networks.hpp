@@ -1,0 +1,29 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tailrace::io {
+
+/// A range of IPv4 addresses, as 10.1.0.0/16; a host is one with 32 bits. ADIOS2 uses no IPv6.
+struct Network {
+  std::uint32_t address = 0; ///< in the byte order of this machine; the bits beyond the mask are zero
+  std::uint32_t mask = ~std::uint32_t{0};
+  auto operator<=>(const Network &) const = default;
+  bool contains(std::uint32_t host) const { return (host & mask) == address; }
+};
+using Networks = std::set<Network>;
+
+/// The networks that `text` names, separated by commas or spaces: addresses, networks as 10.1.0.0/16, names of hosts,
+/// or "any". Throws InputError for what is none of these. Asks the system for names. Local.
+Networks networks_from(const std::string &text);
+/// The same, for addresses and networks only; leaves out what is none. Local.
+Networks known_networks(const std::vector<std::string> &texts);
+std::string text_of(const Network &network); ///< as networks_from reads it
+/// Whether all of `hosts` are in `networks`.
+bool covers(const Networks &networks, const Networks &hosts);
+
+} // namespace tailrace::io

@@ -1,0 +1,158 @@
+"""Runs on several nodes, with what happens to nodes: equal process numbers, silence, an end without notice.
+
+TAILRACE_TEST_CLUSTER (2): how often what depends on chance is tried; 50 before a release.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from nodes import HOSTS, TAILRACE, cluster_of
+
+from helpers.analyses import assert_close, output, write_case
+from helpers.engines import ENGINES
+from helpers.streams import ENDS
+from tailrace import _core
+from tailrace.io.time_series import read_time_series
+
+TIMES = int(os.environ.get("TAILRACE_TEST_CLUSTER", "2"))
+ENGINES_PROGRAM = Path(__file__).parent / "engine_program.py"
+END = (sys.executable, ENDS)
+BOTH = "n1:2,n2:2"
+
+streams = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
+
+
+def test_run_and_resume_elsewhere(start, tmp_path):
+    whole, halves = tmp_path / "whole", tmp_path / "halves"
+    write_case(whole)
+    write_case(halves, "[checkpoint]\nevery = 2")
+    start("n1:2", 2, *TAILRACE, "run", "case.toml", cwd=whole).finish()
+    start(BOTH, 4, *TAILRACE, "run", "case.toml", "--set=time.steps=4", cwd=halves).finish()
+    start("n2:1,n3:2", 3, *TAILRACE, "run", "case.toml", "--resume", cwd=halves).finish()
+    assert_close(halves / "time_series.csv", whole / "time_series.csv")
+
+
+def test_a_node_that_reboots(start, cluster, tmp_path):
+    """Its processes end without a word. The run ends, and goes on from its checkpoint on the other nodes."""
+    case = write_case(
+        tmp_path, "[checkpoint]\nevery = 5", output("h5", "hdf5", "run.h5"), output("bp", "bp5", "run.bp")
+    )
+    run = start(BOTH, 4, *TAILRACE, "run", case, "--set=time.steps=1000000", "--set=diagnostics.every=1")
+    while not any((tmp_path / "checkpoints").glob("step-*[05]")):
+        run.until("step")
+    cluster.kill("n2")
+    assert run.process.wait(60) != 0
+    last = max(int(path.name[5:]) for path in (tmp_path / "checkpoints").glob("step-*[0-9]"))
+    start("n1:2,n3:1", 3, *TAILRACE, "run", case, "--resume", f"--set=time.steps={last + 4}").finish()
+    assert list(read_time_series(tmp_path / "time_series.csv")["step"])[-1] == last + 4
+    start("n1:1", 1, *TAILRACE, "verify", "run.h5", "run.bp").finish()
+
+
+def test_every_engine(start):
+    program = start(BOTH, 4, sys.executable, "-m", "mpi4py", ENGINES_PROGRAM)
+    assert [line for line in program.finish(limit=120) if line.startswith("done")] == [f"done {one}" for one in ENGINES]
+
+
+@streams
+@pytest.mark.parametrize("time", range(TIMES))
+def test_beside_on_another_node(start, cluster, tmp_path, time):
+    cluster.same_pids()
+    case = write_case(tmp_path)
+    command = (*TAILRACE, "run", case, "-n", 4, "--beside=budget", "--beside-ranks=2")
+    start(BOTH, None, *command, analysis="n3:2").finish()
+    assert_close(tmp_path / "analysis/budget.csv", tmp_path / "time_series.csv")
+
+
+@streams
+@pytest.mark.parametrize("time", range(TIMES))
+def test_a_stream_of_ranks_with_equal_process_numbers(start, cluster, time):
+    """ADIOS2 knew a rank by its process number and the time alone, and sent to the wrong one."""
+    cluster.same_pids()
+    writer = start(BOTH, 4, *END, "write", "sst:run", "steps=6", "wait_for_reader=60")
+    readers = [start(hosts, 2, *END, "read", "sst:run") for hosts in ("n3:2", "n2:1,n3:1")[: 1 + time % 2]]
+    writer.finish()
+    for one in readers:
+        one.finish()
+        assert one.indices()[-1] == 50
+
+
+@streams
+@pytest.mark.parametrize("time", range((TIMES + 1) // 2))
+def test_an_analysis_node_that_falls_silent(start, cluster, tmp_path, time):
+    """The writer drops it after `timeout`, and goes on."""
+    writer = start(BOTH, 4, *END, "write", "sst:run", "steps=0", "pause=0.02", "wait_for_reader=60", "timeout=4")
+    lost = start("n3:2", 2, *END, "read", "sst:run", "timeout=4")
+    lost.until("read")
+    cluster.silence("n3")
+    try:
+        writer.goes_on(lines=100)
+        (tmp_path / "stop").touch()
+        writer.finish()
+    finally:
+        cluster.silence("n3", silent=False)
+    assert {one["state"] for one in writer.told("coupling")["others"]} == {"dropped"}
+
+
+CONNECT = """
+import socket, struct, sys
+with socket.create_connection((sys.argv[1], int(sys.argv[2])), 1) as one:
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # it must not become a connection
+"""
+
+
+def reaches(cluster, host, record):
+    """Whether a program on a host can connect to ADIOS2 in the writer's rank 0."""
+    command = f"{sys.executable} -c '{CONNECT}' {record['listens']} {record['listens_at']} 2>/dev/null; echo $?"
+    return cluster.on(host, command).strip() == "0"
+
+
+def record_of(program, place):
+    """The writer's record, when it is complete."""
+    program.until("open")
+    return json.loads((place / "run.sst.writer").read_text())
+
+
+@streams
+def test_only_hosts_that_know_the_token_reach_adios2(start, cluster, tmp_path):
+    writer = start("n1:2", 2, *END, "write", "sst:run", "steps=0", "pause=0.02")
+    record = record_of(writer, tmp_path)
+    assert record["listens"] == HOSTS["n1"]
+    assert reaches(cluster, "n1", record)
+    assert not reaches(cluster, "n2", record)
+    reader = start("n3:1,n2:1", 2, *END, "read", "sst:run")
+    reader.until("read")
+    assert reaches(cluster, "n2", record)
+    assert reaches(cluster, "n3", record)
+    assert not reaches(cluster, "head", record)
+    (tmp_path / "stop").touch()
+    writer.finish()
+    reader.finish()
+
+
+@streams
+def test_hosts_that_the_user_names(start, cluster, tmp_path):
+    writer = start("n1:2", 2, *END, "write", "sst:run", "steps=0", "pause=0.02", "hosts=n2 10.66.0.13/32")
+    record = record_of(writer, tmp_path)
+    assert [reaches(cluster, host, record) for host in ("n2", "n3", "head")] == [True, True, False]
+    (tmp_path / "stop").touch()
+    writer.finish()
+
+
+@streams
+def test_nodes_with_several_networks(tmp_path):
+    """ADIOS2 alone gives the address of the first, which leads nowhere."""
+    with cluster_of(tmp_path, networks=True) as cluster:
+        case = write_case(tmp_path / "run")
+        command = (*TAILRACE, "run", "case.toml", "-n", 2, "--beside=budget", "--beside-ranks=2")
+        cluster.start(case.parent, "n1:2", *command, analysis="n2:2").finish()
+        cluster.start(case.parent, "n1:2", *command, "--beside-interface=fabric", analysis="n2:2").finish()
+        wrong = cluster.start(tmp_path, "n1:1", *END, "write", "sst:run", "steps=0", "NetworkInterface=eth0", ranks=1)
+        assert record_of(wrong, tmp_path)["listens"] == "10.99.0.1"
+        reader = cluster.start(tmp_path, "n2:1", *END, "read", "sst:run", "OpenTimeoutSecs=1", ranks=1)
+        said = reader.finish(code=3)[-1]
+        assert "the writer gives the address 10.99.0.1" in said
+        assert f"this host (n2, with the addresses 10.99.0.2, 172.17.0.1, {HOSTS['n2']}, 127.0.0.1) does not" in said
+        assert "NetworkInterface = NAME" in said
