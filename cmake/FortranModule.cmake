@@ -1,26 +1,89 @@
-# Writes the Fortran module `tailrace` from the parts in `source`. tailrace.f90.in has the types. Each other file has one
-# subject: interfaces to C, then `contains`, then procedures. Fortran 2008 needs a procedure for every type and rank, so
-# this function repeats the procedures of arrays.f90.in and lists.f90.in for each type and rank.
+# Appends the interface of the C function with this declaration to `text`: `int tailrace_X(...)` becomes c_X.
+# Pointers to constant numbers are arrays; pointers to other numbers are single results, but T x[] or T x[3] is an array.
+function(tailrace_fortran_interface declaration text)
+  string(REGEX REPLACE "[ \n]+" " " declaration "${declaration}")
+  string(REGEX MATCH "(int|void) tailrace_([a-z0-9_]+)\\((.*)\\)" matched "${declaration}")
+  set(returned ${CMAKE_MATCH_1})
+  set(name ${CMAKE_MATCH_2})
+  string(REPLACE ", " ";" arguments "${CMAKE_MATCH_3}")
+  set(fortran_int "integer(c_int)")
+  set(fortran_MPI_Fint "integer(c_int)")
+  set(fortran_int64_t "integer(c_int64_t)")
+  set(fortran_double "real(c_double)")
+  foreach(argument IN LISTS arguments)
+    string(REGEX MATCH "^(const )?([A-Za-z0-9_]+) (\\**)([a-z_]+)(\\[3?\\])?$" matched "${argument}")
+    set(type "${fortran_${CMAKE_MATCH_2}}")
+    set(as "${CMAKE_MATCH_1}${CMAKE_MATCH_3}${CMAKE_MATCH_5}")
+    if(CMAKE_MATCH_3 STREQUAL "**")
+      set(type "type(c_ptr), intent(inout)")
+    elseif(CMAKE_MATCH_2 STREQUAL "char")
+      set(type "character(kind=c_char), dimension(*), intent(in)")
+    elseif(NOT type)
+      set(type "type(c_ptr), value")
+    elseif(as STREQUAL "")
+      string(APPEND type ", value")
+    elseif(as STREQUAL "*")
+      string(APPEND type ", intent(inout)")
+    elseif(as STREQUAL "const *")
+      string(APPEND type ", dimension(*), intent(in)")
+    else()
+      string(APPEND type ", dimension(*), intent(inout)")
+    endif()
+    list(APPEND names ${CMAKE_MATCH_4})
+    string(APPEND declarations "      ${type} :: ${CMAKE_MATCH_4}\n")
+  endforeach()
+  list(JOIN names ", " names)
+  set(kind subroutine)
+  if(returned STREQUAL "int")
+    set(kind function)
+    set(result " result(status)")
+    string(APPEND declarations "      integer(c_int) :: status\n")
+  endif()
+  set(${text} "${${text}}    ${kind} c_${name}(${names}) &
+      bind(c, name='tailrace_${name}')${result}
+      import :: c_char, c_double, c_int, c_int64_t, c_ptr
+${declarations}    end ${kind}\n" PARENT_SCOPE)
+endfunction()
+
+# Writes the Fortran module `tailrace` from the parts in `source` and the C functions in tailrace.h. tailrace.f90.in has
+# the types. Each other file has the procedures of one subject. Fortran 2008 needs a procedure for every type and rank, so
+# this function repeats the procedures of arrays.f90.in and lists.f90.in for each type and rank, and numbers.f90.in for
+# each type of scalars and attributes.
 # The result is standard Fortran 2008 for any compiler. It needs no preprocessor, and CMake alone writes it.
 function(tailrace_fortran_module source output)
-  set(parts arguments decomposition opening steps variables scalars attributes reports arrays lists)
+  set(header "${source}/../tailrace.h")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
+  file(READ "${header}" text)
+  string(REGEX MATCHALL "\n(int|void) tailrace_[a-z0-9_]+\\([^()]*\\)" functions "${text}")
+  foreach(function IN LISTS functions)
+    if(NOT function MATCHES "MPI_Comm")
+      tailrace_fortran_interface("${function}" TAILRACE_INTERFACES)
+    endif()
+  endforeach()
+
+  # Procedures that end with these arguments are written without their declarations.
+  string(CONCAT outcome "    integer, intent(out), optional :: stat\n"
+    "    character(len=*), intent(inout), optional :: errmsg\n")
+  set(parts arguments decomposition opening steps variables scalars attributes reports numbers arrays lists)
   foreach(part IN LISTS parts)
     set(file "${source}/${part}.f90.in")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
     file(READ "${file}" text)
-    set(divider "\ncontains\n\n")
-    string(FIND "${text}" "${divider}" end_of_interfaces)
-    string(LENGTH "${divider}" length)
-    math(EXPR begin_of_procedures "${end_of_interfaces} + ${length}")
-    string(SUBSTRING "${text}" 0 ${end_of_interfaces} interfaces_${part})
-    string(SUBSTRING "${text}" ${begin_of_procedures} -1 procedures_${part})
-  endforeach()
-
-  foreach(part IN LISTS parts)
-    string(APPEND TAILRACE_INTERFACES "${interfaces_${part}}\n")
-    if(NOT part MATCHES "^(arrays|lists)$")
+    string(REGEX REPLACE "(subroutine [^\n]*stat, errmsg\\)\n)" "\\1${outcome}" procedures_${part} "${text}")
+    if(NOT part MATCHES "^(numbers|arrays|lists)$")
       string(APPEND TAILRACE_PROCEDURES "${procedures_${part}}\n")
     endif()
+  endforeach()
+
+  foreach(kind IN ITEMS real64 int64)
+    set(type "real(real64)")
+    set(c_suffix "")
+    if(kind STREQUAL "int64")
+      set(type "integer(int64)")
+      set(c_suffix _int64)
+    endif()
+    string(CONFIGURE "${procedures_numbers}" procedures @ONLY)
+    string(APPEND TAILRACE_PROCEDURES "${procedures}\n")
   endforeach()
 
   set(types real32 real64 int32 int64)

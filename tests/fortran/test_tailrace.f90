@@ -10,6 +10,8 @@ program test_tailrace
   integer :: ranks, rank, error, failures, status, start(3), n(3), shape(3), type, steps, index, i, j, k
   real(real64) :: time, energy
   real(real64), allocatable :: whole(:, :, :), wide(:, :, :), double_1d(:), double_2d(:, :)
+  real(real64), allocatable :: lengths(:)
+  character(len=:), allocatable :: boundaries
   real(real32), allocatable :: single_1d(:), single_2d(:, :), single_3d(:, :, :)
   character(len=400) :: path, message
 
@@ -30,15 +32,28 @@ program test_tailrace
   call shared%create(MPI_COMM_WORLD, [nx, ny, nz], 0, 0)
   call shared%box(3, start, n)
   call shared%free()
+  ! ---- a series that was never opened: closing it keeps what was set ----
+  call series%set('checksums', 'off')
+  call series%close()
+  call expect('not open', .not. series%is_open())
+  call series%begin_step(1, 0d0, stat=status, errmsg=message)
+  call expect_error('step', tailrace_input_error, 'the series is not open')
+  call series%write_scalar('energy', 1d0, stat=status, errmsg=message)
+  call expect_error('write', tailrace_input_error, 'the series is not open')
+  call series%set_grid([nx, ny, nz], [0d0, 0d0, 0d0], [1d0, 0.5d0, 0.25d0], lengths=[11d0, 3.5d0, 3d0], &
+    boundaries='periodic,periodic,wall', stat=status, errmsg=message)
+  call expect_error('boundaries', tailrace_input_error, 'wall')
+  call series%set_grid([nx, ny, nz], [0d0, 0d0, 0d0], [1d0, 0.5d0, 0.25d0], lengths=[11d0, 3.5d0, 3d0], &
+    boundaries='periodic,periodic,free-slip')
+
   associate (last => start + n - 1)
     ! ghost points: two along x, none along y, one along z
     allocate (wide(start(1) - 2:last(1) + 2, start(2):last(2), start(3) - 1:last(3) + 1))
     wide = -1
     wide(start(1):last(1), :, start(3):last(3)) = whole(start(1):last(1), start(2):last(2), start(3):last(3))
 
-    call series%set('checksums', 'off')
-    call series%set_grid([nx, ny, nz], [0d0, 0d0, 0d0], [1d0, 0.5d0, 0.25d0])
     call series%open(path, 'w', MPI_COMM_WORLD, engine='hdf5')
+    call expect('open', series%is_open())
     call series%declare('stored', [nx, ny, nz], tailrace_float32)
     call series%begin_step(7, 0.5d0)
     call series%write('section', whole(start(1):last(1), start(2):last(2), start(3):last(3)), [nx, ny, nz], start)
@@ -68,6 +83,9 @@ program test_tailrace
   call series%steps(steps)
   call series%step(1, index, time)
   call series%read_scalar(1, 'energy', energy)
+  call series%get_attribute('lengths', lengths)
+  call series%get_attribute('boundaries', boundaries)
+  call expect('box', all(abs(lengths - [11d0, 3.5d0, 3d0]) <= 0) .and. boundaries == 'periodic,periodic,free-slip')
   call expect('step', steps == 1 .and. index == 7 .and. abs(time - 0.5d0) <= 0 .and. abs(energy - 0.125d0) <= 0)
   allocate (single_3d(5, 1, 6), single_1d(1), double_1d(1), single_2d(nx, 1), double_2d(2, 2))
   deallocate (wide)
@@ -95,8 +113,8 @@ program test_tailrace
   call series%read(1, 'section', wide, [1, 1, 2], stat=status, errmsg=message)
   call expect_error('outside', tailrace_input_error, 'outside')
   call series%close()
-  call series%close(stat=status, errmsg=message)
-  call expect_error('closed twice', tailrace_input_error, 'null')
+  call series%close()
+  call expect('closed twice', .not. series%is_open())
   call series%open(path, 'w', MPI_COMM_WORLD, engine='hdf4', stat=status, errmsg=message)
   call expect_error('unknown engine', tailrace_input_error, "unknown engine 'hdf4'")
   call series%open(trim(path)//'/none/out.h5', 'r', MPI_COMM_WORLD, stat=status, errmsg=message)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Install the library into a temporary prefix. Then build and run the project in this folder twice: with
-# find_package(Tailrace) and with pkg-config. Private headers must not be installed, and public headers must not need
+# find_package(Tailrace) and with pkg-config, and projects in C and in Fortran alone. Private headers must not be installed, and public headers must not need
 # them: the project includes all public headers. This script needs the system packages that tools/setup.sh installs.
 set -euo pipefail
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -44,6 +44,16 @@ quiet cmake --build "$work/consumer"
 mpiexec -n 2 "$work/consumer/consumer"
 mpiexec -n 2 "$work/consumer/consumer-c" "$work/c.h5"
 [ ! -e "$work/consumer/consumer-fortran" ] || mpiexec -n 2 "$work/consumer/consumer-fortran" "$work/fortran.h5"
+
+for language in c fortran; do
+  if [ "$language" = fortran ] && [ ! -e "$work/consumer/consumer-fortran" ]; then
+    continue
+  fi
+  echo "consumer: find_package(Tailrace) in a project of the language $language alone"
+  quiet cmake -S "$here/$language" -B "$work/$language" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix"
+  quiet cmake --build "$work/$language"
+  mpiexec -n 2 "$work/$language/consumer" "$work/$language-alone.h5"
+done
 
 echo "consumer: pkg-config tailrace"
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name tailrace.pc)")

@@ -18,7 +18,8 @@ struct tailrace_decomposition {
 };
 
 struct tailrace_series {
-  tailrace::io::Options options; ///< for the next open
+  tailrace::io::Options options;       ///< for the next open
+  tailrace::io::Attributes attributes; ///< that the next open sets
   std::optional<tailrace::io::Series> open;
   mutable std::string text; ///< the text that a function returned last
 };
@@ -53,6 +54,12 @@ template <class T> T &not_null(T *pointer, const char *what) {
   return *pointer;
 }
 
+/// Gives a number to a caller who wants it.
+template <class T, class Number> void give(T *wanted, Number found) {
+  if (wanted != nullptr)
+    *wanted = found;
+}
+
 /// NULL becomes an empty text. Series refuses an empty name on all ranks together.
 inline std::string text(const char *given) { return given ? given : ""; }
 
@@ -63,8 +70,8 @@ inline tailrace_series &closed(tailrace_series *series) {
 }
 
 template <class Handle> auto &opened(Handle *series) {
-  if (!not_null(series, "series").open)
-    throw InputError("the series is not open; call tailrace_open first");
+  if (series == nullptr || !series->open) // Fortran has no handle before the first call
+    throw InputError("the series is not open; open it first");
   return *series->open;
 }
 

@@ -1,8 +1,13 @@
 #include <tailrace/c_api/handles.hpp>
-#include <tailrace/io/trace_report.hpp>
+#include <tailrace/grid/grid.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
+#include <sstream>
+#include <utility>
+#include <vector>
 
 using namespace tailrace;
 using namespace tailrace::grid;
@@ -25,9 +30,35 @@ void open(tailrace_series *series, const Communicator &comm, const char *path, c
   if (wanted != "r")
     how = wanted == "w" ? io::Mode::write : io::Mode::append;
   handle.options.engine = text(engine);
-  const io::Options options = std::move(handle.options);
-  handle.options = {};
+  const io::Options options = std::exchange(handle.options, {});
+  const io::Attributes attributes = std::exchange(handle.attributes, {});
   handle.open.emplace(path, how, comm, options);
+  for (const auto &[name, value] : attributes)
+    if (how != io::Mode::read)
+      handle.open->set_attribute(name, value);
+}
+
+/// The attributes that describe a box: those that were given.
+io::Attributes box_of(const double *lengths, const char *boundaries) {
+  io::Attributes found;
+  if (lengths != nullptr && std::any_of(lengths, lengths + 3, [](double length) { return length != 0; })) {
+    found["lengths"] = std::vector<double>(lengths, lengths + 3);
+    for (int d = 0; d < 3; ++d)
+      if (!(lengths[d] > 0) || !std::isfinite(lengths[d]))
+        throw InputError(fmt::format("grid: the length in {} is {}; expected more than 0", "xyz"[d], lengths[d]));
+  }
+  if (!text(boundaries).empty()) {
+    std::istringstream names(boundaries);
+    int directions = 0;
+    for (std::string name; std::getline(names, name, ','); ++directions)
+      boundary_from_name(name);
+    if (directions != 3)
+      throw InputError(fmt::format("grid: the boundaries are '{}'; expected three, in x, y and z, with commas between "
+                                   "them",
+                                   boundaries));
+    found["boundaries"] = text(boundaries);
+  }
+  return found;
 }
 
 void decompose(tailrace_decomposition **result, const Communicator &comm, const int64_t *shape, int rows, int cols) {
@@ -95,7 +126,8 @@ int tailrace_set_parameter(tailrace_series *series, const char *name, const char
   return guarded([&] { closed(series).options.parameters[text(name)] = text(value); });
 }
 
-int tailrace_set_grid(tailrace_series *series, const int64_t *points, const double *origin, const double *spacing) {
+int tailrace_set_grid(tailrace_series *series, const int64_t *points, const double *origin, const double *spacing,
+                      const double *lengths, const char *boundaries) {
   return guarded([&] {
     io::GridDescription grid{three(3, points, 1, "points"), {}, {}};
     not_null(origin, "origin");
@@ -104,7 +136,9 @@ int tailrace_set_grid(tailrace_series *series, const int64_t *points, const doub
       grid.origin[d] = origin[d];
       grid.spacing[d] = spacing[d];
     }
+    const io::Attributes box = box_of(lengths, boundaries);
     closed(series).options.grid = grid;
+    series->attributes = box;
   });
 }
 
@@ -122,11 +156,15 @@ int tailrace_open_f(tailrace_series *series, MPI_Fint comm, const char *path, co
 
 int tailrace_close(tailrace_series *series) {
   return guarded([&] {
-    io::Series closing = std::move(opened(series));
+    if (series == nullptr || !series->open)
+      return;
+    io::Series closing = std::move(*series->open);
     series->open.reset();
     closing.close();
   });
 }
+
+int tailrace_is_open(const tailrace_series *series) { return series != nullptr && series->open ? 1 : 0; }
 
 int tailrace_notes(const tailrace_series *series, const char **text) {
   return guarded([&] { hand_out(series, fmt::format("{}", fmt::join(opened(series).notes(), "\n")), text); });
@@ -135,24 +173,18 @@ int tailrace_notes(const tailrace_series *series, const char **text) {
 int tailrace_counters(const tailrace_series *series, int64_t *bytes_written, int64_t *bytes_read, int64_t *steps) {
   return guarded([&] {
     const io::Counters counted = opened(series).counters();
-    if (bytes_written != nullptr)
-      *bytes_written = counted.bytes_written;
-    if (bytes_read != nullptr)
-      *bytes_read = counted.bytes_read;
-    if (steps != nullptr)
-      *steps = counted.steps;
+    give(bytes_written, counted.bytes_written);
+    give(bytes_read, counted.bytes_read);
+    give(steps, counted.steps);
   });
 }
 
 int tailrace_dropped(const tailrace_series *series, int64_t *dropped, int64_t *skipped, int64_t *unread) {
   return guarded([&] {
     const io::Coupling found = opened(series).coupling();
-    if (dropped != nullptr)
-      *dropped = found.dropped;
-    if (skipped != nullptr)
-      *skipped = found.skipped;
-    if (unread != nullptr)
-      *unread = found.unread;
+    give(dropped, found.dropped);
+    give(skipped, found.skipped);
+    give(unread, found.unread);
   });
 }
 

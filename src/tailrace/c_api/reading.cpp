@@ -20,23 +20,6 @@ int number_of(io::Type type) {
   return io::is_integer(type) ? -bytes : bytes;
 }
 
-int read(const tailrace_series *series, int64_t step, const char *name, int type, int dimensions, const int64_t *start,
-         const int64_t *count, void *data) {
-  return guarded([&] {
-    opened(series).read(static_cast<std::size_t>(step), [&] {
-      position(step);
-      const int directions = dimensions == 4 ? 3 : dimensions;
-      const Box box{three(directions, start, 0, "start"), three(directions, count, 1, "count")};
-      io::ReadRequest request{text(name), type_of(name, type), box, data, {}};
-      if (dimensions == 4) {
-        request.components = count[3];
-        request.first = start[3];
-      }
-      return request;
-    });
-  });
-}
-
 io::Scalar scalar(const tailrace_series *series, int64_t step, const char *name) {
   const io::Series &in = opened(series);
   const io::Scalars scalars = in.scalars(position(step));
@@ -130,10 +113,8 @@ int tailrace_variable(const tailrace_series *series, int64_t step, const char *n
     const io::VariableInfo found = opened(series).variable(position(step), text(name));
     for (int d = 0; shape != nullptr && d < 3; ++d)
       shape[d] = found.shape[d];
-    if (type != nullptr)
-      *type = number_of(found.type);
-    if (is_list != nullptr)
-      *is_list = found.list ? 1 : 0;
+    give(type, number_of(found.type));
+    give(is_list, found.list ? 1 : 0);
   });
 }
 
@@ -144,7 +125,19 @@ int tailrace_components(const tailrace_series *series, int64_t step, const char 
 
 int tailrace_read(const tailrace_series *series, int64_t step, const char *name, int type, int dimensions,
                   const int64_t *start, const int64_t *count, void *data) {
-  return read(series, step, name, type, dimensions, start, count, data);
+  return guarded([&] {
+    opened(series).read(static_cast<std::size_t>(step), [&] {
+      position(step);
+      const int directions = dimensions == 4 ? 3 : dimensions;
+      const Box box{three(directions, start, 0, "start"), three(directions, count, 1, "count")};
+      io::ReadRequest request{text(name), type_of(name, type), box, data, {}};
+      if (dimensions == 4) {
+        request.components = count[3];
+        request.first = start[3];
+      }
+      return request;
+    });
+  });
 }
 
 int tailrace_read_list(const tailrace_series *series, int64_t step, const char *name, int type, int64_t first,
@@ -209,10 +202,8 @@ int tailrace_attribute(const tailrace_series *series, const char *name, int *typ
       kind = TAILRACE_FLOAT64;
     else if (!std::holds_alternative<std::string>(found))
       kind = TAILRACE_INT64;
-    if (type != nullptr)
-      *type = kind;
-    if (count != nullptr)
-      *count = numbers;
+    give(type, kind);
+    give(count, numbers);
   });
 }
 

@@ -62,8 +62,8 @@ int tailrace_decomposition_new(tailrace_decomposition **decomposition, MPI_Comm 
 int tailrace_decomposition_new_f(tailrace_decomposition **decomposition, MPI_Fint comm, const int64_t *shape, int rows,
                                  int cols);
 /* This rank's box in the pencil that has all points in `direction`: 0 is x, 1 is y, 2 is z. Local. */
-int tailrace_decomposition_box(const tailrace_decomposition *decomposition, int direction, int64_t *start,
-                               int64_t *count);
+int tailrace_decomposition_box(const tailrace_decomposition *decomposition, int direction, int64_t start[3],
+                               int64_t count[3]);
 /* Sets the handle to NULL. NULL is ignored. */
 void tailrace_decomposition_free(tailrace_decomposition **decomposition);
 
@@ -75,8 +75,12 @@ typedef struct tailrace_series tailrace_series;
 int tailrace_new(tailrace_series **series);
 /* Settings for the next tailrace_open only. They must be the same on every rank. Local. */
 int tailrace_set_parameter(tailrace_series *series, const char *name, const char *value);
-/* Point i of direction d is at origin[d] + i * spacing[d]. ParaView draws the variables there. */
-int tailrace_set_grid(tailrace_series *series, const int64_t *points, const double *origin, const double *spacing);
+/* Point i of direction d is at origin[d] + i * spacing[d]. ParaView draws the variables there. `lengths` (three
+ * numbers) and `boundaries` ("periodic,free-slip,dirichlet", in x, y and z) describe the whole box; the series stores
+ * them as attributes of these names, with which `tailrace analyse` needs no grid file. Both may be NULL, and three
+ * lengths of 0 are not known. */
+int tailrace_set_grid(tailrace_series *series, const int64_t *points, const double *origin, const double *spacing,
+                      const double *lengths, const char *boundaries);
 /* Appending: drop the steps with a larger index. */
 int tailrace_set_rewind(tailrace_series *series, int64_t index);
 /* Mode "w" writes, "a" appends, "r" reads. Engine: for example "bp5", "hdf5", "raw", "sion", "null". NULL or "": the
@@ -91,7 +95,10 @@ int tailrace_counters(const tailrace_series *series, int64_t *bytes_written, int
 /* Wall time of this rank in a phase: "convert", "checksum", "copy", "aggregate", "write", "metadata", "sync", "wait",
  * "read". Local. */
 int tailrace_seconds(const tailrace_series *series, const char *phase, double *seconds);
-/* Drops an open step. The series is closed even after an error, and may be opened again. */
+/* 1 between tailrace_open and tailrace_close, else 0; also for NULL. Local. */
+int tailrace_is_open(const tailrace_series *series);
+/* Drops an open step. The series is closed even after an error, and may be opened again. A series that is not open
+ * stays as it is. */
 int tailrace_close(tailrace_series *series);
 /* Sets the handle to NULL. A series that is still open keeps its complete steps. NULL is ignored. */
 void tailrace_free(tailrace_series **series);
@@ -151,7 +158,7 @@ int tailrace_variables(const tailrace_series *series, int64_t step, int64_t *var
 int tailrace_variable_name(const tailrace_series *series, int64_t step, int64_t number, const char **name);
 /* Global shape (three numbers), stored type, and whether it is a list (0 or 1; the shape of a list is columns, rows,
  * 1). Any of these pointers may be NULL. Local. */
-int tailrace_variable(const tailrace_series *series, int64_t step, const char *name, int64_t *shape, int *type,
+int tailrace_variable(const tailrace_series *series, int64_t step, const char *name, int64_t shape[3], int *type,
                       int *is_list);
 /* Number of components of a four-dimensional array: name_1, name_2, ... Local. */
 int tailrace_components(const tailrace_series *series, int64_t step, const char *name, int64_t *components);
@@ -174,8 +181,8 @@ int tailrace_attribute_name(const tailrace_series *series, int64_t number, const
 /* Type of an attribute, as for scalars, and its number of values; either pointer may be NULL. Local. */
 int tailrace_attribute(const tailrace_series *series, const char *name, int *type, int64_t *count);
 /* All numbers of an attribute; `count` must be their number. Local. */
-int tailrace_get_attribute(const tailrace_series *series, const char *name, int64_t count, double *values);
-int tailrace_get_attribute_int64(const tailrace_series *series, const char *name, int64_t count, int64_t *values);
+int tailrace_get_attribute(const tailrace_series *series, const char *name, int64_t count, double values[]);
+int tailrace_get_attribute_int64(const tailrace_series *series, const char *name, int64_t count, int64_t values[]);
 int tailrace_get_attribute_text(const tailrace_series *series, const char *name, const char **value);
 /* Compares a step with its checksums. Returns the damage, one line each; "": no damage, or no checksums. */
 int tailrace_verify(const tailrace_series *series, int64_t step, const char **text);

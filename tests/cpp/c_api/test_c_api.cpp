@@ -19,7 +19,7 @@ TEST_F(CApi, writesWithGhostsAndReadsAnyBox) {
   for (const char *name : {"out.h5", "out"}) {
     const Three ghosts{1, 2, 0}, none{0, 0, 0}, all = shape;
     const std::array<double, 3> origin{0, 1, 2}, spacing{0.5, 0.25, 0.125};
-    ASSERT_EQ(tailrace_set_grid(series, shape.data(), origin.data(), spacing.data()), 0) << text();
+    ASSERT_EQ(tailrace_set_grid(series, shape.data(), origin.data(), spacing.data(), nullptr, nullptr), 0) << text();
     ASSERT_EQ(tailrace_set_parameter(series, "checksums", "off"), 0) << text();
     ASSERT_EQ(open("w", nullptr, name), 0) << text();
     ASSERT_EQ(tailrace_declare(series, "small", 3, shape.data(), TAILRACE_FLOAT32), 0) << text();
@@ -150,8 +150,8 @@ TEST_F(CApi, saysWhetherAStepIsTaken) {
 
 TEST_F(CApi, refusesWhatCannotBeWritten) {
   const auto data = values<double>(start, count);
-  expect_error(tailrace_begin_step(series, 1, 0), TAILRACE_INPUT_ERROR, "not open");
-  expect_error(tailrace_begin_step(nullptr, 1, 0), TAILRACE_INPUT_ERROR, "null");
+  expect_error(tailrace_begin_step(series, 1, 0), TAILRACE_INPUT_ERROR, "the series is not open");
+  expect_error(tailrace_begin_step(nullptr, 1, 0), TAILRACE_INPUT_ERROR, "the series is not open");
   write_step();
   ASSERT_EQ(tailrace_begin_step(series, 4, 1), 0) << text();
   const Three other{11, 7, 12}, negative{0, -1, 0};
@@ -192,6 +192,39 @@ TEST_F(CApi, refusesWhatCannotBeRead) {
                "outside");
   expect_error(tailrace_read_scalar(series, 0, "energy", &number), TAILRACE_INPUT_ERROR, "no scalar 'energy'");
   expect_error(tailrace_write_scalar(series, "energy", 1), TAILRACE_INPUT_ERROR, "open for reading");
+}
+
+TEST_F(CApi, closesWhatIsNotOpen) {
+  EXPECT_EQ(tailrace_close(nullptr), 0) << text();
+  EXPECT_EQ(tailrace_close(series), 0) << text();
+  EXPECT_EQ(tailrace_is_open(nullptr), 0);
+  EXPECT_EQ(tailrace_is_open(series), 0);
+  write_step();
+  EXPECT_EQ(tailrace_is_open(series), 1);
+  EXPECT_EQ(tailrace_close(series), 0) << text();
+  EXPECT_EQ(tailrace_is_open(series), 0);
+  EXPECT_EQ(tailrace_close(series), 0) << text();
+}
+
+TEST_F(CApi, describesTheBox) {
+  const double origin[3] = {0, 0, 0}, spacing[3] = {0.1, 0.2, 0.3}, lengths[3] = {1.1, 1.2, 3.9};
+  const double none[3] = {1.1, 0, 3.9};
+  const auto set = [&](const double *size, const char *boundaries) {
+    return tailrace_set_grid(series, shape.data(), origin, spacing, size, boundaries);
+  };
+  expect_error(set(none, nullptr), TAILRACE_INPUT_ERROR, "the length in y is 0");
+  expect_error(set(lengths, "periodic,wall,periodic"), TAILRACE_INPUT_ERROR, "wall");
+  expect_error(set(lengths, "periodic,periodic"), TAILRACE_INPUT_ERROR, "expected three, in x, y and z");
+  ASSERT_EQ(set(lengths, "periodic,free-slip,dirichlet"), 0) << text();
+  write_step();
+  ASSERT_EQ(tailrace_close(series), 0) << text();
+  ASSERT_EQ(open("r"), 0) << text();
+  double found[3] = {};
+  const char *boundaries = nullptr;
+  ASSERT_EQ(tailrace_get_attribute(series, "lengths", 3, found), 0) << text();
+  ASSERT_EQ(tailrace_get_attribute_text(series, "boundaries", &boundaries), 0) << text();
+  EXPECT_TRUE(std::equal(found, found + 3, lengths));
+  EXPECT_STREQ(boundaries, "periodic,free-slip,dirichlet");
 }
 
 TEST_F(CApi, refusesImpossibleDecompositions) {
