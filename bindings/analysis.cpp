@@ -17,13 +17,7 @@ namespace {
 
 using Centred = std::array<bool, 3>;
 using Processes = std::shared_ptr<ProcessGrid>;
-template <class T> using Input = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using State = nb::ndarray<double, nb::c_contig, nb::device::cpu>; ///< changed in place
-
-template <class T> Index3 count_of(const Input<T> &array) {
-  return {static_cast<std::int64_t>(array.shape(2)), static_cast<std::int64_t>(array.shape(1)),
-          static_cast<std::int64_t>(array.shape(0))};
-}
 
 void expect_size(std::size_t found, std::int64_t expected) {
   if (static_cast<std::int64_t>(found) != expected)
@@ -67,7 +61,7 @@ template <class T> void bind_for_type(nb::module_ &m, const char *invariant_name
       [](Invariant which, const std::vector<Input<T>> &gradient) {
         if (gradient.size() != 9)
           throw InputError(fmt::format("a gradient has nine components, not {}", gradient.size()));
-        const Index3 count = count_of(gradient[0]);
+        const Index3 count = count_of<T>(gradient[0]);
         const auto all = pointers<const T>(gradient, product(count));
         std::array<const T *, 9> nine;
         std::copy_n(all.begin(), 9, nine.begin());
@@ -84,7 +78,7 @@ template <class T> void bind_for_type(nb::module_ &m, const char *invariant_name
       [](const std::vector<Input<T>> &fields, double share, double factor, const std::vector<State> &means,
          const std::vector<State> &products) {
         expect_pairs(fields.size(), means.size(), products.size());
-        const std::int64_t points = fields.empty() ? 0 : product(count_of(fields[0]));
+        const std::int64_t points = fields.empty() ? 0 : product(count_of<T>(fields[0]));
         const auto in = pointers<const T>(fields, points);
         const auto mean = pointers<double>(means, points), pairs = pointers<double>(products, points);
         nb::gil_scoped_release release;
@@ -96,7 +90,7 @@ template <class T> void bind_for_type(nb::module_ &m, const char *invariant_name
       [](const std::vector<Input<T>> &fields, const std::array<std::vector<double>, 3> &weights, Centred kept,
          const std::vector<State> &means, const std::vector<State> &products) {
         expect_pairs(fields.size(), means.size(), products.size());
-        const Index3 count = fields.empty() ? Index3{} : count_of(fields[0]);
+        const Index3 count = fields.empty() ? Index3{} : count_of<T>(fields[0]);
         std::int64_t size = 1;
         for (std::size_t d = 0; d < 3; ++d) {
           expect_size(weights[d].size(), count[d]);

@@ -93,6 +93,12 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
             return adopt(std::move(out), count);
           },
           nb::arg("name"))
+      .def_static(
+          "least_bytes_per_node",
+          [](const std::string &scheme) {
+            return NavierStokes<T>::least_bytes_per_node(time_scheme_from_name(scheme));
+          },
+          nb::arg("scheme"))
       .def("find_bad_point",
            [](const Flow<T> &self) -> std::optional<std::pair<int, Index3>> {
              const auto bad = self.diagnostics.find_bad_point();

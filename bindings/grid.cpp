@@ -27,7 +27,6 @@ void bind_grid(nb::module_ &m) {
                        names[d] = boundary_name(grid.boundaries[d]);
                      return names;
                    })
-      .def_prop_ro("cells", &Grid::cells)
       .def("spacing", &Grid::spacing, nb::arg("direction"))
       .def("coordinates", &Grid::coordinates, nb::arg("direction"));
 
@@ -39,14 +38,7 @@ void bind_grid(nb::module_ &m) {
           },
           nb::arg("comm"), nb::arg("rows"), nb::arg("cols"))
       .def_prop_ro("rows", &ProcessGrid::rows)
-      .def_prop_ro("cols", &ProcessGrid::cols)
-      .def(
-          "box",
-          [](std::shared_ptr<ProcessGrid> self, Index3 shape, int pencil) {
-            const Box box = Decomposition(self, shape).box(static_cast<Pencil>(pencil));
-            return std::pair(box.start, box.count);
-          },
-          nb::arg("shape"), nb::arg("pencil"), "This rank's (start, count) in x, y, z of a pencil (0, 1, 2).");
+      .def_prop_ro("cols", &ProcessGrid::cols);
 
   m.def(
       "can_share_memory", [](int comm) { return can_share_memory(Communicator::from_fortran(comm)); }, nb::arg("comm"),

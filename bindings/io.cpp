@@ -1,3 +1,4 @@
+#include "bindings.hpp"
 #include <tailrace/io/components.hpp>
 #include <tailrace/io/engines.hpp>
 #include <tailrace/io/series.hpp>
@@ -5,31 +6,20 @@
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/array.h>
-#include <nanobind/stl/map.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
-#include <nanobind/stl/vector.h>
 
 #include <map>
-#include <memory>
 #include <tuple>
 #include <utility>
 
-namespace nb = nanobind;
 using namespace nb::literals;
 using namespace tailrace;
 using namespace tailrace::grid;
 
 namespace {
 
-using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;
-using ConstArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using AnyTarget = nb::ndarray<nb::c_contig, nb::device::cpu>;
+using AnySource = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using BoxPair = std::pair<Index3, Index3>; // start, count
 using GridTuple = std::tuple<Index3, std::array<double, 3>, std::array<double, 3>,
                              std::array<std::vector<double>, 3>>; // points, origin, spacing, coordinates
@@ -85,7 +75,7 @@ template <class AnyArray> std::optional<std::int64_t> components_of(const AnyArr
   return array.ndim() == 4 ? std::optional(static_cast<std::int64_t>(array.shape(0))) : std::nullopt;
 }
 
-void write_block(io::Series &series, const std::string &name, const ConstArray &array, const Index3 &shape,
+void write_block(io::Series &series, const std::string &name, const AnySource &array, const Index3 &shape,
                  const BoxPair &block, const BoxPair &memory, const std::optional<RegionTuple> &region, bool deferred) {
   const nb::gil_scoped_release release;
   series.write([&] {
@@ -100,7 +90,7 @@ void write_block(io::Series &series, const std::string &name, const ConstArray &
 }
 
 /// `array` has the shape (rows, columns).
-void write_list(io::Series &series, const std::string &name, const ConstArray &array) {
+void write_list(io::Series &series, const std::string &name, const AnySource &array) {
   const nb::gil_scoped_release release;
   series.write([&] {
     if (array.ndim() != 2)
@@ -114,7 +104,7 @@ void write_list(io::Series &series, const std::string &name, const ConstArray &a
 }
 
 void read_box(const io::Series &series, std::size_t step, const std::string &name, const BoxPair &box,
-              const Array &array) {
+              const AnyTarget &array) {
   const nb::gil_scoped_release release;
   series.read(step, [&] {
     const io::Type type = check_array(name, array, box_of(box));
@@ -151,40 +141,21 @@ std::optional<GridTuple> grid_of(const io::Series &series) {
                : std::nullopt;
 }
 
-nb::dict side(const io::CouplingSide &one) {
-  nb::dict result;
-  result["ranks"] = one.ranks;
-  result["steps"] = one.steps;
-  result["elapsed"] = one.elapsed;
-  result["compute"] = one.compute;
-  result["wait"] = one.wait;
-  result["transfer"] = one.transfer;
-  result["state"] = one.state;
-  result["host"] = one.host;
-  result["process"] = one.process;
-  return result;
+auto side(const io::CouplingSide &one) {
+  return std::tuple(one.ranks, one.steps, one.elapsed, one.compute, one.wait, one.transfer, one.state, one.host,
+                    one.process);
 }
 
-nb::dict coupling(const io::Series &series) {
-  io::Coupling found;
-  {
-    const nb::gil_scoped_release release;
-    found = series.coupling();
-  }
-  nb::dict result;
-  const std::map<io::Coupling::Role, const char *> roles{{io::Coupling::Role::none, "none"},
-                                                         {io::Coupling::Role::writer, "writer"},
-                                                         {io::Coupling::Role::reader, "reader"}};
-  result["role"] = roles.at(found.role);
-  result["own"] = side(found.own);
-  nb::list others;
+/// In the order of the dataclasses Coupling and CouplingSide.
+auto coupling(const io::Series &series) {
+  const io::Coupling found = series.coupling();
+  const std::map<io::Coupling::Role, std::string> roles{{io::Coupling::Role::none, "none"},
+                                                        {io::Coupling::Role::writer, "writer"},
+                                                        {io::Coupling::Role::reader, "reader"}};
+  std::vector<decltype(side(found.own))> others;
   for (const auto &one : found.others)
-    others.append(side(one));
-  result["others"] = others;
-  result["dropped"] = found.dropped;
-  result["skipped"] = found.skipped;
-  result["unread"] = found.unread;
-  return result;
+    others.push_back(side(one));
+  return std::tuple(roles.at(found.role), side(found.own), others, found.dropped, found.skipped, found.unread);
 }
 
 /// index, time, why
@@ -240,10 +211,9 @@ void bind_io(nb::module_ &m) {
           "name"_a, "shape"_a, "type"_a, free)
       .def("refuse", &refuse, "why"_a, "input"_a, free)
       .def("begin_step", &Series::begin_step, "index"_a, "time"_a, free)
-      .def("step_taken", &Series::step_taken)
       .def("last_index", &Series::last_index)
       .def("dropped", &dropped)
-      .def("coupling", &coupling)
+      .def("coupling", &coupling, free)
       .def("missed", &Series::missed, "step"_a)
       .def("write", &write_block, "name"_a, "array"_a, "shape"_a, "block"_a, "memory"_a, "region"_a.none(),
            "deferred"_a)
@@ -268,5 +238,6 @@ void bind_io(nb::module_ &m) {
       .def("counters", &counters)
       .def("summary", &summary, free);
   m.def("engine_at", &io::engine_at, "path"_a);
+  m.def("metadata_vouched", &io::metadata_vouched, "path"_a);
   m.def("engine_names", &io::engine_names);
 }

@@ -14,12 +14,9 @@ using namespace tailrace::ops;
 
 namespace {
 
-template <class T> using Input = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
 /// Data of an array, whose shape must be that of this rank's part.
 template <class T> const T *part(const Input<T> &in, const Index3 &expected) {
-  const Index3 found = {static_cast<std::int64_t>(in.shape(2)), static_cast<std::int64_t>(in.shape(1)),
-                        static_cast<std::int64_t>(in.shape(0))};
+  const Index3 found = count_of<T>(in);
   if (found != expected)
     throw InputError(
         fmt::format("the array has shape ({}, {}, {}); this rank's part of the field is ({}, {}, {}) in z, y, x",
@@ -37,7 +34,7 @@ std::vector<std::pair<const T *, const T *>> parts(const InputPairs<T> &pairs, c
   return result;
 }
 
-Index3 count_of(const Weights &weights) {
+Index3 points_of(const Weights &weights) {
   Index3 count;
   for (std::size_t d = 0; d < 3; ++d)
     count[d] = static_cast<std::int64_t>(weights[d].size());
@@ -132,7 +129,7 @@ template <class T> void bind_operators(nb::module_ &m, const char *name) {
   m.def(
       "weighted_sum",
       [](const Weights &weights, const Input<T> &values) {
-        const Index3 count = count_of(weights);
+        const Index3 count = points_of(weights);
         const T *from = part<T>(values, count);
         nb::gil_scoped_release release;
         return weighted_sum(weights, count, from);
@@ -141,7 +138,7 @@ template <class T> void bind_operators(nb::module_ &m, const char *name) {
   m.def(
       "weighted_sum",
       [](const Weights &weights, const InputPairs<T> &pairs) {
-        const Index3 count = count_of(weights);
+        const Index3 count = points_of(weights);
         const auto from = parts<T>(pairs, count);
         nb::gil_scoped_release release;
         return weighted_sum(weights, count, from);

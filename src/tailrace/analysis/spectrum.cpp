@@ -23,11 +23,6 @@ using Processes = std::shared_ptr<const ProcessGrid>;
 
 double *reals(Complex *p) { return reinterpret_cast<double *>(p); }
 
-void sum(const Communicator &comm, double *values, std::size_t count) {
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values, static_cast<int>(count), MPI_DOUBLE, MPI_SUM, comm.get()),
-            "MPI_Allreduce");
-}
-
 /// The Fourier transform of real fields in a periodic box, not scaled. x is first, because its real lines are
 /// contiguous; only half of its modes are kept.
 class Transform {
@@ -156,7 +151,7 @@ Shells shell_spectrum(const Grid &grid, const Processes &processes, const std::v
         }
     first = false;
   }
-  sum(processes->comm(), shells.energy.data(), count);
+  processes->comm().sum(std::span(shells.energy));
   processes->comm().sum(std::span(shells.modes));
   for (double &energy : shells.energy)
     energy /= 2 * points * points;
@@ -200,7 +195,7 @@ std::vector<Complex> mean_cross_spectrum(const Grid &grid, const std::array<bool
         mean[k] += weight * std::conj(one[k]) * other[k];
     }
   }
-  sum(processes->comm(), reals(mean.data()), 2 * mean.size());
+  processes->comm().sum(std::span(reals(mean.data()), 2 * mean.size()));
   return mean;
 }
 

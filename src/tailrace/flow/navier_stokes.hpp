@@ -4,8 +4,6 @@
 #include <tailrace/flow/projection.hpp>
 #include <tailrace/flow/time_integration.hpp>
 
-#include <optional>
-
 namespace tailrace::flow {
 
 /// The parameters of a flow besides its grid.
@@ -34,6 +32,11 @@ public:
 
   /// Removes the divergence of the present velocity, for initial fields that have some. Collective.
   void project() { projection_(pointers(velocity_)); }
+
+  /// Bytes that all ranks together hold for each node at least: velocities and right-hand sides. Local.
+  static std::int64_t least_bytes_per_node(TimeScheme scheme) {
+    return 3 * (2 + stored_right_hand_sides(scheme)) * static_cast<std::int64_t>(sizeof(T));
+  }
 
   const grid::Grid &grid() const { return grid_; }
   const FlowOptions &options() const { return options_; }

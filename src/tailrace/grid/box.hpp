@@ -18,7 +18,7 @@ struct Box {
   Index3 count{0, 0, 0};
 
   std::int64_t size() const { return product(count); }
-  bool empty() const { return size() == 0; }
+  bool empty() const { return count[0] == 0 || count[1] == 0 || count[2] == 0; }
   std::int64_t end(int d) const { return start[d] + count[d]; }
 
   /// The points that are in both boxes; empty (a count of 0) if there are none.

@@ -34,14 +34,7 @@ public:
   /// Returns the values of `in` (pencil `from`) in the pencil `to`: `in` itself where no data need to move, else `out`,
   /// filled. With shared memory it also waits for the ranks that use the same memory. Collective.
   T *move(Pencil from, Pencil to, T *in, T *out) {
-    const Stopwatch watch(workspace_->seconds);
-    if (is_free(from, to)) {
-      if (!between_rows(from, to))
-        wait();
-      return in;
-    }
-    transpose(from, to)(in, out);
-    return out;
+    return move(from, to, std::vector<T *>{in}, std::vector<T *>{out}).front();
   }
 
   /// The same for several arrays, with one message to each peer for all of them. `out` may be empty where no data need

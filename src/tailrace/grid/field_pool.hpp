@@ -3,7 +3,6 @@
 #include <tailrace/grid/exchange.hpp>
 
 #include <cstdint>
-#include <limits>
 #include <mutex>
 
 namespace tailrace::grid {

@@ -32,6 +32,15 @@ double time_round(const Communicator &comm, const Decomposition &decomposition, 
   return best;
 }
 
+/// `shared` needs each row of the process grid on one node. Collective.
+std::vector<TransposeMethod> methods_for(const Decomposition &decomposition) {
+  std::vector methods{TransposeMethod::alltoall, TransposeMethod::subarray};
+  const bool shares = can_share_memory(decomposition.processes().across_cols());
+  if (decomposition.comm().max(std::int64_t{!shares}) == 0)
+    methods.insert(methods.begin(), TransposeMethod::shared);
+  return methods;
+}
+
 } // namespace
 
 std::vector<TuningResult> tune_process_grid(const Communicator &comm, const Index3 &shape, int rows, int cols,
@@ -46,14 +55,10 @@ std::vector<TuningResult> tune_process_grid(const Communicator &comm, const Inde
         fmt::format("{} ranks are too many for {} x {} x {} points: no rows x cols gives every rank a part; use fewer "
                     "ranks",
                     comm.size(), shape[0], shape[1], shape[2]));
-  auto methods = method ? std::vector{*method} : std::vector{TransposeMethod::alltoall, TransposeMethod::subarray};
-  if (!method &&
-      can_share_memory(comm)) // `shared` needs each row of the process grid on one node; on a single node all are
-    methods.insert(methods.begin(), TransposeMethod::shared);
   std::vector<TuningResult> results;
   for (const auto &[r, c] : candidates) {
     const Decomposition decomposition(std::make_shared<ProcessGrid>(comm, r, c), shape);
-    for (const TransposeMethod m : methods)
+    for (const TransposeMethod m : method ? std::vector{*method} : methods_for(decomposition))
       results.push_back({r, c, m, comm.size() == 1 ? 0 : time_round(comm, decomposition, m)});
   }
   std::stable_sort(results.begin(), results.end(), [](const auto &a, const auto &b) { return a.seconds < b.seconds; });

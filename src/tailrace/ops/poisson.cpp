@@ -216,18 +216,13 @@ template <class T> void Poisson<T>::spectral() {
 template <class T> void Poisson<T>::solve(const T *f, T *p) {
   const std::int64_t n = z_.points();
   const Lines lines = Lines::along(2, cells_.box(Pencil::z).count);
-  z_forward<1>(lines, {f}, [&](auto &tile) {
+  const auto copy = [&](auto &tile) {
     for (int b = 0; b < tile.bundles; ++b)
       std::copy_n(tile.in[0][b], n, tile.out[0][b]);
-  });
+  };
+  z_forward<1>(lines, {f}, copy);
   spectral();
-  z_backward<1>(
-      lines,
-      [&](auto &tile) {
-        for (int b = 0; b < tile.bundles; ++b)
-          std::copy_n(tile.in[0][b], n, tile.out[0][b]);
-      },
-      StoreTo<T, 1>{{p}});
+  z_backward<1>(lines, copy, StoreTo<T, 1>{{p}});
 }
 
 template class Poisson<float>;

@@ -74,6 +74,28 @@ TEST(Diagnostics, NumbersOfTheTaylorGreenVortex) {
     }
 }
 
+TEST(Diagnostics, CflIsTheSumOverAllDirections) {
+  // Each velocity and spacing is its own, and of one direction it is negative: no other combination gives this number.
+  const Grid grid(odd_nodes, odd_lengths, {Boundary::periodic, Boundary::periodic, Boundary::periodic});
+  const Point u{1.5, -2.0, 0.75};
+  const double dt = 0.01;
+  for (const Processes &processes : every_process_grid()) {
+    Vortex v(grid, 0.01, processes);
+    set(v.flow, [&](const Point &) { return u; });
+    double sum = 0;
+    for (int d = 0; d < 3; ++d)
+      sum += std::fabs(u[static_cast<std::size_t>(d)]) / grid.spacing(d);
+    EXPECT_NEAR(v.diagnostics.averages(dt).cfl, sum * dt, 1e-14);
+    // One point that is twice as fast counts, on any rank.
+    for_each_point(v.flow.velocity(1).box(), [&](const Index3 &p, std::int64_t at) {
+      if (p == Index3{odd_nodes[0] - 1, odd_nodes[1] - 1, odd_nodes[2] - 1})
+        for (int i = 0; i < 3; ++i)
+          v.flow.velocity(i).data()[at] *= 2;
+    });
+    EXPECT_NEAR(v.diagnostics.averages(dt).cfl, 2 * sum * dt, 1e-14);
+  }
+}
+
 namespace {
 
 /// Averages of products of derivatives, computed with one derivative at a time and one point at a time.
