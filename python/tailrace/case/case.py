@@ -9,18 +9,16 @@ Python files of an initial flow and of analyses are relative to the case file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 
-from tailrace.io.paths import default_path
-
-from . import scripts
+from . import places, scripts
 from .document import ConfigError, Document, Problem, ProblemsError, apply_overrides, explain, read_toml
 from .sections import (
-    MIN_POINTS,
     TAYLOR_GREEN,
     AnalysisSection,
     CaseSection,
@@ -32,19 +30,9 @@ from .sections import (
     ParallelSection,
     Section,
     TimeSection,
-    parse_length,
 )
 
-__all__ = [
-    "MIN_POINTS",
-    "Case",
-    "ConfigError",
-    "OutputSection",
-    "Problem",
-    "case_from_document",
-    "load_case",
-    "parse_length",
-]
+__all__ = ["Case", "ConfigError", "case_from_document", "load_case"]
 
 # Adams-Bashforth extrapolates from steps of one size, so it cannot shorten one to land on a time.
 _FIXED_STEP = ("ab2", "ab3")
@@ -78,7 +66,11 @@ class Case(Section):
     @model_validator(mode="after")
     def _fits_together(self, info: ValidationInfo) -> Self:
         self._directory = Path((info.context or {}).get("directory", "."))
-        problems = [*_clashes(self), *_missed_times(self), *_missed_points(self)]
+        problems = [
+            *_clashes(self, Path((info.context or {}).get("source", "."))),
+            *_missed_times(self),
+            *_missed_points(self),
+        ]
         if problems:
             raise ProblemsError(problems)
         return self
@@ -106,6 +98,37 @@ class Case(Section):
             yield f"output[{at}] ('{output.name}')", output
         for at, analysis in enumerate(self.analysis):
             yield f"analysis[{at}] ('{analysis.name}')", analysis
+
+    def places(self) -> Iterator[places.Place]:
+        """Everything that a run reads, but for the case file, and then what it writes. Local."""
+        Place = places.Place
+        if self.case.flow != TAYLOR_GREEN:
+            yield Place("case.flow", str(self.directory / self.case.flow.rpartition(":")[0]), "input")
+        for at, analysis in enumerate(self.analysis):
+            script, _ = scripts.find_analysis(analysis.script, self.directory)
+            yield Place(f"analysis[{at}].script", str(script), "input")
+        for at, output in enumerate(self.output):
+            if isinstance(config := output.parameters.get("config"), str):
+                yield Place(f"output[{at}].parameters.config", config, "input")
+        yield Place("diagnostics.path", self.diagnostics.path, "file")
+        yield Place("checkpoint.path", self.checkpoint.path, "directory")
+        for at, output in enumerate(self.output):
+            yield from places.of_output(f"output[{at}]", output)
+        for at, analysis in enumerate(self.analysis):
+            yield from places.of_results(f"analysis[{at}].name", Path(analysis.out), analysis.name, analysis.engine)
+
+    def clash_beside(self, words: Sequence[str], out: Path) -> str:
+        """What is wrong with the place of the results of scripts beside a run; "" if nothing is. Local.
+
+        :param words: the scripts, as the command takes them.
+        """
+        files = [(f"the script {word}", scripts.find_analysis(word, Path())[0]) for word in words]
+        taken = [*self.places(), *(places.Place(key, str(path), "input") for key, path in files)]
+        for word in words:
+            for place in places.of_results("--beside-out", out, scripts.name_of(word), "hdf5"):
+                if reason := places.clash(place, taken):
+                    return f"{place.key}: {reason}"
+        return ""
 
     def warnings(self) -> list[str]:
         """What is allowed but probably a mistake: outputs and checkpoints that this run never reaches."""
@@ -137,29 +160,30 @@ class Case(Section):
         return tomlkit.dumps(document)
 
 
-def _clashes(case: Case) -> Iterable[Problem]:
-    """Names and paths that are used twice: the second would overwrite the first."""
-    places = {case.diagnostics.path: "diagnostics.path", case.checkpoint.path: "checkpoint.path"}
-    if case.diagnostics.path == case.checkpoint.path:
-        yield Problem("checkpoint.path", f"'{case.checkpoint.path}' is taken by diagnostics.path")
+def _clashes(case: Case, source: Path) -> Iterable[Problem]:
+    """Names and places that are taken twice, one problem for each entry: the second would damage the first."""
+    problems = dict(_taken_names(case))
+    seen = [places.Place("the case file", str(source), "input")] if source.is_file() else []
+    for place in case.places():
+        if reason := places.clash(place, seen):
+            problems.setdefault(place.key.partition(".")[0], Problem(place.key, reason))
+        else:
+            seen.append(place)
+    return problems.values()
+
+
+def _taken_names(case: Case) -> Iterator[tuple[str, Problem]]:
     names: dict[str, str] = {}
     for at, output in enumerate(case.output):
-        key = f"output[{at}]"
         if output.name in names:
-            yield Problem(f"{key}.name", f"'{output.name}' is taken by {names[output.name]}")
-        elif output.path in places:
-            yield Problem(f"{key}.path", f"'{output.path}' is taken by {places[output.path]}")
-        names.setdefault(output.name, f"{key}.name")
-        places.setdefault(output.path, f"{key}.path")
+            yield f"output[{at}]", Problem(f"output[{at}].name", f"'{output.name}' is taken by {names[output.name]}")
+        names.setdefault(output.name, f"output[{at}].name")
     results: dict[Path, str] = {}
     for at, analysis in enumerate(case.analysis):
-        key, place = f"analysis[{at}].name", Path(analysis.out) / analysis.name
+        key, place = f"analysis[{at}].name", Path(os.path.realpath(analysis.out)) / analysis.name
         if place in results:
             reason = f"'{analysis.name}' is taken by {results[place]}; give this one another name, or another out"
-            yield Problem(key, reason)
-        for path in (f"{place}.csv", default_path(str(place), analysis.engine)):
-            if path in places:
-                yield Problem(key, f"its results {path} are taken by {places[path]}")
+            yield f"analysis[{at}]", Problem(key, reason)
         results.setdefault(place, key)
 
 
@@ -216,7 +240,7 @@ def case_from_document(document: Document, *, source: str, directory: Path, over
     """
     problems = apply_overrides(document, overrides)
     try:
-        case = Case.model_validate(document, context={"directory": directory})
+        case = Case.model_validate(document, context={"directory": directory, "source": source})
     except ValidationError as error:
         raise ConfigError(source, problems + explain(error, Case, document, overrides)) from None
     if problems:

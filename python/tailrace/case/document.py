@@ -16,10 +16,13 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ValidationError
 
+from tailrace.io.regular import open_regular
+
 Document = dict[str, Any]
 
 # Keys that exclude each other. Setting one from outside removes the others.
 _ALTERNATIVES = ({"steps", "end"}, {"every", "interval", "times"})
+_LONGEST = 600  # letters of a problem in a message: a value may be as long as the file
 _STEP = re.compile(r"([A-Za-z_][\w-]*)((?:\[\d+\])*)")
 
 
@@ -30,7 +33,8 @@ class Problem(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.key}: {self.reason}" if self.key else self.reason
+        text = f"{self.key}: {self.reason}" if self.key else self.reason
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ... ({len(text)} letters)"
 
 
 class ConfigError(ValueError):
@@ -69,7 +73,8 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     :raises ConfigError: there is no such file, or it is not text.
     """
     try:
-        return path.read_text(encoding=encoding)
+        with open_regular(path, encoding=encoding) as file:
+            return str(file.read())
     except FileNotFoundError:
         near = difflib.get_close_matches(path.name, _neighbours(path), cutoff=0.75)
         hint = f"; did you mean {near[0]}?" if near else ""
@@ -97,6 +102,8 @@ def read_toml(path: Path) -> Document:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(str(path), [_syntax_problem(text, str(error))]) from None
+    except RecursionError:
+        raise ConfigError.single(path, "", "has values that are nested too deeply") from None
 
 
 def _syntax_problem(text: str, message: str) -> Problem:
@@ -144,6 +151,8 @@ def override_value(text: str) -> Any:
             return document["value"]
     except tomllib.TOMLDecodeError:
         pass
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
     if re.fullmatch(r"[\w./~*][\w./:+*-]*", text):
         return text
     raise ValueError(f'{text or "nothing"!r} is not a TOML value: a number, true, false, [a, b, c] or "text"')

@@ -45,13 +45,6 @@ class Schedule:
         self.times = None if times is None else tuple(sorted(times))
         self._tolerance = SAME_TIME * dt
 
-    def __repr__(self) -> str:
-        if self.every is not None:
-            return f"Schedule(every {self.every} steps)"
-        if self.interval is not None:
-            return f"Schedule(every {self.interval:g} of time)"
-        return f"Schedule(at {len(self.times or ())} times)"
-
     def due(self, step: int, time: float) -> bool:
         """Whether the state after `step` steps, at `time`, is one that the schedule asks for."""
         if self.every is not None:

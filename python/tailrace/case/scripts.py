@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tailrace.io.regular import open_regular
+
 from .document import ConfigError
 
 Velocity = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
@@ -43,11 +45,14 @@ def _parsed(path: Path) -> list[ast.stmt]:
     :raises ValueError: it is not valid Python, with the line, or cannot be read.
     """
     try:
-        return ast.parse(path.read_text(encoding="utf-8"), filename=str(path)).body
+        with open_regular(path, encoding="utf-8") as file:
+            return ast.parse(file.read(), filename=str(path)).body
     except SyntaxError as error:
         raise ValueError(f"{path}, line {error.lineno}: is not valid Python: {error.msg}") from None
     except (ValueError, OSError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
+    except (RecursionError, MemoryError):
+        raise ValueError(f"{path} is nested too deeply") from None
 
 
 def _defined_names(body: Sequence[ast.stmt]) -> list[str]:
@@ -89,6 +94,11 @@ def load_flow(flow: str, directory: Path) -> Velocity:
 def ready_made() -> list[str]:
     """Names of the analyses that come with Tailrace. Local."""
     return sorted(path.stem for path in READY.glob("*.py") if path.stem != "__init__")
+
+
+def name_of(word: str) -> str:
+    """The name of the results of "file.py", "file.py:Name" or a ready-made analysis, where none is given. Local."""
+    return Path(word.partition(":")[0] if ".py:" in word else word).stem
 
 
 def find_analysis(word: str, directory: Path) -> tuple[Path, str]:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 TAYLOR_GREEN = "taylor-green"
 MIN_POINTS = 8  # the widest stencil of the sixth-order schemes, closures at both ends included
 
+SMALLEST, LARGEST = 1e-100, 1e100
+MOST_STEPS = 2**53  # more, and a step no longer changes the time
+
 Boundary = Literal["periodic", "free-slip"]
 Parameter = str | int | float | bool
 
@@ -102,8 +105,15 @@ def _parameter(value: Any) -> Any:
     return value
 
 
-Whole = Annotated[int, Strict()]
-Real = Annotated[float, Strict(), AllowInfNan(False)]
+def _computable(value: float) -> float:
+    """A number whose products and quotients with others of its kind are no infinities."""
+    if value != 0 and not SMALLEST <= abs(value) <= LARGEST:
+        raise ValueError(f"must be 0 or of a size between {SMALLEST:g} and {LARGEST:g}")
+    return value
+
+
+Whole = Annotated[int, Strict(), Field(le=2**53)]
+Real = Annotated[float, Strict(), AllowInfNan(False), AfterValidator(_computable)]
 Text = Annotated[str, Strict(), Field(min_length=1)]
 Name = Annotated[Text, AfterValidator(_file_name)]
 Points = Annotated[Whole, Field(ge=MIN_POINTS)]
@@ -160,6 +170,8 @@ class TimeSection(Section):
         if (self.steps is None) == (self.end is None):
             found = "neither" if self.steps is None else "both"
             raise ValueError(f"give exactly one of steps (a number) and end (a time); found {found}")
+        if self.end is not None and not self.end / self.dt <= MOST_STEPS:
+            raise ValueError(f"end = {self.end:g} is more than {MOST_STEPS:g} steps of dt = {self.dt:g} away")
         return self
 
     @property
@@ -291,7 +303,7 @@ class AnalysisSection(Rhythm):
     @classmethod
     def _default_name(cls, data: Any) -> Any:
         if isinstance(data, dict) and "name" not in data and isinstance(data.get("script"), str):
-            return {**data, "name": Path(re.sub(r"\.py:\w+$", ".py", data["script"])).stem}
+            return {**data, "name": scripts.name_of(data["script"])}
         return data
 
     @field_validator("script")

@@ -9,21 +9,16 @@ from __future__ import annotations
 import builtins
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailrace import _core
 
-from .field import same_points
+from .field import Field, same_points
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from .field import Field
-
-    Bins = int | Sequence[float] | NDArray[np.float64]
-    Range = tuple[float, float] | None
+Bins = int | Sequence[float] | NDArray[np.float64]
+Range = tuple[float, float] | None
 
 
 @dataclass(frozen=True)

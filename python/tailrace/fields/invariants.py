@@ -5,19 +5,14 @@ With A_ij = d v_i / d x_j, S = (A + A^T) / 2 and W = (A - A^T) / 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from tailrace import _core
 
 from .calculus import grad
 from .field import Field
-from .parity import polar
+from .parity import Signs, polar
 from .vector import Vector
-
-if TYPE_CHECKING:
-    from .parity import Signs
 
 
 def q_criterion(v: Vector) -> Field:

@@ -15,7 +15,7 @@ Signs = tuple[int, int, int]
 EVEN: Signs = (1, 1, 1)
 
 # Functions by how parities combine: those that multiply them, and functions of one argument that are odd or even.
-_PRODUCTS = {np.multiply, np.divide, np.floor_divide}
+_PRODUCTS = {np.multiply, np.divide}
 _ODD_FUNCTIONS = {
     np.negative, np.positive, np.sign, np.sin, np.tan, np.arcsin, np.arctan, np.sinh, np.tanh, np.arcsinh, np.arctanh,
     np.cbrt, np.reciprocal, np.conjugate, np.deg2rad, np.rad2deg, np.radians, np.degrees,

@@ -8,24 +8,20 @@ sixth order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from tailrace import _core
 from tailrace.parallel import agree
 
 from .averages import join_parts, kept_directions, sum_over_ranks
 from .field import Field, known_parity
+from .operators import Operators
 from .parity import Signs
-from .points import axis_names
+from .points import Centred, axis_names
 from .vector import Vector
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from .operators import Operators
-    from .points import Centred
 
 _STENCIL = 6  # points per direction
 _POINTS_AT_ONCE = 4096

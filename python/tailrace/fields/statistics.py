@@ -17,9 +17,10 @@ double precision.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailrace import _core
 from tailrace.parallel import agree
@@ -29,11 +30,6 @@ from .field import Field, same_points
 from .parity import EVEN, Signs, product_parity
 from .points import axis_names
 from .vector import Vector
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    State = Mapping[str, Any]
 
 _VELOCITY = ("ux", "uy", "uz")
 
@@ -232,7 +228,7 @@ class Statistics:
             state[f"product_{first}_{second}"] = self._result(self._product(first, second).copy(), first, second)
         return state
 
-    def load(self, state: State) -> None:
+    def load(self, state: Mapping[str, Any]) -> None:
         """Continue from what `save` returned, with the same bits as without an interruption. Local.
 
         :raises InputError: an entry is missing, or is not a field where every point has its own statistics.
@@ -253,7 +249,7 @@ class Statistics:
         values = [np.array(one, dtype=np.float64) for one in saved]
         self._means, self._products = values[:n], values[n:]
 
-    def _entry(self, state: State, key: str) -> Any:
+    def _entry(self, state: Mapping[str, Any], key: str) -> Any:
         if key not in state:
             raise _core.InputError(f"statistics of {', '.join(self.names)}: the saved state has no {key!r}")
         return state[key]

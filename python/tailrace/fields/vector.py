@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .field import Field, same_points
+from .operators import Operators
 from .parity import polar, product_parity, sum_parity
 from .points import NODES
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from .operators import Operators
 
 
 class Vector:

@@ -3,16 +3,19 @@
 One directory per checkpoint, `step-00001200`: a raw series (numbers as they are in memory, a JSON file with shapes and
 checksums), and `SHA256SUMS` with the checksum of the JSON file. It is written as `step-00001200.partial`, flushed to
 the disk, and renamed when it is complete; a name without `.partial` is therefore a complete checkpoint, unless the disk
-damaged it later, which the checksums show.
+damaged it later, which the checksums show. `SHA256SUMS` is also the mark by which checkpoints are known: the first file
+that is written, and the last that is removed. A directory without it is never removed, whatever its name.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +23,16 @@ from typing import TYPE_CHECKING, Any
 from tailrace import _core
 from tailrace.case.names import COMPONENTS
 from tailrace.io import series
-from tailrace.parallel import on_root
+from tailrace.io.regular import open_regular
+from tailrace.parallel import agree, on_root
 
 if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
-_NAME = re.compile(r"step-(\d+)")
+_NAME = re.compile(r"step-(\d{8,})")
+_UNDER_WAY = re.compile(rf"{_NAME.pattern}\.(partial|replaced)")
+_LOCK = re.compile(rf"{_NAME.pattern}\.partial\.lock")
 _SIDECAR = "series.jsonl"
 _SUMS = "SHA256SUMS"
 
@@ -48,7 +54,7 @@ class CheckpointStore:
 
     A run owns the checkpoints that it wrote and those that led to the state it resumed from. Others in the directory,
     of an earlier run or of later steps than the one resumed from, are removed when the first own one is complete: they
-    must never be taken for the newest.
+    must never be taken for the newest. What is no checkpoint stays, under another name where its own is needed.
 
     :param keep: how many complete ones stay; older ones are removed once a newer one is complete.
     """
@@ -58,6 +64,32 @@ class CheckpointStore:
         self._keep = keep
         self._comm = comm
         self._own: set[Path] = set()  # known to rank 0 alone
+        self._claimed = False
+
+    @contextmanager
+    def claim(self) -> Iterator[None]:
+        """Keep other programs from writing checkpoints to this directory. May be nested.
+
+        :raises IoError: another program does so already; the message says which.
+        """
+        if self._claimed:
+            yield
+            return
+        lock = agree(self._comm, lambda: self._lock() if self._comm.rank == 0 else None)
+        self._claimed = True
+        try:
+            yield
+        finally:
+            self._claimed = False
+            if lock:
+                lock.release()
+
+    def _lock(self) -> _core.FileLock:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _core.IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
+        return _core.FileLock(str(self.path))
 
     def write(
         self,
@@ -72,10 +104,21 @@ class CheckpointStore:
         :returns: the bytes written by this rank.
         :raises IoError: the disk is full or gone; earlier checkpoints are untouched.
         """
+        with self.claim():
+            return self._write(state, fields, about, lists)
+
+    def _write(
+        self,
+        state: State,
+        fields: dict[str, series.Block],
+        about: dict[str, Any],
+        lists: dict[str, NDArray[Any]] | None,
+    ) -> int:
         final = self.path / f"step-{state.step:08d}"
         partial = final.with_name(final.name + ".partial")
         on_root(self._comm, self._make_room)
         try:
+            on_root(self._comm, lambda: _begin(partial))
             with series.open(
                 partial, "w", comm=self._comm, engine="raw", parameters={"checksums": True, "sync": True}
             ) as out:
@@ -85,7 +128,7 @@ class CheckpointStore:
                 out.write_step(state.time, fields, index=state.step, lists=lists)
                 written = int(out.counters["bytes_written"])
         except (_core.Error, OSError, ValueError) as error:
-            on_root(self._comm, lambda: shutil.rmtree(partial, ignore_errors=True))
+            on_root(self._comm, lambda: _try_to_remove(partial))
             raise _core.IoError(f"checkpoint {final} was not written: {error}") from error
         on_root(self._comm, lambda: self._commit(partial, final))
         return written
@@ -93,24 +136,27 @@ class CheckpointStore:
     def _make_room(self) -> None:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            for pattern in ("step-*.partial", "step-*.replaced"):
-                for leftover in self.path.glob(pattern):
-                    _remove(leftover)
+            for leftover in self._entries(_UNDER_WAY):
+                _remove(leftover)
+            for lock in self._entries(_LOCK):  # of a series that a kill left
+                with suppress(_core.IoError):  # a file of something else, which stays
+                    _core.FileLock(str(lock.with_suffix(""))).release()
         except OSError as error:
             raise _core.IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
 
     def _commit(self, partial: Path, final: Path) -> None:
         try:
             (partial / _SUMS).write_text(f"{_sha256(partial / _SIDECAR)}  {_SIDECAR}\n", encoding="ascii")
-            _sync_tree(partial)
+            for entry in (*partial.rglob("*"), partial):
+                _sync(entry)
+            if not _is_ours(final):
+                _set_aside(final)
+            old = final.with_name(final.name + ".replaced")
             if final.exists():  # written before the run was resumed from an earlier step
-                old = final.with_name(final.name + ".replaced")
-                final.rename(old)
-                partial.rename(final)
-                _remove(old)
-            else:
-                partial.rename(final)
+                _rename(final, old)
+            partial.rename(final)
             _sync(self.path)
+            _remove(old)
             self._own.add(final)
             self._prune()
         except OSError as error:
@@ -121,17 +167,17 @@ class CheckpointStore:
         for _, path in self._complete():
             if path in self._own and kept < self._keep:
                 kept += 1
-            else:
+            elif _is_ours(path):
                 # Renamed first: a kill may leave half of it, which must not look complete.
-                _remove(path.rename(path.with_name(path.name + ".partial")))
+                _remove(_rename(path, path.with_name(path.name + ".partial")))
                 self._own.discard(path)
 
     def _complete(self) -> list[tuple[int, Path]]:
         """Step and path of every checkpoint, newest first. Local."""
-        if not self.path.is_dir():
-            return []
-        found = [(int(match[1]), entry) for entry in self.path.iterdir() if (match := _NAME.fullmatch(entry.name))]
-        return sorted(found, reverse=True)
+        return sorted(((int(path.name[5:]), path) for path in self._entries(_NAME)), reverse=True)
+
+    def _entries(self, form: re.Pattern[str]) -> list[Path]:
+        return [path for path in self.path.iterdir() if form.fullmatch(path.name)] if self.path.is_dir() else []
 
     def earlier(self) -> int | None:
         """The newest step in the directory, damaged or not; None where there is no checkpoint."""
@@ -159,11 +205,10 @@ class CheckpointStore:
 
     def _recoverable(self) -> list[tuple[int, Path]]:
         # A kill between the two renames of a replacement leaves the old one under its other name.
-        if self.path.is_dir():
-            for replaced in self.path.glob("step-*.replaced"):
-                final = replaced.with_name(replaced.name.removesuffix(".replaced"))
-                if not final.exists():
-                    replaced.rename(final)
+        for replaced in self._entries(_UNDER_WAY):
+            final = replaced.with_suffix("")
+            if replaced.suffix == ".replaced" and _is_ours(replaced) and not final.exists():
+                replaced.rename(final)
         return self._complete()
 
     def _damage(self, path: Path) -> str:
@@ -186,12 +231,17 @@ def check_sidecar(path: Path) -> None:
     for name in (_SUMS, _SIDECAR):
         if not (path / name).is_file():
             raise _core.IoError(f"it has no {name}")
-    if (path / _SUMS).read_bytes() != f"{_sha256(path / _SIDECAR)}  {_SIDECAR}\n".encode():
+    if _bytes(path / _SUMS) != f"{_sha256(path / _SIDECAR)}  {_SIDECAR}\n".encode():
         raise _core.IoError(f"{_SIDECAR} differs from its checksum in {_SUMS}")
 
 
 def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(_bytes(path)).hexdigest()
+
+
+def _bytes(path: Path) -> bytes:
+    with open_regular(path, "rb") as file:
+        return bytes(file.read())
 
 
 class OpenCheckpoint:
@@ -201,8 +251,7 @@ class OpenCheckpoint:
         self.path = path
         self._series = series.open(path, "r", comm=comm, engine="raw")
         self._step = self._series[0]
-        self.about = self._series.attributes
-        told = self.about
+        self.about = told = self._series.attributes
         self.state = State(
             step=self._step.index,
             time=self._step.time,
@@ -216,9 +265,6 @@ class OpenCheckpoint:
         """Nodes in x, y, z."""
         return self._step.variables["ux"][1]
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._step
-
     def read(self, name: str, box: tuple[Any, Any]) -> NDArray[Any]:
         """This rank's box (start, count in x, y, z) of a field, as (nz, ny, nx)."""
         return self._step.read(name, box)
@@ -228,24 +274,51 @@ class OpenCheckpoint:
         return self._step.read(name)
 
 
+def _begin(partial: Path) -> None:
+    _set_aside(partial)
+    partial.mkdir()
+    (partial / _SUMS).write_text(f"incomplete  {_SIDECAR}\n", encoding="ascii")
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether this is a checkpoint, a part of one, or empty, as a kill at its first moment leaves it. Local."""
+    if path.is_symlink() or not path.is_dir():
+        return False
+    try:
+        sums = (path / _SUMS).read_bytes()
+    except FileNotFoundError:
+        return not any(path.iterdir())
+    return not sums or sums.endswith(f"  {_SIDECAR}\n".encode())
+
+
 def _remove(path: Path) -> None:
-    if path.is_dir():
+    """Remove a checkpoint, its mark last, so that a part of it is still known after a kill; nothing else. Local."""
+    if _is_ours(path):
+        for entry in path.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            elif entry.name != _SUMS:
+                entry.unlink()
         shutil.rmtree(path)
-    else:
-        path.unlink()
 
 
-def _sync_tree(path: Path) -> None:
-    for entry in _walk(path):
-        _sync(entry)
-    _sync(path)
+def _try_to_remove(path: Path) -> None:
+    with suppress(OSError):
+        _remove(path)
 
 
-def _walk(path: Path) -> Iterator[Path]:
-    for entry in path.iterdir():
-        if entry.is_dir():
-            yield from _walk(entry)
-        yield entry
+def _rename(path: Path, new: Path) -> Path:
+    _set_aside(new)
+    return path.rename(new)
+
+
+def _set_aside(path: Path) -> None:
+    """Give what is no checkpoint another name, where a checkpoint needs its own. Local."""
+    if path.exists() or path.is_symlink():
+        names = (path.with_name(f"{path.name}.set-aside{number or ''}") for number in itertools.count())
+        place = next(name for name in names if not (name.exists() or name.is_symlink()))
+        path.rename(place)
+        print(f"note: {path} is no checkpoint; it is now {place}", flush=True)
 
 
 def _sync(path: Path) -> None:

@@ -9,15 +9,12 @@ import numpy as np
 
 from tailrace import _core
 from tailrace.case.names import COMPONENTS
+from tailrace.case.scripts import Velocity
 from tailrace.parallel import agree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mpi4py import MPI
     from numpy.typing import NDArray
-
-    Velocity = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], tuple[Any, Any, Any]]
 
 
 def coordinates(grid: _core.Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.float64], ...]:

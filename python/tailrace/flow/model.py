@@ -14,6 +14,7 @@ from tailrace.parallel import agree
 
 from . import initial
 from .checkpoint import State
+from .memory import check_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ class Model:
     :param case: a validated case; its outputs, analyses and checkpoints play no part here.
     :param comm: the ranks; COMM_WORLD by default.
     :param checkpoint: the state to begin with; the initial flow of the case by default.
-    :raises InputError: the case does not fit the ranks, or the checkpoint does not fit the case.
+    :raises InputError: the case does not fit the ranks or their memory, or the checkpoint does not fit the case.
     """
 
     def __init__(self, case: Case, comm: MPI.Comm | None = None, checkpoint: OpenCheckpoint | None = None) -> None:
@@ -47,8 +48,9 @@ class Model:
         self.case, self.comm = case, comm
         self.time = 0.0
         self.grid = _core.Grid(case.grid.points, case.grid.lengths, case.grid.boundaries)
-        self.processes, self._transpose = self._share_work(checkpoint.state if checkpoint else None)
         make = _core.Flow64 if case.numerics.precision == "double" else _core.Flow32
+        check_memory(self.shape, make.least_bytes_per_node(case.time.scheme), comm)
+        self.processes, self._transpose = self._share_work(checkpoint.state if checkpoint else None)
         self.flow = make(
             self.grid, self.processes, case.viscosity, case.time.scheme, case.numerics.interpolation, self._transpose
         )

@@ -39,11 +39,11 @@ class Handle:
         Where the block fails, this rank takes part in the agreement with which the collective call of the other ranks
         begins, and tells them. Where it does not fail, nothing is communicated.
 
-        :raises InputError, IoError: the error of this rank, of the second kind where it is an IoError.
+        :raises InputError, IoError: the error of this rank, the second for an IoError or a lack of memory.
         """
         core = self.core()
         try:
             yield core
         except Exception as error:
-            core.refuse(str(error), not isinstance(error, _core.IoError))
+            core.refuse(str(error), not isinstance(error, _core.IoError | MemoryError))
             raise  # not reached: refusing raises

@@ -21,3 +21,12 @@ def default_path(name: str, engine: str) -> str:
 def holds_something(path: Path) -> bool:
     """Whether there is a file, or a directory that is not empty. Local."""
     return path.is_file() or (path.is_dir() and any(path.iterdir()))
+
+
+def is_foreign(path: Path) -> bool:
+    """Whether there is a file, and no HDF5 series of ours; other engines touch no files of others. Local."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        start = file.read(65536)
+    return bool(start.strip(b"\0")) and b"Tailrace" not in start  # our group; zeros are left by power failures

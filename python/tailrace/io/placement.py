@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from tailrace import _core
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Triple = tuple[int, int, int]
 
@@ -38,22 +37,6 @@ class Stored(NamedTuple):
     dtype: str
     shape: Triple
     is_list: bool
-
-
-class PointGrid(Protocol):
-    """What a series needs to know of a grid."""
-
-    @property
-    def points(self) -> Sequence[int]:
-        """Points per direction."""
-
-    @property
-    def origin(self) -> Sequence[float]:
-        """Position of the first point."""
-
-    @property
-    def spacing(self) -> Sequence[float]:
-        """Distance between neighbours."""
 
 
 @dataclass(frozen=True)

@@ -16,37 +16,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailrace import _core
 
 from .coupling import Coupling, CouplingSide, LeftOut
 from .handle import Handle
-from .placement import Block, Box, PointGrid, Region, Stored, StretchedGrid, UniformGrid, shape_of, triple
+from .placement import Block, Box, Region, StretchedGrid, UniformGrid, shape_of, triple
 from .step import Step
-from .values import attribute_value, parameter_text, scalar_value, stored_array
+from .values import Attribute, Scalar, attribute_value, parameter_text, scalar_value, stored_array
 
 if TYPE_CHECKING:
     from mpi4py import MPI
-    from numpy.typing import NDArray
-
-    Attribute = str | int | float | Sequence[int] | Sequence[float]
-    Scalar = float | int | str
 
 __all__ = [
     "Block",
     "Box",
-    "Coupling",
-    "CouplingSide",
     "LeftOut",
-    "PointGrid",
     "Region",
     "Series",
     "Step",
-    "Stored",
     "StretchedGrid",
     "UniformGrid",
     "open",
@@ -62,9 +54,10 @@ def open(
     comm: MPI.Comm | None = None,
     engine: str | None = None,
     parameters: Mapping[str, object] | None = None,
-    grid: PointGrid | None = None,
+    grid: UniformGrid | None = None,
     precision: Literal["float32", "float64"] | None = None,
     rewind_to: int | None = None,
+    guard: bool = False,
 ) -> Series:
     """Open the series at `path` to read ("r"), to write from the beginning ("w") or to append ("a"). Collective.
 
@@ -80,10 +73,17 @@ def open(
         an XDMF file of the same name.
     precision: the type in which arrays are stored; by default that of each array.
     rewind_to: when appending, drop the steps with a larger index first.
+    guard: for files that may be damaged or made to harm, on which ADIOS2 or HDF5 could crash, hang or take all memory:
+        before the series is opened to read or append, rank 0 reads its metadata in a child process, unless checksums
+        of ours protect them. If the child dies, this is an IoError.
     """
     if mode not in ("r", "w", "a"):
         raise _core.InputError(f"unknown mode {mode!r}: expected 'r', 'w' or 'a'")
     name = fspath(path)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise _core.InputError(f"the path {name!r} is not in UTF-8; rename the file or directory") from None
     if comm is None:
         from mpi4py import MPI
 
@@ -94,6 +94,10 @@ def open(
         coordinates = getattr(grid, "coordinates", ((), (), ()))
         place = (triple(grid.points), origin, spacing, tuple([float(x) for x in along] for along in coordinates))
     texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
+    if guard and mode != "w":
+        from .guard import check_metadata
+
+        check_metadata(name, engine, comm)
     core = _core.Series.open(name, mode, comm.py2f(), engine or "", texts, place, precision, rewind_to)
     return Series(Handle(core), mode, comm.size)
 
@@ -307,10 +311,8 @@ class Series:
         """What a stream has cost both of its ends so far, in rank 0. Also after `close`."""
         if self._closing is not None:
             return self._closing[1]
-        found = self._handle.core().coupling()
-        sides = tuple(CouplingSide(**one) for one in (found["own"], *found["others"]))
-        counts = {name: found[name] for name in ("dropped", "skipped", "unread")}
-        return Coupling(found["role"], sides[0], sides[1:], **counts)
+        role, own, others, *counts = self._handle.core().coupling()
+        return Coupling(role, CouplingSide(*own), tuple(CouplingSide(*one) for one in others), *counts)  # type: ignore[arg-type] # one of the three roles
 
     @property
     def path(self) -> str:
@@ -339,9 +341,7 @@ class Series:
     def __enter__(self) -> Series:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         else:

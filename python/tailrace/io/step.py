@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .handle import Handle
 from .placement import Box, Stored, triple
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Scalar = float | int | str
+from .values import Scalar
 
 
 class Step:

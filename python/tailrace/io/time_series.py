@@ -11,11 +11,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tailrace import _core
+
+from .regular import open_regular, refuse_special
 
 COLUMNS = (
     "step",
@@ -38,6 +41,8 @@ enstrophy = <w . w> / 2, w the vorticity, in U^2 / L^2
 max_divergence = max |div u| L / U on the cells of the pressure
 cfl = max (|ux| / dx + |uy| / dy + |uz| / dz) dt"""
 
+_MARK = "Tailrace time series"  # of the first line; a file without it is never replaced
+
 
 class TimeSeriesError(ValueError):
     """A file that is not a time series, or rows in the wrong order."""
@@ -46,13 +51,13 @@ class TimeSeriesError(ValueError):
 class TimeSeries:
     """A time series that is being written, by one rank. All methods are local.
 
-    :param path: the file; an older file of that name is replaced unless `resume_step` is given.
+    :param path: the file; an older time series of that name is replaced unless `resume_step` is given.
     :param title: lines about the run: its name, Reynolds number, grid.
     :param resume_step: continue the file after this step: rows after it are dropped.
     :param columns: names, of which the first are step and time; the others are numbers.
     :param definitions: lines that explain the columns.
-    :raises TimeSeriesError: the file to continue is not a time series, or one of other columns.
-    :raises OSError: the file cannot be written.
+    :raises TimeSeriesError: what is there is not a time series, or has other columns than the rows to come.
+    :raises OSError: the file cannot be written, or another program is writing it.
     """
 
     def __init__(
@@ -67,14 +72,18 @@ class TimeSeries:
         self.path = Path(path)
         self.columns = tuple(columns)
         self._last_step: int | None = None
+        refuse_special(self.path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = _core.FileLock(str(self.path))
         if resume_step is not None and self.path.exists():
             self._last_step = rewind(self.path, resume_step)
             self._check_columns()
         else:
-            head = ["Tailrace time series", *title.splitlines(), *definitions.splitlines()]
+            check_replaceable(self.path)
+            head = [_MARK, *title.splitlines(), *definitions.splitlines()]
             _replace(self.path, "".join(f"# {line}\n" for line in head) + ",".join(self.columns) + "\n")
         self._file: TextIO = self.path.open("a", encoding="utf-8")
+        self._size = os.fstat(self._file.fileno()).st_size
 
     def _check_columns(self) -> None:
         found = read_columns(self.path)
@@ -91,7 +100,7 @@ class TimeSeries:
 
         :param row: a value for each of the columns.
         :raises TimeSeriesError: a column is missing or unknown, or the step is before the last.
-        :raises OSError: the disk is full or gone.
+        :raises OSError: the disk is full or gone, or the file is not at its path any more.
         """
         if set(row) != set(self.columns):
             missing, unknown = sorted(set(self.columns) - set(row)), sorted(set(row) - set(self.columns))
@@ -103,29 +112,68 @@ class TimeSeries:
             if step == self._last_step:
                 return
             raise TimeSeriesError(f"{self.path}: step {step} comes after step {self._last_step}; rewind to it first")
+        self._check_there()
         self._file.write(",".join([str(step), *(f"{float(row[name]):.17g}" for name in self.columns[1:])]) + "\n")
         self._file.flush()
+        self._size = os.fstat(self._file.fileno()).st_size
         self._last_step = step
 
     def sync(self) -> None:
         """Wait until all rows are on the disk: a checkpoint must not be ahead of its time series.
 
-        :raises OSError: the disk is full or gone.
+        :raises OSError: the disk is full or gone, or the file is not at its path any more.
         """
+        self._check_there()
         self._file.flush()
         os.fsync(self._file.fileno())
 
+    def _check_there(self) -> None:
+        """A file that somebody removes or replaces takes further rows, which nobody would ever see."""
+        ours = os.fstat(self._file.fileno())
+        there = self.path.stat() if self.path.exists() else None
+        if there is None or not os.path.samestat(ours, there):
+            how = "removed" if there is None else "replaced"
+        elif ours.st_size < self._size:
+            how = "cut"
+        else:
+            return
+        raise OSError(f"the file was {how} by somebody else while it was being written, so rows are missing")
+
     def close(self) -> None:
         """Close the file. Closing twice does nothing."""
-        self._file.close()
+        try:
+            self._file.close()
+        finally:
+            self._lock.release()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def check_replaceable(path: str | Path) -> None:
+    """Check that a new time series at `path` would replace only a time series, or nothing. Local.
+
+    :raises TimeSeriesError: there is something else.
+    :raises OSError: it cannot be read.
+    """
+    path = Path(path)
+    if not path.exists():
+        return
+    refuse_special(path)
+    mark = f"# {_MARK}".encode()
+    start = b""
+    if path.is_file():
+        with path.open("rb") as file:
+            start = file.read(len(mark))
+    # Nothing, zeros or a part of the mark: what a power failure leaves of ours, and no loss to anybody.
+    if not path.is_file() or not mark.startswith(start.rstrip(b"\0")):
+        raise TimeSeriesError(
+            f"{path}: is there already, and is not a time series of Tailrace (it begins without '{mark.decode()}'). "
+            "Choose another path, or move it away"
+        )
 
 
 def rewind(path: str | Path, step: int) -> int | None:
@@ -189,7 +237,8 @@ def read_time_series(path: str | Path) -> dict[str, NDArray[Any]]:
 def _split(path: Path) -> tuple[list[str], list[tuple[int, str]]]:
     """The head (comments and column names) and the complete rows with their line numbers."""
     # A power failure may leave zero bytes at the end: a line with them counts as incomplete.
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+    with open_regular(path, encoding="utf-8", errors="replace") as file:
+        lines = file.read().splitlines(keepends=True)
     if lines and (not lines[-1].endswith("\n") or "\0" in lines[-1]):
         lines.pop()
     at = next((at for at, line in enumerate(lines) if not line.startswith("#")), None)
@@ -209,9 +258,11 @@ def _step(path: Path, number: int, line: str) -> int:
 
 
 def _replace(path: Path, text: str) -> None:
-    temporary = path.with_name(path.name + ".new")
+    target = path.resolve()  # a link to the file stays a link
+    temporary = target.with_name(target.name + ".new")
+    check_replaceable(temporary)
     with temporary.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    temporary.replace(path)
+    temporary.replace(target)

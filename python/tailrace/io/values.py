@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailrace import _core
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+Attribute = str | int | float | Sequence[int] | Sequence[float]
+Scalar = float | int | str
 STORED = ("float32", "float64", "int32", "int64")  # names of the types of arrays and lists
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from tailrace import _core
+from tailrace.flow.model import Model
 from tailrace.io.time_series import TimeSeries
 from tailrace.parallel import agree, on_root
-
-if TYPE_CHECKING:
-    from tailrace.flow.model import Model
 
 
 class Diagnostics:
@@ -60,9 +57,7 @@ class Diagnostics:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         # What a full disk did not take is still in the buffer of the file and fails again; it was told once.
         with suppress(OSError) if kind else nullcontext():
             if self._rows:

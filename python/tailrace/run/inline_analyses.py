@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
 from tailrace.analysis import state
@@ -17,13 +16,10 @@ from tailrace.analysis.step import AnalysisStep
 from tailrace.analysis.task import Task
 from tailrace.case.document import ConfigError
 from tailrace.case.names import FIELDS
+from tailrace.case.sections import AnalysisSection
+from tailrace.flow.checkpoint import OpenCheckpoint
+from tailrace.flow.model import FieldCache, Model
 from tailrace.parallel import agree
-
-if TYPE_CHECKING:
-    from tailrace.case.schedule import Schedule
-    from tailrace.case.sections import AnalysisSection
-    from tailrace.flow.checkpoint import OpenCheckpoint
-    from tailrace.flow.model import FieldCache, Model
 
 
 class InlineAnalyses:
@@ -47,14 +43,14 @@ class InlineAnalyses:
     ) -> None:
         self._model, self._timed, self._say = model, timed, say
         case = model.case
-        self._schedules: list[Schedule] = [section.schedule(case.time.dt) for section in case.analysis]
+        self._schedules = [section.schedule(case.time.dt) for section in case.analysis]
         self._operators = model.operators()
         scripts = agree(model.comm, lambda: [_load(section, case.directory) for section in case.analysis])
         pairs = zip(case.analysis, scripts, strict=True)
         self._tasks = [self._task(section, script, resumed) for section, script in pairs]
-        self._states: list[dict[str, Any] | None] = []
         if checkpoint is not None:
-            self._states = [self._state(task, checkpoint) for task in self._tasks]
+            for task in self._tasks:
+                self._restore(task, checkpoint)
 
     def _task(self, section: AnalysisSection, script: Script, resumed: int | None) -> Task:
         runner = ScriptRunner(script, self._model.comm)
@@ -64,14 +60,15 @@ class InlineAnalyses:
         )  # fmt: skip
         return Task(runner, sink, section.on_error, self._say)
 
-    def _state(self, task: Task, checkpoint: OpenCheckpoint) -> dict[str, Any] | None:
-        """The state of a script in the checkpoint; None where there is none."""
+    def _restore(self, task: Task, checkpoint: OpenCheckpoint) -> None:
+        """Give a script its state in the checkpoint, where there is one."""
         task.done, found = state.unpack(task.name, checkpoint, self._operators)
-        if found is None and task.runner.script.has("save"):
+        if found is not None:
+            task.runner.restore(found)
+        elif task.runner.script.has("save"):
             note = f"note: {checkpoint.path} has no state of analysis '{task.name}', which starts without one"
             if self._model.comm.rank == 0:
                 print(note, flush=True)
-        return found
 
     # ---- during the run ---------------------------------------------------------------------------------------
     def next_times(self, time: float) -> list[float | None]:
@@ -88,25 +85,16 @@ class InlineAnalyses:
 
         :raises AnalysisError: one failed, and its errors stop the run.
         """
-        model = self._model
-        step = AnalysisStep(
-            model.step, model.time, self._operators, FIELDS, lambda name: fields(name).data, attributes=model.about
-        )
-        self._load_states(step)
+        step = self._step(fields)
         for task in tasks:
             with self._timed(f"analysis {task.name}"):
-                task.sink.write(model.step, model.time, task.look(step))
+                task.sink.write(step.index, step.time, task.look(step))
 
-    def _load_states(self, step: AnalysisStep) -> None:
-        """Before the first step: start the scripts, and load their states of the checkpoint."""
-        states, self._states = self._states, []
-        for task, found in zip(self._tasks, states, strict=False):
-            if found is not None:
-                try:
-                    task.runner.start(step)
-                    task.runner.load(found)
-                except AnalysisError as error:
-                    task.fail(error)
+    def _step(self, fields: FieldCache) -> AnalysisStep:
+        model = self._model
+        return AnalysisStep(
+            model.step, model.time, self._operators, FIELDS, lambda name: fields(name).data, attributes=model.about
+        )
 
     @property
     def states_are_whole(self) -> bool:
@@ -134,15 +122,18 @@ class InlineAnalyses:
 
     def finish(self) -> None:
         """At the end of the run: call `finish` of each script, and store what it returns."""
+        step = self._step(self._model.fields())  # for scripts that have had no step since the run was resumed
         for task in self._tasks:
-            if task.runner.script.has("finish") and task.runner.last_step is not None:
+            if task.runner.script.has("finish") and task.runner.begun:
                 with self._timed(f"analysis {task.name}"):
-                    results = task.finish()
+                    results = task.finish(step)
                     self._write_final(task, results)
+        self.flush()
 
     def _write_final(self, task: Task, results: Results) -> None:
         final = task.sink.beside(f"{task.name}-final")
         final.write(self._model.step, self._model.time, results)
+        final.flush()
         final.close()
 
     def close(self) -> None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
 from tailrace.case.names import RAW_NAMES
+from tailrace.case.places import left_out
 from tailrace.io import series
 from tailrace.io.coupling import explain
 from tailrace.io.paths import holds_something
-from tailrace.io.time_series import TimeSeries
+from tailrace.io.time_series import TimeSeries, last_step
 from tailrace.parallel import on_root
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from mpi4py import MPI
 
-    from tailrace.case.case import OutputSection
+    from tailrace.case.sections import OutputSection
 
 _LEFT_OUT = "skipped = 1: to keep to the share of time that the stream may cost; 0: dropped, because the queue was full"
 
@@ -107,8 +108,10 @@ class Output:
         if not found:
             return
         resumed = self._resumed if self._recorded < 0 else self._recorded
-        path = f"{self.section.name}-left-out.csv"
+        path = left_out(self.section.name)
         try:
+            if self._recorded >= 0 and last_step(path) != self._recorded:
+                raise OSError("it was replaced by somebody else while it was being written")
             with TimeSeries(
                 path, f"Steps that the stream {self.section.path} left out", resumed,
                 columns=("step", "time", "skipped"), definitions=_LEFT_OUT,

@@ -11,8 +11,7 @@ import sys
 import time as clock
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Self, TextIO
+from typing import Self, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live as RichLive
@@ -20,10 +19,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from tailrace.io.series import PhaseSummary
 from tailrace.text import duration, size
-
-if TYPE_CHECKING:
-    from tailrace.io.series import PhaseSummary
 
 _WINDOW = 10.0  # seconds over which the speed is taken
 _QUIET = 10.0  # seconds between plain lines, at least
@@ -68,9 +65,7 @@ class Live:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live:
             self._live.stop()
         if self._step > self._first:
@@ -182,9 +177,7 @@ def is_terminal(stream: TextIO) -> bool:
         return True
 
 
-def summary_table(
-    phases: Mapping[str, tuple[float, float, float]], total: float, stream: TextIO | None = None, title: str = ""
-) -> None:
+def summary_table(phases: Mapping[str, tuple[float, float, float]], total: float, stream: TextIO | None = None) -> None:
     """Print a table of the time: phases by their share, and the rest. Local.
 
     :param phases: name -> (min, mean, max) over the ranks, in seconds. No phase contains another.
@@ -192,7 +185,7 @@ def summary_table(
     """
     stream = stream if stream is not None else sys.stdout
     console = Console(file=stream, highlight=False, force_terminal=is_terminal(stream))
-    table = Table(title=title or f"Where the {duration(total)} went", title_justify="left", box=None, padding=(0, 2))
+    table = Table(title=f"Where the {duration(total)} went", title_justify="left", box=None, padding=(0, 2))
     table.add_column("phase")
     for column in ("min s", "mean s", "max s", "share"):
         table.add_column(column, justify="right")

@@ -13,7 +13,7 @@ import time as clock
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tailrace import _core
 from tailrace.analysis.errors import AnalysisError
@@ -28,10 +28,10 @@ from .inline_analyses import InlineAnalyses
 from .outputs import Output
 from .progress import Live, output_table, summary_table
 from .stop import STOPPED, StopRequest
+from .targets import check_targets
 
 if TYPE_CHECKING:
     from mpi4py import MPI
-    from numpy.typing import NDArray
 
     from tailrace.analysis.state import Packed
     from tailrace.case.case import Case
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["FlowError", "Simulation", "run"]
 
 
-class Simulation:
-    """A case on this communicator's ranks: stepped, written, analysed, resumed. Collective throughout.
+class Simulation(Model):
+    """A model that is also written, analysed, stopped and resumed, as its case says. Collective throughout.
 
     :param case: a validated case.
     :param comm: the ranks; COMM_WORLD by default.
@@ -54,10 +54,10 @@ class Simulation:
             from mpi4py import MPI
 
             comm = MPI.COMM_WORLD
-        self.case, self.comm = case, comm
+        self.comm = comm
         self.store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
         self._resumed_from = self.store.newest(self.say) if resume else None
-        self.model = Model(case, comm, self._resumed_from)
+        super().__init__(case, comm, self._resumed_from)
         if self._resumed_from:
             self.say(f"resuming from {self._resumed_from.path}: step {self.step}, t = {self.time:g}")
         self.numbers: dict[str, float] = {}  # the volume averages that were measured last
@@ -69,53 +69,6 @@ class Simulation:
         self._checkpoint_step = self.step  # the state of the start can be made again
         self._last_checkpoint = clock.monotonic()
 
-    # ---- looking -----------------------------------------------------------------------------------------------------
-    @property
-    def time(self) -> float:
-        """Time of the flow. Local."""
-        return self.model.time
-
-    @property
-    def step(self) -> int:
-        """Steps since the start of the flow. Local."""
-        return self.model.step
-
-    @property
-    def grid(self) -> _core.Grid:
-        """Nodes, lengths and boundaries. Local."""
-        return self.model.grid
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Nodes in x, y, z. Local."""
-        return self.model.shape
-
-    @property
-    def box(self) -> tuple[Any, Any]:
-        """(start, count) in x, y, z of this rank's part. Local."""
-        return self.model.box
-
-    @property
-    def flow(self) -> Any:
-        """The compiled solver. Local."""
-        return self.model.flow
-
-    @property
-    def processes(self) -> _core.ProcessGrid:
-        """How the ranks share the grid. Local."""
-        return self.model.processes
-
-    def field(self, name: str) -> NDArray[Any]:
-        """This rank's part of a field, (nz, ny, nx): ux, uy, uz as views, derived ones computed.
-
-        :raises InputError: there is no such field.
-        """
-        return self.model.field(name)
-
-    def measure(self) -> dict[str, float]:
-        """The volume averages of the present state, as in the time series."""
-        return self.model.measure()
-
     def __repr__(self) -> str:
         nx, ny, nz = self.shape
         return (
@@ -124,11 +77,7 @@ class Simulation:
             f"step {self.step}, t = {self.time:g}>"
         )
 
-    # ---- stepping by hand --------------------------------------------------------------------------------------------
-    def advance(self, targets: list[float | None] | None = None) -> float:
-        """One step, shortened where a target time lies closer. Returns its size."""
-        return self.model.advance(targets)
-
+    # ---- checkpoints, times, messages --------------------------------------------------------------------------------
     def write_checkpoint(self, more: Packed | None = None) -> None:
         """Store the present state so that `resume` finds it.
 
@@ -136,12 +85,12 @@ class Simulation:
         :raises IoError: the disk is full or gone; earlier checkpoints are untouched.
         """
         with self.timed("checkpoint"):
-            blocks, about = self.model.blocks(), self.model.description
+            blocks, about = self.blocks(), self.description
             if more is not None:
                 blocks.update(more.blocks)
                 about.update(more.about)
             lists = more.lists if more is not None else {}
-            self.bytes_checkpoints += self.store.write(self.model.state, blocks, about, lists)
+            self.bytes_checkpoints += self.store.write(self.state, blocks, about, lists)
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -170,8 +119,11 @@ class Simulation:
         started = self._last_checkpoint = clock.monotonic()
         self._checkpoint_step = self.step
         resumed = self.step if self.step > 0 else None
+        check_targets(self.case, self.comm)
         with ExitStack() as stack:
-            self._diagnostics = stack.enter_context(Diagnostics(self.model, resumed))
+            if self.case.checkpoint.every or self.case.checkpoint.minutes:
+                stack.enter_context(self.store.claim())
+            self._diagnostics = stack.enter_context(Diagnostics(self, resumed))
             self._open_outputs(resumed)
             if resumed is None:
                 self._warn_of_earlier_run()
@@ -184,6 +136,7 @@ class Simulation:
                 code = self._loop()
                 if code == 0 and self._analyses:
                     self._analyses.finish()
+                self._diagnostics.sync()
             except (AnalysisError, FlowError) as error:  # raised on all ranks alike
                 self._leave(error)
                 raise
@@ -192,18 +145,18 @@ class Simulation:
         return code
 
     def _open_outputs(self, resumed: int | None) -> None:
-        model, case = self.model, self.case
-        grid = UniformGrid(model.shape, spacing=tuple(model.grid.spacing(d) for d in range(3)))  # type: ignore[arg-type]
+        case = self.case
+        grid = UniformGrid(self.shape, spacing=tuple(self.grid.spacing(d) for d in range(3)))  # type: ignore[arg-type]
         self._outputs = []
         with self.timed("output"):
             for section in case.output:
                 output = Output(section, case.time.dt, grid, self.comm, resumed)
-                output.describe(model.about)
+                output.describe(self.about)
                 self._outputs.append(output)
         checkpoint, self._resumed_from = self._resumed_from, None  # read once, then closed
         self._analyses = None
         if case.analysis:
-            self._analyses = InlineAnalyses(model, resumed, checkpoint, timed=self.timed, say=self._tell)
+            self._analyses = InlineAnalyses(self, resumed, checkpoint, timed=self.timed, say=self._tell)
 
     def _warn_of_earlier_run(self) -> None:
         wanted = self.case.checkpoint
@@ -245,7 +198,7 @@ class Simulation:
             with self.timed("diagnostics"):
                 self.numbers = {**self.measure(), "dt": dt}
                 self._diagnostics.append(self.numbers)
-        fields = self.model.fields()
+        fields = self.fields()
         if due:
             with self.timed("output"):
                 for output in due:
@@ -257,7 +210,7 @@ class Simulation:
         self._show_progress(dt)
 
     def _check_finite(self) -> None:
-        self.model.check_finite(self.numbers.get("cfl", float("nan")))
+        self.check_finite(self.numbers.get("cfl", float("nan")))
 
     def _show_progress(self, dt: float) -> None:
         if self._live:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ class StopRequest:
         self._former = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._former.items():
             signal.signal(number, handler)
 

@@ -1,6 +1,5 @@
 """Wrong case files, places that cannot be written, and flow functions that fail: one clear message, on any ranks."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -86,9 +85,7 @@ def test_places_that_cannot_be_written(tmp_path, engine, setting, prepare, words
     case = cases.write_case(tmp_path, steps=2, every=2, outputs=(engine,) if engine else ())
     if prepare:
         prepare(tmp_path)
-    started = time.monotonic()
     text = message(run(case, f"--set={setting}", ranks=ranks))
-    assert time.monotonic() - started < 8, "somebody waited"
     assert all(word in text for word in words), text
     for path in (tmp_path / "out", tmp_path / "out.bp", tmp_path / "blocked"):
         assert not path.is_file() or path.read_text() == "precious"
@@ -147,9 +144,7 @@ ON_ONE_RANK = {
 def test_flow_functions_that_fail_on_one_rank(tmp_path, what):
     case = cases.write_case(tmp_path, "mixed", flow="own.py:velocity")
     (tmp_path / "own.py").write_text("import numpy as np\n" + ON_ONE_RANK[what])
-    started = time.monotonic()
     result = run(case, "--set=parallel.rows=4", "--set=parallel.cols=1", ranks=4)
-    assert time.monotonic() - started < 8, "the others waited"
     code = 2 if what == "import" else 1  # a file that does not load is wrong input
     assert {"nan": "uz = nan", "wall": "last y boundary"}.get(what, "high") in message(result, code)
 

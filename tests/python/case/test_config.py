@@ -5,42 +5,9 @@ import tomllib
 
 import pytest
 
-from tailrace.case.case import Case, ConfigError, load_case, parse_length
-
-GOOD = """
-[case]
-reynolds = 1600
-[grid]
-points = [33, 48, 17]
-lengths = ["pi", "2*pi", 1.5]
-boundaries = ["free-slip", "periodic", "free-slip"]
-[time]
-dt = 0.01
-steps = 100
-"""
-OUTPUT = """
-[[output]]
-name = "{name}"
-fields = ["ux", "vorticity"]
-engine = "{engine}"
-{rest}
-"""
-
-
-def load(tmp_path, text=GOOD, overrides=()):
-    path = tmp_path / "case.toml"
-    path.write_text(text, encoding="utf-8")
-    return load_case(path, overrides)
-
-
-def problems(tmp_path, text=GOOD, overrides=()):
-    with pytest.raises(ConfigError) as caught:
-        load(tmp_path, text, overrides)
-    return {problem.key: problem.reason for problem in caught.value.problems}
-
-
-def output(rest="every = 10", name="a", engine="hdf5"):
-    return OUTPUT.format(name=name, engine=engine, rest=rest)
+from helpers.case_texts import FLOW, GOOD, load, output, problems
+from tailrace.case.case import Case, ConfigError, load_case
+from tailrace.case.sections import parse_length
 
 
 def test_a_short_case_and_its_defaults(tmp_path):
@@ -321,14 +288,6 @@ def test_files_that_cannot_be_read(tmp_path):
         load_case(tmp_path / "b.toml")
     with pytest.raises(ConfigError, match="cannot be read"):
         load_case(tmp_path)
-
-
-FLOW = """
-import numpy as np
-AMPLITUDE = 2.0
-def shear(x, y, z):
-    return AMPLITUDE * np.sin(y) + 0 * x, 0 * (x + y), 0 * z
-"""
 
 
 def test_a_flow_of_ones_own(tmp_path):

@@ -46,6 +46,17 @@ def test_due_tolerates_the_rounding_of_a_plain_sum():
     assert count == 1000
 
 
+@pytest.mark.parametrize("rhythm", [{"interval": 0.3}, {"times": [0.3, 0.6, 0.9]}], ids=["interval", "times"])
+@pytest.mark.parametrize("at", [0.3, 0.6, 0.9])
+def test_due_is_a_small_time_on_both_sides(rhythm, at):
+    """A state slightly before or after a time is the one of that time, and no other one is."""
+    schedule = Schedule(**rhythm, dt=0.01)
+    shares = (-0.4, -2e-6, -0.9e-6, 0.0, 0.9e-6, 2e-6, 0.4)
+    assert [schedule.due(1, at + share * 0.01) for share in shares] == [False, False, True, True, True, False, False]
+    assert schedule.next_time(at - 0.9e-8) == schedule.next_time(at + 0.9e-8) == schedule.next_time(at + 2e-8)
+    assert schedule.next_time(at - 2e-8) == pytest.approx(at, rel=1e-15)
+
+
 @pytest.mark.parametrize("times", [[0.0, 1.0, 1.0005, 2.5], [math.pi, 2 * math.pi]])
 def test_times_are_met_exactly_and_once(times):
     schedule = Schedule(times=times, dt=0.01)

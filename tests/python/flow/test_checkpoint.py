@@ -11,6 +11,8 @@ from mpi4py import MPI
 
 import tailrace as tr
 from helpers import cases, mpi_run, sidecar
+from tailrace.flow import checkpoint
+from tailrace.flow.checkpoint import check_sidecar
 from tailrace.io.time_series import read_time_series
 
 ENGINES = ("raw", "hdf5", "bp5")
@@ -136,13 +138,11 @@ def test_asked_to_stop(tmp_path, ranks, number):
     case = cases.write_case(tmp_path / "cut", steps=100000, outputs=ENGINES, output_every=4)
     many = ["-n", ranks] if ranks else []
     process = mpi_run.start(mpi_run.tailrace_command("run", case, *many, *grid), case.parent)
-    while not (case.parent / "out.h5").exists() and process.poll() is None:
+    table = case.parent / "time_series.csv"
+    while not (table.exists() and "\n10," in table.read_text()) and process.poll() is None:
         time.sleep(0.02)
-    time.sleep(0.3)
     process.send_signal(number)
-    started = time.monotonic()
-    result = mpi_run.finish(process, 30)
-    assert time.monotonic() - started < 15
+    result = mpi_run.finish(process, 60)
     assert result.code == 128 + signal.SIGTERM, result.text
     (last,) = cases.checkpoints(case.parent)
     assert last > 0
@@ -162,6 +162,88 @@ def test_the_last_ones_are_kept(tmp_path):
     assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == [
         f"step-{step:08d}" for step in (8, 10, 11)
     ]
+
+
+def test_directories_of_others_are_never_removed(tmp_path):
+    """Names alone do not make a checkpoint, also where checkpoints are kept beside everything else."""
+    case = cases.write_case(tmp_path, steps=6, every=2, extra='path = "."')
+    left = (
+        "step-1",
+        "step-999",
+        "step-3.partial",
+        "step-two.replaced",
+        "step-00000001",
+        "step-00000005.replaced",
+        "step-00000090",
+    )
+    in_the_way = ("step-00000002", "step-00000002.partial", "step-00000004.partial")
+    for name in (*left, *in_the_way):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "thesis.tex").write_text(name)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/SHA256SUMS").write_text("a checkpoint, but elsewhere  series.jsonl\n")
+    (tmp_path / "step-00000080").symlink_to("mine")
+    said = run(case).out
+    for name in left:
+        assert (tmp_path / name / "thesis.tex").read_text() == name
+    for name in in_the_way:
+        assert (tmp_path / f"{name}.set-aside" / "thesis.tex").read_text() == name
+        assert f"{name} is no checkpoint; it is now {name}.set-aside" in said
+    assert (tmp_path / "step-00000080").is_symlink()
+    assert (tmp_path / "mine/SHA256SUMS").exists()
+    assert not (tmp_path / "step-00000002").exists(), "its checkpoint was pruned"
+    for step in (4, 6):
+        check_sidecar(tmp_path / f"step-{step:08d}")
+    (tmp_path / "step-00000006.replaced").mkdir()
+    (tmp_path / "step-00000006.replaced/thesis.tex").write_text("also")
+    run(case, "--set=checkpoint.every=6")  # from the beginning, over the last checkpoint of the first run
+    assert (tmp_path / "step-00000006.replaced.set-aside/thesis.tex").read_text() == "also"
+    said = run(case, "--resume", "--set=time.steps=7").out
+    assert "resuming from step-00000006" in said
+    assert "step-999 " not in said, "which has not the form of a name"
+
+
+def test_a_directory_of_others_stays_where_writing_fails(tmp_path, monkeypatch):
+    """Not even after an error is it removed."""
+    case = cases.write_case(tmp_path, steps=2, every=2)
+    place = tmp_path / "checkpoints/step-00000002.partial"
+    place.mkdir(parents=True)
+    (place / "thesis.tex").write_text("precious")
+    monkeypatch.chdir(tmp_path)
+    refuse = OSError(1, "Operation not permitted")
+    monkeypatch.setattr("tailrace.flow.checkpoint._set_aside", lambda _: (_ for _ in ()).throw(refuse))
+    with pytest.raises(tr.IoError, match="was not written"):
+        tr.Simulation(tr.load_case(case), MPI.COMM_SELF).run()
+    assert (place / "thesis.tex").read_text() == "precious"
+
+
+def test_what_kills_leave_is_removed(tmp_path):
+    """Checkpoints that were being written or removed, and their locks; not a lock of something else."""
+    store = tmp_path / "checkpoints"
+    for name in ("step-00000006.partial", "step-00000007.partial", "step-00000008.partial", "step-00000009.replaced"):
+        (store / name).mkdir(parents=True)
+    (store / "step-00000008.partial/SHA256SUMS").write_text("incomplete  series.jsonl\n")
+    (store / "step-00000008.partial/ux-1.bin").write_bytes(bytes(800))
+    (store / "step-00000008.partial/link").symlink_to(tmp_path)
+    (store / "step-00000007.partial/SHA256SUMS").write_text("")
+    (store / "step-00000007.partial/uy-1.bin").write_bytes(bytes(800))
+    locks = {"7": "", "8": "4711 815 2026-01-01T00:00:00Z there\n", "9": "version = 1\n"}
+    for name, text in locks.items():
+        (store / f"step-0000000{name}.partial.lock").write_text(text)
+    run(cases.write_case(tmp_path, steps=2, every=2))
+    assert sorted(path.name for path in store.iterdir()) == ["step-00000002", "step-00000009.partial.lock"]
+
+
+def test_the_mark_of_a_checkpoint_goes_last(tmp_path, monkeypatch):
+    """So that after a kill, what is left is still known as ours."""
+    path = tmp_path / "step-00000008"
+    path.mkdir()
+    for name in ("SHA256SUMS", "series.jsonl", "ux-1.bin"):
+        (path / name).write_text("  series.jsonl\n")
+    seen = []
+    monkeypatch.setattr("shutil.rmtree", lambda place: seen.append(sorted(each.name for each in place.iterdir())))
+    checkpoint._remove(path)
+    assert seen == [["SHA256SUMS"]]
 
 
 def test_a_new_run_does_not_mistake_the_checkpoints_of_the_last_one_for_its_own(tmp_path):
@@ -186,7 +268,7 @@ def test_by_the_clock(tmp_path):
     case = cases.write_case(tmp_path, steps=200000, diagnostics=1000)
     process = mpi_run.start(mpi_run.tailrace_command("run", case, "--set=checkpoint.minutes=0.005", ranks=2), tmp_path)
     seen = set()
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while len(seen) < 3 and time.monotonic() < end and process.poll() is None:
         seen.update(cases.checkpoints(tmp_path))
         time.sleep(0.02)

@@ -225,6 +225,32 @@ def test_on_the_same_ranks_they_go_on_to_the_last_bit(tmp_path, monkeypatch):
         assert all(a["mean"].tobytes() == b["mean"].tobytes() for a, b in zip(one, other, strict=True))
 
 
+@pytest.mark.parametrize("ends", [(5, 6, 7, 9), (4, 6)], ids=["twice between its steps", "at its last step"])
+def test_a_state_survives_a_resumed_run_that_has_no_step_for_it(tmp_path, monkeypatch, capfd, ends):
+    """Checkpoints between a resume and the script's next step hand its state on, and `finish` is called with it."""
+
+    def in_process(name, *ends):
+        (tmp_path / name).mkdir()
+        script(tmp_path / name, STATE, "state.py")
+        case = write_case(tmp_path / name, "[checkpoint]\nevery = 1\n", block("state.py", "every = 4"), block("budget"))
+        monkeypatch.chdir(case.parent)
+        for part, end in enumerate(ends):
+            final = case.parent / "analysis/state-final.h5"
+            final.unlink(missing_ok=True)
+            loaded = tr.load_case(case, [f"time.steps={end}"])
+            assert tr.Simulation(loaded, MPI.COMM_SELF, resume=part > 0).run() == 0
+            assert final.exists(), f"finish was not called at step {end}"
+        return case.parent / "analysis"
+
+    ours, theirs = in_process("parts", *ends, 10), in_process("straight", 10)
+    said = capfd.readouterr().out
+    assert "starts without one" not in said
+    assert said.count("steps [0, 4, 8] begun") == 2 + sum(end >= 8 for end in ends)
+    assert (ours / "state.csv").read_bytes() == (theirs / "state.csv").read_bytes()
+    with tr.open(ours / "state-final.h5") as one, tr.open(theirs / "state-final.h5") as other:
+        assert one[0]["mean"].tobytes() == other[0]["mean"].tobytes()
+
+
 def test_a_simulation_that_was_stepped_by_hand_can_run_on_with_analyses(tmp_path, monkeypatch):
     script(tmp_path, STATE, "state.py")
     case = write_case(tmp_path, block("state.py"))

@@ -10,7 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
-from helpers import mpi_run, sidecar
+import tailrace as tr
+from helpers import cases, mpi_run, sidecar
 from tailrace.io.time_series import read_time_series
 
 ROOT = Path(__file__).parents[3]
@@ -329,3 +330,19 @@ steps = 1
     assert result.code == 1
     assert "ioutpt" in result.err
     assert "ioutput" in result.err
+
+
+@pytest.mark.parametrize("engine", ["adios_hdf5", "bp4", "bp5", "hdf5", "raw", "sion"])
+@pytest.mark.parametrize("buffers", [0, 2])
+def test_resume_at_the_end_changes_nothing(tmp_path, engine, buffers):
+    """No step is due then: ADIOS2 wrote an empty one to bp4, after which nobody could read the series."""
+    case = cases.write_case(tmp_path, steps=6, every=3, outputs=(engine,))
+    case.write_text(f"{case.read_text()}[output.parameters]\nbuffers = {buffers}\n")
+    place = next(
+        tmp_path / line.split('"')[1] for line in case.read_text().splitlines() if line.startswith('path = "out')
+    )
+    for arguments, steps in (([], 6), (["--resume"], 6), (["--resume"], 6), (["--resume", "--set=time.steps=10"], 10)):
+        assert cases.run(case, *arguments, ranks=2).code == 0
+        with tr.open(place) as series:
+            assert series.verify() == []
+            assert [step.index for step in series] == list(range(0, steps + 1, 2))

@@ -1,0 +1,166 @@
+"""Read a series in a child process, which may die of it.
+
+ADIOS2 and HDF5 can crash, hang or take all memory on damaged metadata. So metadata that no checksum of ours vouches for
+are read in a child process first: it has limits of memory and time, and its end by a signal is an error like others.
+All functions but `check_metadata` are local.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tailrace import _core
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+_LIBRARIES = {"bp4": "ADIOS2", "bp5": "ADIOS2", "adios_hdf5": "ADIOS2", "hdf5": "HDF5"}
+_METADATA = ("md.idx", "md.0", "mmd.0")  # of BP
+# Variables by which launchers tell a process that it is a rank: without them MPI starts alone in the child.
+_LAUNCHERS = ("OMPI_", "ORTE_", "PRTE_", "PMIX_", "PMI_", "MPI_LOCAL", "HYDRA_", "SLURM_", "PALS_", "ALPS_", "FLUX_")
+_SECONDS, _BYTES_PER_SECOND = 30, 10_000_000  # the time for a series: enough for slow disks
+_MEMORY, _MEMORY_PER_BYTE = 1 << 30, 32  # the memory for a series, more by so much for its metadata
+
+
+def vouched(path: Path, engine: str) -> bool:
+    """Whether no library parses metadata of the series without a checksum: `tailrace.json` covers those of BP.
+
+    HDF5 files since version 1.8 have their own checksums, as those of the engine hdf5; ADIOS2 writes older ones.
+
+    :raises IoError: the series cannot be read.
+    """
+    if engine not in _LIBRARIES:
+        return True
+    if engine in ("bp4", "bp5"):
+        return _core.metadata_vouched(str(path))
+    if engine == "adios_hdf5" or not path.is_file():
+        return False
+    with path.open("rb") as start:
+        return start.read(9)[8:] >= b"\2"
+
+
+def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
+    """The result of a function that reads the series at `path`, called in a child process.
+
+    :param function: "module:name"; it must be importable, and arguments and result picklable.
+    :raises IoError: the child died, or took too much memory or time. Exceptions of the function are raised as they are.
+    """
+    library = _LIBRARIES.get(engine, "its engine")
+    fault = "its metadata are damaged or made to harm. To fix this, restore it from a copy"
+    seconds = _SECONDS + _on_disk(path) // _BYTES_PER_SECOND
+    memory = _MEMORY + _MEMORY_PER_BYTE * sum(_on_disk(path / name) for name in _METADATA)
+    memory = min(memory, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_LAUNCHERS)}
+    kept.pop("TAILRACE_PARAMETERS", None)  # the child writes no traces
+    try:
+        child = subprocess.run(
+            [sys.executable, "-P", "-m", __name__],
+            input=pickle.dumps((memory, function, arguments)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=kept | {"PYTHONPATH": os.pathsep.join(place for place in sys.path if place)},
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired:
+        raise _core.IoError(f"cannot read {path}: {library} did not return within {seconds} s; {fault}") from None
+    if child.returncode < 0:
+        number = -child.returncode
+        raise _core.IoError(f"cannot read {path}: the library {library} died of signal {number} on it; {fault}")
+    try:
+        done, result = pickle.loads(child.stdout)
+    except (EOFError, pickle.UnpicklingError):
+        done = None
+    if done is None or child.returncode != 0:
+        code = child.returncode
+        raise _core.IoError(f"cannot read {path}: the library {library} ended its program with code {code}; {fault}")
+    if done:
+        return result
+    if isinstance(result, MemoryError) or "bad_alloc" in str(result):
+        size = f"{memory >> 20} MiB"
+        raise _core.IoError(f"cannot read {path}: the library {library} needs more than {size} of memory; {fault}")
+    raise result
+
+
+def read_metadata(path: str, engine: str) -> None:
+    """Read what describes the variables of all steps, and one value of each."""
+    import numpy as np
+    from mpi4py import MPI
+
+    stored = _core.Series.open(path, "r", MPI.COMM_SELF.py2f(), engine, {}, None, None, None)
+    for number in range(len(stored.steps())):
+        stored.scalars(number), stored.unchecked(number)
+        for name, dtype, shape, _ in stored.variables(number):
+            if 0 not in shape:
+                stored.read(number, name, ((0, 0, 0), (1, 1, 1)), np.empty((1, 1, 1), dtype))
+    stored.close()
+
+
+def check_metadata(name: str, engine: str | None, comm: MPI.Comm) -> None:
+    """Let rank 0 read all metadata of a series in a child process, where there is one and no checksum vouches for them.
+
+    Collective; the same error on all ranks.
+
+    :param engine: None: the engine that wrote the files.
+    :raises IoError: see `call`; or the series cannot be read.
+    """
+    error: Exception | None = None
+    path = Path(name)
+    if comm.rank == 0 and path.exists():
+        found = engine or _core.engine_at(name)
+        try:
+            if found and not vouched(path, found):
+                call(path, found, f"{__name__}:read_metadata", name, found)
+        except Exception as caught:
+            error = caught
+    error = comm.bcast(error, root=0)
+    if error is not None:
+        raise error
+
+
+def _on_disk(path: Path) -> int:
+    """The bytes that a file, or all files in a directory, have on the disk; holes do not count."""
+    try:
+        return sum(each.stat().st_blocks * 512 for each in ([path] if path.is_file() else path.iterdir()))
+    except OSError:
+        return 0
+
+
+def _serve() -> None:
+    """In the child: call the function that standard input tells, and write the outcome to standard output."""
+    answer = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is not part of the answer
+    memory, function, arguments = pickle.load(sys.stdin.buffer)
+    module, _, name = function.partition(":")
+    work = getattr(importlib.import_module(module), name)
+    _limit(memory)
+    try:
+        outcome = True, work(*arguments)
+    except Exception as error:
+        outcome = False, error
+    with answer:
+        pickle.dump(outcome, answer)
+
+
+def _limit(memory: int) -> None:
+    """Limit the memory of this process to so many bytes more than it has, and let it leave no core file."""
+    import resource
+
+    from mpi4py import MPI  # noqa: F401 - it takes its own memory now
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    now = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    limit = now + memory if most == resource.RLIM_INFINITY else min(now + memory, most)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, most))
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+    _serve()

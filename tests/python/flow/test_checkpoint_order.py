@@ -1,0 +1,57 @@
+"""A checkpoint is on the disk before it gets its name, and has its name on the disk before an earlier one goes. A kill
+cannot show that: it loses nothing that was written. So the calls are recorded, and their order is compared."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers import mpi_run, recorded_calls
+
+PROGRAM = """
+import sys
+import numpy as np
+from mpi4py import MPI
+from tailrace.flow.checkpoint import CheckpointStore, State
+from tailrace.io import series as tr
+
+comm = MPI.COMM_WORLD
+shape = (4, 3, 2 * comm.size)
+store = CheckpointStore(sys.argv[1], 1, comm)
+for step in (1, 2, 2):  # the last replaces one
+    state = State(step, 0.5 * step, 1, comm.size, "none", comm.size)
+    store.write(state, {"ux": tr.Block(np.full((2, 3, 4), 1.0), shape, (0, 0, 2 * comm.rank))}, {})
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_order_of_calls(tmp_path, ranks):
+    folder, log, program = tmp_path / "checkpoints", tmp_path / "calls", tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    command = [*(mpi_run.mpiexec(ranks) if ranks > 1 else []), sys.executable, program, folder]
+    result = mpi_run.finish(mpi_run.start(command, tmp_path, recorded_calls.environment(folder, log)), 120)
+    assert result.code == 0, result.text
+    calls = recorded_calls.calls(log)
+    named = [
+        k
+        for k, call in enumerate(calls)
+        if call.name == "rename" and call.path.name.endswith(".partial") and call.path.parent == folder
+    ]
+    assert [Path(calls[k].more[0]).name for k in named] == ["step-00000001", "step-00000002", "step-00000002"]
+    begin = 0
+    for at in named:
+        partial, before = calls[at].path, calls[begin:at]
+        files = {(call.process, call.path) for call in before if call.name == "write" and partial in call.path.parents}
+        assert {"SHA256SUMS", "series.jsonl"} < {path.name for _, path in files}
+        assert len({process for process, _ in files}) == ranks
+        for process, path in files:
+            own = [call.name for call in before if call.process == process and call.path == path]
+            assert "sync" in own[len(own) - own[::-1].index("write") :], f"{path.name} is not on the disk"
+        on_partial = [k for k, call in enumerate(before) if call.path == partial and call.name == "sync"]
+        creates = [k for k, call in enumerate(before) if call.path.parent == partial and call.name == "create"]
+        assert on_partial and on_partial[-1] > creates[-1], "the names of the files are not on the disk"
+        after = [call for call in calls[at + 1 :] if call.name in ("sync", "unlink", "rename")]
+        assert after[0].name == "sync" and after[0].path == folder, "its name is not on the disk"
+        begin = at

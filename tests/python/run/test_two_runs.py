@@ -1,0 +1,67 @@
+"""Two runs in one directory: the second is refused before it touches anything, and the first ends as if alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers import cases, mpi_run
+
+OUTPUTS = ("hdf5", "bp5", "raw")
+
+
+def _files(directory: Path) -> dict[str, bytes]:
+    found = sorted(path for path in directory.rglob("*.csv"))
+    return {str(path.relative_to(directory)): path.read_bytes() for path in found}
+
+
+def _wait_for(path: Path, process, limit: float = 60) -> None:
+    end = time.monotonic() + limit
+    while not path.exists():
+        assert process.poll() is None and time.monotonic() < end, f"there is no {path}"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--resume",)], ids=["new", "resume"])
+def test_a_second_run_is_refused(tmp_path: Path, arguments: tuple[str, ...]):
+    alone = cases.write_case(tmp_path / "alone", steps=40, every=10, outputs=OUTPUTS)
+    assert cases.run(alone, ranks=2).code == 0
+
+    case = cases.write_case(tmp_path / "shared", steps=40, every=10, outputs=OUTPUTS)
+    first = mpi_run.start(mpi_run.tailrace_command("run", case, ranks=2), case.parent)
+    try:
+        _wait_for(case.parent / "checkpoints" / "step-00000010", first)
+        ranks = mpi_run.rank_processes(first)
+        for rank in ranks:
+            os.kill(rank, signal.SIGSTOP)  # so that it is still there when the second begins
+        second = cases.run(case, *arguments)
+        said = cases.message(second)
+        assert "is writing it" in said
+        assert f"process {ranks[0]} " in said
+        for rank in ranks:
+            os.kill(rank, signal.SIGCONT)
+    finally:
+        result = mpi_run.finish(first, 60)
+    assert result.code == 0, result.text
+    assert _files(case.parent) == _files(alone.parent)
+    assert cases.checkpoints(case.parent) == cases.checkpoints(alone.parent)
+    cases.assert_same_state(cases.state(case.parent, 40), cases.state(alone.parent, 40))
+    verified = mpi_run.tailrace("verify", "out.h5", "out.bp", "out", cwd=case.parent)
+    assert verified.code == 0, verified.text
+    assert not list(case.parent.rglob("*.lock"))
+
+
+def test_a_killed_run_holds_nothing(tmp_path: Path):
+    case = cases.write_case(tmp_path, steps=4000, every=10, outputs=OUTPUTS)
+    process = mpi_run.start(mpi_run.tailrace_command("run", case, ranks=2), case.parent)
+    _wait_for(case.parent / "checkpoints" / "step-00000010", process)
+    mpi_run.kill_session(process)
+    mpi_run.finish(process, 60)
+    assert list(tmp_path.glob("*.lock"))
+    resumed = cases.run(case, "--resume", "--set", "time.steps=60")
+    assert resumed.code == 0, resumed.text
+    assert not list(tmp_path.rglob("*.lock"))
