@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tailrace import _core
 from tailrace.fields.field import Field
 from tailrace.io.coupling import explain
+from tailrace.io.paths import default_path
 from tailrace.parallel import agree, spread
 from tailrace.text import duration
 
@@ -64,6 +65,7 @@ class Analyse:
 
     def __init__(self, request: Request, comm: MPI.Comm) -> None:
         self._request, self._world = request, comm
+        self._started = clock.monotonic()  # the first step of a stream is waited for in here
         self._scripts = agree(comm, lambda: load_scripts(request.scripts, request.values))
         given = agree(comm, lambda: read_grid_file(request.grid) if request.grid else None)
         agree(comm, self._check)
@@ -109,6 +111,11 @@ class Analyse:
             rewind_to = source.first_index - 1
         elif request.resume:
             done = rewind_to = last_result(request.out, script.name, engine, self._world)
+        for results in (script.name, f"{script.name}-final"):
+            if (request.out / default_path(results, engine)).resolve() == Path(source.path).resolve():
+                raise _core.InputError(
+                    f"{source.path} is where the results of analysis '{script.name}' go; choose another directory by -o"
+                )
         runner = ScriptRunner(script, self._comm)
         sink = Sink(
             request.out, script.name, self._world, source.operators,
@@ -123,7 +130,6 @@ class Analyse:
         :returns: the exit code: 1 where a script was switched off.
         """
         _core.keep_freed_memory()  # every step allocates the same sizes
-        started = clock.monotonic()
         try:
             if self._source.streaming:
                 for step in self._source.stream(self._request.chosen):
@@ -138,7 +144,7 @@ class Analyse:
                 for task in self._tasks:
                     task.close()
                 self._source.close()
-        self._sum_up(clock.monotonic() - started)
+        self._sum_up(clock.monotonic() - self._started)
         return 1 if any(task.failed for task in self._tasks) else 0
 
     def _read_all(self) -> None:
@@ -198,7 +204,10 @@ class Analyse:
             results = self._by_groups(task, lambda task=task: task.finish() if self._group == 0 else None)  # type: ignore[misc]
             final = task.sink.beside(f"{task.name}-final")
             final.write(self._last.step, self._last.time, results)
+            final.flush()
             final.close()
+        for task in self._tasks:
+            task.sink.flush()
 
     def _merge(self, task: Task) -> None:
         """Merge the states of the other groups into that of the first; ranks pair by their parts of the fields."""

@@ -21,7 +21,8 @@ from tailrace.fields.parity import Signs
 from tailrace.fields.points import NODES
 from tailrace.fields.vector import Tensor, Vector
 from tailrace.io import series
-from tailrace.io.paths import default_path, holds_something
+from tailrace.io.paths import default_path, holds_something, is_foreign
+from tailrace.io.regular import open_regular
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
 from tailrace.io.values import STORED, is_stored
 from tailrace.parallel import on_root
@@ -156,37 +157,21 @@ class Sink:
         self._series: series.Series | None = None
         self._last: int | None = None
         self.written = 0  # steps
-        self._check_ours()
+        check_results(directory, name, engine, comm)
         on_root(comm, self._make_ready)
         if resume_step is not None and on_root(comm, lambda: holds_something(self.path)):
             self._open_series()
 
-    def _check_ours(self) -> None:
-        """Check that the files are results of this analysis, or not there: others must not be overwritten."""
-        kind = on_root(self._comm, lambda: _kind_of(self.table, self._title))
-        foreign = self.table if kind == "foreign" else None
-        if kind == "nothing" and on_root(self._comm, lambda: holds_something(self.path)):
-            try:
-                with series.open(self.path, "r", comm=self._comm) as stored:
-                    foreign = None if stored.attributes.get("analysis") == self.name else self.path
-            except _core.Error:
-                foreign = self.path
-        if foreign is not None:
-            raise _core.InputError(
-                f"{foreign} is there already, and is no result of an analysis '{self.name}'; choose another directory "
-                "by -o (of the command) or out (of the case), or move it away"
-            )
-
     @property
     def _title(self) -> str:
-        return f"analysis {self.name}"
+        return _title_of(self.name)
 
     def _make_ready(self) -> None:
         """Remove the results after the step to continue from, or all."""
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
             for path, step in figures(self._directory, self.name):
-                if self._resume is None or step > self._resume:
+                if (self._resume is None or step > self._resume) and _is_ours(path, self._title):
                     path.unlink()
             if self._resume is None:
                 self.table.unlink(missing_ok=True)
@@ -275,8 +260,10 @@ class Sink:
         for key, figure in results.figures.items():
             path = self._directory / f"{self.name}-{key}-{index:06d}.png"
             try:
+                if path.exists() and not _is_ours(path, self._title):
+                    return _core.IoError(f"{path} is there already, and is no picture of {self._title}; move it away")
                 # Without the version of the program: equal figures are equal files.
-                figure.savefig(path, metadata={"Software": None})
+                figure.savefig(path, metadata={"Software": None, "Source": _mark(self._title)})
             except Exception as error:  # drawing may fail by the user's figure, too: text that is not valid TeX
                 return _core.IoError(f"cannot draw {path}: {type(error).__name__}: {error}")
         return _plan_of(results)
@@ -289,10 +276,20 @@ class Sink:
         )  # fmt: skip
 
     def flush(self) -> None:
-        """Wait until everything is on the disk. Collective."""
+        """Wait until everything is on the disk. Collective.
+
+        :raises IoError: the disk is full or gone, or the file of the numbers is not there any more.
+        """
         if self._series is not None:
             self._series.flush()
-        on_root(self._comm, lambda: self._rows.sync() if self._rows else None)
+        on_root(self._comm, self._sync_rows)
+
+    def _sync_rows(self) -> None:
+        try:
+            if self._rows is not None:
+                self._rows.sync()
+        except OSError as error:
+            raise _core.IoError(f"cannot write {self.table}: {error.strerror or error}") from error
 
     def close(self) -> None:
         """Close all files. Collective; closing twice does nothing."""
@@ -325,6 +322,48 @@ def figures(directory: Path, name: str) -> list[tuple[Path, int]]:
     return [(path, int(match[1])) for path in directory.iterdir() if (match := form.fullmatch(path.name))]
 
 
+def check_results(directory: Path, name: str, engine: str, comm: MPI.Comm) -> None:
+    """Check that the results of an analysis would replace only earlier ones of it, or nothing. Collective.
+
+    :raises InputError: there are files of something else.
+    :raises IoError: they cannot be read.
+    """
+    table, path = directory / f"{name}.csv", directory / default_path(name, engine)
+    kind = on_root(comm, lambda: _kind_of(table, _title_of(name)))
+    foreign = table if kind == "foreign" else None
+    if kind != "foreign" and on_root(comm, lambda: holds_something(path)):
+        try:
+            with series.open(path, "r", comm=comm) as stored:
+                if stored.attributes.get("analysis") != name and (len(stored) or kind == "nothing"):
+                    foreign = path
+        except (
+            _core.Error,
+            OSError,
+            ValueError,
+        ):  # beside a table of ours, a series that was killed at its first moment
+            if kind == "nothing" or on_root(comm, lambda: is_foreign(path)):
+                foreign = path
+    if foreign is not None:
+        raise _core.InputError(
+            f"{foreign} is there already, and is no result of an analysis '{name}'; choose another directory "
+            "by -o (of the command) or out (of the case), or move it away"
+        )
+
+
+def _title_of(name: str) -> str:
+    return f"analysis {name}"
+
+
+def _mark(title: str) -> str:
+    return f"Tailrace {title}"
+
+
+def _is_ours(picture: Path, title: str) -> bool:
+    """Whether a picture has our mark, which PNG files have before the image. Local."""
+    with picture.open("rb") as file:
+        return f"Source\0{_mark(title)}".encode() in file.read(4096)
+
+
 def last_result(directory: Path, name: str, engine: str, comm: MPI.Comm) -> int | None:
     """The last step whose results are complete; None where there are none. Collective.
 
@@ -342,7 +381,7 @@ def last_result(directory: Path, name: str, engine: str, comm: MPI.Comm) -> int 
 def _kind_of(table: Path, title: str) -> str:
     """Whether a table is "ours", "foreign" (of something else), or "nothing" (not there)."""
     try:
-        with table.open(encoding="utf-8", errors="replace") as file:
+        with open_regular(table, encoding="utf-8", errors="replace") as file:
             return "ours" if f"# {title}\n" in [file.readline(), file.readline()] else "foreign"
     except FileNotFoundError:
         return "nothing"

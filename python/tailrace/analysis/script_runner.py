@@ -42,18 +42,33 @@ class ScriptRunner:
         self._comm = comm.Dup()
         self._object: Any = self._call(script.make, "when it was made")
         self._started = self._closed = False
+        self._restored: dict[str, Any] | None = None
         self._operators: Operators | None = None
 
-    def start(self, step: AnalysisStep) -> None:
-        """Call the script's `start`, where it has one, before its first step."""
-        if not self._started and self.script.has("start"):
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Keep a state of a checkpoint: the script gets it when it starts, and until then `save` returns it. Local."""
+        self._restored = saved
+
+    @property
+    def begun(self) -> bool:
+        """Whether the script has had a step, in this run or before the checkpoint that it goes on from. Local."""
+        return self._started or self._restored is not None
+
+    def _start(self, step: AnalysisStep) -> None:
+        """Before the script's first step: call its `start`, where it has one, and load its state of the checkpoint."""
+        if self._started:
+            return
+        if self.script.has("start"):
             ours = step.for_script(self.script.values)
             self._call(lambda: self._object.start(ours), f"at its start, step {step.index}")
         self._started = True
+        saved, self._restored = self._restored, None
+        if saved is not None:
+            self._load(saved)
 
     def step(self, step: AnalysisStep) -> Results:
         """What the script returns for a step."""
-        self.start(step)
+        self._start(step)
         ours = step.for_script(self.script.values)
         where = f"at step {step.index}, t = {step.time:g}"
         self._operators = step.operators
@@ -61,14 +76,22 @@ class ScriptRunner:
         self.last_step = step.index
         return results
 
-    def finish(self) -> Results:
-        """What `finish` of the script returns; nothing where it has none or has had no step."""
-        if not self._started or not self.script.has("finish"):
+    def finish(self, step: AnalysisStep | None = None) -> Results:
+        """What `finish` of the script returns; nothing where it has none or has not begun.
+
+        :param step: the present state, to start a script that was restored and has had no step since.
+        """
+        if not self.begun or not self.script.has("finish"):
             return Results()
+        if step is not None:
+            self._start(step)
+            self._operators = step.operators
         return self._sorted(lambda: self._object.finish(), "at its end")
 
     def save(self) -> dict[str, Any] | None:
-        """The state of the script; None where it has no `save`."""
+        """The state of the script; None where it has no `save`, or has not begun."""
+        if self._restored is not None:
+            return self._restored
         if not self._started or not self.script.has("save"):
             return None
 
@@ -77,8 +100,7 @@ class ScriptRunner:
         )
         return found
 
-    def load(self, saved: dict[str, Any]) -> None:
-        """Give a saved state to the script."""
+    def _load(self, saved: dict[str, Any]) -> None:
         if not self.script.has("load"):
             raise AnalysisError(f"analysis '{self.name}' has `save` but no `load`; it needs both to go on")
         self._call(lambda: self._object.load(saved), "when its state was loaded")

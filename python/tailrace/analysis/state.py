@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tailrace import _core
 from tailrace.fields.field import Field
+from tailrace.fields.operators import Operators
 from tailrace.fields.points import NODES
+from tailrace.flow.checkpoint import OpenCheckpoint
 from tailrace.io import series
 from tailrace.io.values import STORED, is_stored
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tailrace.fields.operators import Operators
-    from tailrace.flow.checkpoint import OpenCheckpoint
 
 
 class Packed(NamedTuple):
@@ -95,7 +93,12 @@ def unpack(name: str, checkpoint: OpenCheckpoint, operators: Operators) -> tuple
     text = checkpoint.about.get(f"analysis/{name}")
     if text is None:
         return None, None
-    told = json.loads(text)
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _core.IoError(
+            f"checkpoint {checkpoint.path}: the state of analysis '{name}' is damaged: {error}"
+        ) from None
     if "state" not in told:
         return told["step"], None
     state: dict[str, Any] = {}

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from .errors import AnalysisError
 from .results import Results, Sink
 from .script_runner import ScriptRunner
-
-if TYPE_CHECKING:
-    from .step import AnalysisStep
+from .step import AnalysisStep
 
 OnError = Literal["stop", "off"]
 
@@ -46,9 +44,9 @@ class Task:
         """
         return self._guarded(lambda: self.runner.step(step))
 
-    def finish(self) -> Results:
-        """What its `finish` returns."""
-        return self._guarded(self.runner.finish) if self.failed is None else Results()
+    def finish(self, step: AnalysisStep | None = None) -> Results:
+        """What its `finish` returns; `step` as `ScriptRunner.finish` takes it."""
+        return self._guarded(lambda: self.runner.finish(step)) if self.failed is None else Results()
 
     def fail(self, error: AnalysisError) -> None:
         """Switch the script off after an error.

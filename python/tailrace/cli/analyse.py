@@ -5,12 +5,15 @@ from __future__ import annotations
 import difflib
 import signal
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
 from . import launch
 from .common import fail, guarded, on_ranks
+
+if TYPE_CHECKING:
+    from tailrace.case.case import Case
 
 Beside = Annotated[
     list[str],
@@ -30,6 +33,12 @@ BesideSet = Annotated[
     list[str],
     typer.Option("--beside-set", metavar="[SCRIPT:]NAME=VALUE", help="A parameter of its scripts; repeatable."),
 ]
+BesideInterface = Annotated[
+    str | None,
+    typer.Option(
+        "--beside-interface", metavar="NAME", help="Network of the stream; by default that of the name of the host."
+    ),
+]
 # The parent program passes this option to the simulation: the stream to which the simulation sends the fields.
 BesideStream = Annotated[str | None, typer.Option("--beside-stream", hidden=True)]
 
@@ -44,6 +53,7 @@ class BesideOptions(NamedTuple):
     fields: list[str]
     out: Path
     values: list[str]
+    interface: str | None
     resume: bool
 
 
@@ -60,7 +70,7 @@ def fields_beside(text: str) -> list[str]:
     return found
 
 
-def run_beside(ranks: int, simulation: list[str], options: BesideOptions) -> int:
+def run_beside(case: Case, ranks: int, simulation: list[str], options: BesideOptions) -> int:
     """Start a simulation and its analysis.
 
     :returns: the exit code.
@@ -73,12 +83,16 @@ def run_beside(ranks: int, simulation: list[str], options: BesideOptions) -> int
     said = problem(options.scripts, options.values, resume=options.resume)
     if said:
         fail(f"--beside: {said}")
+    said = case.clash_beside(options.scripts, options.out)
+    if said:
+        fail(said)
     every = [] if options.every is None else [f"--beside-every={options.every}"]
     simulation = [
         *simulation,
         *every,
         f"--beside-policy={options.policy}",
         f"--beside-fields={','.join(options.fields)}",
+        *([] if options.interface is None else [f"--beside-interface={options.interface}"]),
     ]
     analysis = ["analyse", *options.scripts, f"--out={options.out}", *(f"--set={text}" for text in options.values)]
     if options.resume:
@@ -129,7 +143,7 @@ def analyse(
         fail(f"analyse needs a script and a source, the source last: tailrace analyse enstrophy {words[0]}")
     _check(engine, precision, on_error)
     chosen = _steps(steps, every)
-    on_ranks(ranks, _arguments(locals()))
+    on_ranks(ranks, _arguments(locals()), stops_itself=False)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python cannot interrupt the wait for a stream
     try:
         from tailrace.analysis.after import Request, analyse

@@ -3,40 +3,52 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING
 
-from . import launch
+from . import launch, processes
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
 
 _WAIT_FOR_READER = 60  # seconds that the first step waits for the analysis, so that the analysis gets every step
-_GRACE = 15.0  # seconds that the analysis has to end after the simulation has failed
+_GRACE = 15.0  # seconds that the analysis has to end after the simulation has failed, or after it was told to end
+# How long the analysis may stand still after the simulation has ended, in seconds: with a process that a signal has
+# stopped; and without using any processor time, as if it waited for something outside.
+_STOPPED, _IDLE = 20.0, 600.0
+_PREFIX = ".tailrace-beside-"
+_OWNER = "launcher.json"
 
 
-def with_stream(case: Case, path: str, fields: Sequence[str], every: int | None, policy: str = "block") -> Case:
+def with_stream(
+    case: Case, path: str, fields: Sequence[str], every: int | None, policy: str = "block", interface: str | None = None
+) -> Case:
     """The case with one more output: the stream for the analysis. Local.
 
     :param every: number of steps between two outputs; None means the interval of the time series.
+    :param interface: the network interface of the stream; None means that of the name of the host.
     """
     from tailrace.case.sections import OutputSection
 
     taken = {output.name for output in case.output}
     name = next(name for name in (f"beside{number or ''}" for number in range(len(taken) + 1)) if name not in taken)
     precision = "float64" if case.numerics.precision == "double" else "float32"
+    network = {} if interface is None else {"NetworkInterface": interface}
     section = OutputSection.model_validate({
         "name": name, "fields": list(fields), "every": every or case.diagnostics.every, "engine": "sst", "path": path,
-        "precision": precision, "parameters": {"wait_for_reader": _WAIT_FOR_READER, "policy": policy},
+        "precision": precision, "parameters": {"wait_for_reader": _WAIT_FOR_READER, "policy": policy, **network},
     })  # fmt: skip
     return case.model_copy(update={"output": [*case.output, section]})
 
@@ -49,15 +61,32 @@ def start(simulation: Sequence[str], ranks: int, analysis: Sequence[str], analys
     :raises LaunchError: the simulation or the analysis cannot be started.
     """
     # Not in /tmp: the ranks may run on different machines, which share only the working directory.
-    folder = Path(tempfile.mkdtemp(prefix=".tailrace-beside-", dir="."))
+    _remove_leftovers(Path())
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir="."))
     try:
+        (folder / _OWNER).write_text(json.dumps(_owner(os.getpid())), encoding="ascii")
         stream = folder / "stream"
         first = launch.job(ranks, [*simulation, f"--beside-stream={stream}"], alone=False)
         second = launch.job(analysis_ranks, [*analysis, f"sst:{stream}"], alone=False)
-        with _Pair(first, second) as pair:
+        with _Pair(first, second, analysis_ranks) as pair:
             return pair.wait()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _owner(number: int) -> dict[str, object] | None:
+    """What identifies a process, also after its number was given to another one; None where it has ended."""
+    found = processes.find(number)
+    return found and {"host": socket.gethostname(), "process": number, "begun": found.begun}
+
+
+def _remove_leftovers(place: Path) -> None:
+    """Remove the folders of programs that were killed on this machine."""
+    for record in place.glob(f"{_PREFIX}*/{_OWNER}"):
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            told = json.loads(record.read_text(encoding="ascii"))
+            if told["host"] == socket.gethostname() and _owner(told["process"]) != told:
+                shutil.rmtree(record.parent)
 
 
 _Job = tuple[list[str], dict[str, str], signal.Signals]
@@ -66,7 +95,8 @@ _Job = tuple[list[str], dict[str, str], signal.Signals]
 class _Pair:
     """The two jobs. The first signal asks the simulation to stop, which ends the stream. The second one stops both."""
 
-    def __init__(self, simulation: _Job, analysis: _Job) -> None:
+    def __init__(self, simulation: _Job, analysis: _Job, analysis_ranks: int) -> None:
+        self._ranks = analysis_ranks
         self._ask, self._asked = simulation[2], False
         self._analysis = _begin(analysis, piped=True)
         try:
@@ -88,16 +118,17 @@ class _Pair:
             signal.signal(number, handler)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if not self._asked:
-            self._simulation.send_signal(self._ask)
-        else:
+        if self._asked:
             self._simulation.terminate()
             self._analysis.terminate()
         self._asked = True
 
     def wait(self) -> int:
         told = False
+        request = launch.Request(self._simulation, self._ask)
         while self._simulation.poll() is None:
+            if self._asked:
+                request.make()
             if self._analysis.poll() is not None and not told:
                 told = True
                 self._say(f"the analysis ended {_how(self._analysis.returncode)}; the simulation continues")
@@ -112,21 +143,67 @@ class _Pair:
         return code or (1 if failed else 0)
 
     def _end_analysis(self, code: int) -> None:
-        """Let the analysis finish its steps. If the simulation has failed, wait only for a limited time."""
+        """Let the analysis finish its steps; for a limited time if the simulation has failed, or nothing moves."""
         stopped_well = code in (0, 128 + signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._analysis.wait(None if stopped_well else _GRACE)
-            return
-        self._say("the simulation failed, and the analysis is stopped")
+        deadline, watch = time.monotonic() + _GRACE, _Watch(self._analysis.pid, self._ranks)
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._analysis.wait(0.5)
+                return
+            why = "the simulation failed" if time.monotonic() > deadline else ""
+            if stopped_well:
+                why = watch.stands_still()
+            if why:
+                self._say(f"{why}, and the analysis is stopped")
+                self._stop_analysis()
+                return
+
+    def _stop_analysis(self) -> None:
+        known = processes.family(self._analysis.pid)
+        _signal_all(known, signal.SIGCONT)  # a stopped process takes no other signal
         self._analysis.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._analysis.wait(_GRACE)
-            return
-        self._analysis.kill()
-        self._analysis.wait()
+        _signal_all([*known, *processes.family(self._analysis.pid)], signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # not even this ends one that waits for a dead disk
+            self._analysis.wait(_GRACE)
 
     def _say(self, text: str) -> None:
         print(f"tailrace: {text}", file=sys.stderr, flush=True)
+
+
+class _Watch:
+    """Whether a job makes progress, as far as it runs on this machine."""
+
+    def __init__(self, number: int, ranks: int) -> None:
+        self._number, self._ranks = number, ranks
+        self._ticks = -1
+        self._moved = self._ran = time.monotonic()
+
+    def stands_still(self) -> str:
+        """Why the job will not end by itself; "" while it may."""
+        found, now = processes.family(self._number), time.monotonic()
+        stopped = [one.number for one in found if one.state == "T"]
+        if not stopped:
+            self._ran = now
+        elif now - self._ran > _STOPPED:
+            return f"process {stopped[0]} of the analysis has been stopped by a signal for {_STOPPED:g} s"
+        ticks = sum(one.ticks for one in found)
+        all_here = sum(one.program == sys.executable for one in found) >= self._ranks
+        if ticks != self._ticks or not all_here:
+            self._ticks, self._moved = ticks, now
+        elif now - self._moved > _IDLE:
+            return f"the analysis has used no processor time for {_IDLE:g} s"
+        return ""
+
+
+def _signal_all(known: Iterable[processes.Process], number: signal.Signals) -> None:
+    """Send a signal to those that are still there."""
+    for one in known:
+        found = processes.find(one.number)
+        if found and found.begun == one.begun:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one.number, number)
 
 
 def _begin(job: _Job, *, piped: bool) -> subprocess.Popen[str]:
@@ -144,19 +221,16 @@ def _begin(job: _Job, *, piped: bool) -> subprocess.Popen[str]:
 
 def _pump(source: IO[str], target: IO[str]) -> None:
     """Print the output of the analysis with a mark in front of each line."""
-    for line in _lines(source):
-        print(f"[analysis] {line}", file=target, flush=True)
-
-
-def _lines(source: IO[str]) -> Iterator[str]:
     with source:
         for line in source:
-            yield line.rstrip("\n")
+            print("[analysis] " + line.rstrip("\n"), file=target, flush=True)
 
 
 def _code(returned: int) -> int:
     return returned if returned >= 0 else 128 - returned
 
 
-def _how(returned: int) -> str:
+def _how(returned: int | None) -> str:
+    if returned is None:
+        return "not, although it was killed"
     return "well" if returned == 0 else f"with exit code {_code(returned)}"

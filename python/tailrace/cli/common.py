@@ -28,12 +28,15 @@ def fail(text: object, code: int = 2) -> NoReturn:
     raise typer.Exit(code)
 
 
-def on_ranks(ranks: int | None, arguments: Sequence[str]) -> None:
-    """Run `tailrace arguments` on `ranks` ranks and end with its exit code. Return if no job has to be started."""
+def on_ranks(ranks: int | None, arguments: Sequence[str], *, stops_itself: bool = True) -> None:
+    """Run `tailrace arguments` on `ranks` ranks and end with its exit code. Return if no job has to be started.
+
+    :param stops_itself: as `launch.start` takes it.
+    """
     if ranks is None:
         return
     try:
-        code = launch.start(ranks, arguments)
+        code = launch.start(ranks, arguments, stops_itself=stops_itself)
     except launch.LaunchError as error:
         fail(error)
     if code is not None:

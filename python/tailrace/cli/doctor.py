@@ -34,7 +34,7 @@ def examine(directory: str | Path = ".") -> list[Finding]:
     :param directory: where a run would write.
     """
     return [
-        Finding("Tailrace", _own_version()),
+        Finding("Tailrace", _version_of("tailrace", "used from its source tree, not installed")),
         Finding("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         *_extension(),
         *_mpi(),
@@ -67,13 +67,6 @@ def report(stream: TextIO | None = None, directory: str | Path = ".") -> int:
     for finding in remedies:
         console.print(f"{finding.what}: {finding.remedy}", markup=False, soft_wrap=True)
     return 1 if any(finding.state == "missing" for finding in findings) else 0
-
-
-def _own_version() -> str:
-    try:
-        return metadata.version("tailrace")
-    except metadata.PackageNotFoundError:
-        return "used from its source tree, not installed"
 
 
 def _extension() -> list[Finding]:
@@ -256,8 +249,8 @@ def _extras() -> list[Finding]:
     return findings
 
 
-def _version_of(module: str) -> str:
+def _version_of(package: str, otherwise: str = "installed") -> str:
     try:
-        return metadata.version(module)
+        return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return "installed"
+        return otherwise

@@ -10,12 +10,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType
+from typing import Any
+
+from . import processes
 
 # Environment variables of launchers: Open MPI; MPICH and related libraries; Slurm and others that use PMIx.
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 _SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
+# Runs a program that ignores SIGUSR1 until it takes it: a request that the first ranks take would end the last ones.
+_IGNORING = ("sh", "-c", 'trap "" USR1; exec "$@"', "sh")
+_UNSEEN = 30.0  # seconds until a request is sent to ranks that may all be on other machines
 _PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent ends
 
 
@@ -40,7 +47,7 @@ def rank() -> int:
     return _number(_RANKS) or 0
 
 
-def start(ranks: int, arguments: Sequence[str]) -> int | None:
+def start(ranks: int, arguments: Sequence[str], *, stops_itself: bool = True) -> int | None:
     """Run `mpiexec -n ranks tailrace arguments` and return its exit code.
 
     Returns None if no job has to be started: this program runs under MPI with `ranks` ranks, or `ranks` is 1.
@@ -48,6 +55,7 @@ def start(ranks: int, arguments: Sequence[str]) -> int | None:
     The first SIGTERM or Ctrl-C asks the ranks to write a checkpoint and end. The ranks get SIGUSR1, because Open MPI
     would kill them one second after it forwards a SIGTERM. The second SIGTERM or Ctrl-C stops the ranks immediately.
 
+    :param stops_itself: whether the ranks take such requests; if not, the first one stops them.
     :raises LaunchError: this program runs under MPI with another number of ranks, or mpiexec is missing.
     """
     present = size()
@@ -56,7 +64,7 @@ def start(ranks: int, arguments: Sequence[str]) -> int | None:
     if present is not None or ranks == 1:
         return None
     command, environment, ask = job(ranks, arguments)
-    return _supervise(command, environment, ask)
+    return _supervise(command, environment, ask if stops_itself else None)
 
 
 def job(
@@ -79,12 +87,13 @@ def job(
     return command, environment, signal.SIGUSR1 if open_mpi else signal.SIGTERM
 
 
-def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.Signals) -> int:
-    """Run a command until it ends; `ask` is the signal that asks it to end."""
+def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.Signals | None) -> int:
+    """Run a command until it ends; `ask` is the signal that asks it to end, None if it takes no requests."""
     asked: list[int] = []
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
-        process.send_signal(signal.SIGTERM if asked else ask)
+        if asked or ask is None:
+            process.terminate()
         asked.append(number)
 
     try:
@@ -95,12 +104,39 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
     except OSError as error:
         raise LaunchError(f"{command[0]} does not start: {error.strerror}") from None
     former = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+    request = None if ask is None else Request(process, ask)
     try:
-        code = process.wait()
+        while process.poll() is None:
+            if asked and request:
+                request.make()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-    return code if code >= 0 else 128 - code
+    if asked and ask is None and process.returncode != 0:
+        return 128 + asked[0]  # as of one rank: the code of mpiexec would not tell
+    return process.returncode if process.returncode >= 0 else 128 - process.returncode
+
+
+class Request:
+    """The request to a job to end itself, by the signal that `job` gives."""
+
+    def __init__(self, process: subprocess.Popen[Any], ask: signal.Signals) -> None:
+        self._process, self._ask = process, ask
+        self._wanted: float | None = None
+        self._sent = False
+
+    def make(self) -> None:
+        """Send the signal, once. To be called until the job ends: ranks that are starting would not notice SIGUSR1."""
+        self._wanted = self._wanted or time.monotonic()
+        if self._sent:
+            return
+        ranks = processes.family(self._process.pid)[1:]
+        ready = self._ask != signal.SIGUSR1 or any(one.takes(self._ask) for one in ranks)
+        if ready or time.monotonic() - self._wanted > _UNSEEN:
+            self._process.send_signal(self._ask)
+            self._sent = True
 
 
 def die_with_parent() -> None:
@@ -132,6 +168,7 @@ def command_line(
         # Under a scheduler, the number of slots comes from its nodes, and the scheduler itself refuses too many ranks.
         if ranks > physical_cores() and not any(name in os.environ for name in _SCHEDULERS):
             options.append("--oversubscribe")
+        options += _IGNORING
     return [mpiexec, "-n", str(ranks), *options, sys.executable, "-m", "tailrace.cli", *arguments], environment
 
 

@@ -6,6 +6,8 @@ Exit codes: 0 success, 1 the work failed, 2 the input is wrong.
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import metadata, resources
 from pathlib import Path
 from types import ModuleType
@@ -84,6 +86,7 @@ def run(
     beside_fields: cli_analyse.BesideFields = "ux,uy,uz",
     beside_out: cli_analyse.BesideOut = Path("analysis"),
     beside_set: cli_analyse.BesideSet = [],  # noqa: B006
+    beside_interface: cli_analyse.BesideInterface = None,
     beside_stream: cli_analyse.BesideStream = None,
 ) -> None:
     """Compute a case. Started under mpiexec, or with -n, it runs in parallel."""
@@ -92,9 +95,9 @@ def run(
     fields = cli_analyse.fields_beside(beside_fields)
     if beside:
         options = cli_analyse.BesideOptions(
-            beside, beside_ranks, beside_every, beside_policy, fields, beside_out, beside_set, resume
+            beside, beside_ranks, beside_every, beside_policy, fields, beside_out, beside_set, beside_interface, resume
         )
-        raise typer.Exit(cli_analyse.run_beside(ranks or 1, command, options))
+        raise typer.Exit(cli_analyse.run_beside(loaded, ranks or 1, command, options))
     on_ranks(ranks, command)
     for note in notes:
         say(f"note: {note}")
@@ -107,7 +110,7 @@ def run(
     if beside_stream:
         from .beside import with_stream
 
-        loaded = with_stream(loaded, beside_stream, fields, beside_every, beside_policy)
+        loaded = with_stream(loaded, beside_stream, fields, beside_every, beside_policy, beside_interface)
     raise typer.Exit(guarded(lambda: run_case(loaded, resume=resume)))
 
 
@@ -175,7 +178,7 @@ def plot(
             print(plot_time_series(series, out or Path(f"{series[0].stem}.png"), reference, dt))
         for path in others:
             print(plot_slice(path, out, field, axis, index, step))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, MemoryError) as error:
         fail(error)
     except ImportError as error:
         fail(f"{error}\n  tailrace doctor says what is missing", 1)
@@ -254,6 +257,12 @@ def doctor() -> None:
 
 def main() -> None:
     """Entry point of the command."""
+    for word in sys.argv[1:]:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            say(f"tailrace: {os.fsencode(word)!r} is not in UTF-8; rename that file, or write the value in UTF-8")
+            sys.exit(2)
     app(prog_name="tailrace")
 
 

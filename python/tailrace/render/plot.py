@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure  # without pyplot: no window, and no shared state with plots of the user
 from numpy.typing import NDArray
 
+from tailrace.io.regular import refuse_special
 from tailrace.io.time_series import read_time_series
 
 AXES = ("x", "y", "z")
@@ -32,6 +34,7 @@ STYLE: dict[Any, Any] = {
     "legend.fontsize": 9,
 }
 _POSITIVE = ("vorticity",)
+DRAWN = ("kinetic_energy", "dissipation", "dissipation_laplacian", "enstrophy")
 
 
 class PlotError(ValueError):
@@ -55,7 +58,7 @@ def plot_time_series(
     with rc_context(STYLE):
         figure = Figure(figsize=(7.0, 8.2), layout="constrained")
         panels = figure.subplots(3, 1, sharex=True)
-        for (name, columns), colour in zip(runs, _cycle(len(runs)), strict=True):
+        for (name, columns), colour in zip(runs, itertools.cycle(COLOURS), strict=False):
             _draw_run(panels, name, columns, colour)
         if reference is not None:
             _draw_reference(panels, Path(reference), dt, until=max(columns["time"][-1] for _, columns in runs))
@@ -69,10 +72,6 @@ def plot_time_series(
             panels[0].legend(loc="lower left")
         panels[-1].set_xlabel("time  t U / L")
         return save(figure, out)
-
-
-def _cycle(count: int) -> list[str]:
-    return [COLOURS[at % len(COLOURS)] for at in range(count)]
 
 
 def _run_name(path: Path, paths: Sequence[str | Path]) -> str:
@@ -90,6 +89,9 @@ def _history(path: Path, dt: float | None) -> Mapping[str, NDArray[Any]]:
         table = read_history(path, dt)
         columns = {name: table[name] for name in ("kinetic_energy", "dissipation", "enstrophy")}
         columns["time"], columns["dissipation_laplacian"] = table["t"], table["dissipation2"]
+    missing = [name for name in DRAWN if name not in columns]
+    if missing:
+        raise PlotError(f"{path}: has no column {', '.join(missing)}; draw the time series of a run")
     if not len(columns["time"]):
         raise PlotError(f"{path}: has no rows yet; is the run still at its first steps?")
     return columns
@@ -228,6 +230,7 @@ def read_plane(path: Path, field: str | None, axis: str, index: int | None, step
         raise PlotError(f"axis must be x, y or z (found {axis!r})")
     if not path.exists():
         raise PlotError(f"{path}: there is no such file or directory")
+    refuse_special(path)
     if path.suffix in (".h5", ".hdf", ".hdf5", ".vtkhdf"):
         return _vtkhdf_plane(path, field, axis, index, step)
     if path.is_dir() or path.suffix in (".bp", ".bp4", ".bp5"):

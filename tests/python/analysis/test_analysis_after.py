@@ -246,7 +246,11 @@ def test_results_never_take_the_place_of_something_else(analyse, done, tmp_path,
     before = (done / "run.h5").read_bytes(), (done / "time_series.csv").read_bytes()
     path = script(tmp_path, "def analyse(step): return step.time", f"{name}.py")
     result = analyse(done, path, "run.h5", "-o", ".", code=1)
-    assert f"is no result of an analysis '{name}'" in result.err
+    said = {
+        "run": "is where the results of analysis 'run' go",
+        "time_series": "is no result of an analysis 'time_series'",
+    }
+    assert said[name] in result.err
     assert ((done / "run.h5").read_bytes(), (done / "time_series.csv").read_bytes()) == before
 
 
@@ -331,3 +335,12 @@ def test_a_wrong_grid_file_is_reported(foreign, tmp_path, change, said):
     with pytest.raises(ValueError) as caught:
         Analyse(request, MPI.COMM_SELF)
     assert said in str(caught.value)
+
+
+def test_results_never_replace_their_source(analyse, done, tmp_path):
+    analyse(done, "qcriterion", "run.h5", "-o", tmp_path)
+    before = (tmp_path / "qcriterion.h5").read_bytes()
+    path = script(tmp_path, "def analyse(step): return step['q'] * 2.0", "qcriterion.py")
+    said = analyse(tmp_path, path, "qcriterion.h5", "-o", ".", code=1).err
+    assert "qcriterion.h5 is where the results of analysis 'qcriterion' go; choose another directory by -o" in said
+    assert (tmp_path / "qcriterion.h5").read_bytes() == before

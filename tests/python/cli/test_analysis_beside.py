@@ -3,6 +3,9 @@
 TAILRACE_TEST_STREAMS (0): 1 for all of the tests, before a release and after changes of the engine.
 """
 
+import json
+import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -15,6 +18,7 @@ from helpers.analyses import assert_close, output, script, write_case
 from helpers.program import Program
 from helpers.streams import FOREIGN, slow
 from tailrace import _core
+from tailrace.cli import beside
 from tailrace.io.time_series import read_time_series
 
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
@@ -106,6 +110,63 @@ def test_being_asked_to_stop(tmp_path, start, ranks):
     assert_tidy(tmp_path)
 
 
+def test_the_wait_for_the_first_step_is_a_part_of_the_time(tmp_path, start):
+    script(tmp_path, "import time\ntime.sleep(3)\ndef analyse(step): return 1.0")  # after the stream was opened
+    stream = output("stream", "sst", "run", "[output.parameters]\nwait_for_reader = 60")
+    case = write_case(tmp_path, stream, '[[analysis]]\nscript = "script.py"\nevery = 2\n')
+    reader = start(None, *TAILRACE, "analyse", "budget", "sst:run", "-o", "beside")
+    start(None, *TAILRACE, "run", case).finish()
+    (said,) = [line for line in reader.finish() if line.startswith("analysed")]
+    total, waited = (float(number) for number in re.findall(r"([\d.]+) s", said))
+    assert 0 < waited <= total
+
+
+SAYS = "def analyse(step):\n    print('saw', step.index, flush=True)\n    return {'x': step.time}"
+# As the command, with less patience.
+IMPATIENT = "import tailrace.cli.beside as b; b._STOPPED = 1.0; from tailrace.cli.main import main; main()"
+
+
+@pytest.mark.parametrize("readers", [1, 2])
+def test_an_analysis_that_is_stopped_for_good_is_ended(tmp_path, start, readers):
+    """One rank of it has SIGSTOP: the run drops it and ends, and so does the command that started both."""
+    script(tmp_path, SAYS)
+    case = write_case(tmp_path)
+    program = start(
+        None, "env", "TAILRACE_PARAMETERS=sst:timeout=2", sys.executable, "-c", IMPATIENT, "run", case,
+        "--set=time.steps=400", "--beside=script.py", "--beside-every=1", f"--beside-ranks={readers}",
+    )  # fmt: skip
+    program.until("[analysis] saw 2")
+    ranks = mpi_run.rank_processes(program.process, "tailrace.cli analyse")
+    os.kill(ranks[-1], signal.SIGSTOP)
+    program.finish(code=1)
+    said = [line for line in program.errors if line and "has been stopped by a signal" in line]
+    assert said and f"process {ranks[-1]} of the analysis" in said[0]
+    if readers == 1:
+        assert any("exit code 143" in line for line in program.errors if line), "SIGTERM was enough"
+    assert list(read_time_series(tmp_path / "time_series.csv")["step"])[-1] == 400
+    assert not mpi_run.members(program.process), "nothing is left"
+    assert_tidy(tmp_path)
+
+
+def test_the_folder_of_a_launcher_that_was_killed_goes_at_the_next_start(tmp_path, start):
+    script(tmp_path, SAYS)
+    case = write_case(tmp_path)
+    program = start(None, *TAILRACE, "run", case, "--set=time.steps=1000000", "--beside=script.py", "--beside-every=1")
+    program.until("[analysis] saw 2")
+    (folder,) = tmp_path.glob(".tailrace-beside-*")
+    beside._remove_leftovers(tmp_path)
+    assert folder.exists(), "its launcher is alive"
+    program.process.kill()
+    program.end()
+    others = [tmp_path / f".tailrace-beside-{name}" for name in ("empty", "mine", "there")]
+    for other, text in zip(others, (None, "{}", json.dumps({"host": "there", "process": 1, "begun": 1})), strict=True):
+        other.mkdir()
+        if text:
+            (other / "launcher.json").write_text(text)
+    run(case, "--beside=budget")
+    assert sorted(tmp_path.glob(".tailrace-beside-*")) == sorted(others), "of others, and of another machine"
+
+
 def test_a_run_that_fails_takes_the_analysis_along(tmp_path):
     case = write_case(tmp_path)
     result = run(case, "--beside=enstrophy", "--set=time.dt=50.0", "--set=time.steps=300", code=1)
@@ -127,6 +188,17 @@ def test_wrong_requests_are_reported_before_anything_starts(tmp_path, arguments,
     script(tmp_path, "def analyse(step): pass\n1 / 0", "bad.py")
     script(tmp_path, "class Mean:\n    def step(self, step): pass", "class.py")
     assert said in run(write_case(tmp_path), *arguments, code=2).err
+
+
+def test_results_have_a_place_of_their_own(tmp_path):
+    """Those of an analysis inside, and of the same one beside, go to analysis/ by default."""
+    script(tmp_path, "def analyse(step): return 1.0", "time_series.py")
+    case = write_case(tmp_path, '[[analysis]]\nscript = "budget"\nevery = 2\n')
+    said = "--beside-out: 'analysis/budget.csv' is taken by analysis[0].name"
+    assert said in run(case, "--beside=budget", code=2).err
+    said = "--beside-out: 'time_series.csv' is taken by diagnostics.path"
+    assert said in run(case, "--beside=time_series.py", "--beside-out=.", code=2).err
+    assert not (tmp_path / "time_series.csv").exists()
 
 
 GRID = """
