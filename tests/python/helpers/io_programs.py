@@ -8,7 +8,6 @@ import os
 import resource
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,7 +73,6 @@ def one_rank_cannot_write(
         out.close()
         out = tr.open(path, "a", comm=comm, engine=engine, parameters=parameters)
     comm.barrier()
-    begun = time.monotonic()
     with small_files(1000) if comm.rank == which else contextlib.nullcontext():
         try:
             write_step(out, comm, 2)
@@ -83,14 +81,13 @@ def one_rank_cannot_write(
             out.flush()
         except tr.IoError as caught:
             error = str(caught)
-    seconds = time.monotonic() - begun
     comm.barrier()
     if not goes_on:
         out.close()
         out = tr.open(path, "a", comm=comm, engine=engine)
     write_step(out, comm, 4)
     out.close()
-    return {"error": error, "seconds": seconds}
+    return {"error": error}
 
 
 def wrong_calls(comm: Any, path: str, engine: str, parameters: dict[str, Any]) -> dict[str, str]:
@@ -269,35 +266,50 @@ def append_steps(comm: Any, path: str, engine: str, steps: int) -> None:
             out.end_step()
 
 
-def stalled(comm: Any, path: str, pipe: str, buffers: int) -> dict[str, Any]:
-    """Steps into a raw series whose first file is a pipe that is opened half a second after the second step."""
-    out = tr.open(path, "w", comm=comm, engine="raw", parameters={"buffers": buffers})
-    begun = time.monotonic()
-    for index in (1, 2):
-        write_step(out, comm, index)
-    quick = time.monotonic() - begun
-    released: list[float] = []
+# ---- removed ---------------------------------------------------------------------------------------------------------
 
-    def release() -> None:
-        time.sleep(0.6)
-        released.append(time.monotonic())
-        os.close(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))
 
-    thread = threading.Thread(target=release)
-    thread.start()
-    begun = time.monotonic()
-    out.begin_step(3, 1.5)
-    third = time.monotonic() - begun
-    thread.join()
-    error = ""
-    try:
+def remove_between(
+    comm: Any, path: str, engine: str, parameters: dict[str, Any], name: str, how: str, when: str
+) -> list[str]:
+    """Write steps; another program changes the file `name` after step 2, or in step 3; the errors from then on."""
+
+    def change() -> None:
+        comm.barrier()
+        if comm.rank == 0:
+            (file,) = Path(path).glob(name)
+            content = file.read_bytes()
+            if how == "cut":
+                os.truncate(file, len(content) - 1)
+            else:
+                file.unlink()
+            if how == "replaced":
+                file.write_bytes(content)
+        comm.barrier()
+
+    errors = []
+
+    def attempt(work: Any) -> None:
+        try:
+            work()
+        except tr.IoError as error:
+            errors.append(str(error))
+
+    def third() -> None:
+        out.begin_step(3, 1.5)
         write_arrays(out, comm, 3)
+        if when == "in a step":
+            change()
         out.end_step()
         out.flush()
-    except tr.IoError as caught:
-        error = str(caught)
-    kept = [step.index for step in out]
-    Path(pipe).unlink(missing_ok=True)
-    write_step(out, comm, 4)
-    out.close()
-    return {"quick": quick, "third": third, "error": error, "kept": kept}
+
+    out = tr.open(path, "w", comm=comm, engine=engine, parameters=parameters)
+    for index in (1, 2):
+        write_step(out, comm, index)
+    out.flush()
+    if when != "in a step":
+        change()
+    if when != "before close":
+        attempt(third)
+    attempt(out.close)
+    return errors

@@ -7,13 +7,18 @@ from typing import Any
 import xxhash
 
 
+def checksum(text: str) -> str:
+    """That of a line."""
+    return xxhash.xxh3_64_hexdigest(text.encode())
+
+
 def read(directory: Path) -> dict[str, Any]:
     """The header's keys, `attributes`, `steps`, and whether the last line says `closed`."""
     told: dict[str, Any] = {"attributes": {}, "steps": []}
     lines = (directory / "series.jsonl").read_text().splitlines()
     for line in lines:
-        checksum, entry = json.loads(line)
-        assert xxhash.xxh3_64_hexdigest(line[20:-1].encode()) == checksum
+        found, entry = json.loads(line)
+        assert checksum(line[20:-1]) == found
         if "index" in entry:
             told["steps"].append(entry)
         else:
@@ -27,5 +32,5 @@ def write(directory: Path, told: dict[str, Any]) -> None:
     header = {key: value for key, value in told.items() if key not in ("attributes", "steps", "closed")}
     entries = [header, {"attributes": told["attributes"]}, *told["steps"], {"closed": True}]
     texts = [json.dumps(entry, separators=(",", ":")) for entry in entries]
-    lines = [f'["{xxhash.xxh3_64_hexdigest(text.encode())}",{text}]\n' for text in texts]
+    lines = [f'["{checksum(text)}",{text}]\n' for text in texts]
     (directory / "series.jsonl").write_text("".join(lines))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,19 +20,6 @@ HELPERS = {"PYTHONPATH": str(Path(__file__).parents[1])}
 @pytest.fixture(params=ENGINES, ids=str)
 def engine(request) -> Engine:
     return request.param
-
-
-def test_a_third_step_waits_for_one_of_two_buffers(tmp_path, one):
-    """The first file is a pipe without a reader: opening it waits as long as the test wants."""
-    (tmp_path / "run").mkdir()
-    os.mkfifo(tmp_path / "run/ux-1.bin")
-    found = one.results("stalled", path=str(tmp_path / "run"), pipe=str(tmp_path / "run/ux-1.bin"), buffers=2)[0]
-    assert found["quick"] < 0.2, "two steps are only copied"
-    assert found["third"] >= 0.5, "the third waits until the first is through"
-    assert "step 1 could not be written in the background" in found["error"]
-    assert "ux-1.bin" in found["error"] and "2 later steps are lost with it" in found["error"]
-    assert found["kept"] == []
-    assert one.results("check_series", path=str(tmp_path / "run"))[0] == [4]
 
 
 @pytest.mark.parametrize("buffers", [1, 3])
@@ -184,9 +169,7 @@ def test_a_rank_that_raises_between_two_calls(tmp_path, kind, one, buffers):
     series = kind.path(tmp_path)
     command = [*mpi_run.mpiexec(3), sys.executable, "-m", "mpi4py", path, series, kind.name, buffers]
     process = mpi_run.start(command, tmp_path, HELPERS)
-    begun = time.monotonic()
-    result = mpi_run.finish(process, 30)
+    result = mpi_run.finish(process, 60)
     assert result.code != 0 and "rank 1 alone" in result.err
-    assert time.monotonic() - begun < 15
     if not buffers:
         assert one.results("check_series", path=str(series))[0] == [1]

@@ -261,10 +261,9 @@ def test_one_rank_cannot_write(tmp_path, engine, three, which, how):
     if which and not engine.every_rank_writes:
         pytest.skip("this rank writes nothing")
     given = target(engine, tmp_path, **HOWS[how])
-    found = three.results("one_rank_cannot_write", limit=20, which=which, goes_on=engine.goes_on, **given)
+    found = three.results("one_rank_cannot_write", limit=60, which=which, goes_on=engine.goes_on, **given)
     assert len({one["error"] for one in found}) == 1, found
     assert "File too large" in found[0]["error"] and f"(on rank {which})" in found[0]["error"], found
-    assert max(one["seconds"] for one in found) < 5
     assert three.results("check_series", path=given["path"])[0] == [1, 4]
 
 

@@ -26,9 +26,8 @@ def repeat(request):
 
 
 def test_no_reader_ever(stream):
-    writer = stream("write", 2, "steps=50", "wait_for_reader=2")
-    seconds = float(writer.finish()[-1].split()[1])
-    assert 2 <= seconds < 30, "far from any other time limit"
+    writer = stream("write", 2, "steps=50", "wait_for_reader=2", "timeout=1000")  # it ends long before that
+    assert float(writer.finish()[-1].split()[1]) >= 2
 
 
 @pytest.mark.parametrize("policy", ["block", *more(*POLICIES[1:])])
@@ -62,7 +61,7 @@ def test_reader_stopped_under_block_is_dropped(stream, ranks):
 @pytest.mark.parametrize("policy", ["drop_oldest", *more("drop_newest", "adapt")])
 def test_reader_stopped_costs_nothing_where_steps_are_dropped(stream, policy):
     """Only `close` waits for the reader, and then continues."""
-    writer = stream("write", 2, *ENDLESS, "timeout=3", f"policy={policy}", "share=0.5")
+    writer = stream("write", 2, *ENDLESS, "timeout=15", f"policy={policy}", "share=0.5")
     reader = stream("read", 1)
     for _ in range(3):
         reader.until("read")
@@ -75,7 +74,7 @@ def test_reader_stopped_costs_nothing_where_steps_are_dropped(stream, policy):
     last = writer.indices("wrote")[-1]
     assert len(said) == 1, said
     assert f"step {last}: a reader" in said[0], said
-    assert writer.told("cost")["most"] < 3
+    assert writer.told("cost")["most"] < 15, "no step waits for the time limit"
 
 
 @pytest.mark.parametrize("policy", [*more("block", *POLICIES[2:]), "drop_newest"])

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import os
 
 import numpy as np
 import pytest
@@ -39,6 +40,25 @@ def test_a_row_is_there_when_append_returns(tmp_path):
     with TimeSeries(path) as series:
         series.append(row(1))
         assert list(read_time_series(path)["step"]) == [1]
+
+
+LOSSES = {
+    "removed": lambda path: path.unlink(),
+    "replaced": lambda path: (path.rename(path.with_suffix(".old")), path.write_bytes(b"")),
+    "cut": lambda path: os.truncate(path, 10),
+}
+
+
+@pytest.mark.parametrize("how", list(LOSSES))
+@pytest.mark.parametrize("use", ["append", "sync"])
+def test_a_file_that_is_lost_while_it_is_written_is_an_error(tmp_path, how, use):
+    path = tmp_path / "series.csv"
+    with TimeSeries(path) as series:
+        series.append(row(1))
+        series.sync()
+        LOSSES[how](path)
+        with pytest.raises(OSError, match=f"the file was {how} by somebody else while it was being written"):
+            series.append(row(2)) if use == "append" else series.sync()
 
 
 def test_others_read_it_without_us(tmp_path):
@@ -120,6 +140,33 @@ def test_other_files_are_refused_and_left_alone(tmp_path, text):
         with pytest.raises(TimeSeriesError, match="is not a time series"):
             use(path)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["# notes of mine\n", "step,time\n1,2\n", "[case]\n", "# Tailrace time seri s"])
+def test_a_new_one_replaces_only_another(tmp_path, text):
+    path = tmp_path / "series.csv"
+    for taken in (path, tmp_path / "series.csv.new"):
+        taken.write_text(text)
+        with pytest.raises(TimeSeriesError, match="is there already, and is not a time series of Tailrace"):
+            TimeSeries(path)
+        assert taken.read_text() == text
+        taken.write_text("# Tailrace ti\0\0")  # torn by a power failure
+    TimeSeries(path).close()
+    assert len(read_time_series(path)["step"]) == 0
+
+
+def test_what_is_no_file_is_refused_without_reading_it(tmp_path):
+    os.mkfifo(tmp_path / "series.csv")
+    with pytest.raises(OSError, match="named pipe"):
+        TimeSeries(tmp_path / "series.csv")
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "series.csv").symlink_to("scratch.csv")
+    write(tmp_path / "series.csv", [0, 10])
+    write(tmp_path / "series.csv", [10, 20], resume_step=10)
+    assert (tmp_path / "series.csv").is_symlink()
+    assert list(read_time_series(tmp_path / "scratch.csv")["step"]) == [0, 10, 20]
 
 
 def test_wrong_rows_are_refused(tmp_path):

@@ -1,0 +1,105 @@
+"""With `sync`, what must survive a power cut is on the disk before what depends on it. A kill cannot show that: it
+loses nothing that was written. So the calls are recorded, and their order is compared."""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from helpers import mpi_run, recorded_calls
+from helpers.recorded_calls import Call
+
+PROGRAM = """
+import sys
+import numpy as np
+from mpi4py import MPI
+from tailrace.io import series as tr
+
+comm = MPI.COMM_WORLD
+nx, ny, nz = 6, 5, 2 * comm.size
+grid = tr.StretchedGrid((nx, ny, nz), (0.0, 0.0, 0.0), (0.5, 0.1, 0.25), ((), tuple(np.linspace(0, 1, ny) ** 2), ()))
+if sys.argv[1].endswith("raw"):
+    grid = None
+with tr.open(sys.argv[1], "w", grid=grid, parameters={"sync": True}) as out:
+    for step in range(3):
+        block = tr.Block(np.full((2, ny, nx), float(step)), (nx, ny, nz), (0, 0, 2 * comm.rank))
+        out.write_step(float(step), index=step, ux=block, scalars={"energy": 0.5})
+"""
+
+
+def recorded(tmp_path: Path, ranks: int, name: str = "run.h5") -> list[Call]:
+    folder, log, program = tmp_path / "run", tmp_path / "calls", tmp_path / "program.py"
+    folder.mkdir()
+    program.write_text(PROGRAM)
+    command = [*(mpi_run.mpiexec(ranks) if ranks > 1 else []), sys.executable, program, folder / name]
+    result = mpi_run.finish(mpi_run.start(command, tmp_path, recorded_calls.environment(folder, log)), 120)
+    assert result.code == 0, result.text
+    return recorded_calls.calls(log)
+
+
+def order(calls: list[Call]) -> list[str]:
+    """Names and files, in their order; calls that repeat the one before are left out."""
+    texts = [f"{'write' if call.name == 'truncate' else call.name} {call.path.name}" for call in calls]
+    return [text for text, _ in groupby(texts)]
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_file_changes_after_its_journal_and_before_the_journal_is_emptied(tmp_path, ranks):
+    calls = [call for call in recorded(tmp_path, ranks) if call.path.name in ("run.h5", "run.h5.journal", "run")]
+    at = next(k for k, call in enumerate(calls) if call.path.name == "run.h5.journal")
+    owner = calls[at].process
+    created, calls = [call for call in calls[at:] if call.process == owner], calls[at:]
+    assert order(created)[:4] == ["create run.h5.journal", "write run.h5.journal", "sync run.h5.journal", "sync run"]
+
+    def saves(call: Call) -> bool:
+        return call.name == "write" and call.path.name == "run.h5.journal" and call.more[0] != "0"
+
+    begins = [k for k, call in enumerate(calls) if saves(call)]
+    assert len(begins) == 3, "one for each step"
+    for begin, end in zip(begins, [*begins[1:], len(calls)], strict=True):
+        data = calls[begins[begins.index(begin) - 1] if begin != begins[0] else 0 : begin]
+        for process in {call.process for call in data}:
+            own = order([call for call in data if call.process == process and call.path.name == "run.h5"])
+            assert own[-2:] == ["write run.h5", "sync run.h5"], "the data are on the disk before the step is made"
+        assert order(calls[begin:end])[:8] == [
+            "write run.h5.journal",
+            "sync run.h5.journal",
+            "write run.h5.journal",
+            "sync run.h5.journal",
+            "write run.h5",
+            "sync run.h5",
+            "write run.h5.journal",
+            "sync run.h5.journal",
+        ]
+        headers = [call.more[0] for call in calls[begin:end] if call.name == "write" and "journal" in call.path.name]
+        assert headers[0] != "0" and headers[1:] == ["0", "0"], "the saved bytes, then what says that they count"
+
+
+def test_a_file_that_is_replaced_is_on_the_disk_before_it_gets_its_name(tmp_path):
+    calls = [call for call in recorded(tmp_path, 1) if "xdmf" in call.path.name or call.path.name == "run"]
+    renames = [k for k, call in enumerate(calls) if call.name == "rename"]
+    assert len(renames) == 3, "one for each step"
+    for at in renames:
+        assert calls[at].more == (str(tmp_path / "run/run.xdmf"),)
+        assert order(calls[at - 3 : at + 2]) == [
+            "create run.xdmf.tmp",
+            "write run.xdmf.tmp",
+            "sync run.xdmf.tmp",
+            "rename run.xdmf.tmp",
+            "sync run",
+        ]
+
+
+def test_raw_data_are_on_the_disk_before_the_line_that_names_them(tmp_path):
+    """Checkpoints are such series."""
+    texts = order([call for call in recorded(tmp_path, 1, "raw") if call.path.suffix not in (".xdmf", ".lock")])
+    created = ["create raw", "create series.jsonl.tmp", "write series.jsonl.tmp", "sync series.jsonl.tmp"]
+    assert texts[:7] == [*created, "rename series.jsonl.tmp", "sync raw", "sync run"]
+    assert [text for text in texts[7:] if text.startswith("create")] == [f"create ux-{step}.bin" for step in (1, 2, 3)]
+    for step in (1, 2, 3):
+        at = texts.index(f"create ux-{step}.bin")
+        data = [f"create ux-{step}.bin", f"write ux-{step}.bin", f"sync ux-{step}.bin", "sync raw"]
+        assert texts[at : at + 6] == [*data, "write series.jsonl", "sync series.jsonl"]

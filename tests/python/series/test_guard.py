@@ -1,0 +1,183 @@
+"""Metadata that crash, hang or fill a library: a child process reads them, and its death is an error."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import tailrace as tr
+from helpers import mpi_run
+from tailrace.cli.main import app
+from tailrace.io import guard
+
+SUFFIX = {"bp4": "bp4", "bp5": "bp", "adios_hdf5": "adios_hdf5", "hdf5": "h5"}
+
+
+def write(folder: Path, engine: str, record: bool = True) -> Path:
+    path = folder / f"run.{SUFFIX[engine]}"
+    with tr.open(path, "w", engine=engine) as out:
+        for index in range(3):
+            out.write_step(0.5 * index, index=index, ux=np.full((4, 5, 6), float(index)), scalars={"energy": 1.5})
+    if not record:
+        (path / "tailrace.json").unlink()
+    return path
+
+
+def harm(path: Path) -> None:
+    """Change the metadata so that ADIOS2 dies of signal 11, in every version that we know."""
+    if path.suffix == ".bp4":
+        data = bytearray((path / "md.idx").read_bytes())
+        data[64 + 24 : 64 + 32] = (1 << 40).to_bytes(8, "little")  # where the variables of the first step are
+        (path / "md.idx").write_bytes(data)
+    else:
+        (path / "mmd.0").write_bytes(b"\xff" * (path / "mmd.0").stat().st_size)
+
+
+def command(*words: object) -> tuple[int, str]:
+    """The exit code of `tailrace WORDS` and what it prints, in this process."""
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("engine", ["bp4", "bp5"])
+@pytest.mark.parametrize("ranks", [None, 2])
+def test_info_and_verify_outlive_the_library(tmp_path, engine, ranks):
+    path = write(tmp_path, engine, record=False)
+    harm(path)
+    for verb in ("info", "verify"):
+        result = mpi_run.tailrace(verb, path, cwd=tmp_path, ranks=ranks, limit=60)
+        assert result.code == 1, result.text
+        assert f"cannot read {path}: the library ADIOS2 died of signal 11 on it" in result.text
+        assert "damaged or made to harm" in result.text and "Traceback" not in result.text
+
+
+@pytest.mark.parametrize("engine", SUFFIX)
+def test_what_is_sound_reads_the_same_in_a_child(tmp_path, engine, monkeypatch):
+    path = write(tmp_path, engine)
+    expected = [command("info", "--steps", "--minmax", path), command("verify", path)]
+    assert expected[0][0] == expected[1][0] == 0
+    calls = []
+    call = guard.call
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return call(*arguments)
+
+    monkeypatch.setattr(guard, "vouched", lambda *_: False)
+    monkeypatch.setattr(guard, "call", counted)
+    assert [command("info", "--steps", "--minmax", path), command("verify", path)] == expected
+    with tr.open(path, guard=True) as series:
+        assert len(series) == 3
+    assert len(calls) == 3
+
+
+def test_only_what_nobody_vouches_for_goes_to_a_child(tmp_path):
+    paths = {engine: write(tmp_path, engine) for engine in SUFFIX}
+    assert {engine: guard.vouched(path, engine) for engine, path in paths.items()} == {
+        "bp4": True, "bp5": True, "adios_hdf5": False, "hdf5": True
+    }  # fmt: skip
+    with h5py.File(tmp_path / "foreign.h5", "w") as file:
+        file["x"] = np.zeros(3)
+    assert not guard.vouched(tmp_path / "foreign.h5", "hdf5"), "h5py writes metadata without checksums"
+    code, text = command("info", tmp_path / "foreign.h5")
+    assert code == 1 and "no VTKHDF file" in text
+    for engine in ("bp4", "bp5"):
+        record = paths[engine] / "tailrace.json"
+        text = record.read_text()
+        for damaged in ("", "[" * 1000, text.replace('"md.0"', '"md.1"')):
+            record.write_text(damaged)
+            with pytest.raises(tr.IoError, match="damaged"):  # no library reads it
+                tr.open(paths[engine], guard=True)
+        record.unlink()
+        assert not guard.vouched(paths[engine], engine)
+        record.write_text(text)
+        assert guard.vouched(paths[engine], engine)
+        with (paths[engine] / "md.idx").open("ab") as index:
+            index.write(b"s")
+        assert not guard.vouched(paths[engine], engine), "bytes behind those that the record tells"
+
+
+def dies(how: str) -> None:
+    """Called in the child."""
+    if how == "signal":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif how == "code":
+        os._exit(3)
+    elif how == "time":
+        time.sleep(60)
+    elif how == "memory":
+        np.ones(1 << 38)
+    else:
+        print("printed, as libraries do", flush=True)
+        raise tr.IoError(f"cannot read it: {how}")
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("signal", "the library ADIOS2 died of signal 11"),
+        ("code", "with code 3"),
+        ("time", "did not return within 2 s"),
+        ("memory", "of memory"),
+        ("its own error", "cannot read it: its own error"),
+    ],
+)
+def test_every_end_of_the_child_is_an_error(tmp_path, monkeypatch, how, words):
+    monkeypatch.setattr(guard, "_SECONDS", 20 if how != "time" else 2)
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    with pytest.raises(tr.IoError, match=words):
+        guard.call(tmp_path, "bp5", f"{Path(__file__).stem}:dies", how)
+
+
+def test_a_library_that_waits_is_given_up(tmp_path, monkeypatch):
+    """ADIOS2 waits without end for bytes that the index names and md.0 lacks."""
+    monkeypatch.setattr(guard, "_SECONDS", 5)
+    path = write(tmp_path, "bp5", record=False)
+    os.truncate(path / "data.0", 100)
+    code, text = command("verify", path)
+    assert code == 1 and str(path) in text, text
+
+
+OPEN = """
+import sys
+from mpi4py import MPI
+import tailrace as tr
+comm, found = MPI.COMM_WORLD, []
+for mode in ("r", "a"):
+    try:
+        tr.open(sys.argv[1], mode, comm=comm, guard=True)
+        found.append("opened")
+    except tr.IoError as error:
+        found.append(str(error))
+with tr.open(sys.argv[1] + ".new.bp", "a", comm=comm, guard=True) as out:
+    found.append(f"new {len(out)}")
+found = comm.gather(found)
+if comm.rank == 0:
+    assert found == 3 * found[:1]
+    print(*found[0], sep="\\n")
+"""
+
+
+@pytest.mark.parametrize("engine", ["bp4", "bp5"])
+def test_open_with_a_guard_raises_on_all_ranks(tmp_path, engine):
+    path = write(tmp_path, engine, record=False)
+    harm(path)
+    result = mpi_run.script(OPEN, path, cwd=tmp_path, ranks=3)
+    said = f"cannot read {path}: the library ADIOS2 died of signal 11 on it"
+    assert result.out.count(said) == 2 and "opened" not in result.out and "new 0" in result.out, result.text
+
+
+def test_the_child_takes_no_module_from_the_working_directory(tmp_path, monkeypatch):
+    (tmp_path / "json.py").write_text("raise SystemExit(7)")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", str(tmp_path))])
+    tr.open(write(tmp_path, "bp5", record=False), guard=True).close()

@@ -1,0 +1,163 @@
+"""hdf5 series whose writer is killed at every call that changes a file, and journals beside files that they do not
+belong to."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers import mpi_run, recorded_calls
+from tailrace._core import IoError
+from tailrace.io import series as tr
+
+STEPS = 4
+# Writes a series again and again, and is killed after one call more each time, until it is not killed any more.
+PROGRAM = """
+import ctypes, os, sys
+import numpy as np
+from tailrace.io import series as tr
+
+def write(path):
+    with tr.open(path, "w", grid=tr.UniformGrid((4, 3, 2))) as out:
+        for step in range(3):
+            out.write_step(0.5 * step, index=step, ux=np.full((2, 3, 4), float(step)), scalars={"energy": 0.5 * step})
+    with tr.open(path, "a", rewind_to=1) as out:
+        for step in (2, 3):
+            out.write_step(0.5 * step, index=step, ux=np.full((2, 3, 4), float(step)), scalars={"energy": 0.5 * step})
+
+status, calls = 1, 0
+while status:
+    calls += 1
+    folder = f"{sys.argv[1]}/{calls}"
+    os.mkdir(folder)
+    child = os.fork()
+    if not child:
+        ctypes.CDLL(None).record_calls_until(calls)
+        write(folder + "/run.h5")
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+"""
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory) -> list[Path]:
+    """Folders as the kills left them."""
+    top = tmp_path_factory.mktemp("killed")
+    program, folder = top / "program.py", top / "runs"
+    program.write_text(PROGRAM)
+    folder.mkdir()
+    more = recorded_calls.environment(folder, top / "calls")
+    result = mpi_run.finish(mpi_run.start([sys.executable, program, folder], top, more), 240)
+    assert result.code == 0, result.text
+    return sorted(folder.iterdir(), key=lambda path: int(path.name))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def steps(path: Path) -> int:
+    """How many steps there are, and all of them are right."""
+    series = tr.open(path)
+    assert not series.verify()
+    for number, step in enumerate(series):
+        assert (step.index, step.scalars) == (number, {"energy": 0.5 * number})
+        np.testing.assert_array_equal(step["ux"], float(number))
+    return len(series)
+
+
+def is_series(path: Path) -> bool:
+    try:
+        tr.open(path)
+    except IoError:
+        return False
+    return True
+
+
+def append(path: Path, number: int) -> None:
+    with tr.open(path, "a") as out:
+        values = np.full((2, 3, 4), float(number))
+        out.write_step(0.5 * number, index=number, ux=values, scalars={"energy": 0.5 * number})
+
+
+def in_change(folder: Path) -> bool:
+    """Whether the kill left something to be rolled back."""
+    journal = folder / "run.h5.journal"
+    text = journal.read_bytes() if journal.exists() else b""
+    return len(text) > 512 and text[288:296] != b"\xff" * 8
+
+
+def test_a_kill_at_every_call_leaves_complete_steps(killed, tmp_path):
+    found = []
+    for original in killed:
+        folder = tmp_path / original.name
+        shutil.copytree(original, folder)  # a copy of file and journal is as good as they
+        path, before = folder / "run.h5", contents(folder)
+        if not found and not is_series(path):
+            continue  # killed before it was created
+        found.append(steps(path))
+        assert contents(folder) == before, "a reader changed something"
+        append(path, found[-1])
+        assert steps(path) == found[-1] + 1
+        assert sorted(contents(folder)) == ["run.h5"]
+    assert sum(map(in_change, killed)) > 10, "kills in the middle of changes"
+    assert found[-1] == STEPS and set(found) == {0, 1, 2, 3, 4}
+    assert all(after - before in (-1, 0, 1) for before, after in itertools.pairwise(found))
+
+
+def test_a_journal_beside_another_file_is_refused(killed, tmp_path):
+    """A restored copy of an earlier or later state, or the same series of another run."""
+    left = next(folder for folder in reversed(killed) if in_change(folder))
+    append(shutil.copytree(left, tmp_path / "later") / "run.h5", 9)
+    with tr.open(tmp_path / "other.h5", "w", grid=tr.UniformGrid((4, 3, 2))) as out:
+        for step in range(STEPS):
+            values = np.full((2, 3, 4), float(step))
+            out.write_step(0.5 * step, index=step, ux=values, scalars={"energy": 0.5 * step})
+    whole = [folder for folder in killed if (folder / "run.h5").exists() and not in_change(folder)]
+    first = next(folder for folder in whole if (folder / "run.h5").stat().st_size > 4000)
+    for number, restored in enumerate([tmp_path / "later/run.h5", tmp_path / "other.h5", first / "run.h5"]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        shutil.copy(left / "run.h5.journal", folder)
+        shutil.copy(restored, folder / "run.h5")
+        before = contents(folder)
+        for mode in ("r", "a"):
+            with pytest.raises(IoError, match="belongs to another file"):
+                tr.open(folder / "run.h5", mode)
+        assert contents(folder) == before
+        (folder / "run.h5.journal").unlink()
+        tr.open(folder / "run.h5")
+
+
+def test_a_journal_beside_a_link_is_not_used(killed, tmp_path):
+    left = next(folder for folder in reversed(killed) if in_change(folder))
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    shutil.copy(left / "run.h5", tmp_path / "there")
+    shutil.copy(left / "run.h5.journal", tmp_path / "here")
+    (tmp_path / "here/run.h5").symlink_to(tmp_path / "there/run.h5")
+    before = contents(tmp_path / "there")
+    with contextlib.suppress(IoError):  # the file is as the kill left it
+        tr.open(tmp_path / "here/run.h5")
+    assert contents(tmp_path / "there") == before
+    assert (tmp_path / "here/run.h5.journal").exists()
+    shutil.move(tmp_path / "here/run.h5.journal", tmp_path / "there")
+    assert steps(tmp_path / "here/run.h5") == STEPS - 1
+    append(tmp_path / "here/run.h5", STEPS - 1)
+    assert steps(tmp_path / "there/run.h5") == STEPS
+
+
+def test_reads_on_a_read_only_file_system(killed, small_disk):
+    disk = small_disk("16m")
+    left = next(folder for folder in reversed(killed) if in_change(folder))
+    shutil.copytree(left, disk / "run")
+    small_disk("16m,ro")
+    assert steps(disk / "run/run.h5") == STEPS - 1
+    with pytest.raises(IoError, match="Read-only"):
+        tr.open(disk / "run/run.h5", "a")

@@ -1,0 +1,116 @@
+"""A reader beside a writer that drops steps and writes them again: right values, or one clear message."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers import mpi_run
+from helpers.engines import ENGINES
+from tailrace._core import InputError, IoError
+from tailrace.io import series as tr
+
+SHAPE = (6, 5, 4)
+CHANGED = "the series changed while it was read"
+SIDECARS = [
+    engine for engine in ENGINES if engine.label in ("raw", "raw-dist", "mpiio", "mpiio-small", "sion", "adios_hdf5")
+]
+
+
+def field(step, salt=0.0):
+    return np.arange(120.0).reshape(SHAPE) + 1000 * step + salt
+
+
+def go_on(engine, path, rewind_to, steps, salt=0.0):
+    """Drop the steps after `rewind_to`, and write others."""
+    options = {"engine": engine.name, "parameters": dict(engine.parameters)}
+    with tr.open(path, "w" if rewind_to is None else "a", rewind_to=rewind_to, **options) as out:
+        for step in steps:
+            out.write_step(0.5 * step, index=step, ux=field(step, salt))
+
+
+@pytest.fixture(params=SIDECARS, ids=str)
+def engine(request):
+    return request.param
+
+
+def test_a_step_that_was_dropped_and_written_again(tmp_path, engine):
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(4))
+    with tr.open(path) as stored:
+        np.testing.assert_array_equal(stored[3].read("ux"), field(3))
+        go_on(engine, path, 1, ())
+        with pytest.raises(IoError, match=f"{CHANGED}.* step 3 is not in it now"):
+            stored[3].read("ux")
+        np.testing.assert_array_equal(stored[1].read("ux"), field(1))
+        go_on(engine, path, 1, (2, 3, 4))
+        for step in range(4):
+            np.testing.assert_array_equal(stored[step].read("ux"), field(step))
+            assert stored[step].verify() == []
+
+
+def test_other_values_are_not_taken_for_those_of_before(tmp_path, engine):
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(4))
+    with tr.open(path) as stored:
+        for again in (
+            lambda: go_on(engine, path, 1, (2, 3), salt=0.5),
+            lambda: go_on(engine, path, None, (2, 3), salt=0.25),
+        ):
+            again()
+            for _ in range(2):
+                with pytest.raises(IoError, match=CHANGED):
+                    stored[3].read("ux")
+    np.testing.assert_array_equal(tr.open(path)[1].read("ux"), field(3, 0.25))
+
+
+def test_a_series_that_is_gone(tmp_path, engine):
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(2))
+    with tr.open(path) as stored:
+        shutil.rmtree(path)
+        with pytest.raises(IoError, match=str(path)):
+            stored[1].read("ux")
+
+
+WRITER = """
+import sys
+from pathlib import Path
+
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/series"]
+from helpers.engines import ENGINES
+from test_rewinding import go_on
+
+engine = next(one for one in ENGINES if one.label == sys.argv[2])
+for _ in range(int(sys.argv[4])):
+    go_on(engine, Path(sys.argv[3]), 1, range(2, 6))
+"""
+
+
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one.name != "adios_hdf5"], ids=str)
+def test_readers_beside_a_writer_that_rewinds(tmp_path, engine):
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(6))
+    (tmp_path / "writer.py").write_text(WRITER)
+    tests = Path(__file__).parents[1]
+    writer = mpi_run.start([sys.executable, "writer.py", tests, engine.label, path, 40], tmp_path)
+    read, refusals = 0, []
+    while writer.poll() is None:
+        try:
+            with tr.open(path) as stored:
+                for step in stored:
+                    values = step.read("ux")
+                    np.testing.assert_array_equal(values, field(step.index))
+                    read += 1
+        except (IoError, InputError) as error:
+            refusals.append(str(error))
+    assert mpi_run.finish(writer, 60).code == 0
+    assert read > 0
+    others = [text for text in refusals if CHANGED not in text and "another program is writing" not in text]
+    if engine in SIDECARS:
+        assert not others, others[:3]
+    print(engine, read, "read,", len(refusals), "refused:", *set(others), sep="\n")
