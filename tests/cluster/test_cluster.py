@@ -96,6 +96,27 @@ def test_an_analysis_node_that_falls_silent(start, cluster, tmp_path, time):
     assert {one["state"] for one in writer.told("coupling")["others"]} == {"dropped"}
 
 
+@streams
+@pytest.mark.parametrize("time", range((TIMES + 1) // 2))
+def test_a_reader_beside_one_that_falls_silent(start, cluster, tmp_path, time):
+    """It stays, and gets all steps: ADIOS2 sends to both in one thread, so that it too waits a while."""
+    writer = start(BOTH, 4, *END, "write", "sst:run", "steps=0", "pause=0.02", "wait_for_reader=60", "timeout=4")
+    lost, well = (start(hosts, 2, *END, "read", "sst:run", "timeout=60") for hosts in ("n3:2", "n1:1,n2:1"))
+    lost.until("read")
+    well.until("read")
+    cluster.silence("n3")
+    try:
+        writer.goes_on(lines=100)
+        (tmp_path / "stop").touch()
+        writer.finish()
+        well.finish()
+    finally:
+        cluster.silence("n3", silent=False)
+    assert sorted(one["state"] for one in writer.told("coupling")["others"]) == ["closed", "dropped"]
+    indices = well.indices()
+    assert indices == list(range(indices[0], indices[-1] + 10, 10))
+
+
 CONNECT = """
 import socket, struct, sys
 with socket.create_connection((sys.argv[1], int(sys.argv[2])), 1) as one:

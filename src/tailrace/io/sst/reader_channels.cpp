@@ -275,11 +275,11 @@ std::vector<std::size_t> ReaderChannels::late(std::int64_t most, std::int64_t gi
   return result;
 }
 
-std::vector<std::size_t> ReaderChannels::silent(std::int64_t given, double seconds) const {
+std::vector<std::size_t> ReaderChannels::unreported(std::int64_t given, double seconds) const {
   std::vector<std::size_t> result;
   for (std::size_t reader = 0; reader < records_.size(); ++reader)
     if (const ReaderRecord &one = records_[reader];
-        one.present() && one.reported < given && (one.reported == 0 || seconds_since(one.heard) >= seconds))
+        one.present() && one.reported < given && seconds_since(one.heard) >= seconds)
       result.push_back(reader);
   return result;
 }

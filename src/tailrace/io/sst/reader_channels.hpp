@@ -67,8 +67,8 @@ public:
   /// The readers that have more than `most` steps to do and have said nothing for `seconds`, counted from `from` at the
   /// earliest.
   std::vector<std::size_t> late(std::int64_t most, std::int64_t given, double seconds, Clock::time_point from) const;
-  /// Those that have not reported the last of the `given` steps, and have said nothing for `seconds` or never reported.
-  std::vector<std::size_t> silent(std::int64_t given, double seconds) const;
+  /// Those that have not reported the last of the `given` steps, and have said nothing for `seconds`.
+  std::vector<std::size_t> unreported(std::int64_t given, double seconds) const;
   /// Tells the reader that it is dropped. From now on it does not count.
   void drop(std::size_t reader);
   /// The stream is over: reads the last lines, and takes all readers that are still present as finished.

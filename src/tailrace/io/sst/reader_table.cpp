@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
+#include <thread>
 #include <utility>
 
 namespace tailrace::io {
@@ -12,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr int last_attempt = 10; ///< seconds after `timeout` until nothing can help
+constexpr int last_attempt = 10; ///< seconds after `timeout`, or after the last cut, until nothing can help
 constexpr int patience = 5;      ///< calls, a second apart, between two connections that are cut
 
 /// Cuts the connection that has been silent for longest. Returns false when there is none.
@@ -24,10 +26,21 @@ bool cut_longest_silent(const std::vector<TcpConnection> &found) {
   return silent != found.end();
 }
 
-/// Whether the system of the reader's host does not confirm what was sent to it.
-bool takes_nothing(const std::vector<TcpConnection> &found, const ReaderRecord &record) {
-  return std::any_of(found.begin(), found.end(),
-                     [&](const auto &one) { return one.unsent > 0 && record.ports.count(one.peer_port) > 0; });
+bool meets(const std::set<int> &one, const std::set<int> &other) {
+  return std::any_of(one.begin(), one.end(), [&](int number) { return other.count(number) > 0; });
+}
+
+/// The other sides' ports of the connections on which something waits, and nothing is confirmed for a moment: the host
+/// there is silent, or its program takes nothing. Who works takes some milliseconds.
+std::set<int> stuck_ports() {
+  const std::vector<TcpConnection> before = Admission::connections();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  std::set<int> result;
+  for (const TcpConnection &now : Admission::connections())
+    for (const TcpConnection &then : before)
+      if (now.inode == then.inode && then.unsent > 0 && now.unsent > 0 && now.bytes_acked == then.bytes_acked)
+        result.insert(now.peer_port);
+  return result;
 }
 
 } // namespace
@@ -102,41 +115,73 @@ void ReaderTable::drop(std::size_t reader, std::int64_t step) {
   channels_.drop(reader);
 }
 
+/// Of the `late` readers those whose host is silent, if there are any: ADIOS2 sends to all readers in one thread, so
+/// that the others may have got nothing because of them.
+std::vector<std::size_t> ReaderTable::to_blame(std::vector<std::size_t> late) const {
+  if (late.size() < 2)
+    return late;
+  const std::set<int> stuck = stuck_ports();
+  std::vector<std::size_t> silent = late;
+  std::erase_if(silent, [&](std::size_t reader) { return !meets(channels_.readers()[reader].ports, stuck); });
+  return silent.empty() ? late : silent;
+}
+
 void ReaderTable::wait(std::int64_t most, std::int64_t given, std::int64_t step) {
-  const auto begin = Clock::now();
+  auto begin = Clock::now();
   channels_.drain(0, given);
   while (channels_.behind(given) > most) {
-    for (const std::size_t reader : channels_.late(most, given, timeout_, begin))
+    for (const std::size_t reader : to_blame(channels_.late(most, given, timeout_, begin))) {
       drop(reader, step);
+      begin = Clock::now(); // of the time that the others get, now that this one is gone
+    }
     if (channels_.behind(given) > most)
       channels_.drain(std::min(0.5, timeout_), given);
   }
 }
 
+/// The readers that hold up ADIOS2, as far as can be seen.
+std::vector<std::size_t> ReaderTable::holding_up(std::int64_t given) const {
+  if (const auto late = to_blame(channels_.unreported(given, timeout_ / 2)); !late.empty())
+    return late;
+  const std::set<int> stuck = stuck_ports();
+  std::vector<std::size_t> result;
+  for (std::size_t reader = 0; reader < channels_.readers().size(); ++reader)
+    if (const ReaderRecord &record = channels_.readers()[reader]; record.present() && meets(record.ports, stuck))
+      result.push_back(reader);
+  return result;
+}
+
+/// Cuts the connection of a reader that is none of ours. Returns false when there is none.
+bool ReaderTable::cut_other(std::int64_t step, bool first) const {
+  if (first)
+    say(step, "");
+  std::set<int> ours;
+  for (const ReaderRecord &record : channels_.readers())
+    if (record.present())
+      ours.insert(record.ports.begin(), record.ports.end());
+  const std::vector<TcpConnection> found = Admission::connections();
+  std::vector<TcpConnection> others = found;
+  std::erase_if(others, [&](const auto &one) { return ours.count(one.peer_port) > 0; });
+  return cut_longest_silent(others.empty() ? found : others);
+}
+
 bool ReaderTable::rescue(int call, std::int64_t given, std::int64_t step) {
-  if (call % patience != 0) // ADIOS2 may still be closing the last one, and the next reader may be healthy
+  if (call == 0)
+    last_cut_ = -patience;
+  if (call < last_cut_ + patience) // ADIOS2 may still be closing the last one, and the next reader may be healthy
     return false;
   channels_.drain(0, given);
-  std::vector<TcpConnection> found = Admission::connections(), others = found;
-  std::vector<std::size_t> late = channels_.late(0, given, timeout_ / 2, {});
-  if (late.empty()) // one that we heard of late may have more to do than we know
-    late = channels_.silent(given, timeout_ / 2);
-  std::set<int> healthy;
-  for (std::size_t reader = 0; reader < channels_.readers().size(); ++reader)
-    if (const ReaderRecord &record = channels_.readers()[reader]; record.present()) {
-      healthy.insert(record.ports.begin(), record.ports.end());
-      if (late.empty() && takes_nothing(found, record))
-        late.push_back(reader);
-    }
-  if (!late.empty()) {
-    for (const std::size_t reader : late)
-      drop(reader, step);
+  const std::vector<std::size_t> late = holding_up(given);
+  for (const std::size_t reader : late)
+    drop(reader, step);
+  // What a reader said while ADIOS2 was called is heard only now, so that the time of those behind begins now.
+  if (late.empty() && !channels_.unreported(given, 0).empty())
+    return false;
+  if (!late.empty() || cut_other(step, last_cut_ < 0)) {
+    last_cut_ = call;
     return false;
   }
-  if (call == 0)
-    say(step, "");
-  std::erase_if(others, [&](const auto &one) { return healthy.count(one.peer_port) > 0; });
-  return !cut_longest_silent(others.empty() ? found : others) && call >= last_attempt;
+  return call >= std::max(last_cut_, 0) + last_attempt;
 }
 
 void ReaderTable::rescue_elsewhere() {

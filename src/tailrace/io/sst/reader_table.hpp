@@ -3,8 +3,10 @@
 #include <tailrace/io/sst/admission.hpp>
 #include <tailrace/io/sst/reader_channels.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tailrace::io {
 
@@ -38,6 +40,9 @@ public:
 private:
   bool somebody_new() const;
   void await_hello(std::int64_t given);
+  std::vector<std::size_t> to_blame(std::vector<std::size_t> late) const;
+  std::vector<std::size_t> holding_up(std::int64_t given) const;
+  bool cut_other(std::int64_t step, bool first) const;
   void drop(std::size_t reader, std::int64_t step);
   void say(std::int64_t step, const std::string &who) const;
 
@@ -45,6 +50,7 @@ private:
   double timeout_;
   Admission admission_;
   ReaderChannels channels_;
+  int last_cut_ = 0; ///< the call of `rescue` that cut a connection last; negative: none did
 };
 
 } // namespace tailrace::io

@@ -78,6 +78,7 @@ std::vector<TcpConnection> tcp_connections(const std::set<int> *ports) {
                         port_of(descriptor, ::getsockname),
                         port_of(descriptor, ::getpeername),
                         info.tcpi_bytes_sent,
+                        info.tcpi_bytes_acked,
                         info.tcpi_last_data_recv / 1000.0,
                         0,
                         info.tcpi_state == connecting || linger_of(descriptor).l_onoff != 0};

@@ -11,10 +11,11 @@ struct TcpConnection {
   int descriptor = -1;
   std::uint64_t inode = 0; ///< identifies the socket, also when its descriptor number is used again
   int local_port = 0, peer_port = 0;
-  std::uint64_t bytes_sent = 0; ///< since it was opened
-  double silent = 0;            ///< seconds since something came from the other side
-  int unsent = 0;               ///< bytes that the other side has not accepted yet
-  bool of_adios2 = false;       ///< see limit_waits; also true while the connection is being made
+  std::uint64_t bytes_sent = 0;  ///< since it was opened
+  std::uint64_t bytes_acked = 0; ///< of them, what the system of the other side has confirmed
+  double silent = 0;             ///< seconds since something came from the other side
+  int unsent = 0;                ///< bytes that the other side has not accepted yet
+  bool of_adios2 = false;        ///< see limit_waits; also true while the connection is being made
 };
 
 /// A TCP socket at which this process listens.
