@@ -12,6 +12,19 @@
 
 namespace tailrace::io {
 
+namespace {
+
+void check_stored(const std::optional<GridDescription> &grid, const std::string &path) {
+  try {
+    if (grid)
+      check_grid(*grid);
+  } catch (const InputError &error) {
+    throw IoError(fmt::format("cannot open {}: it is damaged ({})", path, error.what()));
+  }
+}
+
+} // namespace
+
 Series::Implementation::Implementation(const std::string &path, Mode mode, const Communicator &comm,
                                        const Options &options)
     : path_(path), mode_(mode), comm_(comm), precision_(options.precision) {
@@ -47,6 +60,10 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   sink_ = dynamic_cast<StepSink *>(engine_.get());
   source_ = dynamic_cast<StepSource *>(engine_.get());
   stream_ = dynamic_cast<StreamSource *>(engine_.get());
+  comm.agree([&] {
+    if (mode != Mode::write)
+      check_stored(engine_->grid(), path);
+  });
   steps_ = engine_->steps();
   if (!steps_.empty())
     last_index_ = steps_.back().index;

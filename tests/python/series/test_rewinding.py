@@ -33,11 +33,7 @@ def go_on(engine, path, rewind_to, steps, salt=0.0):
             out.write_step(0.5 * step, index=step, ux=field(step, salt))
 
 
-@pytest.fixture(params=SIDECARS, ids=str)
-def engine(request):
-    return request.param
-
-
+@pytest.mark.parametrize("engine", SIDECARS, ids=str)
 def test_a_step_that_was_dropped_and_written_again(tmp_path, engine):
     path = engine.path(tmp_path)
     go_on(engine, path, None, range(4))
@@ -53,6 +49,46 @@ def test_a_step_that_was_dropped_and_written_again(tmp_path, engine):
             assert stored[step].verify() == []
 
 
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_a_step_that_was_dropped(tmp_path, engine):
+    """ADIOS2 waited for its bytes, and HDF5 told that an object is missing."""
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(4))
+    with tr.open(path) as stored:
+        assert stored[3].time == 1.5
+        np.testing.assert_array_equal(stored[2].read("ux"), field(2))
+        go_on(engine, path, 1, ())
+        for step in (2, 3):
+            with pytest.raises(IoError, match=f"{CHANGED}.* step {step} is not in it now"):
+                stored[step].read("ux")
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_another_step_in_its_place(tmp_path, engine):
+    """Of another index and with another variable: its values were returned as those of the step."""
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(4))
+    with tr.open(path) as stored:
+        np.testing.assert_array_equal(stored[2].read("ux"), field(2))
+        with tr.open(path, "a", rewind_to=1, engine=engine.name, parameters=dict(engine.parameters)) as out:
+            for index in (12, 13, 14):
+                out.write_step(0.5 * index, index=index, vy=field(index), ux=field(index, 0.25))
+        for step in (2, 3):
+            with pytest.raises(IoError, match=CHANGED):
+                stored[step].read("ux")
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_new_steps_are_no_change(tmp_path, engine):
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(4))
+    with tr.open(path) as stored:
+        go_on(engine, path, 3, range(4, 7))
+        for step in range(4):
+            np.testing.assert_array_equal(stored[step].read("ux"), field(step))
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
 def test_other_values_are_not_taken_for_those_of_before(tmp_path, engine):
     path = engine.path(tmp_path)
     go_on(engine, path, None, range(4))
@@ -65,9 +101,11 @@ def test_other_values_are_not_taken_for_those_of_before(tmp_path, engine):
             for _ in range(2):
                 with pytest.raises(IoError, match=CHANGED):
                     stored[3].read("ux")
-    np.testing.assert_array_equal(tr.open(path)[1].read("ux"), field(3, 0.25))
+    with tr.open(path) as stored:
+        np.testing.assert_array_equal(stored[1].read("ux"), field(3, 0.25))
 
 
+@pytest.mark.parametrize("engine", SIDECARS, ids=str)
 def test_a_series_that_is_gone(tmp_path, engine):
     path = engine.path(tmp_path)
     go_on(engine, path, None, range(2))

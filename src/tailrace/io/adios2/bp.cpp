@@ -19,6 +19,7 @@
 #include <tailrace/io/adios2/output.hpp>
 #include <tailrace/io/adios2/session.hpp>
 #include <tailrace/io/data/json.hpp>
+#include <tailrace/io/engine/series_changed.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/storage/own_files.hpp>
@@ -59,6 +60,7 @@ public:
   void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
 private:
+  template <class Work> auto look(std::size_t step, const std::string &what, Work work) const;
   bool root() const { return request_.comm.rank() == 0; }
   bool is_bp4() const { return kind_ == "bp4"; }
   void open_engine(adios2::Mode mode);
@@ -73,6 +75,7 @@ private:
   OpenRequest request_;
   std::vector<StepInfo> steps_;
   std::vector<std::size_t> numbers_; ///< open to read: ADIOS2's numbers of the steps
+  BpView view_;                      ///< open to read
   Attributes attributes_;
   std::optional<GridDescription> grid_;
   std::optional<BpRecord> record_; ///< open to write, on rank 0
@@ -108,6 +111,7 @@ BpEngine::BpEngine(const std::string &kind, const OpenRequest &request, Paramete
   attributes_ = std::move(found.attributes);
   numbers_ = std::move(found.numbers);
   steps_ = std::move(found.steps);
+  view_ = std::move(found.view);
   if (root() && request.mode != Mode::read)
     record_.emplace(request.path, request.sync);
   if (request.mode == Mode::read ? steps_.empty() : !steps_.empty()) {
@@ -123,7 +127,11 @@ BpEngine::BpEngine(const std::string &kind, const OpenRequest &request, Paramete
   }
   open_engine(request.mode == Mode::read ? adios2::Mode::ReadRandomAccess : adios2::Mode::Write);
   if (request.mode == Mode::read)
-    grid_ = translate("open " + request.path, [&] { return bp::read_grid(io_); });
+    request.comm.agree([&] {
+      if (root() && view_.changed())
+        throw series_changed(request.path);
+      grid_ = translate("open " + request.path, [&] { return bp::read_grid(io_); });
+    });
 }
 
 /// Opens the series with ADIOS2. Collective.
@@ -293,23 +301,41 @@ void BpEngine::close() {
 
 std::optional<GridDescription> BpEngine::grid() const { return request_.mode == Mode::read ? grid_ : request_.grid; }
 
+/// Reads from a step that is still in the series.
+template <class Work> auto BpEngine::look(std::size_t step, const std::string &what, Work work) const {
+  const auto check = [&] {
+    if (view_.changed())
+      throw series_changed(request_.path, steps_.at(step).index);
+  };
+  check();
+  try {
+    auto found = translate(fmt::format("read {}{}", what, request_.path), [&] { return work(numbers_.at(step)); });
+    check();
+    return found;
+  } catch (const IoError &) {
+    check();
+    throw;
+  }
+}
+
 std::vector<VariableInfo> BpEngine::variables(std::size_t step) const {
-  return translate("read " + request_.path, [&] { return bp::variables(io_, engine_, numbers_.at(step)); });
+  return look(step, "", [&](std::size_t number) { return bp::variables(io_, engine_, number); });
 }
 
 Scalars BpEngine::scalars(std::size_t step) const {
-  return translate("read " + request_.path, [&] { return bp::scalars(io_, engine_, numbers_.at(step)); });
+  return look(step, "", [&](std::size_t number) { return bp::scalars(io_, engine_, number); });
 }
 
 std::string BpEngine::checksums(std::size_t step) const {
-  return translate("read " + request_.path,
-                   [&] { return bp::text(io_, engine_, numbers_.at(step), bp::checksums_name); });
+  return look(step, "", [&](std::size_t number) { return bp::text(io_, engine_, number, bp::checksums_name); });
 }
 
 void BpEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
-  translate(fmt::format("read {} of {}", variable.name, request_.path),
-            [&] { bp::read(io_, engine_, numbers_.at(step), variable, box, data); });
+  look(step, variable.name + " of ", [&](std::size_t number) {
+    bp::read(io_, engine_, number, variable, box, data);
+    return true;
+  });
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include <tailrace/io/adios2/bp_record.hpp>
 #include <tailrace/io/adios2/contents.hpp>
 #include <tailrace/io/data/json.hpp>
+#include <tailrace/io/engine/series_changed.hpp>
 #include <tailrace/io/engine/striping.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/file_descriptor.hpp>
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -71,6 +73,8 @@ Found probe(const std::string &kind, const OpenRequest &request) {
     found = look(kind, request, sizes);
   for (const auto &[name, value] : recorded.attributes)
     found.attributes[name] = value;
+  if (request.mode == Mode::append)
+    check_no_links(request.path);
   if (request.mode == Mode::append && found.counted() > 0) {
     const FileDescriptor writable(index, O_WRONLY); // or an error before anything is changed
     remove_bp_record(request.path);
@@ -82,20 +86,35 @@ Found probe(const std::string &kind, const OpenRequest &request) {
   return found;
 }
 
+/// What a reader finds.
+Found probe_to_read(const std::string &kind, const OpenRequest &request) {
+  const BpView view(request.path);
+  try {
+    Found found = probe(kind, request);
+    found.view = view;
+    return found;
+  } catch (const IoError &) {
+    if (view.changed())
+      throw series_changed(request.path);
+    throw;
+  }
+}
+
 /// On rank 0.
 Found prepare_alone(const std::string &kind, const OpenRequest &request) {
   check_target(request.path, request.mode, Kind::directory);
   const bool there = fs::exists(request.path);
-  Found found;
-  if (request.mode == Mode::read || (request.mode == Mode::append && there && !is_empty_bp(request.path)))
-    found = probe(kind, request);
   if (request.mode == Mode::read)
-    return found;
+    return probe_to_read(kind, request);
+  Found found;
+  if (request.mode == Mode::append && there && !is_empty_bp(request.path))
+    found = probe(kind, request);
   if (!found.steps.empty())
     return found;
   if (there)
     check_only_bp(request.path);
   remove_bp_record(request.path);
+  ::unlink((fs::path(request.path) / "md.idx").c_str()); // first of all, see BpView
   if (!there && ::mkdir(request.path.c_str(), 0777) != 0 && errno != EEXIST)
     throw file_error("create", request.path, errno);
   if (const std::string said = apply_striping(request.striping, request.path, Kind::directory); !said.empty())
@@ -134,14 +153,18 @@ void limit_data_files(Adios2Io &adios, const OpenRequest &request, std::int64_t 
 Found prepare(const std::string &kind, const OpenRequest &request) {
   const Communicator &comm = request.comm;
   Found found;
+  std::string attributes;
   comm.agree([&] {
-    if (comm.rank() == 0)
-      found = prepare_alone(kind, request);
+    if (comm.rank() != 0)
+      return;
+    found = prepare_alone(kind, request);
+    attributes = json_text(attributes_to_json(found.attributes));
   });
   found.steps = comm.broadcast(std::move(found.steps), 0);
   found.numbers = comm.broadcast(std::move(found.numbers), 0);
   found.data_files = comm.broadcast_value(found.data_files, 0);
-  found.attributes = attributes_from_json(json::parse(comm.broadcast(attributes_to_json(found.attributes).dump(), 0)));
+  found.attributes = attributes_from_json(parse_json(comm.broadcast(attributes, 0)));
+  found.view = found.view.from_root(comm);
   return found;
 }
 

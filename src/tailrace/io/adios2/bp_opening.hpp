@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/io/adios2/bp_view.hpp>
 #include <tailrace/io/adios2/session.hpp>
 #include <tailrace/io/engine/engine.hpp>
 
@@ -18,6 +19,7 @@ struct Found {
   std::vector<std::size_t> numbers; ///< ADIOS2's numbers of these steps, see bp::steps
   Attributes attributes;
   std::int64_t data_files = 0; ///< BP5, when appending: the number of data files of the steps that stay
+  BpView view;                 ///< when reading
 
   /// How many steps ADIOS2 counts up to the last one.
   std::size_t counted() const { return numbers.empty() ? 0 : numbers.back() + 1; }

@@ -78,12 +78,10 @@ void check_size(const std::string &directory, const std::string &name, std::uint
 }
 
 void check_sum(const std::string &directory, const std::string &name, std::int64_t bytes, const std::string &expected) {
-  RunningChecksum sum;
-  add_bytes(sum, directory, name, 0, bytes);
-  if (sum.text() != expected)
+  if (const std::string found = bp_metadata_sum(directory, name, bytes); found != expected)
     throw IoError(fmt::format("cannot open {}: {} is damaged; its first {} bytes have the checksum {} and should have "
                               "{}. Restore it from a copy",
-                              directory, (fs::path(directory) / name).string(), bytes, sum.text(), expected));
+                              directory, (fs::path(directory) / name).string(), bytes, found, expected));
 }
 
 BpRecorded check(const std::string &directory, const json &file) {
@@ -93,6 +91,11 @@ BpRecorded check(const std::string &directory, const json &file) {
                               "copy; without it the series opens unchecked",
                               record_path(directory)));
   BpRecorded recorded{attributes_from_json(record.at("attributes")), record.at("sizes")};
+  for (const json &named : {record.at("sizes"), record.at("checksums")})
+    for (const auto &[name, value] : named.items())
+      if (!is_bp_file(name)) // it may lead out of the directory
+        throw IoError(fmt::format("cannot read {}: it is damaged (it names '{}', which is no file of a BP series)",
+                                  record_path(directory), name));
   for (const auto &[name, size] : recorded.sizes)
     check_size(directory, name, size);
   for (const auto &[name, sum] : record.at("checksums").items())
@@ -101,6 +104,12 @@ BpRecorded check(const std::string &directory, const json &file) {
 }
 
 } // namespace
+
+std::string bp_metadata_sum(const std::string &directory, const std::string &name, std::int64_t bytes) {
+  RunningChecksum sum;
+  add_bytes(sum, directory, name, 0, bytes);
+  return sum.text();
+}
 
 void BpRecord::add(const std::string &name) {
   std::error_code missing;
@@ -155,7 +164,7 @@ bool bp_record_covers(const std::string &directory) {
   if (!fs::is_regular_file(record_path(directory)))
     return false;
   try {
-    const json file = json::parse(read_file(record_path(directory)));
+    const json file = parse_json(read_file(record_path(directory)));
     const json &record = file.at("record"), &sizes = record.at("sizes"), &checksums = record.at("checksums");
     if (file.at("version") != record_version || file.at("checksum") != checksum_of(record))
       return true;
@@ -169,7 +178,16 @@ bool bp_record_covers(const std::string &directory) {
   }
 }
 
+void check_no_links(const std::string &directory) {
+  for (const auto &entry : fs::directory_iterator(directory))
+    if (entry.is_symlink())
+      throw IoError(fmt::format("cannot write {}: {} is a symbolic link, and what it leads to would be changed. To fix "
+                                "this, remove the link, or write elsewhere",
+                                directory, entry.path().string()));
+}
+
 void check_only_bp(const std::string &directory) {
+  check_no_links(directory);
   for (const auto &entry : fs::directory_iterator(directory))
     if (const std::string name = entry.path().filename().string();
         !entry.is_regular_file() || !(is_bp_file(name) || is_beside_bp(name)))

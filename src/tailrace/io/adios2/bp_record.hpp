@@ -48,6 +48,10 @@ BpRecorded check_bp_record(const std::string &directory);
 /// before ADIOS2 reads them; also true for a damaged record and for files that are too short, which check_bp_record
 /// refuses.
 bool bp_record_covers(const std::string &directory);
+/// The checksum of the first `bytes` of a metadata file, without what a writer changes in them. Throws IoError.
+std::string bp_metadata_sum(const std::string &directory, const std::string &name, std::int64_t bytes);
+/// Throws IoError that names a symbolic link in the directory: what is written or cut there would be a file elsewhere.
+void check_no_links(const std::string &directory);
 /// Throws IoError that names any file or directory that is not part of a BP series. To be called before ADIOS2 starts a
 /// new series, because ADIOS2 deletes everything in its directory.
 void check_only_bp(const std::string &directory);

@@ -34,6 +34,15 @@ template <class T> Attribute number(adios2::IO &io, const std::string &name) {
   return attribute.IsValue() ? Attribute(data.at(0)) : Attribute(data);
 }
 
+template <class Three> void read_three(adios2::IO &io, const std::string &name, Three &values) {
+  const auto found = io.InquireAttribute<typename Three::value_type>(grid_prefix + name);
+  const auto data = found ? found.Data() : std::vector<typename Three::value_type>();
+  if (data.size() != values.size())
+    throw IoError(
+        fmt::format("the attribute {}{} has {} values; expected {}", grid_prefix, name, data.size(), values.size()));
+  std::ranges::copy(data, values.begin());
+}
+
 std::optional<Attribute> read_one(adios2::IO &io, const std::string &name) {
   const std::string type = io.AttributeType(name);
   if (type == "string")
@@ -74,9 +83,9 @@ std::optional<GridDescription> read_grid(adios2::IO &io) {
   if (!io.InquireAttribute<std::int64_t>(grid_prefix + "points"))
     return std::nullopt;
   GridDescription grid;
-  std::ranges::copy(io.InquireAttribute<std::int64_t>(grid_prefix + "points").Data(), grid.points.begin());
-  std::ranges::copy(io.InquireAttribute<double>(grid_prefix + "origin").Data(), grid.origin.begin());
-  std::ranges::copy(io.InquireAttribute<double>(grid_prefix + "spacing").Data(), grid.spacing.begin());
+  read_three(io, "points", grid.points);
+  read_three(io, "origin", grid.origin);
+  read_three(io, "spacing", grid.spacing);
   for (std::size_t d = 0; d < 3; ++d)
     if (const auto found = io.InquireAttribute<double>(grid_prefix + "coordinates/" + "xyz"[d]))
       grid.coordinates[d] = found.Data();

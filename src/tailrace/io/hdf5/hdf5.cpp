@@ -22,7 +22,7 @@
 #include <tailrace/io/hdf5/journaled_driver.hpp>
 #include <tailrace/io/hdf5/journaled_file.hpp>
 #include <tailrace/io/hdf5/options.hpp>
-#include <tailrace/io/hdf5/stable_view.hpp>
+#include <tailrace/io/hdf5/step_reader.hpp>
 #include <tailrace/io/hdf5/vtkhdf.hpp>
 #include <tailrace/io/hdf5/xdmf_companion.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
@@ -66,12 +66,14 @@ public:
   void set_attributes(const Attributes &attributes) override;
   void close() override;
 
-  std::vector<std::string> damage() const override;
+  std::vector<std::string> damage() const override { return reader_.damage(contents_); }
   std::optional<GridDescription> grid() const override { return contents_.grid; }
   Attributes attributes() const override { return contents_.attributes; }
-  std::vector<VariableInfo> variables(std::size_t number) const override { return step(number).variables; }
-  Scalars scalars(std::size_t number) const override { return step(number).scalars; }
-  std::string checksums(std::size_t number) const override { return step(number).checksums; }
+  std::vector<VariableInfo> variables(std::size_t number) const override {
+    return reader_.step(contents_, number).variables;
+  }
+  Scalars scalars(std::size_t number) const override { return reader_.step(contents_, number).scalars; }
+  std::string checksums(std::size_t number) const override { return reader_.step(contents_, number).checksums; }
   void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
 private:
@@ -87,8 +89,6 @@ private:
   void write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks);
   void write_packed(const Block &block, const std::string &creation);
   void draw();
-  template <class Work> auto look(Work work) const;
-  const vtkhdf::Step &step(std::size_t number) const;
 
   OpenRequest request_;
   Hdf5Options options_;
@@ -99,11 +99,10 @@ private:
   std::vector<std::string> created_;   ///< grid variables that this step added
   std::optional<Hdf5Drawing> drawing_; ///< of a stretched grid; on rank 0 when writing
   std::optional<SharedFile> shared_;
-  mutable std::size_t cached_ = static_cast<std::size_t>(-1); ///< the step of cached_step_
-  mutable vtkhdf::Step cached_step_;
+  StepReader reader_;
 };
 
-Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : request_(request) {
+Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : request_(request), reader_(request.path) {
   const h5::Quiet quiet;
   request.comm.agree([&] {
     options_ = hdf5_options(parameters);
@@ -135,6 +134,7 @@ void Hdf5Engine::create() {
   Journal::discard(request_.path);
   if (const std::string said = apply_striping(request_.striping, request_.path, Kind::file); !said.empty())
     request_.notes->push_back(said);
+  const FileDescriptor readers = Journal::hold_off_readers(request_.path);
   h5::Handle file = h5::create_file(request_.path);
   try {
     vtkhdf::create(file, request_.grid);
@@ -146,30 +146,7 @@ void Hdf5Engine::create() {
   }
 }
 
-/// Runs `work` on a file that no writer is changing, and again when a writer changed it nevertheless.
-template <class Work> auto Hdf5Engine::look(Work work) const {
-  for (int turn = 0;; ++turn) {
-    const StableView view(request_.path);
-    const auto again = [&] { return turn < 3 && view.changed(); };
-    try {
-      auto found = work(h5::read_file(request_.path, view.saved()));
-      if (view.expired() || !again())
-        return found;
-    } catch (const IoError &) {
-      if (!again())
-        throw;
-    }
-  }
-}
-
-void Hdf5Engine::load() {
-  contents_ = look([&](hid_t file) { return vtkhdf::read_contents(file, request_.path); });
-}
-
-std::vector<std::string> Hdf5Engine::damage() const {
-  const h5::Quiet quiet;
-  return look([&](hid_t file) { return vtkhdf::damage(file, contents_); });
-}
+void Hdf5Engine::load() { contents_ = reader_.contents(); }
 
 /// HDF5 may crash, or write over other data, when it adds to what is damaged.
 void Hdf5Engine::require_sound() const {
@@ -355,29 +332,9 @@ void Hdf5Engine::close() {
   file_.reset();
 }
 
-// ---- reading: serial, by every rank on its own ----
-
-const vtkhdf::Step &Hdf5Engine::step(std::size_t number) const {
-  const h5::Quiet quiet;
-  if (cached_ != number) {
-    cached_step_ =
-        look([&](hid_t file) { return vtkhdf::read_step(file, contents_, static_cast<std::int64_t>(number)); });
-    cached_ = number;
-  }
-  return cached_step_;
-}
-
 void Hdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
-  const h5::Quiet quiet;
   const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
-  const std::string path = variable.list ? vtkhdf::list_path(variable.name, static_cast<std::int64_t>(step))
-                                         : contents_.variables.at(variable.name).path;
-  // When a damaged index hides a chunk, HDF5 leaves the array unchanged: then it must not hold older values.
-  std::memset(data, 0xff, static_cast<std::size_t>(box.size()) * size_of(variable.type));
-  look([&](hid_t file) {
-    vtkhdf::read_box(file, path, variable, static_cast<std::int64_t>(step), box, data);
-    return true;
-  });
+  reader_.read(contents_, step, variable, box, data);
 }
 
 } // namespace

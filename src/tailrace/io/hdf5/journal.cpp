@@ -16,7 +16,6 @@
 
 namespace tailrace::io {
 
-using Byte = JournalFile::Byte;
 using Taken = JournalFile::Taken;
 using Life = ProcessIdentity::Life;
 
@@ -41,7 +40,7 @@ JournalFile take_over(const std::string &path, double patience) {
     if (!journal)
       return true;
     writer = journal.state().writer;
-    const Taken lock = journal.lock(Byte::lives, F_WRLCK);
+    const Taken lock = journal.lock();
     const bool lives = lock == Taken::held ||
                        (lock == Taken::unsupported && writer != ProcessIdentity() && writer.life() != Life::dead);
     return !lives && journal.in_place(); // else it was removed after our open
@@ -50,6 +49,10 @@ JournalFile take_over(const std::string &path, double patience) {
     throw IoError(fmt::format("cannot write {}: {} is writing it (it holds {}). To fix this, wait until it ends", path,
                               writer.text(), JournalFile::name(path)));
   return journal;
+}
+
+void hold_off(int file) {
+  wait_until(Journal::patience_with_readers, [&] { return JournalFile::lock_change(file, F_WRLCK) != Taken::held; });
 }
 
 } // namespace
@@ -87,8 +90,14 @@ void Journal::save(const std::map<std::int64_t, std::vector<char>> &changes,
   saved_ = std::move(state);
 }
 
-void Journal::begin_commit() {
-  wait_until(patience_with_readers, [&] { return journal_.lock(Byte::change, F_WRLCK) != Taken::held; });
+void Journal::begin_commit() { hold_off(file_.get()); }
+
+FileDescriptor Journal::hold_off_readers(const std::string &path) {
+  if (!std::filesystem::exists(path))
+    return {};
+  FileDescriptor file = open_file(path);
+  hold_off(file.get());
+  return file;
 }
 
 void Journal::commit() {
@@ -96,7 +105,7 @@ void Journal::commit() {
     throw file_error("sync", path_, errno);
   journal_.save(nullptr);
   saved_.reset();
-  journal_.lock(Byte::change, F_UNLCK);
+  JournalFile::lock_change(file_.get(), F_UNLCK);
 }
 
 void Journal::roll_back() {

@@ -45,6 +45,10 @@ public:
   /// The same for a program that will replace the whole file: removes the journal without restoring the file.
   static void discard(const std::string &path);
 
+  /// The file at `path`, if it is there, with a lock that its readers wait for; this waits for present readers as
+  /// begin_commit does. For a program that replaces the whole file.
+  static FileDescriptor hold_off_readers(const std::string &path);
+
   /// For how many seconds a commit waits for readers.
   static constexpr double patience_with_readers = 2;
 

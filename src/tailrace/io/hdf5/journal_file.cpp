@@ -30,6 +30,20 @@ struct stat status_of(int fd, const std::string &name) {
   return info;
 }
 
+// Locks are on bytes: in the journal, and in the changed file where no file ends.
+constexpr off_t writer_lives = 1, change_under_way = off_t{1} << 62;
+
+JournalFile::Taken lock_byte(int file, off_t byte, short kind) {
+  struct flock lock{};
+  lock.l_type = kind;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  if (::fcntl(file, F_OFD_SETLK, &lock) == 0)
+    return JournalFile::Taken::yes;
+  return errno == EAGAIN || errno == EACCES ? JournalFile::Taken::held : JournalFile::Taken::unsupported;
+}
+
 } // namespace
 
 /// The first bytes of a journal, written by one call, which a kill does not interrupt. A journal that is shorter, or
@@ -60,7 +74,7 @@ JournalFile::JournalFile(const std::string &path, bool sync)
   if (!fd_ && errno != EEXIST)
     throw file_error("create", name_, errno);
   // A program that found the new journal before it was locked takes it for that of a dead writer, and removes it.
-  if (!fd_ || lock(Byte::lives, F_WRLCK) == Taken::held || !in_place())
+  if (!fd_ || lock() == Taken::held || !in_place())
     throw IoError(fmt::format("cannot write {}: another program has begun to write it ({})", path, name_));
   try {
     save(nullptr);
@@ -91,16 +105,9 @@ JournalFile JournalFile::open(const std::string &path, bool to_write) {
   return {name, std::move(fd), false};
 }
 
-JournalFile::Taken JournalFile::lock(Byte byte, short kind) const {
-  struct flock lock{};
-  lock.l_type = kind;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = static_cast<off_t>(byte);
-  lock.l_len = 1;
-  if (::fcntl(fd_.get(), F_OFD_SETLK, &lock) == 0)
-    return Taken::yes;
-  return errno == EAGAIN || errno == EACCES ? Taken::held : Taken::unsupported;
-}
+JournalFile::Taken JournalFile::lock() const { return lock_byte(fd_.get(), writer_lives, F_WRLCK); }
+
+JournalFile::Taken JournalFile::lock_change(int file, short kind) { return lock_byte(file, change_under_way, kind); }
 
 bool JournalFile::in_place() const { return is_at(fd_, name_); }
 

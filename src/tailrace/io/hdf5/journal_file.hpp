@@ -27,11 +27,12 @@ public:
   static JournalFile open(const std::string &path, bool to_write);
   explicit operator bool() const { return static_cast<bool>(fd_); }
 
-  /// A lock on one byte. `lives` is held by the writer, as long as it lives. `change` is held by a writer that changes
-  /// what readers see, and by each reader.
-  enum class Byte : std::int64_t { change, lives };
   enum class Taken { yes, held, unsupported };
-  Taken lock(Byte byte, short kind) const; ///< F_RDLCK, F_WRLCK or F_UNLCK
+  /// The lock that the writer holds as long as it lives.
+  Taken lock() const;
+  /// The lock of a writer that changes what readers see (F_WRLCK), and of each reader (F_RDLCK); F_UNLCK releases it.
+  /// It is on the changed file itself, which must be open: readers may come when there is no writer and no journal.
+  static Taken lock_change(int file, short kind);
 
   /// Whether this is still the file of that name.
   bool in_place() const;

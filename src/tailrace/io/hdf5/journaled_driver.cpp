@@ -284,8 +284,9 @@ Handle read_file(const std::string &path, const SavedState *saved) {
 std::vector<StoredChunk> chunks_of(hid_t file, hid_t dataset, const std::string &path) {
   ChunkTree tree;
   hsize_t count = 0;
+  const Handle space = space_of(dataset); // may throw, and the driver must not keep the tree then
   driver_of(file).tree = &tree;
-  const herr_t read = H5Dget_num_chunks(dataset, space_of(dataset), &count);
+  const herr_t read = H5Dget_num_chunks(dataset, space, &count);
   driver_of(file).tree = nullptr;
   check(read, "read " + path);
   return tree.chunks();

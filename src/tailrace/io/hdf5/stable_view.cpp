@@ -3,9 +3,9 @@
 #include <tailrace/io/hdf5/journal.hpp>
 #include <tailrace/io/hdf5/wait_until.hpp>
 #include <tailrace/support/error.hpp>
-#include <tailrace/support/file_descriptor.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 namespace tailrace::io {
 
@@ -15,18 +15,16 @@ constexpr double patience = 1; // seconds to wait for the end of a change; then 
 
 } // namespace
 
-StableView::StableView(const std::string &path) : path_(path) {
-  wait_until(patience, [&] {
-    journal_ = JournalFile::open(path, false);
-    return !journal_ || journal_.lock(JournalFile::Byte::change, F_RDLCK) != JournalFile::Taken::held;
-  });
+StableView::StableView(const std::string &path) : path_(path), file_(path, O_RDONLY) {
+  wait_until(patience, [&] { return JournalFile::lock_change(file_.get(), F_RDLCK) != JournalFile::Taken::held; });
+  stamp_ = stamp();
+  journal_ = JournalFile::open(path, false);
   if (!journal_)
     return;
-  const FileDescriptor file(path, O_RDONLY);
   for (int attempt = 0;; ++attempt) {
     state_ = journal_.state();
     try {
-      saved_ = journal_.saved_of(file.get(), path);
+      saved_ = journal_.saved_of(file_.get(), path);
       return;
     } catch (const IoError &) { // a writer may have gone on, where locks do not reach it
       if (attempt == 10 || journal_.state() == state_)
@@ -35,8 +33,17 @@ StableView::StableView(const std::string &path) : path_(path) {
   }
 }
 
+StableView::Stamp StableView::stamp() const {
+  struct stat now = {};
+  if (::stat(path_.c_str(), &now) != 0)
+    return {};
+  return {now.st_ino, now.st_size, now.st_mtim.tv_sec, now.st_mtim.tv_nsec};
+}
+
 bool StableView::changed() const {
   const JournalFile now = JournalFile::open(path_, false);
+  if (!journal_ && !now)
+    return stamp() != stamp_;
   return (now ? now.state() : JournalFile::State()) != state_;
 }
 

@@ -2,8 +2,10 @@
 
 #include <tailrace/io/hdf5/journal_file.hpp>
 #include <tailrace/io/hdf5/saved_state.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -21,13 +23,23 @@ public:
   const SavedState *saved() const { return saved_ ? &*saved_ : nullptr; }
   /// Whether a writer began or ended a change meanwhile: what was read may be partly old and partly new.
   bool changed() const;
-  /// Whether the object has lived for longer than a writer waits for readers. What is read then was found before.
+  /// Whether the object has lived for longer than a writer waits for readers: it may have added steps since.
   bool expired() const;
 
 private:
+  /// Of the file itself: a writer that came and went leaves no journal.
+  struct Stamp {
+    std::uint64_t number = 0;
+    std::int64_t bytes = 0, seconds = 0, nanoseconds = 0;
+    bool operator==(const Stamp &) const = default;
+  };
+  Stamp stamp() const;
+
   std::string path_;
+  FileDescriptor file_; ///< holds the lock
   JournalFile journal_;
   JournalFile::State state_;
+  Stamp stamp_;
   std::optional<SavedState> saved_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };

@@ -17,8 +17,8 @@ namespace {
 constexpr std::int64_t version = 2;
 constexpr std::int64_t largest_chunk = (std::int64_t{1} << 32) - 1; // HDF5's limit
 const std::string steps_path = "/VTKHDF/Steps", values_path = "/VTKHDF/Steps/Values", own_path = "/Tailrace",
-                  id_path = "/Tailrace/id", index_path = "/Tailrace/index", attributes_path = "/Tailrace/attributes",
-                  coordinates_path = "/Tailrace/coordinates/";
+                  id_path = "/Tailrace/id", rewound_name = "rewound", index_path = "/Tailrace/index",
+                  attributes_path = "/Tailrace/attributes", coordinates_path = "/Tailrace/coordinates/";
 const std::string point_group = "/VTKHDF/PointData", cell_group = "/VTKHDF/CellData", other_group = "/Fields";
 
 hsize_t size(std::int64_t value) { return static_cast<hsize_t>(value); }
@@ -76,11 +76,28 @@ void create(hid_t file, const std::optional<GridDescription> &grid) {
     write_grid(file, *grid);
 }
 
+std::string generation_of(hid_t file) {
+  if (!h5::exists(file, id_path))
+    return "";
+  std::string generation = h5::read_text(file, id_path);
+  const Attributes about = h5::attributes(h5::group(file, own_path));
+  if (const auto found = about.find(rewound_name); found != about.end())
+    if (const auto *text = std::get_if<std::string>(&found->second))
+      generation += *text;
+  return generation;
+}
+
+void begin_generation(hid_t file) {
+  if (h5::exists(file, id_path))
+    h5::set_attribute(h5::group(file, own_path), rewound_name, random_id());
+}
+
 Contents read_contents(hid_t file, const std::string &path) {
   if (!h5::exists(file, steps_path))
     throw IoError(fmt::format("cannot read {}: it is no VTKHDF file with steps", path));
   check_version(file, path);
   Contents contents;
+  contents.generation = generation_of(file);
   const std::int64_t count = h5::numbers<std::int64_t>(h5::group(file, steps_path), "NSteps").at(0);
   const auto times = h5::doubles(file, values_path, count);
   const auto indices = h5::integers(file, index_path, count);

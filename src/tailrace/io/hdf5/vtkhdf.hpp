@@ -17,9 +17,9 @@
 ///     /VTKHDF/Steps               attribute NSteps; dataset Values, the times
 ///     /Fields/<name>              [step, z, y, x]; variables of any other shape
 ///     /Lists/<name>/<row>         [rows, columns] of a list in step number <row>, from 0
-///     /Tailrace                   attribute version; id, a text that no other file has; index and scalars/<name> by
-///     step; attributes of the series;
-///                                 coordinates/x, y, z of a stretched grid
+///     /Tailrace                   attribute version, and rewound, a text that is new whenever steps were dropped; id,
+///                                 a text that no other file has; index and scalars/<name> by step; attributes of the
+///                                 series; coordinates/x, y, z of a stretched grid
 ///     /Tailrace/steps/<row>       what a step holds, as a checked line of JSON: index, time, scalars, variables,
 ///                                 lists, checksums. We read this; the rest is there for other programs
 ///
@@ -34,6 +34,7 @@ struct Variable {
 };
 
 struct Contents {
+  std::string generation; ///< see generation_of
   std::vector<StepInfo> steps;
   std::optional<GridDescription> grid;
   Attributes attributes;
@@ -50,6 +51,10 @@ struct Chunk {
 
 /// Fills a new, empty file.
 void create(hid_t file, const std::optional<GridDescription> &grid);
+/// A text that changes whenever steps are dropped from a file of ours, and that no other file has: while it is the
+/// same, the steps of before are there. "" for a file of another program.
+std::string generation_of(hid_t file);
+void begin_generation(hid_t file); ///< changes it
 /// Bytes that stay as they are while step number `row` is added, and that no other file has: offset -> size. For the
 /// journal.
 std::map<std::int64_t, std::int64_t> marks(hid_t file, std::int64_t row);
@@ -97,6 +102,9 @@ struct Step {
 /// Appends the step to the lists, and last of all to NSteps. Throws InputError when a scalar had another type in
 /// earlier steps.
 void append_step(hid_t file, std::int64_t row, const Step &step);
+/// The record of step number `row` as a text, which tells it from all others; "" in a file of another program, or where
+/// there is no such step. Throws IoError.
+std::string read_record(hid_t file, std::int64_t row);
 /// Throws IoError when the step is damaged.
 Step read_step(hid_t file, const Contents &contents, std::int64_t row);
 /// Reads `box` of a variable in step number `row`, from the dataset at `path`, into contiguous memory.

@@ -79,6 +79,10 @@ void append_step(hid_t file, std::int64_t row, const Step &step) {
   h5::set_attribute(h5::group(file, steps_path), "NSteps", row + 1);
 }
 
+std::string read_record(hid_t file, std::int64_t row) {
+  return h5::exists(file, record_path(row)) ? h5::read_text(file, record_path(row)) : "";
+}
+
 Step read_step(hid_t file, const Contents &contents, std::int64_t row) {
   const StepInfo &known = contents.steps.at(static_cast<std::size_t>(row));
   if (!h5::exists(file, "/Tailrace")) { // another program wrote it
@@ -134,6 +138,7 @@ std::vector<std::string> lists_of_steps(hid_t file) {
 }
 
 void cut_steps(hid_t file, std::int64_t steps) {
+  begin_generation(file);
   h5::set_attribute(h5::group(file, steps_path), "NSteps", steps);
   for (const auto &list : lists_of_steps(file))
     h5::cut_rows(file, list, steps);

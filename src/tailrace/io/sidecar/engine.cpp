@@ -1,6 +1,7 @@
 #include <tailrace/io/sidecar/engine.hpp>
 
 #include <tailrace/io/data/json.hpp>
+#include <tailrace/io/engine/series_changed.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/file_descriptor.hpp>
 
@@ -303,10 +304,7 @@ const json &SidecarEngine::line(std::size_t step) const {
 }
 
 IoError SidecarEngine::changed(std::size_t step) const {
-  return IoError(fmt::format("cannot read {}: the series changed while it was read, because another program rewinds it "
-                             "or writes it again; step {} is not in it now. To fix this, open it "
-                             "again",
-                             request_.path, entries_.at(step).info.index));
+  return series_changed(request_.path, entries_.at(step).info.index);
 }
 
 void SidecarEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {

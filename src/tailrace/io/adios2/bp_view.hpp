@@ -1,0 +1,37 @@
+#pragma once
+
+#include <tailrace/io/engine/engine.hpp>
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tailrace::io {
+
+/// The metadata of a BP series as they are when a reader opens it, to notice that another program has dropped steps
+/// since, or has written the series again. ADIOS2 knows the metadata of the beginning only: it would return what is now
+/// in the place of a value, or wait for bytes that are no longer there. New steps are no change. Who drops steps cuts
+/// md.idx first.
+class BpView {
+public:
+  /// Sees nothing.
+  BpView() = default;
+  /// Reads the metadata of the series in a directory. Local. Throws IoError.
+  explicit BpView(const std::string &directory);
+  /// What rank 0 sees. Collective.
+  BpView from_root(const Communicator &comm) const;
+
+  /// Whether the metadata are still there. Local; looks at one file, and reads the metadata only when it has changed.
+  bool changed() const;
+
+private:
+  static std::string sums(const std::string &directory, const std::vector<std::int64_t> &bytes);
+
+  std::string directory_, sums_;
+  std::vector<std::int64_t> bytes_; ///< of md.idx and md.0
+  mutable struct stat seen_ = {};   ///< md.idx, when the metadata were compared last
+};
+
+} // namespace tailrace::io

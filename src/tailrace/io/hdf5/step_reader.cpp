@@ -1,0 +1,108 @@
+#include <tailrace/io/hdf5/step_reader.hpp>
+
+#include <tailrace/io/data/checksum.hpp>
+#include <tailrace/io/engine/series_changed.hpp>
+#include <tailrace/io/hdf5/journaled_driver.hpp>
+#include <tailrace/io/hdf5/stable_view.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <type_traits>
+
+namespace tailrace::io {
+
+namespace {
+
+constexpr int most_turns = 4; // of looking at a file that a writer changes
+
+std::string sum_of_record(hid_t file, std::size_t number) {
+  const std::string record = vtkhdf::read_record(file, static_cast<std::int64_t>(number));
+  RunningChecksum sum;
+  sum.add(record.data(), record.size());
+  return sum.text();
+}
+
+} // namespace
+
+/// Runs `work` on a file that no writer is changing, and again when a writer changed it nevertheless.
+template <class Work> auto StepReader::look(Work work) const {
+  for (int turn = 0; turn < most_turns; ++turn) {
+    const StableView view(path_);
+    try {
+      auto found = work(h5::read_file(path_, view.saved()));
+      if (view.expired() || !view.changed()) // a long look at what a writer has added to since
+        return found;
+    } catch (const IoError &) {
+      if (!view.changed())
+        throw;
+    }
+  }
+  throw series_changed(path_);
+}
+
+/// Runs `work` on a file in which the step is what it was when it was first read.
+template <class Work> auto StepReader::look_at(const vtkhdf::Contents &contents, std::size_t number, Work work) const {
+  const auto seen = seen_.find(number);
+  const auto same = [&](hid_t file) {
+    return vtkhdf::generation_of(file) == contents.generation ||
+           (seen != seen_.end() && sum_of_record(file, number) == seen->second);
+  };
+  for (int turn = 0; turn < most_turns; ++turn) {
+    std::optional<std::invoke_result_t<Work, hid_t>> found;
+    const StableView view(path_);
+    try {
+      const h5::Handle file = h5::read_file(path_, view.saved());
+      if (!same(file))
+        break;
+      found = work(file);
+    } catch (const IoError &) {
+      if (!view.changed())
+        throw;
+    }
+    // A writer that only adds steps goes on during a long read, and changes nothing of this one.
+    if (found && (!view.changed() || look(same)))
+      return *found;
+  }
+  throw series_changed(path_, contents.steps.at(number).index);
+}
+
+vtkhdf::Contents StepReader::contents() const {
+  return look([&](hid_t file) { return vtkhdf::read_contents(file, path_); });
+}
+
+std::vector<std::string> StepReader::damage(const vtkhdf::Contents &contents) const {
+  const h5::Quiet quiet;
+  return look([&](hid_t file) { return vtkhdf::damage(file, contents); });
+}
+
+const vtkhdf::Step &StepReader::step(const vtkhdf::Contents &contents, std::size_t number) const {
+  const h5::Quiet quiet;
+  if (cached_ != number) {
+    std::string sum;
+    cached_step_ = look_at(contents, number, [&](hid_t file) {
+      sum = sum_of_record(file, number);
+      return vtkhdf::read_step(file, contents, static_cast<std::int64_t>(number));
+    });
+    cached_ = number;
+    seen_.emplace(number, sum);
+  }
+  return cached_step_;
+}
+
+void StepReader::read(const vtkhdf::Contents &contents, std::size_t number, const VariableInfo &variable,
+                      const Box &box, void *data) const {
+  const h5::Quiet quiet;
+  const auto row = static_cast<std::int64_t>(number);
+  const std::string path =
+      variable.list ? vtkhdf::list_path(variable.name, row) : contents.variables.at(variable.name).path;
+  step(contents, number); // so that it is known
+  // When a damaged index hides a chunk, HDF5 leaves the array unchanged: then it must not hold older values.
+  std::memset(data, 0xff, static_cast<std::size_t>(box.size()) * size_of(variable.type));
+  look_at(contents, number, [&](hid_t file) {
+    vtkhdf::read_box(file, path, variable, row, box, data);
+    return true;
+  });
+}
+
+} // namespace tailrace::io

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <tailrace/io/hdf5/vtkhdf.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tailrace::io {
+
+/// Reads a VTKHDF file, whether or not a writer is adding steps to it. When a writer drops steps, or writes the file
+/// again, steps that were read before and differ now are an error. Serial: every rank reads on its own. Local.
+class StepReader {
+public:
+  explicit StepReader(std::string path) : path_(std::move(path)) {}
+
+  vtkhdf::Contents contents() const;
+  std::vector<std::string> damage(const vtkhdf::Contents &contents) const;
+  /// Step `number` of the contents. The reference is valid until the next call.
+  const vtkhdf::Step &step(const vtkhdf::Contents &contents, std::size_t number) const;
+  void read(const vtkhdf::Contents &contents, std::size_t number, const VariableInfo &variable, const Box &box,
+            void *data) const;
+
+private:
+  template <class Work> auto look(Work work) const;
+  template <class Work> auto look_at(const vtkhdf::Contents &contents, std::size_t number, Work work) const;
+
+  std::string path_;
+  mutable std::size_t cached_ = static_cast<std::size_t>(-1); ///< the step of cached_step_
+  mutable vtkhdf::Step cached_step_;
+  mutable std::map<std::size_t, std::string> seen_; ///< checksums of the records of steps that were read
+};
+
+} // namespace tailrace::io

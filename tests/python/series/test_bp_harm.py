@@ -1,0 +1,96 @@
+"""BP series that somebody made to harm: links, names that lead elsewhere, descriptions that cannot be."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import tailrace as tr
+from helpers import sidecar
+from helpers.engines import KINDS, Engine
+
+OPEN = """
+import sys, tailrace as tr
+try:
+    tr.open(sys.argv[1], guard=True)
+except tr.IoError as error:
+    print(error)
+"""
+UX = np.arange(7 * 5 * 6.0).reshape(7, 5, 6)
+
+
+@pytest.fixture(params=[engine for engine in KINDS if engine.name in ("bp4", "bp5")], ids=str)
+def series(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Engine, Path]:
+    """A series of three steps."""
+    engine = request.param
+    path = engine.path(tmp_path)
+    with tr.open(path, "w", engine=engine.name) as out:
+        for step in range(3):
+            out.write_step(0.5 * step, index=step, ux=UX + step)
+    return engine, path
+
+
+@pytest.mark.parametrize("mode", ["w", "a"])
+@pytest.mark.parametrize("name", ["data.0", "md.0", "md.idx"])
+def test_nothing_is_written_or_cut_through_a_link(series, tmp_path, mode, name):
+    engine, path = series
+    victim = tmp_path / "victim"
+    (path / name).rename(victim)
+    (path / name).symlink_to(victim)
+    before = victim.read_bytes()
+    with (
+        pytest.raises(tr.IoError, match=f"{name} is a symbolic link"),
+        tr.open(path, mode, engine=engine.name, rewind_to=0 if mode == "a" else None) as out,
+    ):
+        out.write_step(9.0, index=9, ux=UX)
+    assert victim.read_bytes() == before
+
+
+def _vouch(path: Path, change) -> None:
+    """Change the record of a series, and its checksum with it."""
+    file = path / "tailrace.json"
+    found = json.loads(file.read_text())
+    change(found["record"])
+    text = json.dumps(found["record"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    found["checksum"] = sidecar.checksum(text)
+    file.write_text(json.dumps(found))
+
+
+@pytest.mark.parametrize("part", ["sizes", "checksums"])
+def test_a_record_names_only_files_of_the_series(series, tmp_path, part):
+    _, path = series
+    (tmp_path / "secret").write_text("something")
+
+    def change(record):
+        record[part]["../secret"] = 99_999 if part == "sizes" else "0" * 16
+        record["sizes"].setdefault("../secret", 5)
+
+    _vouch(path, change)
+    with pytest.raises(tr.IoError, match=r"names '\.\./secret', which is no file of a BP series"):
+        tr.open(path)
+
+
+def test_a_record_nested_deeply(series):
+    _, path = series
+    depth = 400_000
+    (path / "tailrace.json").write_text('{"record": ' + "[" * depth + "]" * depth + "}")
+    command = [sys.executable, "-c", OPEN, path]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "tailrace.json" in result.stdout
+
+
+def test_a_grid_that_cannot_be(tmp_path):
+    path = tmp_path / "run.h5"
+    with tr.open(path, "w", engine="hdf5") as out:
+        out.write_step(0.0, index=0, ux=UX)
+    with h5py.File(path, "r+") as file:
+        file["VTKHDF"].attrs["WholeExtent"] = np.array([0, -10, 0, -10, 0, 1 << 62])
+    with pytest.raises(tr.IoError, match="it is damaged"):
+        tr.open(path)
