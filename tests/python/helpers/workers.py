@@ -57,7 +57,7 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def run(self, function: str, limit: float = 30, **arguments: Any) -> list[Outcome]:
+    def run(self, function: str, limit: float = 120, **arguments: Any) -> list[Outcome]:
         """Call a function on all ranks and return the outcome of each.
 
         :raises CrashError: the ranks ended, or did not answer within `limit` seconds.
@@ -78,7 +78,7 @@ class Workers:
             raise CrashError(f"{function}: the ranks ended, {self.stop()}")
         return [Outcome(**one) for one in json.loads(answer)]
 
-    def results(self, function: str, limit: float = 30, **arguments: Any) -> list[Any]:
+    def results(self, function: str, limit: float = 120, **arguments: Any) -> list[Any]:
         """As `run`, of a function that must not raise."""
         outcomes = self.run(function, limit, **arguments)
         for rank, outcome in enumerate(outcomes):
