@@ -24,10 +24,18 @@ namespace tailrace::io {
 
 namespace {
 
-const std::vector<std::string> passed{
-    "OpenTimeoutSecs",        "DataTransport",         "WANDataTransport", "ControlTransport",  "NetworkInterface",
-    "ControlInterface",       "DataInterface",         "QueueLimit",       "ReserveQueueLimit", "FirstTimestepPrecious",
-    "SpeculativePreloadMode", "SpecAutoNodeThreshold", "ControlModule",    "StatsLevel",        "verbose"};
+const std::vector<std::string> passed{"OpenTimeoutSecs",
+                                      "DataTransport",
+                                      "NetworkInterface",
+                                      "DataInterface",
+                                      "QueueLimit",
+                                      "ReserveQueueLimit",
+                                      "FirstTimestepPrecious",
+                                      "SpeculativePreloadMode",
+                                      "SpecAutoNodeThreshold",
+                                      "ControlModule",
+                                      "StatsLevel",
+                                      "verbose"};
 
 const std::map<std::string, std::string> &refused() {
   static const std::map<std::string, std::string> all{
@@ -36,6 +44,9 @@ const std::map<std::string, std::string> &refused() {
       {"QueueFullPolicy", "use policy = block, drop_newest, drop_oldest or adapt"},
       {"MarshalMethod", "the stream is in BP5's form, the only one that carries all of our types"},
       {"CPCommPattern", "the time limits rely on 'Min'"},
+      {"ControlTransport", "the time limits and the guard of the ports rely on TCP, which is its default"},
+      {"WANDataTransport", "the time limits and the guard of the ports rely on TCP, which is its default"},
+      {"ControlInterface", "readers would be told another address. Use NetworkInterface = NAME of the interface"},
       {"RegistrationMethod", "the two ends find each other by the file NAME.sst"},
       {"StepDistributionMode", "every reader gets every step"},
   };
