@@ -331,7 +331,10 @@ class Series:
 
     @property
     def notes(self) -> list[str]:
-        """Remarks about how the series was opened: striping, what was chosen and why. Rank 0 has all of them. Local."""
+        """Remarks about the series: striping, what was chosen and why, and what the system has refused a stream.
+
+        Rank 0 has all of them. Local.
+        """
         return list(self._handle.core().notes())
 
     def summary(self) -> list[PhaseSummary]:

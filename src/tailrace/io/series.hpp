@@ -179,8 +179,9 @@ public:
   Counters counters() const;
   /// The time that this rank spent in each phase. Local.
   const Trace &trace() const;
-  /// Information about opening the series: striping, automatic choices and their reasons, failed requests. Local.
-  const std::vector<std::string> &notes() const;
+  /// Information about the series: striping, automatic choices and their reasons, failed requests; of streams also what
+  /// has failed since. Rank 0 has all of them. Local.
+  std::vector<std::string> notes() const;
 
 private:
   class Implementation;

@@ -57,7 +57,7 @@ public:
   bool with_checksums_ = true, closed_ = false;
   Counters counters_;
   mutable Trace trace_; // mutable: reading and verifying are timed too
-  std::vector<std::string> notes_;
+  Notes notes_;
   std::string trace_file_, folded_file_;
   std::optional<FileLock> lock_;   ///< on rank 0, when open to write; before engine_, which must end first
   std::unique_ptr<Engine> engine_; // after trace_ and notes_, because it uses them

@@ -128,7 +128,7 @@ Counters Series::counters() const {
   return result;
 }
 const Trace &Series::trace() const { return self_->trace_; }
-const std::vector<std::string> &Series::notes() const { return self_->notes_; }
+std::vector<std::string> Series::notes() const { return self_->notes_.all(); }
 const std::vector<StepInfo> &Series::steps() const { return self_->steps_; }
 std::optional<GridDescription> Series::grid() const { return self_->engine_->grid(); }
 Attributes Series::attributes() const { return self_->attributes_; }

@@ -2,6 +2,7 @@
 // are in tests/cluster.
 
 #include <tailrace/io/sst/host.hpp>
+#include <tailrace/io/sst/host_filter.hpp>
 #include <tailrace/io/sst/port_guard.hpp>
 #include <tailrace/io/sst/stream_end.hpp>
 #include <tailrace/support/error.hpp>
@@ -11,9 +12,15 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 using namespace tailrace::io;
@@ -57,6 +64,51 @@ int option(const Socket &socket, int level, int name) {
   return value;
 }
 
+/// So many hosts in two networks, one of them above 128.0.0.0; no two are neighbours.
+Networks hosts(std::size_t number) {
+  Networks result;
+  for (std::uint32_t i = 0; i < number; ++i)
+    result.insert({(i % 2 == 0 ? 0x0a000000 : 0xc0a80000) + 4 * i});
+  return result;
+}
+
+/// What the system does with a packet from there.
+bool keeps(const std::vector<sock_filter> &program, std::uint32_t source) {
+  std::uint32_t value = 0;
+  for (std::size_t at = 0; at < program.size(); ++at) {
+    const sock_filter &one = program[at];
+    switch (one.code) {
+    case BPF_LD | BPF_W | BPF_ABS:
+      value = source;
+      break;
+    case BPF_ALU | BPF_AND | BPF_K:
+      value &= one.k;
+      break;
+    case BPF_ALU | BPF_XOR | BPF_K:
+      value ^= one.k;
+      break;
+    case BPF_JMP | BPF_JEQ | BPF_K:
+      at += value == one.k ? one.jt : one.jf;
+      break;
+    case BPF_RET | BPF_K:
+      return one.k != 0;
+    default:
+      ADD_FAILURE() << "instruction " << one.code;
+    }
+  }
+  ADD_FAILURE() << "the program has no end";
+  return false;
+}
+
+/// The filter that the system has at a socket.
+std::vector<sock_filter> filter_at(const Socket &socket) {
+  socklen_t length = 0; // of instructions
+  EXPECT_EQ(::getsockopt(socket.descriptor, SOL_SOCKET, SO_GET_FILTER, nullptr, &length), 0);
+  std::vector<sock_filter> program(length);
+  EXPECT_EQ(::getsockopt(socket.descriptor, SOL_SOCKET, SO_GET_FILTER, program.data(), &length), 0);
+  return program;
+}
+
 /// Listens as ADIOS2 does, with a short queue.
 TcpListener listen(const Socket &socket, const std::vector<TcpListener> &before) {
   const sockaddr_in address = loopback();
@@ -82,6 +134,75 @@ TEST(Networks, AreReadAndCompared) {
   EXPECT_TRUE(covers({}, {}));
 }
 
+TEST(Networks, AreWidenedToThoseThatAddTheFewest) {
+  const Networks five = networks({"10.1.0.1", "10.1.0.2", "10.1.0.3", "10.9.0.1", "192.168.1.1"});
+  EXPECT_EQ(widened(five, 5), five);
+  EXPECT_EQ(widened(five, 4), networks({"10.1.0.1", "10.1.0.2/31", "10.9.0.1", "192.168.1.1"}));
+  EXPECT_EQ(widened(five, 3), networks({"10.1.0.0/30", "10.9.0.1", "192.168.1.1"}));
+  EXPECT_EQ(widened(five, 2), networks({"10.0.0.0/12", "192.168.1.1"}));
+  EXPECT_EQ(widened(five, 1), networks({"0.0.0.0/0"}));
+  EXPECT_EQ(widened(networks({"10.1.0.0/16", "10.1.0.0", "10.1.2.0/24", "10.2.0.0"}), 9),
+            networks({"10.1.0.0/16", "10.2.0.0"}));
+  EXPECT_EQ(widened({}, 1), Networks{});
+  for (const std::size_t most : {1U, 7U, 100U, 999U}) {
+    const Networks some = widened(hosts(1000), most);
+    EXPECT_LE(some.size(), most);
+    EXPECT_TRUE(covers(some, hosts(1000)));
+  }
+}
+
+TEST(HostFilter, HasOneInstructionForEachHost) {
+  const Networks many = hosts(1000);
+  const auto program = filter_of(many);
+  EXPECT_LE(program.size(), 1020U);
+  for (const Network &one : many) {
+    ASSERT_TRUE(keeps(program, one.address)) << text_of(one);
+    ASSERT_FALSE(keeps(program, one.address + 1)) << text_of(one);
+    ASSERT_FALSE(keeps(program, one.address ^ 0x80000000)) << text_of(one);
+  }
+  const auto mixed = filter_of(networks({"10.1.0.0/16", "10.2.3.4", "192.168.0.0/24", "192.168.7.1"}));
+  for (const auto &[address, kept] : std::vector<std::pair<std::uint32_t, bool>>{{0x0a01ffff, true},
+                                                                                 {0x0a020000, false},
+                                                                                 {0x0a020304, true},
+                                                                                 {0xc0a800ff, true},
+                                                                                 {0xc0a80701, true},
+                                                                                 {0xc0a80101, false},
+                                                                                 {0x40a800ff, false}})
+    EXPECT_EQ(keeps(mixed, address), kept) << std::hex << address;
+  EXPECT_TRUE(keeps(filter_of(networks({"0.0.0.0/0"})), 0xfffffffe));
+  EXPECT_FALSE(keeps(filter_of({}), 0x7f000001));
+}
+
+/// Runs in a network of its own, where the sockets' memory is that of many systems.
+TEST(HostFilter, FitsWhereTheSystemHasLittleRoom) {
+  bool possible = false;
+  std::thread([&] {
+    if (::unshare(CLONE_NEWNET) != 0)
+      return;
+    const char *const limit = "/proc/sys/net/core/optmem_max";
+    int found = 0;
+    std::ofstream(limit) << 20480;
+    std::ifstream(limit) >> found;
+    possible = found == 20480; // the network may have no limit of its own
+    if (!possible)
+      return;
+    const Socket listener;
+    ASSERT_EQ(::listen(listener.descriptor, 10), 0);
+    for (const std::size_t number : {250, 1000, 1001, 2400})
+      EXPECT_EQ(set_filter(listener.descriptor, hosts(number)), "") << number;
+    EXPECT_EQ(filter_at(listener).size(), filter_of(hosts(2400)).size());
+    const std::string said = set_filter(listener.descriptor, hosts(6000));
+    EXPECT_NE(said.find("takes no filter for 6000 hosts (Cannot allocate memory)"), std::string::npos) << said;
+    EXPECT_NE(said.find("open to networks around them, the largest of which is"), std::string::npos) << said;
+    const auto program = filter_at(listener);
+    for (const Network &one : hosts(6000))
+      ASSERT_TRUE(keeps(program, one.address)) << text_of(one);
+    EXPECT_FALSE(keeps(program, 0x08080808));
+  }).join();
+  if (!possible)
+    GTEST_SKIP() << "no network of its own with a limit of its own can be made here";
+}
+
 TEST(PortGuard, IdleConnectionsAreNotSeen) {
   const auto before = tcp_listeners();
   const Socket listener;
@@ -100,20 +221,51 @@ TEST(PortGuard, IdleConnectionsAreNotSeen) {
 }
 
 TEST(PortGuard, TakesHosts) {
-  const Networks stranger = networks({"192.0.2.7"});
-  EXPECT_FALSE(PortGuard::allows(stranger));
+  const std::uint32_t stranger = 0xc0000207, another = 0xc0000208;
   const auto before = tcp_listeners();
   const Socket listener;
   PortGuard::add({listen(listener, before)}, 7);
-  EXPECT_TRUE(PortGuard::allows(networks(own_addresses())));
-  PortGuard::allow(stranger);
-  EXPECT_TRUE(PortGuard::allows(stranger));
-  EXPECT_FALSE(PortGuard::allows(networks({"192.0.2.8"})));
-  Networks crowd; // more than a filter of the system can hold
-  for (std::uint32_t number = 0; number < 2000; ++number)
-    crowd.insert({0x0a000000 + number});
-  PortGuard::allow(crowd);
-  EXPECT_EQ(PortGuard::problem(), "the ports of ADIOS2 are open to all hosts (there are too many hosts)");
+  for (const Network &own : networks(own_addresses()))
+    EXPECT_TRUE(keeps(filter_at(listener), own.address)) << text_of(own);
+  EXPECT_FALSE(keeps(filter_at(listener), stranger));
+  PortGuard::allow({{stranger}});
+  EXPECT_TRUE(keeps(filter_at(listener), stranger));
+  EXPECT_FALSE(keeps(filter_at(listener), another));
+  EXPECT_EQ(PortGuard::problem(), "");
+  PortGuard::allow(hosts(6000)); // more than a filter of the system can hold
+  EXPECT_NE(PortGuard::problem().find("the system takes no filter for"), std::string::npos) << PortGuard::problem();
+  EXPECT_TRUE(keeps(filter_at(listener), stranger));
+  EXPECT_FALSE(keeps(filter_at(listener), 0x08080808)) << "it is not open to all";
+}
+
+TEST(PortGuard, LeavesOtherServersAlone) {
+  const auto before = tcp_listeners();
+  const Socket of_adios2, notebook, reuses;
+  sockaddr_in address = loopback();
+  ASSERT_EQ(::bind(notebook.descriptor, reinterpret_cast<const sockaddr *>(&address), sizeof address), 0);
+  address.sin_addr.s_addr = htonl(INADDR_ANY);
+  const int on = 1;
+  ASSERT_EQ(::setsockopt(reuses.descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
+  for (const Socket *one : {&of_adios2, &reuses})
+    ASSERT_EQ(::bind(one->descriptor, reinterpret_cast<const sockaddr *>(&address), sizeof address), 0);
+  for (const Socket *one : {&of_adios2, &notebook, &reuses})
+    ASSERT_EQ(::listen(one->descriptor, 10), 0);
+  PortGuard::watch(before, 7).request_stop();
+  EXPECT_GT(option(of_adios2, IPPROTO_TCP, TCP_DEFER_ACCEPT), 0);
+  EXPECT_FALSE(filter_at(of_adios2).empty());
+  for (const Socket *one : {&notebook, &reuses}) {
+    EXPECT_EQ(option(*one, IPPROTO_TCP, TCP_DEFER_ACCEPT), 0);
+    EXPECT_TRUE(filter_at(*one).empty());
+  }
+}
+
+TEST(PortGuard, TakesAnyTimeLimit) {
+  for (const auto &[seconds, most] : std::vector<std::pair<double, int>>{{1e12, 1'000'000'000}, {-1, 1000}}) {
+    const auto before = tcp_listeners();
+    const Socket listener;
+    PortGuard::add({listen(listener, before)}, seconds);
+    EXPECT_EQ(option(listener, IPPROTO_TCP, TCP_USER_TIMEOUT), most);
+  }
 }
 
 TEST(TcpSockets, WaitsForAHostThatIsSilentAreShort) {

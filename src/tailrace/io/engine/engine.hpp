@@ -2,6 +2,7 @@
 
 #include <tailrace/io/coupling.hpp>
 #include <tailrace/io/data/block.hpp>
+#include <tailrace/io/engine/notes.hpp>
 #include <tailrace/io/engine/parameters.hpp>
 #include <tailrace/io/engine/striping.hpp>
 #include <tailrace/io/trace.hpp>
@@ -20,13 +21,13 @@ struct OpenRequest {
   std::string path;
   Mode mode = Mode::read;
   Communicator comm;
-  std::optional<GridDescription> grid;       ///< for engines that describe the grid to other programs
-  std::optional<std::int64_t> rewind_to;     ///< appending: drop the steps with a larger index
-  bool sync = false;                         ///< end_step returns when the step is on the disk
-  bool background = false;                   ///< `buffers`: a thread in the background calls the engine
-  Striping striping;                         ///< for the function that creates the file or directory
-  Trace *trace = nullptr;                    ///< never null; outlives the engine
-  std::vector<std::string> *notes = nullptr; ///< never null: choices of the engine, for people; same on all ranks
+  std::optional<GridDescription> grid;   ///< for engines that describe the grid to other programs
+  std::optional<std::int64_t> rewind_to; ///< appending: drop the steps with a larger index
+  bool sync = false;                     ///< end_step returns when the step is on the disk
+  bool background = false;               ///< `buffers`: a thread in the background calls the engine
+  Striping striping;                     ///< for the function that creates the file or directory
+  Trace *trace = nullptr;                ///< never null; outlives the engine
+  Notes *notes = nullptr;                ///< never null; rank 0 has all of them; outlives the engine
 };
 
 /// The contents of a step besides its grid variables. Only those of rank 0 are stored.

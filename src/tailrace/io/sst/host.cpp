@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <set>
 
 namespace tailrace::io {
 
@@ -40,21 +39,21 @@ std::vector<Interface> interfaces() {
   return result;
 }
 
-/// What the system's names (/etc/hosts, DNS) say that a host's addresses are.
-std::set<std::string> addresses_of(const std::string &host) {
+} // namespace
+
+std::vector<std::string> addresses_of(const std::string &name) {
   addrinfo wanted{};
   wanted.ai_family = AF_INET;
+  wanted.ai_socktype = SOCK_STREAM; // else each address comes once for every kind of socket
   addrinfo *found = nullptr;
-  std::set<std::string> result;
-  if (::getaddrinfo(host.c_str(), nullptr, &wanted, &found) != 0)
+  std::vector<std::string> result;
+  if (::getaddrinfo(name.c_str(), nullptr, &wanted, &found) != 0)
     return result;
   for (const addrinfo *one = found; one != nullptr; one = one->ai_next)
-    result.insert(text_of(reinterpret_cast<const sockaddr_in *>(one->ai_addr)->sin_addr));
+    result.push_back(text_of(reinterpret_cast<const sockaddr_in *>(one->ai_addr)->sin_addr));
   ::freeaddrinfo(found);
   return result;
 }
-
-} // namespace
 
 std::vector<std::string> own_addresses() {
   std::vector<std::string> result;
@@ -77,9 +76,10 @@ std::string own_interface() {
   std::erase_if(all, [](const auto &one) { return one.loopback; });
   if (all.size() < 2)
     return "";
-  const std::set<std::string> named = addresses_of(this_process().host);
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const auto &one) { return named.count(one.address) > 0; });
+  const std::vector<std::string> named = addresses_of(this_process().host);
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto &one) {
+    return std::find(named.begin(), named.end(), one.address) != named.end();
+  });
   return found == all.end() ? "" : found->name;
 }
 

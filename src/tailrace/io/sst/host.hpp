@@ -5,6 +5,8 @@
 
 namespace tailrace::io {
 
+/// What the system's names (/etc/hosts, DNS) say that the addresses of a host are; empty: there is none. Local.
+std::vector<std::string> addresses_of(const std::string &name);
 /// Addresses at which other hosts may reach this one; the loopback address comes last. Local.
 std::vector<std::string> own_addresses();
 /// Names of the interfaces that have these, in the order of the system. Local.

@@ -1,17 +1,19 @@
 #include <tailrace/io/sst/networks.hpp>
 
+#include <tailrace/io/sst/host.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netdb.h>
 #include <netinet/in.h>
 
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cstddef>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 namespace tailrace::io {
 
@@ -35,20 +37,6 @@ std::optional<Network> network_of(const std::string &text) {
   return result;
 }
 
-Networks addresses_of(const std::string &name) {
-  addrinfo wanted{};
-  wanted.ai_family = AF_INET;
-  wanted.ai_socktype = SOCK_STREAM;
-  addrinfo *found = nullptr;
-  Networks result;
-  if (::getaddrinfo(name.c_str(), nullptr, &wanted, &found) != 0)
-    return result;
-  for (const addrinfo *one = found; one != nullptr; one = one->ai_next)
-    result.insert({ntohl(reinterpret_cast<const sockaddr_in *>(one->ai_addr)->sin_addr.s_addr)});
-  ::freeaddrinfo(found);
-  return result;
-}
-
 } // namespace
 
 Networks networks_from(const std::string &text) {
@@ -61,7 +49,7 @@ Networks networks_from(const std::string &text) {
       result.insert(*network);
       continue;
     }
-    const Networks found = addresses_of(word);
+    const Networks found = known_networks(addresses_of(word));
     if (found.empty())
       throw InputError(fmt::format("parameter hosts = '{}': there is no host '{}'; expected names of hosts, addresses, "
                                    "networks as 10.1.0.0/16, or any",
@@ -82,6 +70,29 @@ Networks known_networks(const std::vector<std::string> &texts) {
 std::string text_of(const Network &network) {
   const std::uint32_t a = network.address;
   return fmt::format("{}.{}.{}.{}/{}", a >> 24, a >> 16 & 255, a >> 8 & 255, a & 255, std::popcount(network.mask));
+}
+
+Networks widened(const Networks &networks, std::size_t most) {
+  std::vector<Network> all;
+  for (const Network &one : networks) // by address, and the larger before those that it holds
+    if (all.empty() || (one.mask & all.back().mask) != all.back().mask || !all.back().contains(one.address))
+      all.push_back(one);
+  for (int bits = 31; bits >= 0 && all.size() > most; --bits) {
+    const std::uint32_t mask = bits == 0 ? 0 : ~std::uint32_t{0} << (32 - bits);
+    std::vector<Network> joined;
+    for (std::size_t i = 0, next = 0; i < all.size(); i = next) {
+      const Network whole{all[i].address & mask, mask};
+      for (next = i + 1; next < all.size() && whole.contains(all[next].address); ++next) {
+      }
+      if (next - i > 1 && joined.size() + all.size() - i > most)
+        joined.push_back(whole);
+      else
+        joined.insert(joined.end(), all.begin() + static_cast<std::ptrdiff_t>(i),
+                      all.begin() + static_cast<std::ptrdiff_t>(next));
+    }
+    all = std::move(joined);
+  }
+  return {all.begin(), all.end()};
 }
 
 bool covers(const Networks &networks, const Networks &hosts) {

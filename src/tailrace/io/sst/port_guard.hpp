@@ -19,13 +19,12 @@ class PortGuard {
 public:
   /// Guards these sockets too. `seconds`: see limit_waits.
   static void add(const std::vector<TcpListener> &listeners, double seconds);
-  /// A thread that adds what listens and is not in `before`, until it is destroyed: who connects before gets in.
+  /// A thread that adds ADIOS2's listeners that are not in `before`, until it is destroyed: who connects before gets
+  /// in. A server that another thread of the program opens meanwhile, and that looks the same, is guarded too.
   static std::jthread watch(const std::vector<TcpListener> &before, double seconds);
   /// Allows these hosts too.
   static void allow(const Networks &hosts);
-  /// Whether all of these hosts are allowed.
-  static bool allows(const Networks &hosts);
-  /// What the system has refused, for the notes of the series; else "".
+  /// What the system has refused when the hosts were set last, for the notes of the series; else "".
   static std::string problem();
 };
 

@@ -55,9 +55,8 @@ void StreamEnd::check_distinct(const std::string &stream, bool patched) const {
     if (b.process - a.process <= (a.host == b.host ? 0 : 1))
       throw IoError(fmt::format(
           "cannot open the stream {}: this ADIOS2 may take process {} on {} for process {} on {}, because it makes "
-          "their "
-          "numbers of process and time, and the program would end with an error. To fix this, use the ADIOS2 that "
-          "tools/build_adios2.sh builds, or start again so that the processes have other numbers",
+          "their numbers of process and time, and the program would end with an error. To fix this, use the ADIOS2 "
+          "that tools/build_adios2.sh builds, or start again so that the processes have other numbers",
           stream, a.process, a.host, b.process, b.host));
   }
 }
@@ -65,6 +64,12 @@ void StreamEnd::check_distinct(const std::string &stream, bool patched) const {
 Networks from_root(const Communicator &comm, const Networks &networks) {
   const std::vector<Network> all = comm.broadcast(std::vector<Network>(networks.begin(), networks.end()), 0);
   return {all.begin(), all.end()};
+}
+
+std::string first_text(const Communicator &comm, const std::string &text) {
+  const std::vector<std::string> all = comm.gather(text, 0);
+  const auto found = std::find_if(all.begin(), all.end(), [](const auto &one) { return !one.empty(); });
+  return found == all.end() ? "" : *found;
 }
 
 void await_same_time(const Communicator &comm) {

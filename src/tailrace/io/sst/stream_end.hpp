@@ -31,6 +31,9 @@ struct StreamEnd {
 /// What rank 0 has, on all ranks. Collective.
 Networks from_root(const Communicator &comm, const Networks &networks);
 
+/// The text of the lowest rank that has one, on rank 0, else "". Collective.
+std::string first_text(const Communicator &comm, const std::string &text);
+
 /// Waits, where ADIOS2 is not ours, until a second has just begun, so that the numbers of ranks that open a stream
 /// together are made of the same time. Collective.
 void await_same_time(const Communicator &comm);

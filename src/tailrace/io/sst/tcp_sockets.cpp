@@ -31,11 +31,13 @@ std::vector<int> tcp_sockets() {
   return result;
 }
 
-bool listens(int descriptor) {
+bool is_set(int descriptor, int option) {
   int value = 0;
   socklen_t size = sizeof value;
-  return ::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value != 0;
+  return ::getsockopt(descriptor, SOL_SOCKET, option, &value, &size) == 0 && value != 0;
 }
+
+bool listens(int descriptor) { return is_set(descriptor, SO_ACCEPTCONN); }
 
 /// `ask` is getsockname or getpeername.
 template <class Ask> int port_of(int descriptor, Ask ask) {
@@ -46,6 +48,13 @@ template <class Ask> int port_of(int descriptor, Ask ask) {
   if (address.ss_family == AF_INET)
     return ntohs(reinterpret_cast<const sockaddr_in &>(address).sin_port);
   return address.ss_family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6 &>(address).sin6_port) : 0;
+}
+
+bool on_all_networks(int descriptor) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  return ::getsockname(descriptor, reinterpret_cast<sockaddr *>(&address), &size) == 0 &&
+         address.ss_family == AF_INET && reinterpret_cast<const sockaddr_in &>(address).sin_addr.s_addr == INADDR_ANY;
 }
 
 linger linger_of(int descriptor) {
@@ -96,6 +105,14 @@ std::vector<TcpListener> tcp_listeners() {
   return result;
 }
 
+std::vector<TcpListener> adios2_listeners(const std::vector<TcpListener> &before) {
+  std::vector<TcpListener> result = new_listeners(tcp_listeners(), before);
+  std::erase_if(result, [](const TcpListener &one) {
+    return !on_all_networks(one.descriptor) || is_set(one.descriptor, SO_REUSEADDR);
+  });
+  return result;
+}
+
 std::vector<TcpListener> new_listeners(const std::vector<TcpListener> &now, const std::vector<TcpListener> &before) {
   std::vector<TcpListener> result = now;
   std::erase_if(result, [&](const TcpListener &one) {
@@ -112,13 +129,15 @@ void cut(const TcpConnection &connection) {
   ::shutdown(connection.descriptor, SHUT_RDWR);
 }
 
+unsigned milliseconds(double seconds) { return static_cast<unsigned>(std::clamp(seconds, 1.0, 1e6) * 1000); }
+
 void limit_waits(double seconds) {
   for (const int descriptor : tcp_sockets()) {
     const linger wait = linger_of(descriptor);
     if (wait.l_onoff == 0)
       continue;
     const linger short_wait{1, std::min(wait.l_linger, 1)};
-    const auto most = static_cast<unsigned>(std::clamp(seconds, 1.0, 1e6) * 1000);
+    const unsigned most = milliseconds(seconds);
     ::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &short_wait, sizeof short_wait);
     ::setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &most, sizeof most);
   }

@@ -30,11 +30,16 @@ struct TcpListener {
 std::vector<TcpConnection> tcp_connections(const std::set<int> *ports = nullptr);
 /// All sockets at which it listens. Local.
 std::vector<TcpListener> tcp_listeners();
+/// Those that look as ADIOS2's do, without those in `before`: EVPath listens on all networks of IPv4, and does not set
+/// SO_REUSEADDR, as nearly all servers do, notebooks among them. Local.
+std::vector<TcpListener> adios2_listeners(const std::vector<TcpListener> &before);
 /// Those of `now` that are not in `before`. Local.
 std::vector<TcpListener> new_listeners(const std::vector<TcpListener> &now, const std::vector<TcpListener> &before);
 
 /// Ends a connection that other code uses, without a wait: to both sides it looks as if the other one had died. Local.
 void cut(const TcpConnection &connection);
+/// As the system takes a time limit of a socket.
+unsigned milliseconds(double seconds);
 /// Bounds the waits for a host that has fallen silent on the sockets of EVPath, the network library of ADIOS2: close(2)
 /// waits for a second instead of a minute, and what the other side does not take for `seconds` ends the connection
 /// instead of 15 minutes. EVPath's sockets are known by SO_LINGER, which nothing else here uses. Local.

@@ -15,6 +15,8 @@
 #include <tailrace/io/sst/port_guard.hpp>
 #include <tailrace/io/sst/step_gate.hpp>
 #include <tailrace/io/sst/stream_end.hpp>
+#include <tailrace/io/sst/stream_notes.hpp>
+#include <tailrace/io/sst/tcp_sockets.hpp>
 #include <tailrace/support/watchdog.hpp>
 
 #include <adios2.h>
@@ -50,7 +52,7 @@ private:
   bool root() const { return request_.comm.rank() == 0; }
   template <class Work> void attempt(const char *what, Work work) const;
   template <class Work> void within_time(Work work);
-  void add_notes() const;
+  void add_notes();
   void open();
   void claim(const StreamEnd &writers, int listens_at) const;
   void rescue(int call);
@@ -71,6 +73,7 @@ private:
   Attributes attributes_;
   StreamStep step_;
   HeldSteps held_;
+  StreamNotes notes_; ///< rank 0's
   std::unique_ptr<StepGate> gate_; ///< in rank 0
   bool waited_ = false, begun_ = false, broken_ = false, open_ = false, holding_ = false;
   adios2::ADIOS adios_;
@@ -98,7 +101,8 @@ template <class Work> void SstWriter::within_time(Work work) {
 }
 
 SstWriter::SstWriter(const OpenRequest &request, const SstOptions &options)
-    : request_(request), options_(options), contact_(request.path), adios_(request.comm.get()) {
+    : request_(request), options_(options), contact_(request.path), notes_(request),
+      adios_(request.comm.get()) {
   const StreamEnd writers = StreamEnd::gather(request.comm);
   request.comm.agree([&] {
     if (!root())
@@ -133,7 +137,7 @@ void SstWriter::open() {
   open_ = true;
   if (root())
     contact_.protect();
-  Admission::add_ports(new_listeners(tcp_listeners(), before));
+  Admission::add_ports(adios2_listeners(before));
 }
 
 /// Tells readers where they find us, and which of them need not ask before they connect to ADIOS2.
@@ -152,15 +156,13 @@ void SstWriter::claim(const StreamEnd &writers, int listens_at) const {
   contact_.claim(record);
 }
 
-/// What the user should know about this stream; the same on all ranks.
-void SstWriter::add_notes() const {
-  const std::string problem = request_.comm.broadcast(root() ? gate_->channel().problem() : "", 0);
-  if (!problem.empty())
-    request_.notes->push_back(fmt::format(
-        "no control channel ({}): readers count as those of other programs, and say nothing of their time", problem));
-  for (const std::string &note : {Admission().note(), PortGuard::problem()})
-    if (!note.empty())
-      request_.notes->push_back(note);
+/// What the user should know about this stream from the beginning.
+void SstWriter::add_notes() {
+  const std::string ports = first_text(request_.comm, PortGuard::problem());
+  if (!root())
+    return;
+  for (const std::string &note : {gate_->channel().problem(), Admission().note(), ports})
+    notes_.tell(note, false);
 }
 
 SstWriter::~SstWriter() {
@@ -195,9 +197,12 @@ void SstWriter::await_reader() {
 void SstWriter::let_in() {
   const Span span(*request_.trace, Phase::wait);
   PortGuard::allow(from_root(request_.comm, root() ? gate_->channel().callers() : Networks{}));
-  request_.comm.barrier();
-  if (root())
-    gate_->welcome();
+  const std::string problem = first_text(request_.comm, PortGuard::problem());
+  request_.comm.barrier(); // all have let them in
+  if (!root())
+    return;
+  notes_.tell(problem);
+  gate_->welcome();
 }
 
 /// ADIOS2 admits readers at the end of a step, and they do not get that step: so we write an empty one, which nobody
@@ -228,7 +233,10 @@ bool SstWriter::takes_step(const StepInfo &step) {
   if (!waited_)
     await_reader();
   for (bool tried = false;;) {
-    switch (const StepDecision decision = agreed([&] { return gate_->decide(step_.info, tried, !held_.empty()); })) {
+    const StepDecision decision = agreed([&] { return gate_->decide(step_.info, tried, !held_.empty()); });
+    if (root())
+      notes_.tell(gate_->channel().problem());
+    switch (decision) {
     case StepDecision::let_in:
       let_in();
       break;
