@@ -217,10 +217,38 @@ TEST(ControlChannel, NoSocketCostsTheChannelOnly) {
   ReaderChannels channels("token");
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_EQ(channels.port(), 0);
-  EXPECT_EQ(channels.problem(), "Too many open files");
+  EXPECT_NE(channels.problem().find("no control channel (Too many open files): readers"), std::string::npos);
   channels.drain(0.01, 1);
   EXPECT_FALSE(channels.any());
   EXPECT_EQ(channels.behind(7), 0);
+}
+
+TEST(ControlChannel, TakesReadersAgainWhenThereAreDescriptors) {
+  ReaderChannels channels("token");
+  ASSERT_EQ(channels.problem(), "");
+  WriterChannel reader;
+  reader.connect(here, channels.port());
+  reader.call("token", here);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  const int next = ::dup(0);
+  ::close(next);
+  none.rlim_cur = static_cast<rlim_t>(next); // all below are in use
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  channels.drain(1, 0);
+  const auto begin = ReaderChannels::Clock::now();
+  channels.drain(0.3, 0);
+  const auto took = ReaderChannels::Clock::now() - begin;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_GE(took, std::chrono::milliseconds(290)) << "it does not ask again and again";
+  EXPECT_NE(channels.problem().find("could not take a connection (Too many open files)"), std::string::npos)
+      << channels.problem();
+  EXPECT_NE(channels.problem().find("ulimit -n"), std::string::npos) << channels.problem();
+  EXPECT_FALSE(channels.any_callers());
+  for (int attempt = 0; attempt < 50 && !channels.any_callers(); ++attempt)
+    channels.drain(0.1, 0);
+  EXPECT_TRUE(channels.any_callers());
 }
 
 TEST(StepLedger, TellReadersWhatTheyMiss) {

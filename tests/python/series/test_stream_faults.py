@@ -4,16 +4,21 @@ See helpers/streams.py for TAILRACE_TEST_STREAMS: 20 runs each of these tests tw
 """
 
 import contextlib
+import itertools
 import json
 import re
+import resource
 import signal
 import socket
+import time
+from pathlib import Path
 
 import pytest
 
 import tailrace as tr
+from helpers import mpi_run
 from helpers.program import LIMIT
-from helpers.streams import ALL, ENDLESS, POLICIES, TIMES, more, slow
+from helpers.streams import ALL, ENDLESS, ENDS, POLICIES, TIMES, more, slow
 from tailrace import _core
 
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
@@ -188,11 +193,12 @@ def test_contact_of_nobody_knows_whom(stream, tmp_path):
     assert "nobody answers" in reader.finish(code=3)[-1] or "has died" in reader.seen[-1]
 
 
-@slow
-def test_writer_that_never_ends_a_step(stream):
+@pytest.mark.parametrize("ranks", [*more(1), 2])
+def test_writer_that_never_ends_a_step(stream, ranks):
+    """It lets nobody in, so that ADIOS2 is never asked."""
     writer = stream("write", 1, "steps=1", "pause=1000")
     writer.until("wrote 0")
-    reader = stream("read", 1, "timeout=3")
+    reader = stream("read", ranks, "timeout=3")
     assert "no step came in 3 s" in reader.finish(code=3)[-1]
 
 
@@ -299,6 +305,28 @@ def test_nobody_at_the_port_of_the_channel(stream, tmp_path):
     stream.stop()
     writer.finish()
     reader.finish()
+
+
+def test_no_descriptor_left_for_a_reader(stream):
+    """The writer says so at once, and lets it in when it can."""
+    writer = stream("write", 1, "steps=0", "pause=0.05")
+    writer.until("wrote")
+    (process,) = mpi_run.rank_processes(writer.process, str(ENDS))
+    used = {int(entry.name) for entry in Path(f"/proc/{process}/fd").iterdir()}
+    lowest = next(number for number in itertools.count() if number not in used)
+    soft, hard = resource.prlimit(process, resource.RLIMIT_NOFILE)
+    resource.prlimit(process, resource.RLIMIT_NOFILE, (lowest, hard))
+    reader = stream("read", 1)
+    end = time.monotonic() + LIMIT
+    while not any("could not take a connection (Too many open files)" in line for line in writer.errors if line):
+        assert time.monotonic() < end, writer.text()
+        time.sleep(0.05)
+    resource.prlimit(process, resource.RLIMIT_NOFILE, (soft, hard))
+    reader.until("read")
+    stream.stop()
+    writer.finish()
+    reader.finish()
+    assert sum("could not take" in line for line in writer.errors if line) == 1
 
 
 def test_another_version(stream, tmp_path):

@@ -1,5 +1,6 @@
 #include <tailrace/io/sst/reader_channels.hpp>
 
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -52,6 +53,13 @@ std::vector<std::string> texts(const json &line, const char *name) {
   return result;
 }
 
+/// Whether accept failed because of the connection that it was about to take, so that the next one may be well.
+bool of_one_connection(int error) {
+  const auto all = {EINTR,  ECONNABORTED, EPERM,        ENETDOWN,   EPROTO,     ENOPROTOOPT,
+                    ENONET, EHOSTDOWN,    EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH};
+  return std::find(all.begin(), all.end(), error) != all.end();
+}
+
 /// The host at the other end, which may have another address here than it knows of.
 Networks peer_of(int descriptor) {
   sockaddr_in address{};
@@ -81,7 +89,9 @@ ReaderRecord record_of(const json &hello) {
 ReaderChannels::ReaderChannels(std::string token) : token_(std::move(token)) {
   listen();
   if (port_ == 0) {
-    problem_ = std::strerror(errno);
+    problem_ = fmt::format("no control channel ({}): readers count as those of other programs, and say nothing of "
+                           "their time",
+                           std::strerror(errno));
     if (listener_ >= 0)
       ::close(listener_);
     listener_ = -1;
@@ -94,7 +104,9 @@ void ReaderChannels::listen() {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_ANY);
   socklen_t size = sizeof address;
+  const int on = 1;
   if (listener_ >= 0 && ::bind(listener_, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0 &&
+      ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 && // see adios2_listeners
       ::setsockopt(listener_, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof defer) == 0 &&
       ::listen(listener_, backlog) == 0 && ::getsockname(listener_, reinterpret_cast<sockaddr *>(&address), &size) == 0)
     port_ = ntohs(address.sin_port);
@@ -107,7 +119,7 @@ ReaderChannels::~ReaderChannels() {
 
 bool ReaderChannels::wait(double seconds) const {
   std::vector<pollfd> all;
-  if (listener_ >= 0)
+  if (listens())
     all.push_back({listener_, POLLIN, 0});
   for (const auto &one : pending_)
     all.push_back({one.socket.descriptor(), POLLIN, 0});
@@ -119,17 +131,24 @@ bool ReaderChannels::wait(double seconds) const {
 
 /// No more than this in one call: a crowd must not take all descriptors of the process.
 void ReaderChannels::accept_all() {
-  for (std::size_t number = 0; number < most_pending && listener_ >= 0; ++number) {
+  for (std::size_t number = 0; number < most_pending && listens(); ++number) {
     LineSocket socket(::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket.open()) {
-      if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR && errno != ECONNABORTED) {
-        ::close(listener_); // out of descriptors, perhaps; poll would report it again and again
-        listener_ = -1;
-      }
+    if (socket.open())
+      pending_.push_back({std::move(socket), Clock::now()});
+    else if (errno == EAGAIN || errno == EWOULDBLOCK)
       return;
-    }
-    pending_.push_back({std::move(socket), Clock::now()});
+    else if (!of_one_connection(errno))
+      pause(errno);
   }
+}
+
+/// Out of descriptors, perhaps: poll would report the connection again and again, and accept would fail each time.
+void ReaderChannels::pause(int error) {
+  resume_ = Clock::now() + std::chrono::seconds(1);
+  problem_ = fmt::format("the control channel could not take a connection ({}), and tries again every second: until it "
+                         "can, no reader gets in that is not on one of `hosts`{}",
+                         std::strerror(error),
+                         error == EMFILE ? ". To fix this, let a process open more files (ulimit -n)" : "");
 }
 
 /// Whether it shows the token.

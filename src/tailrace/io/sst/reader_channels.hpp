@@ -36,14 +36,14 @@ class ReaderChannels {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// Listens at a port that the system chooses. When that fails, `problem` says why, and no reader can connect.
+  /// Listens at a port that the system chooses. When that fails, no reader can connect.
   explicit ReaderChannels(std::string token);
   ~ReaderChannels();
   ReaderChannels(const ReaderChannels &) = delete;
   ReaderChannels &operator=(const ReaderChannels &) = delete;
 
-  int port() const { return port_; } ///< 0: none
-  const std::string &problem() const { return problem_; }
+  int port() const { return port_; }                      ///< 0: none
+  const std::string &problem() const { return problem_; } ///< what has failed last, for the notes of the series
 
   /// Reads what has arrived; if there is nothing, waits for up to `seconds`. `given`: number of the last step that went
   /// out.
@@ -88,6 +88,8 @@ private:
   void listen();
   bool wait(double seconds) const;
   void accept_all();
+  void pause(int error);
+  bool listens() const { return listener_ >= 0 && Clock::now() >= resume_; }
   bool call(PendingConnection &pending, const nlohmann::json &line) const;
   bool admit(PendingConnection &pending, std::int64_t given);
   void take(std::size_t reader, std::int64_t given);
@@ -95,6 +97,7 @@ private:
 
   std::string token_, problem_;
   int listener_ = -1, port_ = 0;
+  Clock::time_point resume_; ///< when the listener is asked again
   std::vector<PendingConnection> pending_;
   std::vector<ReaderRecord> records_;
   std::vector<LineSocket> sockets_; ///< of the records
