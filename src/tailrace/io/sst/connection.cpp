@@ -23,13 +23,15 @@ namespace {
 
 using Clock = SstConnection::Clock;
 
+constexpr double least_admission = 5; ///< seconds
+
 double seconds_until(Clock::time_point end) { return std::chrono::duration<double>(end - Clock::now()).count(); }
 
 } // namespace
 
 SstConnection::SstConnection(const OpenRequest &request, const SstOptions &options)
     : request_(request), options_(options), contact_(request.path), readers_(StreamEnd::gather(request.comm)),
-      adios_(request.comm.get()) {
+      notes_(request), adios_(request.comm.get()) {
   const auto end =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.open_timeout));
   request.comm.agree([&] {
@@ -80,14 +82,15 @@ std::string SstConnection::other_version(int version) const {
                      request_.path, version, sst_version);
 }
 
-/// Whether the writer's hosts include ours, so that it lets us in without being asked.
+/// Whether the writer's hosts include ours, so that it lets us in without being asked. Several ranks ask nevertheless:
+/// they cannot leave ADIOS2 again, which waits for the end of a step, and the writer answers when it has begun one.
 bool SstConnection::welcome_here(const ContactFile::Record &record) const {
-  return covers(known_networks(record.hosts), known_networks(readers_.addresses));
+  return request_.comm.size() == 1 && covers(known_networks(record.hosts), known_networks(readers_.addresses));
 }
 
 /// Connects, in rank 0, to the writer's control channel, and waits until the writer lets us in, which it does at its
-/// next step. Without a channel, or when the time is over, ADIOS2 is tried nevertheless. Returns why ADIOS2 need not be
-/// tried, which it would for minutes: nobody can be reached at the address that it will use. Else "".
+/// next step. Without a channel, ADIOS2 is tried nevertheless. Returns why ADIOS2 need not be tried, which it would for
+/// minutes: nobody can be reached at the address that it will use. Else "".
 std::string SstConnection::call_writer(double seconds) {
   const auto record = contact_.record();
   if (!root() || !record)
@@ -118,8 +121,22 @@ void SstConnection::allow_writer() const {
   PortGuard::allow(from_root(request_.comm, writers));
 }
 
-/// Says, in rank 0, who we are, once ADIOS2 has been admitted.
+/// Throws when the time is over. Collective.
+void SstConnection::check_time(Clock::time_point end, double timeout) const {
+  request_.comm.agree([&] {
+    if (root() && seconds_until(end) <= 0)
+      throw IoError(fmt::format("cannot read the stream {}: no step came in {:g} s, and {}", request_.path, timeout,
+                                contact_.alive() ? "the writer has not ended one since we are waiting, or has died"
+                                                 : contact_.why_not()));
+  });
+}
+
+/// Says, in rank 0, who we are, once ADIOS2 has been admitted. Collective.
 void SstConnection::meet_writer() {
+  const std::string problem = first_text(request_.comm, PortGuard::problem());
+  if (!root())
+    return;
+  notes_.tell(problem);
   std::set<int> ports;
   for (const auto &one : tcp_connections())
     if (foreign_sockets_.count(one.inode) == 0)
@@ -136,7 +153,7 @@ void SstConnection::cut_writer(bool alone) const {
 }
 
 /// Whether the writer has admitted us. It has not when nobody listens at the address in the contact file, or when the
-/// time is over.
+/// time is over. Several ranks get some seconds at least: what they have begun can only be ended with the program.
 bool SstConnection::try_open(double timeout) {
   io_ = adios_.DeclareIO("series");
   io_.SetEngine("SST");
@@ -149,7 +166,7 @@ bool SstConnection::try_open(double timeout) {
   request_.comm.barrier();
   {
     const std::jthread guard = PortGuard::watch(before, options_.timeout); // it listens while it waits for a step
-    const Watchdog watchdog(std::max(timeout, 0.0), [&](int) {
+    const Watchdog watchdog(std::max(timeout, request_.comm.size() > 1 ? least_admission : 0.0), [&](int) {
       if (root())
         cut_writer(request_.comm.size() == 1);
     });
@@ -180,17 +197,12 @@ void SstConnection::open(double timeout) {
       if (seconds_until(lost_since) < -options_.open_timeout)
         throw IoError(fmt::format("cannot read the stream {}: {}", request_.path, why_not));
     });
+    check_time(end, timeout); // the writer may have let us wait until now
     if (why_not.empty() && try_open(seconds_until(end))) {
-      if (root())
-        meet_writer();
+      meet_writer();
       return;
     }
-    request_.comm.agree([&] {
-      if (root() && seconds_until(end) <= 0)
-        throw IoError(fmt::format("cannot read the stream {}: no step came in {:g} s, and {}", request_.path, timeout,
-                                  contact_.alive() ? "the writer has not ended one since we are waiting, or has died"
-                                                   : contact_.why_not()));
-    });
+    check_time(end, timeout);
     std::this_thread::sleep_for(std::chrono::milliseconds(200)); // a new writer may be replacing the file
   }
 }

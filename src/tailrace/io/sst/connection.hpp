@@ -7,6 +7,7 @@
 
 #include <tailrace/io/engine/engine.hpp>
 #include <tailrace/io/sst/contact_file.hpp>
+#include <tailrace/io/sst/stream_notes.hpp>
 #include <tailrace/io/sst/writer_channel.hpp>
 
 #include <adios2.h>
@@ -61,6 +62,7 @@ private:
   std::string call_writer(double seconds);
   bool welcome_here(const ContactFile::Record &record) const;
   void allow_writer() const;
+  void check_time(Clock::time_point end, double timeout) const;
   void meet_writer();
   bool try_open(double timeout);
 
@@ -70,6 +72,7 @@ private:
   std::set<std::uint64_t> foreign_sockets_; ///< sockets that are older than those of ADIOS2
   mutable WriterChannel channel_;           ///< of rank 0; mutable, because asking it reads the socket
   StreamEnd readers_;                       ///< of rank 0
+  StreamNotes notes_;                       ///< rank 0's
   bool closed_ = false;
   adios2::ADIOS adios_;
   adios2::IO io_;
