@@ -6,6 +6,7 @@ TAILRACE_TEST_CLUSTER (2): how often what depends on chance is tried; 50 before 
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from nodes import HOSTS, TAILRACE, cluster_of
 
 from helpers.analyses import assert_close, output, write_case
 from helpers.engines import ENGINES
+from helpers.program import LIMIT
 from helpers.streams import ENDS
 from tailrace import _core
 from tailrace.io.time_series import read_time_series
@@ -151,6 +153,28 @@ def test_only_hosts_that_know_the_token_reach_adios2(start, cluster, tmp_path):
     (tmp_path / "stop").touch()
     writer.finish()
     reader.finish()
+
+
+@streams
+def test_a_filter_that_takes_no_more_hosts(start, cluster, tmp_path):
+    """The ports stay closed, and the writer says so when the reader comes."""
+    limit = "/proc/sys/net/core/optmem_max"  # of this network alone, since Linux 6.8
+    before = cluster.on("n1", f"cat {limit}").strip()
+    writer = start("n1:1", 1, *END, "write", "sst:run", "steps=0", "pause=0.02")
+    record = record_of(writer, tmp_path)
+    if cluster.on("n1", f"echo 64 2>/dev/null >{limit}; cat {limit}").strip() != "64":
+        pytest.skip("a network has no limit of its own here")
+    try:
+        start("n3:1", 1, *END, "read", "sst:run", "timeout=10")
+        end = time.monotonic() + LIMIT
+        while not any("no readers on further hosts reach ADIOS2" in line for line in writer.errors if line):
+            assert time.monotonic() < end, writer.text()
+            writer.until("wrote")
+        assert not reaches(cluster, "n3", record)
+    finally:
+        cluster.on("n1", f"echo {before} >{limit}")
+    (tmp_path / "stop").touch()
+    writer.finish()
 
 
 @streams
