@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <string>
@@ -293,6 +294,29 @@ TEST(TcpSockets, WaitsForAHostThatIsSilentAreShort) {
   EXPECT_EQ(seen, 2);
   ASSERT_EQ(::getsockopt(of_adios2.descriptor, SOL_SOCKET, SO_LINGER, &found, &size), 0);
   EXPECT_EQ(found.l_linger, 0) << "close(2) must not wait for a host that is gone";
+}
+
+TEST(TcpSockets, AreLookedAtOnceInASecond) {
+  const auto linger_of = [](const Socket &socket) {
+    linger found{};
+    socklen_t size = sizeof found;
+    EXPECT_EQ(::getsockopt(socket.descriptor, SOL_SOCKET, SO_LINGER, &found, &size), 0);
+    return found.l_linger;
+  };
+  const linger minute{1, 60};
+  const Socket early, late;
+  WaitLimit waits(3);
+  ASSERT_EQ(::setsockopt(early.descriptor, SOL_SOCKET, SO_LINGER, &minute, sizeof minute), 0);
+  const auto begin = std::chrono::steady_clock::now();
+  waits.at_step();
+  EXPECT_EQ(linger_of(early), 1);
+  ASSERT_EQ(::setsockopt(late.descriptor, SOL_SOCKET, SO_LINGER, &minute, sizeof minute), 0);
+  waits.at_step();
+  const int then = linger_of(late);
+  EXPECT_TRUE(then == 60 || std::chrono::steady_clock::now() - begin > std::chrono::seconds(1)) << then;
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  waits.at_step();
+  EXPECT_EQ(linger_of(late), 1);
 }
 
 TEST(StreamEnd, RanksThatADIOS2CannotTellApart) {

@@ -33,7 +33,7 @@ using Clock = SstConnection::Clock;
 class SstReader final : public StreamSource {
 public:
   SstReader(const OpenRequest &request, const SstOptions &options)
-      : request_(request), options_(options), connection_(request, options) {}
+      : request_(request), options_(options), waits_(options.timeout), connection_(request, options) {}
 
   std::vector<StepInfo> steps() const override { return steps_; }
   bool next_step(double timeout) override;
@@ -64,6 +64,7 @@ private:
 
   OpenRequest request_;
   SstOptions options_;
+  WaitLimit waits_;
   mutable SstConnection connection_; // reading sets selections on the variables of ADIOS2
   std::vector<StepInfo> steps_;
   bool in_step_ = false, ended_ = false;
@@ -102,7 +103,7 @@ adios2::StepStatus SstReader::advance(double timeout) {
     connection_.open(timeout);
     clock_.begin();
   }
-  limit_waits(options_.timeout);
+  waits_.at_step();
   request_.comm.agree([&] {
     try {
       leave_step();

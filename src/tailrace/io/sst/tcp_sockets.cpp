@@ -143,4 +143,12 @@ void limit_waits(double seconds) {
   }
 }
 
+void WaitLimit::at_step() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_)
+    return;
+  limit_waits(seconds_);
+  next_ = now + std::chrono::seconds(1);
+}
+
 } // namespace tailrace::io

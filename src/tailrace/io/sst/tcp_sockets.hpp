@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -44,5 +45,17 @@ unsigned milliseconds(double seconds);
 /// waits for a second instead of a minute, and what the other side does not take for `seconds` ends the connection
 /// instead of 15 minutes. EVPath's sockets are known by SO_LINGER, which nothing else here uses. Local.
 void limit_waits(double seconds);
+
+/// limit_waits at every step, but not more often than once in a second: it asks the system about each open descriptor,
+/// and strangers may hold hundreds, for MPI takes their connections. Local.
+class WaitLimit {
+public:
+  explicit WaitLimit(double seconds) : seconds_(seconds) {}
+  void at_step();
+
+private:
+  double seconds_;
+  std::chrono::steady_clock::time_point next_;
+};
 
 } // namespace tailrace::io

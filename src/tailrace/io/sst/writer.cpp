@@ -74,6 +74,7 @@ private:
   StreamStep step_;
   HeldSteps held_;
   StreamNotes notes_; ///< rank 0's
+  WaitLimit waits_;
   std::unique_ptr<StepGate> gate_; ///< in rank 0
   bool waited_ = false, begun_ = false, broken_ = false, open_ = false, holding_ = false;
   adios2::ADIOS adios_;
@@ -101,7 +102,7 @@ template <class Work> void SstWriter::within_time(Work work) {
 }
 
 SstWriter::SstWriter(const OpenRequest &request, const SstOptions &options)
-    : request_(request), options_(options), contact_(request.path), notes_(request),
+    : request_(request), options_(options), contact_(request.path), notes_(request), waits_(options.timeout),
       adios_(request.comm.get()) {
   const StreamEnd writers = StreamEnd::gather(request.comm);
   request.comm.agree([&] {
@@ -229,7 +230,7 @@ bool SstWriter::takes_step(const StepInfo &step) {
                               request_.path));
   step_ = StreamStep{step, {}, {}};
   holding_ = false;
-  limit_waits(options_.timeout); // of the connections that have come since the last step
+  waits_.at_step(); // for the connections that have come since
   if (!waited_)
     await_reader();
   for (bool tried = false;;) {
