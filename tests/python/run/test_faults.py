@@ -104,6 +104,18 @@ def test_a_replacement_cut_between_its_two_renames_is_found(with_checkpoints, tm
     assert "resuming from checkpoints/step-00000010" in result.out
 
 
+def test_a_replacement_cut_after_its_two_renames_is_done(with_checkpoints, tmp_path):
+    """The new one has its name, and the old one is not yet removed."""
+    directory = tmp_path / "run"
+    shutil.copytree(with_checkpoints[0], directory)
+    checkpoints = directory / "checkpoints"
+    shutil.copytree(checkpoints / "step-00000008", checkpoints / "step-00000010.replaced")
+    result = run(directory / "case.toml", "--resume")
+    assert result.code == 0, result.text
+    assert "resuming from checkpoints/step-00000010: step 10" in result.out
+    assert sorted(path.name for path in checkpoints.iterdir()) == ["step-00000010", "step-00000012"]
+
+
 # ---- full disks ------------------------------------------------------------------------------------------------------
 
 
