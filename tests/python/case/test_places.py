@@ -31,6 +31,7 @@ def at(path, name="a", engine="hdf5"):
         (at("b", engine="raw") + diagnostics("b/series.jsonl"), "output[0].path", "files of such names"),
         (at("time_series.csv/o"), "output[0].path", "inside 'time_series.csv' of diagnostics.path: that is a file"),
         (at("checkpoints/step-00000001", engine="raw"), "output[0].path", "files of such names"),
+        (at("checkpoints/step-00000001/sub/x.h5"), "output[0].path", "files of such names"),
         (output("every = 1\nparameters = {trace = 'case.toml'}"), "output[0].parameters.trace", "the case file"),
         (output("every = 1\nparameters = {folded = 'flow.py'}"), "output[0].parameters.folded", "taken by case.flow"),
         (at("x") + output("every = 1\nparameters = {config = 'x'}", "b", "bp5"), "output[0].path", "parameters.config"),
@@ -56,5 +57,5 @@ def test_nothing_is_written_over_anything_else_of_the_case(tmp_path, monkeypatch
 
 def test_directories_that_others_may_use_are_shared(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    more = at(".", engine="raw") + at("run/b.bp", "b", "bp5") + diagnostics("run/history.csv")
+    more = at(".", engine="raw") + at("run/sub/ux-1.bin", "b", "bp5") + diagnostics("run/history.csv")
     load(tmp_path, GOOD + more + '[checkpoint]\npath = "run"\n')
