@@ -251,6 +251,19 @@ def test_a_state_survives_a_resumed_run_that_has_no_step_for_it(tmp_path, monkey
         assert one[0]["mean"].tobytes() == other[0]["mean"].tobytes()
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_no_checkpoint_lacks_the_state_of_a_script_that_failed(run, tmp_path, first):
+    """Also where another script has not failed: the run goes on from the checkpoint before."""
+    fails = '        if step.index == 4:\n            raise ValueError("out of luck")\n        self.count += 1\n'
+    script(tmp_path, STATE.replace("        self.count += 1\n", fails), "state.py")
+    blocks = [block("state.py", "every = 1"), block("budget", "every = 1")]
+    case = write_case(tmp_path, "[checkpoint]\nevery = 3\n", *(blocks if first else blocks[::-1]))
+    assert "out of luck" in run(case, code=1).err
+    assert [path.name for path in (tmp_path / "checkpoints").glob("step-*")] == ["step-00000003"]
+    script(tmp_path, STATE, "state.py")
+    assert "steps [0, 1, 2, 3, 4, 5, 6] begun, loaded" in run(case, "--resume").out
+
+
 def test_a_simulation_that_was_stepped_by_hand_can_run_on_with_analyses(tmp_path, monkeypatch):
     script(tmp_path, STATE, "state.py")
     case = write_case(tmp_path, block("state.py"))
