@@ -9,8 +9,12 @@ from mpi4py import MPI
 
 import tailrace as tr
 from helpers import cases
+from tailrace.analysis.results import Sink
 from tailrace.case.case import case_from_document
+from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.io.time_series import COLUMNS, read_time_series
+from tailrace.run.diagnostics import Diagnostics
+from tailrace.run.outputs import Output
 from tailrace.run.simulation import FlowError
 
 
@@ -158,6 +162,27 @@ def test_resume_in_python(tmp_path):
         assert again.field(name).tobytes() == first.field(name).tobytes()
     assert again.run() == 0
     assert again.step == 8
+
+
+def test_a_checkpoint_is_ahead_of_nothing(monkeypatch):
+    """All that a resumed run goes on with is stored before the checkpoint of its step."""
+    order = []
+
+    def note(owner, name, what):
+        work = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda self, *arguments: (order.append(what), work(self, *arguments))[1])
+
+    note(Diagnostics, "sync", "numbers")
+    note(Output, "flush", "output")
+    note(Sink, "flush", "analysis")
+    note(CheckpointStore, "write", "checkpoint")
+    output = {"name": "out", "fields": ["ux"], "every": 1, "engine": "hdf5", "parameters": {"buffers": 2}}
+    document = {"output": [output], "analysis": [{"script": "budget", "every": 1}]}
+    case = vortex(checkpoint__every=2)
+    case = case_from_document({**case.model_dump(exclude_unset=True), **document}, source="test", directory=Path())
+    assert tr.Simulation(case, MPI.COMM_SELF).run() == 0
+    *before, _ = " ".join(order).split("checkpoint")
+    assert [set(each.split()) for each in before] == 3 * [{"numbers", "output", "analysis"}]
 
 
 def test_blow_up():
