@@ -8,7 +8,7 @@ import tailrace as tr
 from helpers import mpi_run
 from helpers.analyses import assert_close, make_run, script
 from tailrace.analysis.after import Analyse, Request
-from tailrace.io.time_series import read_time_series
+from tailrace.io.time_series import read_time_series, rewind
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +158,21 @@ def test_a_second_run_replaces_and_resume_goes_on(analyse, done, tmp_path):
     stateful = script(tmp_path, STATE, "stateful.py")
     result = analyse(done, stateful, "run.h5", "-o", tmp_path, "--resume", code=1)
     assert "'stateful' may keep a state" in result.err
+
+
+@pytest.mark.parametrize("ahead", ["table", "series"])
+def test_resume_goes_on_where_both_files_are_complete(analyse, done, tmp_path, ahead):
+    """A kill between a row and the step of the series leaves one of them ahead."""
+    path = script(tmp_path, "def analyse(step):\n    return {'time_squared': step.time**2, 'ux': step['ux']}")
+    analyse(done, path, "run.h5", "-o", tmp_path)
+    whole = (tmp_path / "script.csv").read_bytes()
+    if ahead == "series":
+        rewind(tmp_path / "script.csv", 2)
+    else:
+        tr.open(tmp_path / "script.h5", "a", rewind_to=2).close()
+    analyse(done, path, "run.h5", "-o", tmp_path, "--resume")
+    assert (tmp_path / "script.csv").read_bytes() == whole
+    assert [step.index for step in tr.open(tmp_path / "script.h5")] == [0, 2, 4, 6]
 
 
 @pytest.mark.parametrize(("ranks", "more"), [(2, ()), (2, ("--steps-at-once=2",))])
