@@ -162,6 +162,30 @@ def test_wrong_input_is_one_clean_message(case_file, solver, arguments, message)
     assert solver.calls == []
 
 
+def test_every_option_of_analyse_reaches_the_ranks(monkeypatch):
+    """What `-n` starts is asked for the same as one rank is."""
+    from dataclasses import fields
+
+    from tailrace.analysis.after import Request
+
+    words = ["analyse", "budget", "spectrum", "run.h5", "--out=there", "--set=a=1", "--set=spectrum:b=2", "--every=2"]
+    words += ["--steps=1:9", "--steps-at-once=2", "--grid=grid.toml", "--engine=bp5", "--resume", "--precision=float32"]
+    words += ["--on-error=off"]
+    asked, started = [], []
+    monkeypatch.setattr("tailrace.analysis.after.analyse", lambda request: asked.append(request) or 0)
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # the command gives up Python's handler of Ctrl-C
+    monkeypatch.setattr("tailrace.cli.launch.start", lambda ranks, words, **_: started.append((ranks, words)) or 0)
+    assert tailrace(*words).exit_code == 0
+    assert tailrace(*words, "-n", 2).exit_code == 0
+    ((ranks, passed),) = started
+    assert ranks == 2
+    assert tailrace(*passed).exit_code == 0
+    alone, on_ranks = asked
+    assert on_ranks == alone
+    plain = Request(["budget"], "run.bp")
+    assert [one.name for one in fields(Request) if getattr(alone, one.name) == getattr(plain, one.name)] == []
+
+
 def test_case_converts_and_keeps_the_notes_apart(tmp_path):
     result = tailrace("case", SAMPLE / "input.i3d")
     assert result.exit_code == 0
