@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -44,6 +45,27 @@ def test_inside_mpi_nothing_is_started_twice(monkeypatch):
 def test_one_rank_needs_no_launcher(monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("one rank needs no mpiexec"))
     assert launch.start(1, ["run"]) is None
+
+
+class Job:
+    """A job that notes the signals that it gets."""
+
+    pid = os.getpid()
+
+    def __init__(self):
+        self.signals = []
+
+    def send_signal(self, number):
+        self.signals.append(number)
+
+
+def test_a_request_is_sent_once():
+    """After it, the ranks no longer take signals when they have ended their steps, and would die of a second one."""
+    job = Job()
+    request = launch.Request(job, signal.SIGTERM)
+    for _ in range(3):
+        request.make()
+    assert job.signals == [signal.SIGTERM]
 
 
 def test_no_mpiexec_is_said(monkeypatch):
