@@ -100,11 +100,13 @@ def test_a_torn_last_line_is_dropped(tmp_path, cut):
     assert list(read_time_series(path)["step"]) == [0, 10, 20]
 
 
-def test_zero_bytes_left_by_a_power_cut_are_torn_too(tmp_path):
+@pytest.mark.parametrize("torn", [b"\0" * 100, b"20,0.1" + b"\0" * 100 + b",0.5\n"], ids=["to the end", "in between"])
+def test_zero_bytes_left_by_a_power_cut_are_torn_too(tmp_path, torn):
     path = tmp_path / "series.csv"
     write(path, [0, 10])
     with path.open("ab") as file:
-        file.write(b"\0" * 100)
+        file.write(torn)
+    assert list(read_time_series(path)["step"]) == [0, 10]
     assert rewind(path, 100) == 10
     assert b"\0" not in path.read_bytes()
 
