@@ -9,6 +9,7 @@ import random
 import sys
 import textwrap
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -183,6 +184,20 @@ def test_stretched_grid(tmp_path, name):
         data = data.GetBlock(0)
     np.testing.assert_allclose(vtk_to_numpy(data.GetYCoordinates()), y)
     np.testing.assert_allclose(vtk_to_numpy(data.GetXCoordinates()), 0.5 * np.arange(NX))
+
+
+def test_a_step_that_failed_is_not_drawn(tmp_path):
+    """Its scalar of another type is found after the drawing was made."""
+    grid = tr.StretchedGrid(SHAPE, coordinates=((), tuple(np.linspace(0.0, 1.0, NY) ** 2), ()))
+    with tr.open(tmp_path / "run.h5", "w", grid=grid) as out:
+        out.write_step(0.0, index=0, ux=field(), scalars={"energy": 0.5})
+        with pytest.raises(InputError, match="'energy' is a float in the steps before"):
+            out.write_step(1.0, index=1, ux=field(), scalars={"energy": "none"})
+        out.write_step(2.0, index=2, ux=field(2), scalars={"energy": 0.25})
+    drawn = ElementTree.parse(tmp_path / "run.xdmf").findall(".//Grid[@GridType='Uniform']")
+    assert [(each.get("Name"), each.find("Time").get("Value")) for each in drawn] == [("0", "0"), ("2", "2")]
+    rows = [each.findtext("Attribute/DataItem/DataItem").split()[0] for each in drawn]
+    assert rows == ["0", "1"], "where the steps lie in the dataset"
 
 
 @pytest.mark.parametrize("variables", [["ux"], ["ux", "pp"]])
