@@ -175,6 +175,15 @@ def test_resume_goes_on_where_both_files_are_complete(analyse, done, tmp_path, a
     assert [step.index for step in tr.open(tmp_path / "script.h5")] == [0, 2, 4, 6]
 
 
+def test_resume_reads_what_any_script_lacks(analyse, done, tmp_path):
+    behind, ahead = (script(tmp_path, "def analyse(step):\n    return step.time", f"{name}.py") for name in "ab")
+    analyse(done, behind, "run.h5", "-o", tmp_path, "--steps=:2")
+    analyse(done, ahead, "run.h5", "-o", tmp_path)
+    analyse(done, behind, ahead, "run.h5", "-o", tmp_path, "--resume")
+    for name in "ab":
+        assert list(read_time_series(tmp_path / f"{name}.csv")["step"]) == [0, 2, 4, 6]
+
+
 @pytest.mark.parametrize(("ranks", "more"), [(2, ()), (2, ("--steps-at-once=2",))])
 def test_a_class_sees_all_steps_and_has_the_last_word(analyse, done, tmp_path, ranks, more):
     analyse(done, script(tmp_path, STATE + MERGE), "run.h5", "-o", tmp_path, *more, ranks=ranks)
