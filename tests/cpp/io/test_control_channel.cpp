@@ -4,6 +4,7 @@
 #include <tailrace/io/sst/admission.hpp>
 #include <tailrace/io/sst/missed_steps.hpp>
 #include <tailrace/io/sst/reader_channels.hpp>
+#include <tailrace/io/sst/reader_clock.hpp>
 #include <tailrace/io/sst/step_ledger.hpp>
 #include <tailrace/io/sst/time_budget.hpp>
 #include <tailrace/io/sst/writer_channel.hpp>
@@ -122,12 +123,42 @@ TEST(ControlChannel, LateReadersAreThoseWithWorkThatSayNothing) {
   EXPECT_TRUE(channels.late(0, 2, 60, begin).empty());
   EXPECT_EQ(channels.late(0, 2, 0, begin), std::vector<std::size_t>{1});
   EXPECT_TRUE(channels.late(1, 2, 0, begin).empty()) << "one step is no more than one";
+  EXPECT_TRUE(channels.late(0, 2, 60, {}).empty()) << "it has said something since";
   channels.drop(1);
   EXPECT_EQ(channels.readers()[1].side.state, "dropped");
   EXPECT_EQ(channels.behind(2), 0);
   ::usleep(50'000);
   EXPECT_TRUE(bad.dropped());
   EXPECT_FALSE(good.dropped());
+}
+
+TEST(ControlChannel, AStepGivesTimeToThoseWhoHadDoneAllOthers) {
+  ReaderChannels channels("token");
+  WriterChannel idle, slow;
+  for (auto *one : {&idle, &slow}) {
+    enter(*one, channels, 1, {});
+    drain(channels, 0);
+  }
+  idle.done(3, 2, 0, 0, 0);
+  slow.done(2, 1, 0, 0, 0);
+  drain(channels, 3);
+  const auto before = ReaderChannels::Clock::now();
+  channels.note_given(4);
+  EXPECT_GE(channels.readers()[0].heard, before) << "it had no work until now, however long that was";
+  EXPECT_LT(channels.readers()[1].heard, before) << "it had";
+}
+
+TEST(ControlChannel, EveryStepThatAReaderDidNotGetIsAGap) {
+  ReaderChannels channels("token");
+  WriterChannel reader;
+  enter(reader, channels, 1, {});
+  std::int64_t before = 0;
+  for (const std::int64_t number : {1, 2, 4, 7}) {
+    reader.done(number, before, 0, 0, 0);
+    before = number;
+  }
+  drain(channels, 7);
+  EXPECT_EQ(channels.take_gaps(), (std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 4}, {4, 7}}));
 }
 
 TEST(ControlChannel, SurvivesOtherClients) {
@@ -346,6 +377,20 @@ TEST(TimeBudget, ACostlyStepIsAffordedAgain) {
   for (share.update(elapsed, 30); !share.affordable() && skipped < 10'000; ++skipped)
     share.update(elapsed += 1, 30);
   EXPECT_NEAR(elapsed, 2 * 30 / 0.02, 2) << "when it has paid for this step and for one more";
+}
+
+TEST(ReaderClock, TransferIsNoWorkOfTheReader) {
+  ReaderClock clock;
+  clock.begin();
+  clock.ask();
+  clock.got();
+  clock.moved(3600);
+  clock.ask();
+  EXPECT_EQ(clock.step().transfer, 3600);
+  EXPECT_EQ(clock.step().compute, 0) << "less than an hour has passed";
+  clock.got();
+  EXPECT_EQ(clock.total().transfer, 3600);
+  EXPECT_EQ(clock.total().compute, 0);
 }
 
 TEST(Admission, IsConcludedForTheVerifiedVersionOnly) {
