@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 
 namespace tailrace {
@@ -72,6 +73,50 @@ TEST(FileLock, AKillReleasesIt) {
   ::waitpid(child, nullptr, 0);
   EXPECT_TRUE(fs::exists(target + ".lock")); // what a kill leaves
   EXPECT_EQ(refusal(target), "");
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST(FileLock, AReleaseLeavesTheLockOfAnotherInPlace) {
+  const test::SharedFolder folder;
+  const std::string target = std::string(folder) + "/run.h5";
+  FileLock lost(target);
+  fs::remove(target + ".lock"); // by somebody who took it for a leftover
+  const FileLock lock(target);
+  lost.release();
+  EXPECT_TRUE(fs::exists(target + ".lock"));
+  EXPECT_NE(refusal(target), "");
+}
+
+/// The lock, as soon as nobody else holds it.
+void take(std::optional<FileLock> &lock, const std::string &target) {
+  while (!lock)
+    try {
+      lock.emplace(target);
+    } catch (const IoError &) {
+    }
+}
+
+TEST(FileLock, WhoWaitedForItHoldsTheFileThatIsThere) {
+  const test::SharedFolder folder;
+  const std::string target = std::string(folder) + "/run.h5";
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    FileLock lock(target);
+    [[maybe_unused]] const ssize_t written = ::write(ready[1], "x", 1);
+    ::usleep(300'000);
+    lock.release(); // removes the file that the parent has opened meanwhile
+    ::_exit(0);
+  }
+  char letter = 0;
+  ASSERT_EQ(::read(ready[0], &letter, 1), 1);
+  std::optional<FileLock> lock;
+  take(lock, target);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(fs::exists(target + ".lock"));
+  EXPECT_NE(refusal(target), "") << "it locks a file that nobody else can find";
   ::close(ready[0]);
   ::close(ready[1]);
 }
