@@ -148,6 +148,17 @@ TEST(Background, AnErrorComesWithTheNextStepOnAllRanks) {
                                                                "/run: no step is open; call begin_step "
                                                                "first");
   EXPECT_TRUE(indices(out).empty());
+  EXPECT_EQ(out.last_index(), std::nullopt);
+  if (world().rank() == 0)
+    fs::remove(std::string(folder) + "/run/ux-1.bin");
+  world().barrier();
+  for (std::int64_t index = 1; index < 3; ++index) { // those that were lost, once more
+    out.begin_step(index, 0.5);
+    part.write(out);
+    out.end_step();
+  }
+  out.close();
+  EXPECT_EQ(indices(Series(std::string(folder) + "/run", Mode::read, world())), (std::vector<std::int64_t>{1, 2}));
 }
 
 TEST(Background, CloseClosesBeforeItThrows) {
