@@ -228,6 +228,28 @@ TEST_P(BpAppendTest, OnMoreRanksWithChosenFiles) {
   }
 }
 
+TEST_P(BpAppendTest, IsLimitedToTheFilesOfTheWholeSeriesOnly) {
+  if (GetParam() != "bp5")
+    GTEST_SKIP() << "BP5 cannot append to more data files than there are";
+  const auto limited = [&](int ranks, std::int64_t index, const Texts &parameters) {
+    bool said = false;
+    on(ranks, [&](const Communicator &comm) {
+      Series out(run(), Mode::append, comm, options(parameters));
+      for (const auto &note : out.notes())
+        said = said || note.find("data files, not") != std::string::npos;
+      write_steps(out, index, index);
+      out.close();
+    });
+    return world.max(std::int64_t{said}) > 0;
+  };
+  write(6, 2);
+  append(2, 3, 4);
+  EXPECT_FALSE(limited(6, 5, {})) << "the last writers wrote into 2 of 6";
+  EXPECT_FALSE(limited(8, 6, {{"AggregationType", "TwoLevelShm"}, {"NumAggregators", "8"}, {"NumSubFiles", "2"}}));
+  EXPECT_TRUE(limited(8, 7, {}));
+  expect({1, 2, 3, 4, 5, 6, 7});
+}
+
 TEST_P(BpAppendTest, WithAnotherDistributionToAsManyFiles) {
   if (GetParam() != "bp5")
     GTEST_SKIP() << "BP5 records which rank writes into which file, BP4 does so for every block";
