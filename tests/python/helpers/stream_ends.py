@@ -9,6 +9,7 @@ The test steers them by files in the working directory: the writer ends when the
 `hold=yes` says which step has come and looks at it only when there is a file `go`.
 """
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -40,6 +41,11 @@ def field(shape, index, z):
     return (1000.0 * index + np.arange(nx * ny * nz, dtype=float).reshape(nz, ny, nx))[z]
 
 
+def scalars(index):
+    """Those of a step, one of which the others do not have."""
+    return {"energy": 0.25 * index, "count": index, "word": f"step {index}", **({"rare": 0.5} if index == 2 else {})}
+
+
 def part(n):
     """This rank's share of n."""
     return n * comm.rank // comm.size, n * (comm.rank + 1) // comm.size
@@ -49,6 +55,7 @@ def write(name, options):
     shape = tuple(int(n) for n in options.pop("shape", "6x5x12").split("x"))
     steps, pause = int(options.pop("steps", 5)), float(options.pop("pause", 0))  # 0 steps: until there is a file `stop`
     blind = options.pop("blind", "")  # writes to steps that are not taken too
+    leaves_in = int(options.pop("leaves_in", -1))  # the number of the step that it does not end before it closes
     begin, end = part(shape[2])
     before, most = time.monotonic(), 0.0
     with tr.open(name, "w", comm=comm, parameters=options, grid=tr.UniformGrid(shape, spacing=(0.5, 0.5, 0.25))) as out:
@@ -64,11 +71,13 @@ def write(name, options):
                 say("left", 10 * index)
             if taken or blind:
                 out.write("ux", tr.Block(ux, shape, (0, 0, begin)))
+                if index == leaves_in:
+                    break
                 out.write("id", tr.Block(ux.astype(np.int32), shape, (0, 0, begin)))
                 out.write_list("particles", np.full((index * (comm.rank + 1), 3), float(comm.rank)))
                 if index == 2:
                     out.write("once", tr.Block(ux.astype(np.float32), shape, (0, 0, begin)))
-                for scalar, value in {"energy": 0.25 * index, "count": index, "word": f"step {index}"}.items():
+                for scalar, value in scalars(index).items():
                     out.write_scalar(scalar, value)
             out.end_step()
             most = max(most, time.monotonic() - entered)
@@ -98,9 +107,20 @@ def check(step, shape):
     rows = step["particles"]
     assert rows.shape[1] == 3
     assert len(rows) % (index or 1) == 0
-    assert step.scalars == {"energy": 0.25 * index, "count": index, "word": f"step {index}"}
+    assert step.scalars == scalars(index)
     assert step.verify() == []
     assert not step.unchecked
+
+
+@contextlib.contextmanager
+def closed_after_an_error(series):
+    """What has failed can be closed nevertheless."""
+    try:
+        yield
+    except tr.IoError:
+        series.close()
+        say("closed after an error")
+        raise
 
 
 def read(name, options):
@@ -111,28 +131,29 @@ def read(name, options):
     series = tr.open(name, comm=comm, parameters=options)
     say("open")
     missed = []
-    for number, step in enumerate(series):
-        missed += step.missed
-        if hold:
-            say("got", step.index)
-            while not there_is("go"):
-                time.sleep(0.02)
-        if verify_only:
-            assert step.verify() == []
-            say("read", step.index)
-        elif foreign:
-            shape = step.variables["ux"].shape
-            assert step["uz"].mean() == 3 * step.index
-            say("read", step.index, step.time, shape)
-        else:
-            shape = series.grid.points
-            assert series.grid.spacing == (0.5, 0.5, 0.25)
-            assert series.attributes == {"case": "tgv", "ux/unit": "m/s"}
-            check(step, shape)
-            say("read", step.index)
-        if number + 1 == most:
-            break
-        time.sleep(1000 if hang and number == 2 else pause)
+    with closed_after_an_error(series):
+        for number, step in enumerate(series):
+            missed += step.missed
+            if hold:
+                say("got", step.index)
+                while not there_is("go"):
+                    time.sleep(0.02)
+            if verify_only:
+                assert step.verify() == []
+                say("read", step.index)
+            elif foreign:
+                shape = step.variables["ux"].shape
+                assert step["uz"].mean() == 3 * step.index
+                say("read", step.index, step.time, shape)
+            else:
+                shape = series.grid.points
+                assert series.grid.spacing == (0.5, 0.5, 0.25)
+                assert series.attributes == {"case": "tgv", "ux/unit": "m/s"}
+                check(step, shape)
+                say("read", step.index)
+            if number + 1 == most:
+                break
+            time.sleep(1000 if hang and number == 2 else pause)
     count = len(series)
     series.close()
     say("missed", json.dumps(missed))

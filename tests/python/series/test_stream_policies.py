@@ -47,6 +47,32 @@ def test_what_a_slow_reader_misses_is_reported(stream, policy, ranks, blind):
     assert reader.told("coupling")["dropped"] == len(missed)
 
 
+def test_the_newest_steps_wait_as_many_as_the_queue_takes(stream):
+    """Two are on their way to the reader, which looks at the first of them."""
+    writer = stream("write", 2, "steps=10", "wait_for_reader=60", "policy=drop_oldest", "QueueLimit=3")
+    reader = stream("read", 1, "hold=yes")
+    reader.until("got 0")
+    writer.until("closing")
+    (stream.place / "go").touch()
+    writer.finish()
+    reader.finish()
+    assert reader.indices() == [0, 10, 70, 80, 90]
+    assert reader.told("missed") == [20, 30, 40, 50, 60]
+
+
+def test_a_step_that_is_not_ended_never_arrives(stream):
+    """The writer closes in a step that would wait behind others, which the reader still gets."""
+    writer = stream("write", 2, "leaves_in=4", "wait_for_reader=60", "policy=drop_oldest", "QueueLimit=3")
+    reader = stream("read", 1, "hold=yes")
+    reader.until("got 0")
+    writer.until("wrote 30")
+    (stream.place / "go").touch()
+    writer.finish()
+    reader.finish()
+    assert reader.indices() == [0, 10, 20, 30]
+    assert reader.told("missed") == []
+
+
 def test_adapt_keeps_to_its_share(stream):
     """The reader needs ten times as long as the simulation; by the counters, to the resolution of the clock."""
     writer = stream("write", 1, "steps=120", "pause=0.03", "wait_for_reader=60", "policy=adapt", "QueueLimit=1")
