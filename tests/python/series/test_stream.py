@@ -185,6 +185,7 @@ def test_a_run_that_nobody_reads_does_not_wait(tmp_path, ranks):
     assert result.code == 0, result.text
     assert "is dropped" not in result.text
     assert not list(tmp_path.glob("run.sst*"))
+    assert not list(tmp_path.glob("*left-out.csv")), "nobody missed a step"
     rows = [line.split() for line in result.out[result.out.index("run: run") :].splitlines()]
     waited = next(float(row[-1]) for row in rows if row[:1] == ["wait"])
     assert waited < 60, f"the time limit of a stream\n{result.text}"

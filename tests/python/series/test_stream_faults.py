@@ -130,7 +130,9 @@ def test_writer_killed(stream, ranks):
     reader = stream("read", ranks)
     reader.until("read 20")
     writer.signal_all(signal.SIGKILL)
-    assert "the connection is lost" in reader.finish(code=3)[-1]
+    *before, last = reader.finish(code=3)
+    assert "the connection is lost" in last
+    assert before[-1] == "closed after an error"
 
 
 @pytest.mark.parametrize("verify", ["yes", *more("")])
@@ -146,7 +148,9 @@ def test_writer_lost_while_a_step_is_looked_at(stream, tmp_path, number, says, v
     reader.until("got 0")
     writer.signal_all(number)
     (tmp_path / "go").touch()
-    assert says in reader.finish(code=3)[-1]
+    *before, last = reader.finish(code=3)
+    assert says in last
+    assert before[-1] == "closed after an error"
 
 
 @slow
