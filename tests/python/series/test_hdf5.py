@@ -112,6 +112,14 @@ def test_filters(tmp_path, compression, ranks):
         np.testing.assert_array_equal(vtk_array(reader, 2.0, "ux"), field(50))
 
 
+def test_filtered_chunks_of_more_than_one_round(tmp_path):
+    """Ranks compress 32 MiB at once; what is left after the last whole round is stored, too."""
+    values = np.add.outer(np.arange(160, dtype=np.float32), np.zeros((256, 256), np.float32))
+    with tr.open(tmp_path / "run.h5", "w", parameters={"compression": "gzip", "chunk_bytes": 1 << 20}) as out:
+        out.write_step(0.0, ux=values)
+    np.testing.assert_array_equal(tr.open(tmp_path / "run.h5")[0]["ux"], values)
+
+
 def test_gzip_makes_files_smaller(tmp_path):
     sizes = {}
     for name, parameters in {"none": {}, "gzip": {"compression": "gzip", "level": 1}}.items():
@@ -198,6 +206,21 @@ def test_a_step_that_failed_is_not_drawn(tmp_path):
     assert [(each.get("Name"), each.find("Time").get("Value")) for each in drawn] == [("0", "0"), ("2", "2")]
     rows = [each.findtext("Attribute/DataItem/DataItem").split()[0] for each in drawn]
     assert rows == ["0", "1"], "where the steps lie in the dataset"
+
+
+def test_scalars_that_later_steps_lack(tmp_path):
+    """Other programs find a value for each step, and the file is no damaged one to us."""
+    path = tmp_path / "run.h5"
+    for first in (0, 2):
+        with tr.open(path, "a" if first else "w") as out:
+            out.write_step(0.0, index=first, ux=field(), scalars={"energy": 0.5, "count": 3, "word": "yes"})
+            out.write_step(1.0, index=first + 1, ux=field())
+        with h5py.File(path) as file:
+            stored = {name: data[:].tolist() for name, data in file["Tailrace/scalars"].items()}
+        assert {len(values) for values in stored.values()} == {first + 2}
+        assert np.isnan(stored["energy"][-1])
+        assert (stored["count"][-1], stored["word"][-1]) == (0, b"")
+        assert tr.open(path).verify() == []
 
 
 @pytest.mark.parametrize("variables", [["ux"], ["ux", "pp"]])
