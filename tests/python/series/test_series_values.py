@@ -68,14 +68,16 @@ def test_lists_and_texts(path):
             0.0, lists={"particles": rows, "ids": np.arange(4)}, scalars={"note": "two words", "count": 2**60 + 1}
         )
         out.write_step(1.0, lists={"particles": rows[:1], "ids": np.arange(0)})
-    first, second = tr.open(path)
+        out.write_step(2.0, lists={"ids": np.arange(1)})
+    first, second, third = tr.open(path)
     assert first.variables["particles"] == ("float32", (2, 4, 1), True)
     np.testing.assert_array_equal(first["particles"], rows)
     np.testing.assert_array_equal(first.read("particles", ((0, 1, 0), (2, 2, 1))), rows[1:3])
     np.testing.assert_array_equal(first["ids"], np.arange(4))
     assert first["ids"].dtype == np.int64 and first.scalars == {"note": "two words", "count": 2**60 + 1}
     assert second["particles"].shape == (1, 2) and second["ids"].shape == (0,)
-    assert "particles" in repr(second) and "list of 1 x 2" in repr(tr.open(path))
+    assert third.names == ["ids"] and third["ids"].tolist() == [0]
+    assert "particles" in repr(second) and "list of 1 x 1" in repr(tr.open(path))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bool", "uint8", "complex128", "U4", "O"])
