@@ -88,6 +88,22 @@ def test_new_steps_are_no_change(tmp_path, engine):
             np.testing.assert_array_equal(stored[step].read("ux"), field(step))
 
 
+@pytest.mark.parametrize("engine", SIDECARS, ids=str)
+def test_a_line_that_a_kill_cut_is_written_over(tmp_path, engine):
+    """Then no line behind it is lost to readers."""
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(3))
+    file = path / "series.jsonl"
+    *kept, last, _ = file.read_bytes().splitlines(keepends=True)
+    assert b'"index":2' in last
+    file.write_bytes(b"".join(kept) + last[:-30])
+    go_on(engine, path, 1, (2, 3))
+    with tr.open(path) as stored:
+        assert [step.index for step in stored] == [0, 1, 2, 3]
+        assert stored.verify() == []
+        assert stored.notes == []
+
+
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
 def test_other_values_are_not_taken_for_those_of_before(tmp_path, engine):
     path = engine.path(tmp_path)
