@@ -133,6 +133,16 @@ int ftruncate64(int fd, off64_t size) noexcept {
 }
 int ftruncate(int fd, off_t size) noexcept { return ftruncate64(fd, size); }
 
+int truncate64(const char *path, off64_t size) noexcept {
+  static const auto call = real<int (*)(const char *, off64_t)>("truncate64");
+  const int result = call(path, size);
+  if (result == 0)
+    record("truncate", absolute(AT_FDCWD, path), std::to_string(size));
+  return result;
+}
+
+int truncate(const char *path, off_t size) noexcept { return truncate64(path, size); }
+
 int fsync(int fd) {
   static const auto call = real<int (*)(int)>("fsync");
   return after(call(fd), "sync", fd);

@@ -4,15 +4,17 @@ loses nothing that was written. So the calls are recorded, and their order is co
 from __future__ import annotations
 
 import sys
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import pytest
 
 from helpers import mpi_run, recorded_calls
 from helpers.recorded_calls import Call
+from tailrace import _core
 
 PROGRAM = """
+import json
 import sys
 import numpy as np
 from mpi4py import MPI
@@ -23,18 +25,22 @@ nx, ny, nz = 6, 5, 2 * comm.size
 grid = tr.StretchedGrid((nx, ny, nz), (0.0, 0.0, 0.0), (0.5, 0.1, 0.25), ((), tuple(np.linspace(0, 1, ny) ** 2), ()))
 if sys.argv[1].endswith("raw"):
     grid = None
-with tr.open(sys.argv[1], "w", grid=grid, parameters={"sync": True}) as out:
+options = {"engine": sys.argv[2], "parameters": {"sync": True, **json.loads(sys.argv[3])}} if sys.argv[2:] else {}
+with tr.open(sys.argv[1], "w", grid=grid, **{"parameters": {"sync": True}, **options}) as out:
     for step in range(3):
         block = tr.Block(np.full((2, ny, nx), float(step)), (nx, ny, nz), (0, 0, 2 * comm.rank))
         out.write_step(float(step), index=step, ux=block, scalars={"energy": 0.5})
+if sys.argv[1].endswith("bp"):
+    with tr.open(sys.argv[1], "a", rewind_to=1, **options) as out:
+        out.write_step(2.0, index=2, ux=block)
 """
 
 
-def recorded(tmp_path: Path, ranks: int, name: str = "run.h5") -> list[Call]:
+def recorded(tmp_path: Path, ranks: int, name: str = "run.h5", *options: str) -> list[Call]:
     folder, log, program = tmp_path / "run", tmp_path / "calls", tmp_path / "program.py"
     folder.mkdir()
     program.write_text(PROGRAM)
-    command = [*(mpi_run.mpiexec(ranks) if ranks > 1 else []), sys.executable, program, folder / name]
+    command = [*(mpi_run.mpiexec(ranks) if ranks > 1 else []), sys.executable, program, folder / name, *options]
     result = mpi_run.finish(mpi_run.start(command, tmp_path, recorded_calls.environment(folder, log)), 120)
     assert result.code == 0, result.text
     return recorded_calls.calls(log)
@@ -103,3 +109,41 @@ def test_raw_data_are_on_the_disk_before_the_line_that_names_them(tmp_path):
         at = texts.index(f"create ux-{step}.bin")
         data = [f"create ux-{step}.bin", f"write ux-{step}.bin", f"sync ux-{step}.bin", "sync raw"]
         assert texts[at : at + 6] == [*data, "write series.jsonl", "sync series.jsonl"]
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize(
+    ("engine", "parameters"),
+    [
+        ("raw", "{}"),
+        ("raw", '{"strategy": "dist"}'),
+        ("mpiio", "{}"),
+        ("mpiio", '{"collect_bytes": 0}'),
+        ("sion", '{"files": 1}'),
+        ("sion", '{"files": 3, "chunk_bytes": 100}'),
+    ],
+)
+def test_data_of_every_rank_are_on_the_disk_before_their_line(tmp_path, engine, parameters, ranks):
+    """Whoever wrote last to a file of the step has synced it after that."""
+    written, unsynced, lines = set(), set(), 0
+    for call in recorded(tmp_path, ranks, "series", engine, parameters):
+        if call.path.name == "series.jsonl" and call.name == "write":
+            lines += 1
+            assert unsynced == set(), f"line {lines}"
+        elif call.path.suffix == ".bin" or ".sion" in call.path.name:
+            written |= {call.path} if call.name == "write" else set()
+            if call.name in ("write", "sync"):
+                (unsynced.add if call.name == "write" else unsynced.discard)((call.process, call.path))
+    assert lines == 4, "three steps and the end"
+    assert len(written) >= 3
+
+
+@pytest.mark.parametrize("engine", [one for one in ("bp4", "bp5") if one in _core.engine_names()])
+def test_the_record_of_sizes_goes_before_a_file_is_cut(tmp_path, engine):
+    """Else a kill between them leaves a series that is refused as damaged."""
+    calls = recorded(tmp_path, 1, "run.bp", engine, "{}")
+    resized = [k for k, call in enumerate(calls) if call.name == "truncate" and call.path.name == "md.idx"]
+    cut = next(at for before, at in pairwise(resized) if int(calls[at].more[0]) < int(calls[before].more[0]))
+    texts = [str(call) for call in calls[:cut]]
+    made = len(texts) - texts[::-1].index("rename tailrace.json.tmp tailrace.json")
+    assert "unlink tailrace.json" in texts[made:]
