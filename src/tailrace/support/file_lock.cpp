@@ -1,6 +1,7 @@
 #include <tailrace/support/file_lock.hpp>
 
 #include <tailrace/support/process_identity.hpp>
+#include <tailrace/support/wait_until.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,14 +10,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <sstream>
-#include <thread>
+#include <system_error>
 
 namespace tailrace {
 
@@ -24,31 +25,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-enum class Taken { yes, held, unsupported };
-
-/// An open file description's own lock: unlike those of POSIX it also excludes other opens of the same process.
-Taken take(int fd) {
-  struct flock lock{};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  if (::fcntl(fd, F_OFD_SETLK, &lock) == 0)
-    return Taken::yes;
-  return errno == EAGAIN || errno == EACCES ? Taken::held : Taken::unsupported;
-}
-
 std::string lock_path(const std::string &target) {
-  fs::path clean = fs::weakly_canonical(fs::absolute(target)); // so that all names of the target give one lock
+  std::error_code why; // of all names of the target, so that they give one lock
+  fs::path clean = fs::absolute(target, why);
+  if (!why)
+    clean = fs::weakly_canonical(clean, why);
+  if (why)
+    throw file_error("write", target, why.value());
   if (!clean.has_filename())
     clean = clean.parent_path();
   return clean.string() + ".lock";
 }
 
-/// Whether `path` still names the open file: whoever held the lock may have removed it.
-bool names(const std::string &path, int fd) {
-  struct stat named{}, open{};
-  return ::stat(path.c_str(), &named) == 0 && ::fstat(fd, &open) == 0 && named.st_ino == open.st_ino &&
-         named.st_dev == open.st_dev;
-}
+constexpr double patience = 3; ///< seconds to wait for a holder that is ending
 
 IoError held(const std::string &target, const std::string &lock, const std::string &who, const std::string &fix) {
   return IoError(
@@ -72,9 +61,9 @@ std::string own_record() {
   return fmt::format("{} {} {} {}\n", own.pid, own.begun, since, own.host);
 }
 
-std::optional<Record> record_in(int fd) {
+std::optional<Record> record_in(const FileDescriptor &file) {
   char text[4096];
-  const ssize_t size = ::pread(fd, text, sizeof text, 0);
+  const ssize_t size = ::pread(file.get(), text, sizeof text, 0);
   std::istringstream words(std::string(text, static_cast<std::size_t>(std::max<ssize_t>(size, 0))));
   Record found;
   if (words >> found.who.pid >> found.who.begun >> found.since >> found.who.host)
@@ -82,42 +71,44 @@ std::optional<Record> record_in(int fd) {
   return std::nullopt;
 }
 
-/// Who holds a lock. The holder writes its record just after it took the lock.
-std::string wait_for_record(int fd) {
-  for (int attempt = 0; attempt < 40; ++attempt) {
-    if (const auto found = record_in(fd))
-      return found->text();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return "another program";
+/// Who holds a lock. The holder writes its record just after it took the lock, unless the file is not its own.
+std::string wait_for_record(const FileDescriptor &file) {
+  std::optional<Record> found;
+  const bool told = wait_until(0.2, [&] {
+    found = record_in(file);
+    return found && found->who.life() != ProcessIdentity::Life::dead;
+  });
+  return told ? found->text() : "another program";
 }
 
 /// Takes the lock, and waits a little for its holder: a program that was killed may still be ending. Only this process
 /// itself is not waited for.
-Taken take_soon(int fd) {
-  constexpr std::chrono::seconds patience{3};
-  const auto end = std::chrono::steady_clock::now() + patience;
-  for (Taken taken = take(fd);; taken = take(fd)) {
-    const auto found = record_in(fd);
-    if (taken != Taken::held || (found && found->who == this_process()) || std::chrono::steady_clock::now() > end)
-      return taken;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
+Taken take_soon(const FileDescriptor &file, short kind) {
+  Taken taken = Taken::held;
+  wait_until(patience, [&] {
+    taken = take_lock(file, kind);
+    const auto found = record_in(file);
+    return taken != Taken::held || (found && found->who == this_process());
+  });
+  return taken;
 }
 
-/// Throws if the file is of something else: `uv.lock` beside an output `uv`.
-void check_ours(const std::string &target, const std::string &lock, int fd) {
+/// `uv.lock` beside an output `uv`.
+IoError of_something_else(const std::string &target, const std::string &lock) {
+  return IoError(
+      fmt::format("cannot write {}: its lock would be {}, and that is a file of something else. To fix this, "
+                  "write elsewhere, or move the file away",
+                  target, lock));
+}
+
+bool is_empty_file(const FileDescriptor &file) {
   struct stat open{};
-  if (::fstat(fd, &open) == 0 && S_ISREG(open.st_mode) && (open.st_size == 0 || record_in(fd)))
-    return;
-  throw IoError(fmt::format("cannot write {}: its lock would be {}, and that is a file of something else. To fix this, "
-                            "write elsewhere, or move the file away",
-                            target, lock));
+  return ::fstat(file.get(), &open) == 0 && S_ISREG(open.st_mode) && open.st_size == 0;
 }
 
 /// Where the lock itself does not tell: throws if the record in it may be that of a living process.
-void check_record(const std::string &target, const std::string &lock, int fd) {
-  const auto found = record_in(fd);
+void check_record(const std::string &target, const std::string &lock, const FileDescriptor &file) {
+  const auto found = record_in(file);
   if (!found || found->who.life() == ProcessIdentity::Life::dead)
     return;
   throw held(target, lock, found->text(),
@@ -131,61 +122,140 @@ std::string read_mounts() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// A file system as a line of the mount table describes it, see proc(5).
+struct Mount {
+  std::string point, type, options; ///< options: with commas around each
+};
+
+Mount mount_in(const std::string &line) {
+  std::istringstream words(line);
+  Mount found;
+  std::string word;
+  for (int number = 1; words >> word && word != "-"; ++number) // any number of optional words before the "-"
+    if (number == 5)
+      found.point = word;
+  words >> found.type;
+  while (words >> word)
+    found.options = "," + word + ",";
+  return found;
+}
+
+/// Types of file systems that one node uses alone, or whose locks hold on all nodes unless an option says otherwise.
+/// BeeGFS, 9p and FUSE are not among them: their options do not tell.
+bool has_locks_for_all(const std::string &type) {
+  static const std::set<std::string> known{"bcachefs", "btrfs", "exfat", "ext2",    "ext3",  "ext4",     "f2fs",
+                                           "fuseblk",  "jfs",   "ntfs3", "overlay", "ramfs", "reiserfs", "rootfs",
+                                           "tmpfs",    "ufs",   "vfat",  "xfs",     "zfs", // one node
+                                           "ceph",     "gfs2",  "gpfs",  "lustre",  "nfs",   "nfs4",     "ocfs2"};
+  return known.contains(type);
+}
+
 } // namespace
+
+Taken take_lock(const FileDescriptor &file, short kind, std::int64_t begin, std::int64_t length) {
+  struct flock lock{};
+  lock.l_type = kind;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(begin);
+  lock.l_len = static_cast<off_t>(length);
+  if (::fcntl(file.get(), F_OFD_SETLK, &lock) == 0)
+    return Taken::yes;
+  return errno == EAGAIN || errno == EACCES ? Taken::held : Taken::unsupported;
+}
 
 bool FileLock::reach_other_nodes(const std::string &path, const std::string &mounts) {
   std::istringstream lines(mounts);
-  std::string best, options;
-  for (std::string line;
-       std::getline(lines, line);) { // proc(5): the fifth word is the mount point, the last the options
-    std::istringstream words(line);
-    std::string word, point, last;
-    for (int number = 1; words >> word; ++number, last = word)
-      if (number == 5)
-        point = word;
-    const bool above = path.rfind(point, 0) == 0 && (point.back() == '/' || path[point.size()] == '/');
-    if (!point.empty() && above && point.size() >= best.size())
-      best = point, options = "," + last + ",";
+  Mount best;
+  for (std::string line; std::getline(lines, line);) {
+    const Mount mount = mount_in(line);
+    const bool above = !mount.point.empty() && path.rfind(mount.point, 0) == 0 &&
+                       (mount.point.back() == '/' || path[mount.point.size()] == '/');
+    if (above && mount.point.size() >= best.point.size())
+      best = mount;
   }
   for (const char *local : {",localflock,", ",nolock,", ",local_lock=all,", ",local_lock=posix,"})
-    if (options.find(local) != std::string::npos)
+    if (best.options.find(local) != std::string::npos)
       return false;
-  return true;
+  return has_locks_for_all(best.type);
 }
 
 FileLock::FileLock(const std::string &target) : path_(lock_path(target)) {
-  while (true) {
-    const int opened = ::open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-    if (opened < 0) {
-      note_ = fmt::format("a second writer of {} would not be noticed: {}", target,
-                          file_error("open", path_, errno).what());
-      return;
-    }
-    file_ = FileDescriptor(opened);
-    const Taken taken = take_soon(file_.get());
-    if (taken == Taken::held)
-      throw held(target, path_, wait_for_record(file_.get()), "wait until it ends, or write elsewhere");
-    check_ours(target, path_, file_.get());
-    const bool reaches = taken == Taken::yes && reach_other_nodes(path_, read_mounts());
-    if (!reaches)
-      check_record(target, path_, file_.get());
-    if (!names(path_, file_.get()))
-      continue;
-    if (!reaches)
-      note_ = fmt::format("the locks of the file system of {} {}: a writer on another node that begins at the same "
-                          "moment would not be noticed",
-                          target, taken == Taken::yes ? "hold within a node only" : "do not work");
-    break;
+  while (!open(target) || !take(target)) { // another program has removed the file meanwhile
   }
-  const std::string record = own_record();
+  if (!ours_)
+    return;
+  const std::string record = own_record(); // over the earlier one, so that the file is never empty
   // Without space on the disk the lock holds nevertheless; it then does not say who holds it.
-  if (::ftruncate(file_.get(), 0) == 0) {
-    [[maybe_unused]] const ssize_t written = ::pwrite(file_.get(), record.data(), record.size(), 0);
+  if (const auto size = static_cast<ssize_t>(record.size());
+      ::pwrite(file_.get(), record.data(), record.size(), 0) == size) {
+    [[maybe_unused]] const int cut = ::ftruncate(file_.get(), size);
   }
 }
 
+/// Opens the lock file, or creates it. False: try again. Without a file after that, there can be none, and the note
+/// says so.
+bool FileLock::open(const std::string &target) {
+  constexpr int always = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  only_reads_ = false;
+  file_ = FileDescriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | always, 0666));
+  ours_ = static_cast<bool>(file_);
+  const int why = errno;
+  if (ours_)
+    return true;
+  if (why == ENAMETOOLONG)
+    throw IoError(fmt::format("cannot write {}: the name of its lock, {}, is too long. To fix this, choose a shorter "
+                              "name",
+                              target, path_));
+  file_ = FileDescriptor(::open(path_.c_str(), O_RDWR | always));
+  if (!file_ && (errno == EACCES || errno == EROFS)) { // of another user
+    only_reads_ = true;
+    file_ = FileDescriptor(::open(path_.c_str(), O_RDONLY | always));
+  }
+  if (file_)
+    return true;
+  if (errno == ELOOP || errno == EISDIR || errno == ENXIO)
+    throw of_something_else(target, path_);
+  if (why == EEXIST && errno == EACCES)
+    throw IoError(fmt::format("cannot write {}: whether another user is writing it cannot be seen, because {} may not "
+                              "be read. To fix this, ask its owner to remove it, or to let others read it",
+                              target, path_));
+  if (why == EEXIST && errno == ENOENT)
+    return false;
+  note_ = fmt::format("a second writer of {} would not be noticed: {}", target,
+                      file_error("open", path_, errno == ENOENT ? why : errno).what());
+  return true;
+}
+
+/// Takes the lock on the open file. False: the file has lost its name before that, so that the lock counts no more.
+bool FileLock::take(const std::string &target) {
+  if (!file_)
+    return true;
+  const Taken taken = take_soon(file_, only_reads_ ? F_RDLCK : F_WRLCK);
+  if (taken == Taken::held)
+    throw held(target, path_, wait_for_record(file_), "wait until it ends, or write elsewhere");
+  if (!ours_ && !is_empty_file(file_) && !record_in(file_))
+    throw of_something_else(target, path_);
+  const bool reaches = taken == Taken::yes && reach_other_nodes(path_, read_mounts());
+  if (!reaches)
+    check_record(target, path_, file_);
+  if (!is_at(file_, path_))
+    return false;
+  ours_ = ours_ || (!only_reads_ && record_in(file_));
+  if (!reaches)
+    note_ =
+        fmt::format("the locks of the file system of {} {}: a writer on another node {} would not be noticed", target,
+                    taken == Taken::yes ? "may hold within a node only" : "do not work",
+                    ours_ ? "that begins at the same moment"
+                          : fmt::format("(or on this one, without locks; {} is not ours to say who writes)", path_));
+  else if (only_reads_)
+    note_ = fmt::format("{} belongs to another user: a third writer that may only read it, as this one, would not be "
+                        "noticed. To fix this, remove it while nobody writes",
+                        path_);
+  return true;
+}
+
 void FileLock::release() noexcept {
-  if (file_ && names(path_, file_.get()))
+  if (ours_ && file_ && is_at(file_, path_))
     ::unlink(path_.c_str());
   file_ = FileDescriptor();
 }

@@ -1,8 +1,8 @@
 #include <tailrace/io/hdf5/journal.hpp>
 
-#include <tailrace/io/hdf5/wait_until.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/wait_until.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,6 @@
 
 namespace tailrace::io {
 
-using Taken = JournalFile::Taken;
 using Life = ProcessIdentity::Life;
 
 namespace {
@@ -51,7 +50,7 @@ JournalFile take_over(const std::string &path, double patience) {
   return journal;
 }
 
-void hold_off(int file) {
+void hold_off(const FileDescriptor &file) {
   wait_until(Journal::patience_with_readers, [&] { return JournalFile::lock_change(file, F_WRLCK) != Taken::held; });
 }
 
@@ -90,13 +89,13 @@ void Journal::save(const std::map<std::int64_t, std::vector<char>> &changes,
   saved_ = std::move(state);
 }
 
-void Journal::begin_commit() { hold_off(file_.get()); }
+void Journal::begin_commit() { hold_off(file_); }
 
 FileDescriptor Journal::hold_off_readers(const std::string &path) {
   if (!std::filesystem::exists(path))
     return {};
   FileDescriptor file = open_file(path);
-  hold_off(file.get());
+  hold_off(file);
   return file;
 }
 
@@ -105,7 +104,7 @@ void Journal::commit() {
     throw file_error("sync", path_, errno);
   journal_.save(nullptr);
   saved_.reset();
-  JournalFile::lock_change(file_.get(), F_UNLCK);
+  JournalFile::lock_change(file_, F_UNLCK);
 }
 
 void Journal::roll_back() {

@@ -31,18 +31,7 @@ struct stat status_of(int fd, const std::string &name) {
 }
 
 // Locks are on bytes: in the journal, and in the changed file where no file ends.
-constexpr off_t writer_lives = 1, change_under_way = off_t{1} << 62;
-
-JournalFile::Taken lock_byte(int file, off_t byte, short kind) {
-  struct flock lock{};
-  lock.l_type = kind;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = byte;
-  lock.l_len = 1;
-  if (::fcntl(file, F_OFD_SETLK, &lock) == 0)
-    return JournalFile::Taken::yes;
-  return errno == EAGAIN || errno == EACCES ? JournalFile::Taken::held : JournalFile::Taken::unsupported;
-}
+constexpr std::int64_t writer_lives = 1, change_under_way = std::int64_t{1} << 62;
 
 } // namespace
 
@@ -105,9 +94,11 @@ JournalFile JournalFile::open(const std::string &path, bool to_write) {
   return {name, std::move(fd), false};
 }
 
-JournalFile::Taken JournalFile::lock() const { return lock_byte(fd_.get(), writer_lives, F_WRLCK); }
+Taken JournalFile::lock() const { return take_lock(fd_, F_WRLCK, writer_lives, 1); }
 
-JournalFile::Taken JournalFile::lock_change(int file, short kind) { return lock_byte(file, change_under_way, kind); }
+Taken JournalFile::lock_change(const FileDescriptor &file, short kind) {
+  return take_lock(file, kind, change_under_way, 1);
+}
 
 bool JournalFile::in_place() const { return is_at(fd_, name_); }
 

@@ -2,6 +2,7 @@
 
 #include <tailrace/io/hdf5/saved_state.hpp>
 #include <tailrace/support/file_descriptor.hpp>
+#include <tailrace/support/file_lock.hpp>
 #include <tailrace/support/process_identity.hpp>
 
 #include <cstdint>
@@ -27,12 +28,11 @@ public:
   static JournalFile open(const std::string &path, bool to_write);
   explicit operator bool() const { return static_cast<bool>(fd_); }
 
-  enum class Taken { yes, held, unsupported };
   /// The lock that the writer holds as long as it lives.
   Taken lock() const;
   /// The lock of a writer that changes what readers see (F_WRLCK), and of each reader (F_RDLCK); F_UNLCK releases it.
   /// It is on the changed file itself, which must be open: readers may come when there is no writer and no journal.
-  static Taken lock_change(int file, short kind);
+  static Taken lock_change(const FileDescriptor &file, short kind);
 
   /// Whether this is still the file of that name.
   bool in_place() const;

@@ -1,8 +1,8 @@
 #include <tailrace/io/hdf5/stable_view.hpp>
 
 #include <tailrace/io/hdf5/journal.hpp>
-#include <tailrace/io/hdf5/wait_until.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/wait_until.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ constexpr double patience = 1; // seconds to wait for the end of a change; then 
 } // namespace
 
 StableView::StableView(const std::string &path) : path_(path), file_(path, O_RDONLY) {
-  wait_until(patience, [&] { return JournalFile::lock_change(file_.get(), F_RDLCK) != JournalFile::Taken::held; });
+  wait_until(patience, [&] { return JournalFile::lock_change(file_, F_RDLCK) != Taken::held; });
   stamp_ = stamp();
   journal_ = JournalFile::open(path, false);
   if (!journal_)

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-namespace tailrace::io {
+namespace tailrace {
 
 /// Calls `done` until it returns true, for at most so many seconds. Returns whether it did.
 template <class Done> bool wait_until(double seconds, Done done) {
@@ -16,4 +16,4 @@ template <class Done> bool wait_until(double seconds, Done done) {
   return true;
 }
 
-} // namespace tailrace::io
+} // namespace tailrace
