@@ -131,6 +131,62 @@ def test_a_series_that_is_gone(tmp_path, engine):
             stored[1].read("ux")
 
 
+TWO_RANKS = """
+import sys
+from pathlib import Path
+
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/series"]
+import numpy as np
+from helpers.engines import ENGINES
+from mpi4py import MPI
+from tailrace._core import IoError
+from tailrace.io import series as tr
+from test_rewinding import field, go_on
+
+path, comm = Path(sys.argv[3]), MPI.COMM_WORLD
+engine = next(one for one in ENGINES if one.label == sys.argv[2])
+with tr.open(path, comm=comm) as stored:  # rank 0 has read the list, and the other one not
+    if comm.rank == 0:
+        (path / "series.jsonl").rename(path / "before")
+        lines = (path / "before").read_text().splitlines(keepends=True)
+        (path / "series.jsonl").write_text("".join(line for line in lines if '"index":1' not in line))
+    comm.barrier()
+    for step in (0, 2, 3):
+        assert stored[step].names == ["ux"], stored[step].names
+        assert stored[step].scalars == {"energy": step}, stored[step].scalars
+        np.testing.assert_array_equal(stored[step].read("ux"), field(step))
+    if comm.rank == 1:
+        try:
+            stored[1].scalars
+        except IoError as error:
+            print(error)
+"""
+
+
+def test_all_ranks_find_the_steps_again(tmp_path, engine):
+    """Rank 0 reads the list when it opens the series, the others their lines when they need them."""
+    path = engine.path(tmp_path)
+    with tr.open(path, "w", engine=engine.name, parameters=dict(engine.parameters)) as out:
+        for step in range(4):
+            out.write_step(0.5 * step, index=step, ux=field(step), scalars={"energy": step})
+    said = mpi_run.script(TWO_RANKS, Path(__file__).parents[1], engine.label, path, cwd=tmp_path, ranks=2)
+    assert CHANGED in said.text
+    assert "step 1 is not in it now" in said.text
+
+
+def test_a_line_that_is_damaged_after_the_open_is_said_to_be(tmp_path, engine):
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(4))
+    with tr.open(path) as stored:
+        text = (path / "series.jsonl").read_text()
+        with (path / "series.jsonl").open("r+") as file:
+            file.write(text.replace('"index":3', '"index":8'))
+        for _ in range(2):
+            with pytest.raises(IoError, match=r"the line at byte .* is damaged"):
+                stored[3].read("ux")
+        np.testing.assert_array_equal(stored[2].read("ux"), field(2))
+
+
 WRITER = """
 import sys
 from pathlib import Path

@@ -294,10 +294,20 @@ std::optional<GridDescription> SidecarEngine::grid() const {
 const json &SidecarEngine::line(std::size_t step) const {
   if (cached_ != step) {
     const Entry &entry = entries_.at(step);
-    if (entry.length == 0 && !find_again(step))
-      throw changed(step);
     const Span span(*request_.trace, Phase::read, entry.length);
-    cached_line_ = log_.read(entry.offset, entry.length, entry.sum);
+    const auto read = [&] { cached_line_ = log_.read(entry.offset, entry.length, entry.sum); };
+    const auto find = [&] {
+      if (!find_again(step))
+        throw changed(step);
+    };
+    if (entry.length == 0)
+      find();
+    try {
+      read();
+    } catch (const IoError &) { // a rank that opens the list only now may find another one than rank 0 did
+      find();
+      read();
+    }
     cached_ = step;
   }
   return cached_line_;
@@ -332,11 +342,14 @@ void SidecarEngine::read(std::size_t step, const VariableInfo &variable, const B
 
 /// Reads the list of steps again, and looks for the lines of before in it. False: that of the step is not there.
 bool SidecarEngine::find_again(std::size_t step) const {
+  StepLog::Found now = log_.load();
   std::map<std::uint64_t, StepLog::Line> lines;
-  for (auto &line : log_.load().lines)
+  for (auto &line : now.lines)
     lines[line.sum] = std::move(line);
   for (Entry &entry : entries_) {
     const auto found = lines.find(entry.sum);
+    if (found == lines.end() && !now.damage.empty())
+      continue; // its line may be the damaged one: reading it tells
     entry.offset = found == lines.end() ? 0 : found->second.offset;
     entry.length = found == lines.end() ? 0 : found->second.length;
   }
