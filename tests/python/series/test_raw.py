@@ -164,3 +164,37 @@ def test_hints_are_reported(tmp_path):
     assert "no_such_hint = 7" in notes
     assert "hints in effect" in notes or "no hints in effect" in notes
     np.testing.assert_array_equal(read_directory(tmp_path / "run")[0]["ux"], UX)
+
+
+WITHOUT_FILES = """
+    import os, resource, sys
+    import numpy as np
+    from mpi4py import MPI
+    from tailrace.io import series as tr
+
+    comm = MPI.COMM_WORLD
+    mode, parameters = sys.argv[1], {"strategy": sys.argv[2]} if sys.argv[1] == "a" else {}
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if comm.rank == 1:  # cannot open another file
+        free = os.dup(0)
+        os.close(free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free, before[1]))
+    series = tr.open("run", mode, comm=comm, parameters=parameters)
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    if mode == "a":
+        with series as out:
+            out.write_step(1.0, index=2, ux=tr.Block(np.full((1, 3, 4), 2.0), (4, 3, 2), (0, 0, comm.rank)))
+    else:
+        assert [step.index for step in series] == [1]
+        assert series[0].read("ux").min() == 1.0
+"""
+
+
+@pytest.mark.parametrize("mode", ["r", "a"])
+@pytest.mark.parametrize("strategy", ["shared", "dist"])
+def test_rank_0_alone_reads_the_list_to_open(tmp_path, strategy, mode):
+    """A rank that could not, and failed alone, would leave the others waiting for it."""
+    with tr.open(tmp_path / "run", "w", parameters={"strategy": strategy}) as out:
+        out.write_step(0.0, index=1, ux=np.full((2, 3, 4), 1.0))
+    mpirun(WITHOUT_FILES, 2, tmp_path, mode, strategy)
+    assert len(tr.open(tmp_path / "run")) == (2 if mode == "a" else 1)

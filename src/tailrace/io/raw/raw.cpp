@@ -113,8 +113,9 @@ RawEngine::RawEngine(const OpenRequest &request, Parameters &parameters)
   if (request.mode != Mode::read)
     aggregation_.emplace(request.comm, strategy_.aggregators);
   open();
-  if (const auto there = steps(); !there.empty())
-    number_ = line(there.size() - 1).at("number");
+  if (const auto there = steps(); request.mode != Mode::read && !there.empty())
+    number_ = std::stoll(request.comm.from_root(
+        [&] { return std::to_string(line(there.size() - 1).at("number").get<std::int64_t>()); }));
 }
 
 std::vector<std::string> RawEngine::files(const json &step) const {
