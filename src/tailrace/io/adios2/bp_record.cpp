@@ -38,9 +38,8 @@ bool is_bp_file(const std::string &name) {
 
 /// Files that Tailrace and ADIOS2 keep next to the BP files.
 bool is_beside_bp(const std::string &name) {
-  const std::vector<std::string> names{"tailrace.json", "tailrace.json.tmp", "profiling.json",
-                                       "active",        ".bpversion",        "s3.json"};
-  return std::find(names.begin(), names.end(), name) != names.end();
+  const std::vector<std::string> names{"tailrace.json", "profiling.json", "active", ".bpversion", "s3.json"};
+  return std::find(names.begin(), names.end(), name) != names.end() || is_draft_of(name, "tailrace.json");
 }
 
 std::string checksum_of(const json &record) {

@@ -110,19 +110,21 @@ void MpiioEngine::choose(const std::string &transfer) {
 /// Opens a file in the same way as those of variables, so that errors of MPI-IO and hints that are not accepted are
 /// found before the first step.
 void MpiioEngine::try_hints() {
-  const std::string path = file("hints.tmp");
-  request_.comm.agree([&] {
+  const std::string path = request_.comm.from_root([&] { return create_draft(file("hints")).path; });
+  const auto remove = [&] {
     if (request_.comm.rank() == 0)
-      FileDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
-  });
+      ::unlink(path.c_str());
+  };
   Hints taken;
-  request_.comm.agree([&] { FileDescriptor(path, O_WRONLY | O_NOFOLLOW); });
-  {
+  try {
+    request_.comm.agree([&] { FileDescriptor(path, O_WRONLY | O_NOFOLLOW); });
     const MpiFile probe(request_.comm, path, hints_, failure_timeout_);
     request_.comm.agree([&] { taken = probe.hints(); });
+  } catch (...) {
+    remove();
+    throw;
   }
-  if (request_.comm.rank() == 0)
-    ::unlink(path.c_str());
+  remove();
   taken = json::parse(request_.comm.broadcast(json(taken).dump(), 0))
               .get<Hints>(); // the library may report other hints on each rank
   std::vector<std::string> all;

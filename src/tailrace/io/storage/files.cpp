@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 namespace tailrace::io {
 
@@ -18,6 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t read_bytes = std::size_t{64} << 10;
+constexpr int most_drafts = 1000; ///< of one file, of programs that were killed
 
 fs::path parent_of(const std::string &path) {
   fs::path clean = fs::path(path).lexically_normal();
@@ -89,22 +91,38 @@ void sync_path(const std::string &path) {
 
 void sync_parent(const std::string &path) { sync_path(parent_of(path).string()); }
 
-void replace_file(const std::string &path, const std::string &text, bool sync, int mode) {
-  const std::string draft = path + ".tmp";
+NewFile create_draft(const std::string &path, int mode) {
+  for (int number = 1;; ++number) { // what has one of the names may be another program's, so that it stays
+    const std::string name = path + ".tmp" + (number == 1 ? "" : std::to_string(number));
+    FileDescriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (file)
+      return {name, std::move(file)};
+    if (errno != EEXIST || number == most_drafts)
+      throw file_error("create", name, errno);
+  }
+}
+
+bool is_draft_of(const std::string &name, const std::string &path) {
+  const std::string start = path + ".tmp";
+  return name.rfind(start, 0) == 0 && name.find_first_not_of("0123456789", start.size()) == std::string::npos;
+}
+
+FileDescriptor replace_file(const std::string &path, const std::string &text, bool sync, int mode) {
+  auto [draft, file] = create_draft(path, mode);
   try {
-    const FileDescriptor file(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode);
     write_all(file.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, draft);
     // Only a power cut needs fsync, a killed program does not; and on ext4 it may wait for the data of all programs.
     if (sync && ::fsync(file.get()) != 0)
       throw file_error("sync", draft, errno);
+    if (std::rename(draft.c_str(), path.c_str()) != 0)
+      throw file_error("write", path, errno);
   } catch (...) {
     ::unlink(draft.c_str());
     throw;
   }
-  if (std::rename(draft.c_str(), path.c_str()) != 0)
-    throw file_error("write", path, errno);
   if (sync)
     sync_parent(path);
+  return std::move(file);
 }
 
 std::string read_file(const std::string &path) { return read_file(FileDescriptor(path, O_RDONLY), path); }

@@ -17,9 +17,21 @@ enum class Kind { file, directory };
 /// of target, or nothing to read. Local.
 void check_target(const std::string &path, Mode mode, Kind kind);
 
+/// A new file, open to write.
+struct NewFile {
+  std::string path;
+  FileDescriptor file;
+};
+/// Creates a file beside `path` that nothing had the name of: `<path>.tmp`, or that with a number behind it. `mode`:
+/// permissions, less the umask. Local. Throws IoError.
+NewFile create_draft(const std::string &path, int mode = 0666);
+/// Whether create_draft may have made a file of this name for `path`: what a kill leaves. Local.
+bool is_draft_of(const std::string &name, const std::string &path);
+
 /// Replaces the file at `path` by `text` atomically: readers see the old or the new text, also when the program is
-/// killed, and with `sync` also after a power cut. `mode`: permissions of the new file, less the umask. Local.
-void replace_file(const std::string &path, const std::string &text, bool sync, int mode = 0666);
+/// killed, and with `sync` also after a power cut. `mode`: permissions of the new file, less the umask. Returns the new
+/// file, open to write, which another program may have replaced by then. Local.
+FileDescriptor replace_file(const std::string &path, const std::string &text, bool sync, int mode = 0666);
 /// The whole file. Local. Throws IoError.
 std::string read_file(const std::string &path);
 std::string read_file(const FileDescriptor &file, const std::string &path);

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -58,18 +57,17 @@ std::vector<StepLog::Line> StepLog::replace(const std::vector<json> &objects, bo
         {static_cast<std::int64_t>(text.size()), static_cast<std::int64_t>(line.size()), sum_in(line), object});
     text += line + "\n";
   }
-  file_ = FileDescriptor();
   read_ = FileDescriptor();
-  replace_file(path_, text, sync);
+  file_ = replace_file(path_, text, sync);
   end_ = static_cast<std::int64_t>(text.size());
-  own_.note(path_, OwnFiles::State::open);
+  own_.note(path_, file_);
   return lines;
 }
 
 StepLog::Line StepLog::append(const json &object, bool sync) {
-  own_.check();
   if (!file_)
     file_ = FileDescriptor(path_, O_WRONLY);
+  own_.check(); // after the open, so that what it opened is checked too
   const std::string line = checked_line(object) + "\n";
   try {
     write_all(file_.get(), line.data(), static_cast<std::int64_t>(line.size()), end_, path_);
@@ -82,7 +80,7 @@ StepLog::Line StepLog::append(const json &object, bool sync) {
   }
   const Line added{end_, static_cast<std::int64_t>(line.size()) - 1, sum_in(line), object};
   end_ += static_cast<std::int64_t>(line.size());
-  own_.note(path_, OwnFiles::State::open);
+  own_.note(path_, file_);
   return added;
 }
 
@@ -106,7 +104,7 @@ StepLog::Found StepLog::load() {
     begin = end + 1;
   }
   end_ = static_cast<std::int64_t>(begin);
-  own_.note(path_, OwnFiles::State::open);
+  own_.note(path_, read_);
   return found;
 }
 
@@ -125,12 +123,6 @@ json StepLog::read(std::int64_t offset, std::int64_t length, std::uint64_t sum) 
   }
 }
 
-bool StepLog::replaced() const {
-  struct stat ours{}, there{};
-  if (!read_)
-    return false;
-  return ::fstat(read_.get(), &ours) != 0 || ::stat(path_.c_str(), &there) != 0 || there.st_ino != ours.st_ino ||
-         there.st_dev != ours.st_dev;
-}
+bool StepLog::replaced() const { return read_ && !is_at(read_, path_); }
 
 } // namespace tailrace::io

@@ -52,7 +52,7 @@ public:
 
 private:
   std::string path_;
-  FileDescriptor file_;   ///< open from the first append on
+  FileDescriptor file_;   ///< open from `replace` or the first append on
   FileDescriptor read_;   ///< open from the first `load` or `read` on
   std::int64_t end_ = -1; ///< of the complete lines
   OwnFiles own_;

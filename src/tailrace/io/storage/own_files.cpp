@@ -14,10 +14,21 @@ OwnFiles::Seen OwnFiles::look(const std::string &path, State state) {
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0)
     return {state, 0, 0, -1, errno};
+  return seen(state, found);
+}
+
+OwnFiles::Seen OwnFiles::seen(State state, const struct stat &found) {
   return {state, found.st_dev, found.st_ino, found.st_size, 0};
 }
 
 void OwnFiles::note(const std::string &path, State state) { files_[path] = look(path, state); }
+
+void OwnFiles::note(const std::string &path, const FileDescriptor &file) {
+  struct stat found{};
+  if (::fstat(file.get(), &found) != 0)
+    throw file_error("examine", path, errno);
+  files_[path] = seen(State::open, found);
+}
 
 void OwnFiles::check() const {
   for (const auto &[path, noted] : files_) {

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <tailrace/support/file_descriptor.hpp>
+
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,6 +19,8 @@ public:
   /// Notes a file, again when it has grown. While a file is open it keeps its identity on every file system, so that
   /// another file of the same name is found too.
   void note(const std::string &path, State state);
+  /// Notes a file that is open here, also if another has taken its place at `path` already.
+  void note(const std::string &path, const FileDescriptor &file);
   /// Throws IoError if a file is missing, is another one, or is shorter than when it was noted.
   void check() const;
 
@@ -26,6 +32,7 @@ private:
     int error = 0; ///< errno, when it cannot be examined
   };
   static Seen look(const std::string &path, State state);
+  static Seen seen(State state, const struct stat &found);
   std::map<std::string, Seen> files_;
 };
 
