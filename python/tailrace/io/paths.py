@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from tailrace import _core
+
 FileEngine = Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "raw", "sion"]
 # Also those that store nothing.
 OutputEngine = Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "null", "raw", "sion", "sst"]
@@ -25,8 +27,4 @@ def holds_something(path: Path) -> bool:
 
 def is_foreign(path: Path) -> bool:
     """Whether there is a file, and no HDF5 series of ours; other engines touch no files of others. Local."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        start = file.read(65536)
-    return bool(start.strip(b"\0")) and b"Tailrace" not in start  # our group; zeros are left by power failures
+    return path.is_file() and _core.is_foreign_file(str(path))

@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::size_t first_bytes = 65536; ///< among which an HDF5 series of ours has the name of our group
 constexpr std::size_t header_bytes = 4096; ///< the first line of series.jsonl names the engine before all long entries
 
 // The table of engines. ENGINE(name, family, extensions): the function open_NAME in the engine's folder opens it. A new
@@ -170,6 +171,11 @@ std::string engine_at(const std::string &path) {
   return start_of(path, signature.size()) == signature ? "hdf5" : "";
 }
 
+bool is_foreign_file(const std::string &path) {
+  const std::string start = start_of(path, first_bytes); // empty for a directory too
+  return start.find_first_not_of('\0') != std::string::npos && start.find("Tailrace") == std::string::npos;
+}
+
 bool metadata_vouched(const std::string &path) { return bp_record_covers(path); }
 
 std::string engine_for(const std::string &path) {
@@ -211,8 +217,12 @@ Settings resolve_settings(const std::string &path, Mode mode, const std::string 
 namespace {
 
 /// Throws IoError if a new series would replace a series of another family: neither family knows the other's files, and
-/// remaining files could be taken for the wrong series. Local.
-void check_family(const std::string &path, const std::string &family) {
+/// remaining files could be taken for the wrong series. Throws it too for a file of another program. Local.
+void check_family(const std::string &path, Mode mode, const std::string &family) {
+  if (family == "hdf5" && mode == Mode::write && is_foreign_file(path))
+    throw IoError(fmt::format("cannot write {}: it is there already, and is no series of Tailrace. To fix this, write "
+                              "elsewhere, or move it away",
+                              path));
   const std::string there = family == "none" ? "" : engine_at(path);
   if (there.empty() || engines().at(there).family == family)
     return;
@@ -232,7 +242,7 @@ std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &
   const EngineEntry &entry = engines().at(name);
   if (request.mode != Mode::read)
     request.comm.from_root([&] {
-      check_family(request.path, entry.family);
+      check_family(request.path, request.mode, entry.family);
       if (entry.family == "none")
         return std::string();
       lock.emplace(request.path);

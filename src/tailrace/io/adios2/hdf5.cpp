@@ -140,8 +140,9 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
     if (!root())
       return;
     check_free_space(request_.path, 0, request_.comm.size());
+    create_file(open_file());      // HDF5 gives no reason when it cannot create the file
     ::unlink(open_file().c_str()); // HDF5 may still have a file of this name open, see above
-    const FileDescriptor probe(open_file(), O_WRONLY | O_CREAT); // HDF5 gives no reason when it cannot create the file
+    const FileDescriptor made(open_file(), O_WRONLY | O_CREAT | O_NOFOLLOW);
     preallocate(open_file(), 0, 4 * around);
   });
   meet("write", [&] {

@@ -109,6 +109,8 @@ Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : req
     if (!root())
       return;
     check_target(request.path, request.mode, Kind::file);
+    if (request.mode != Mode::read && request.grid && request.grid->stretched())
+      drawing_.emplace(request.path);
     const bool there = std::filesystem::exists(request.path);
     if (there && request.mode == Mode::append)
       Journal::recover(request.path, patience);

@@ -2,6 +2,8 @@
 
 #include <tailrace/io/storage/files.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -9,7 +11,15 @@ namespace tailrace::io {
 
 Hdf5Drawing::Hdf5Drawing(const std::string &path)
     : path_(std::filesystem::path(path).replace_extension(".xdmf").string()),
-      file_(std::filesystem::path(path).filename().string()) {}
+      file_(std::filesystem::path(path).filename().string()) {
+  if (!std::filesystem::exists(path_))
+    return;
+  if (const std::string text = read_file(path_); !text.empty() && !is_xdmf_series(text))
+    throw IoError(
+        fmt::format("cannot write {}: {}, which would hold its stretched grid, is there already and is not of "
+                    "Tailrace. To fix this, write elsewhere, or move it away",
+                    path, path_));
+}
 
 void Hdf5Drawing::cut(std::size_t steps) { steps_.resize(std::min(steps, steps_.size())); }
 

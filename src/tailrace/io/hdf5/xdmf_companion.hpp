@@ -13,7 +13,7 @@ namespace tailrace::io {
 /// here is local.
 class Hdf5Drawing {
 public:
-  /// `path`: of the HDF5 file.
+  /// `path`: of the HDF5 file. Throws IoError if there is another program's file beside it.
   explicit Hdf5Drawing(const std::string &path);
 
   std::size_t steps() const { return steps_.size(); }

@@ -60,9 +60,9 @@ private:
   void read_stored(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
   void choose(const std::string &transfer);
   void try_hints();
-  void prepare(const std::string &path, std::int64_t bytes) const;
-  void write_together(const Block &block, const std::string &path) const;
-  void write_alone(const Block &block, const std::string &path) const;
+  void prepare(const std::string &path, std::int64_t bytes);
+  void write_together(const Block &block, const std::string &path);
+  void write_alone(const Block &block, const std::string &path);
 
   Transfer transfer_ = Transfer::independent;
   Hints hints_;
@@ -154,12 +154,12 @@ void MpiioEngine::begin_step(const StepInfo &step) {
 
 /// Creates the file and checks that every rank can write all of it. After an error of one rank in a collective write,
 /// MPI libraries leave the other ranks waiting, so that errors must be found before.
-void MpiioEngine::prepare(const std::string &path, std::int64_t bytes) const {
+void MpiioEngine::prepare(const std::string &path, std::int64_t bytes) {
   const Communicator &comm = request_.comm;
   comm.agree([&] {
     if (comm.rank() != 0)
       return;
-    const FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+    const FileDescriptor made = create_file(path);
     if (bytes > 0)
       preallocate(made.get(), path, 0, bytes);
   });
@@ -173,7 +173,7 @@ void MpiioEngine::prepare(const std::string &path, std::int64_t bytes) const {
 void MpiioEngine::write(const Block &block) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const std::string name = fmt::format("{}-{}.bin", block.name, step_.at("number").get<std::int64_t>());
-  add_variable(block)["file"] = name; // listed before it is written, so that abandoning the step removes it
+  add_variable(block)["file"] = name;
   const Span span(*request_.trace, Phase::write, block.place.block.size() * size);
   if (product(block.place.shape) * size <= collect_bytes_)
     write_alone(block, file(name));
@@ -185,7 +185,7 @@ void MpiioEngine::write(const Block &block) {
 
 /// Writes by MPI-IO. The file is opened and closed here, because MPI_File_close is collective: if a file stayed open
 /// between two calls, a rank that fails in between would leave the others waiting in it.
-void MpiioEngine::write_together(const Block &block, const std::string &path) const {
+void MpiioEngine::write_together(const Block &block, const std::string &path) {
   prepare(path, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
   if (product(block.place.shape) == 0)
     return;
@@ -221,7 +221,7 @@ void unpack(const std::string &text, const Index3 &shape, std::size_t size, char
 } // namespace
 
 /// Rank 0 gathers the blocks of all ranks and writes them.
-void MpiioEngine::write_alone(const Block &block, const std::string &path) const {
+void MpiioEngine::write_alone(const Block &block, const std::string &path) {
   const Communicator &comm = request_.comm;
   std::string ours;
   std::exception_ptr failure; // kept until all ranks have taken part in the gather
@@ -241,7 +241,7 @@ void MpiioEngine::write_alone(const Block &block, const std::string &path) const
     for (const auto &text : all)
       if (!text.empty()) // the text of a rank that failed is empty
         unpack(text, block.place.shape, size, whole.data());
-    const FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+    const FileDescriptor made = create_file(path);
     write_all(made.get(), whole.data(), static_cast<std::int64_t>(whole.size()), 0, path);
     if (request_.sync && ::fsync(made.get()) != 0)
       throw file_error("sync", path, errno);

@@ -66,7 +66,6 @@ public:
   void begin_step(const StepInfo &step) override;
   void write(const Block &block) override;
   void end_step(const StepMetadata &metadata) override;
-  void abandon_step() noexcept override;
 
 private:
   /// A file that this rank writes to.
@@ -94,8 +93,7 @@ private:
     std::int64_t writer = -1, offset = 0; ///< rank that wrote the block, and its position in the file; -1: no block
     Box box;
   };
-  std::vector<Stored> stored_;    ///< this rank's blocks, one per variable
-  std::vector<std::string> made_; ///< files that this rank created
+  std::vector<Stored> stored_; ///< this rank's blocks, one per variable
 };
 
 RawEngine::RawEngine(const OpenRequest &request, Parameters &parameters)
@@ -148,7 +146,6 @@ void RawEngine::begin_step(const StepInfo &step) {
   SidecarEngine::begin_step(step);
   step_["number"] = number;
   stored_.clear();
-  made_.clear();
 }
 
 void RawEngine::write(const Block &block) {
@@ -156,7 +153,6 @@ void RawEngine::write(const Block &block) {
   json &described = add_variable(block);
   if (strategy_.layout == Layout::files)
     return write_own(block, group);
-  // Listed before it is written, so that abandoning the step removes an incomplete file.
   described["file"] = fmt::format("{}-{}.bin", block.name, step_.at("number").get<std::int64_t>());
   write_shared(block, group);
 }
@@ -166,7 +162,7 @@ void RawEngine::write_shared(const Block &block, const Communicator *group) {
   const Communicator &comm = request_.comm;
   const bool alone = aggregation_->only_one();
   const auto create = [&] {
-    FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+    FileDescriptor made = create_file(path);
     preallocate_large(made.get(), path, 0, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
     return made;
   };
@@ -197,8 +193,7 @@ void RawEngine::write_own(const Block &block, const Communicator *group) {
   stored_.push_back(bytes > 0 ? Stored{writer, offset, block.place.block} : Stored{});
   fill(block, group, [&] {
     const std::string path = file(part_name(block.name, writer));
-    made_.push_back(path);
-    return Part{path, FileDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)};
+    return Part{path, create_file(path)};
   });
 }
 
@@ -284,14 +279,6 @@ void RawEngine::end_step(const StepMetadata &metadata) {
     list_blocks();
   SidecarEngine::end_step(metadata);
   number_ = number;
-}
-
-void RawEngine::abandon_step() noexcept {
-  if (step_.contains("variables"))
-    for (const auto &path : made_)
-      ::unlink(path.c_str());
-  made_.clear();
-  SidecarEngine::abandon_step();
 }
 
 void RawEngine::publish_step() {

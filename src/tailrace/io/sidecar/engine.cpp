@@ -2,9 +2,11 @@
 
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/engine/series_changed.hpp>
+#include <tailrace/io/sidecar/strangers.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/file_descriptor.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -153,12 +155,9 @@ void SidecarEngine::load() {
 }
 
 void SidecarEngine::create() {
-  std::vector<StepLog::Line> earlier;
-  if (std::filesystem::exists(log_.path())) {
-    earlier = log_.load().lines;
-  } else if (::mkdir(request_.path.c_str(), 0777) != 0 && errno != EEXIST) {
+  const std::vector<StepLog::Line> earlier = earlier_lines(log_);
+  if (::mkdir(request_.path.c_str(), 0777) != 0 && errno != EEXIST)
     throw file_error("create", request_.path, errno);
-  }
   if (const std::string said = apply_striping(request_.striping, request_.path, Kind::directory); !said.empty())
     request_.notes->push_back(said);
   header_ = {{"format", fmt::format("tailrace {} series", name_)},
@@ -168,6 +167,10 @@ void SidecarEngine::create() {
              {"layout", layout_}};
   if (request_.grid)
     header_["grid"] = grid_to_json(*request_.grid);
+  if (json names = strangers_in(request_.path, earlier); !names.empty())
+    header_["strangers"] = std::move(names);
+  if (xdmf_)
+    refuse_stranger(header_, xdmf_->all_steps());
   log_.replace({header_}, request_.sync);                 // first: a listed file must exist
   for (const auto &[offset, length, sum, step] : earlier) // files of an earlier series only; all other files stay
     if (step.contains("index"))
@@ -175,6 +178,8 @@ void SidecarEngine::create() {
         remove_files(step);
       } catch (const std::exception &) { // if the first line is damaged, the lines may be of another engine
       }
+  if (xdmf_)
+    xdmf_->clear();
   if (request_.sync)
     sync_parent(request_.path);
 }
@@ -210,6 +215,14 @@ std::vector<StepInfo> SidecarEngine::steps() const {
 void SidecarEngine::begin_step(const StepInfo &step) {
   step_ = {{"index", step.index}, {"time", step.time}, {"variables", json::array()}};
   own_files_ = {};
+  created_.clear();
+}
+
+FileDescriptor SidecarEngine::create_file(const std::string &path) {
+  refuse_stranger(header_, path);
+  FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+  created_.push_back(path);
+  return made;
 }
 
 json &SidecarEngine::add_variable(const Block &block) {
@@ -240,12 +253,13 @@ void SidecarEngine::end_step(const StepMetadata &metadata) {
   });
   entries_.push_back(entry); // a writer reads no lines: only rank 0 knows their places
   step_ = json();            // closed: abandon_step has nothing to do
+  created_.clear();
   unsaved_ = false;
 }
 
 void SidecarEngine::publish_step() {
   if (xdmf_)
-    xdmf_->add(grid(), step_);
+    xdmf_->add(grid(), step_, [this](const std::string &path) { return create_file(path); });
 }
 
 void SidecarEngine::publish_all() {
@@ -257,9 +271,11 @@ void SidecarEngine::publish_all() {
 }
 
 void SidecarEngine::abandon_step() noexcept {
+  for (const auto &path : created_) // and no file of that name that was refused
+    ::unlink(path.c_str());
+  created_.clear();
   if (request_.comm.rank() == 0 && step_.contains("variables")) {
     try {
-      remove_files(step_);
       publish_all();
     } catch (const std::exception &) { // for example a full disk; the next step writes the files again
     }
@@ -292,23 +308,19 @@ std::optional<GridDescription> SidecarEngine::grid() const {
 }
 
 const json &SidecarEngine::line(std::size_t step) const {
-  if (cached_ != step) {
-    const Entry &entry = entries_.at(step);
-    const Span span(*request_.trace, Phase::read, entry.length);
-    const auto read = [&] { cached_line_ = log_.read(entry.offset, entry.length, entry.sum); };
-    const auto find = [&] {
-      if (!find_again(step))
-        throw changed(step);
-    };
-    if (entry.length == 0)
-      find();
+  const Entry &entry = entries_.at(step);
+  // Again, because a rank that opens the list only now may find another one than rank 0 did.
+  for (bool again = entry.length == 0; cached_ != step; again = true) {
+    if (again && !find_again(step))
+      throw changed(step);
     try {
-      read();
-    } catch (const IoError &) { // a rank that opens the list only now may find another one than rank 0 did
-      find();
-      read();
+      const Span span(*request_.trace, Phase::read, entry.length);
+      cached_line_ = log_.read(entry.offset, entry.length, entry.sum);
+      cached_ = step;
+    } catch (const IoError &) {
+      if (again)
+        throw;
     }
-    cached_ = step;
   }
   return cached_line_;
 }

@@ -56,6 +56,9 @@ protected:
   /// Adds a variable to the open step; the engine may add its own entries.
   nlohmann::json &add_variable(const Block &block);
 
+  /// Creates a file of the open step, to write; abandoning the step removes it. Throws IoError for a file of another
+  /// program. Local.
+  FileDescriptor create_file(const std::string &path);
   /// To be called by the rank that made a file of the open step, when it is complete: end_step fails if it is gone
   /// then.
   void made(const std::string &path) { own_files_.note(path, OwnFiles::State::closed); }
@@ -99,7 +102,8 @@ private:
   nlohmann::json header_, attributes_ = nlohmann::json::object();
   mutable std::vector<Entry> entries_; ///< the same on all ranks, but for the places of lines after find_again
   std::vector<std::string> damage_;
-  OwnFiles own_files_; ///< of the open step, by this rank
+  OwnFiles own_files_;               ///< of the open step, by this rank
+  std::vector<std::string> created_; ///< files of the open step, by this rank
   bool unsaved_ = false;
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   mutable std::size_t cached_ = none; ///< the step of cached_line_

@@ -34,15 +34,14 @@ std::optional<XdmfStep> XdmfFiles::describe(const std::optional<GridDescription>
   return result;
 }
 
-void XdmfFiles::add(const std::optional<GridDescription> &grid, const json &step) {
+void XdmfFiles::add(const std::optional<GridDescription> &grid, const json &step,
+                    const std::function<FileDescriptor(const std::string &path)> &create) {
   const auto described = describe(grid, step);
   if (!described)
     return;
   const std::string path = file(snapshot(step.at("number")));
   const std::string text = xdmf_snapshot(drawn_, *described);
-  const FileDescriptor target(path,
-                              O_WRONLY | O_CREAT | O_TRUNC |
-                                  O_NOFOLLOW); // an incomplete file is harmless: step not listed yet.
+  const FileDescriptor target = create(path); // an incomplete file is harmless: step not listed yet
   write_all(target.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, path);
   extend(*described);
 }
@@ -53,7 +52,7 @@ void XdmfFiles::add_to_series(const std::optional<GridDescription> &grid, const 
 }
 
 void XdmfFiles::clear() {
-  ::unlink(file("series.xdmf").c_str());
+  ::unlink(all_steps().c_str());
   series_ = FileDescriptor();
   drawn_ = {};
   end_ = 0;
@@ -61,14 +60,14 @@ void XdmfFiles::clear() {
 
 /// Overwrites the end of the document with a step and a new end.
 void XdmfFiles::extend(const XdmfStep &step) {
-  const std::string path = file("series.xdmf");
+  const std::string path = all_steps();
   std::string text = xdmf_series_step(drawn_, step);
   if (end_ == 0)
     text = xdmf_series_begin(drawn_) + text;
   const auto length = static_cast<std::int64_t>(text.size());
   text += xdmf_series_end();
   if (!series_)
-    series_ = FileDescriptor(path, end_ == 0 ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY);
+    series_ = FileDescriptor(path, O_NOFOLLOW | (end_ == 0 ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY));
   write_all(series_.get(), text.data(), static_cast<std::int64_t>(text.size()), end_, path);
   end_ += length;
 }

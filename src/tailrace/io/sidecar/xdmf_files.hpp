@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -17,11 +18,15 @@ class XdmfFiles {
 public:
   explicit XdmfFiles(std::string directory) : directory_(std::move(directory)) {}
 
+  /// Path of series.xdmf.
+  std::string all_steps() const { return file("series.xdmf"); }
   /// Name of the file of a step; the file is removed with the step.
   static std::string snapshot(std::int64_t number);
   /// Adds a step as the sidecar describes it: number, time, and variables with name, type, shape and file. Shows the
-  /// variables on the points of the grid or, without a grid, on the points of the first variable.
-  void add(const std::optional<GridDescription> &grid, const nlohmann::json &step);
+  /// variables on the points of the grid or, without a grid, on the points of the first variable. `create` creates
+  /// snapshot-N.xdmf.
+  void add(const std::optional<GridDescription> &grid, const nlohmann::json &step,
+           const std::function<FileDescriptor(const std::string &path)> &create);
   /// Removes series.xdmf; the caller then adds all steps again with `add_to_series`.
   void clear();
   /// Adds a step only to series.xdmf, because snapshot-N.xdmf exists already.

@@ -76,7 +76,7 @@ std::int64_t SionLayout::skip(int file) const {
   return start(last) + chunk(last) - start(first_task(file));
 }
 
-void SionLayout::create() const {
+void SionLayout::create(const std::function<FileDescriptor(const std::string &path)> &open) const {
   for (int number = 0; number < files_; ++number) {
     const int first = first_task(number), end = first_task(number + 1);
     std::vector<char> bytes{'s', 'i', 'o', 'n'};
@@ -95,7 +95,8 @@ void SionLayout::create() const {
     for (int task = first; task < end; ++task)
       append(bytes, chunk(task));
     bytes.resize(bytes.size() + 12); // finish writes the number of blocks and the position of their lengths here
-    const FileDescriptor out(file(number), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+    const FileDescriptor out =
+        open ? open(file(number)) : FileDescriptor(file(number), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
     write_all(out.get(), bytes.data(), static_cast<std::int64_t>(bytes.size()), 0, file(number));
   }
 }

@@ -4,6 +4,7 @@
 #include <tailrace/support/file_descriptor.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,9 @@ public:
   std::int64_t start(int task) const { return starts_[static_cast<std::size_t>(task)]; }
   std::int64_t skip(int file) const;
 
-  /// Creates the files. They cannot be read before `finish`.
-  void create() const;
+  /// Creates the files, with `open` if given, which returns a new file open to write. They cannot be read before
+  /// `finish`.
+  void create(const std::function<FileDescriptor(const std::string &path)> &open = {}) const;
   /// Completes the files. `used` has, for every task, the bytes used of each of its blocks, as its stream's `close`
   /// returned them.
   void finish(const std::vector<std::vector<std::int64_t>> &used) const;

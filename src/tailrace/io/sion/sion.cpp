@@ -109,7 +109,6 @@ void SionEngine::create_container(std::int64_t first_bytes) {
   std::vector<std::int64_t> chunks;
   for (const auto &chunk : everyones(chunk_bytes_ > 0 ? chunk_bytes_ : first_bytes))
     chunks.push_back(chunk.get<std::int64_t>());
-  // Named before it is created, so that abandoning the step removes it.
   step_["file"] = name;
   step_["files"] = files_;
   written_ = 0;
@@ -117,7 +116,7 @@ void SionEngine::create_container(std::int64_t first_bytes) {
   request_.comm.agree([&] {
     layout_.emplace(file(name), chunks, files_, block_bytes_for(chunks));
     if (request_.comm.rank() == 0)
-      layout_->create();
+      layout_->create([this](const std::string &path) { return create_file(path); });
   });
   request_.comm.agree(
       [&] { stream_.emplace(*layout_, request_.comm.rank(), request_.sync); }); // after rank 0 has created it

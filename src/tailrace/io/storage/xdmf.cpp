@@ -105,7 +105,9 @@ constexpr std::string_view head = R"(<?xml version="1.0" ?>
 <Xdmf xmlns:xi="http://www.w3.org/2001/XInclude" Version="2.0">
 <Domain>
 )",
-                           tail = "</Domain>\n</Xdmf>\n";
+                           tail = "</Domain>\n</Xdmf>\n",
+                           all_steps =
+                               "    <Grid Name=\"series\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
 
 } // namespace
 
@@ -114,8 +116,11 @@ std::string xdmf_snapshot(const GridDescription &grid, const XdmfStep &step) {
 }
 
 std::string xdmf_series_begin(const GridDescription &grid) {
-  return fmt::format("{}{}    <Grid Name=\"series\" GridType=\"Collection\" CollectionType=\"Temporal\">\n", head,
-                     mesh(grid));
+  return fmt::format("{}{}{}", head, mesh(grid), all_steps);
+}
+
+bool is_xdmf_series(std::string_view text) {
+  return text.starts_with(head) && text.find(all_steps) != std::string_view::npos;
 }
 
 std::string xdmf_series_step(const GridDescription &grid, const XdmfStep &step) { return step_grid(grid, step); }

@@ -3,6 +3,7 @@
 #include <tailrace/io/types.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tailrace::io {
@@ -32,6 +33,8 @@ std::string xdmf_series_step(const GridDescription &grid, const XdmfStep &step);
 std::string xdmf_series_end();
 /// All of it.
 std::string xdmf_series(const GridDescription &grid, const std::vector<XdmfStep> &steps);
+/// Whether a text is one of these. Local.
+bool is_xdmf_series(std::string_view text);
 
 /// The text of the attribute `vtk.xml` by which the ADIOS2 readers of ParaView and VTK see ImageData with these point
 /// variables. They take the time from a variable `time`.
