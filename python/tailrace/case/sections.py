@@ -36,6 +36,7 @@ TAYLOR_GREEN = "taylor-green"
 MIN_POINTS = 8  # the widest stencil of the sixth-order schemes, closures at both ends included
 
 SMALLEST, LARGEST = 1e-100, 1e100
+MOST_RANKS = 2**31 - 1  # MPI counts ranks in C's int
 MOST_STEPS = 2**53  # more, and a step no longer changes the time
 
 Boundary = Literal["periodic", "free-slip"]
@@ -198,8 +199,8 @@ class NumericsSection(Section):
 class ParallelSection(Section):
     """[parallel]: the process grid (0: chosen) and the way of transposing."""
 
-    rows: Annotated[Whole, Field(ge=0)] = 0
-    cols: Annotated[Whole, Field(ge=0)] = 0
+    rows: Annotated[Whole, Field(ge=0, le=MOST_RANKS)] = 0
+    cols: Annotated[Whole, Field(ge=0, le=MOST_RANKS)] = 0
     transpose: Literal["auto", "shared", "alltoall", "subarray"] = "auto"
 
 

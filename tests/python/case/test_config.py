@@ -336,3 +336,9 @@ def test_a_case_does_not_change_under_a_run(tmp_path):
     with pytest.raises(ValueError, match="frozen"):
         case.time.dt = 1.0
     assert isinstance(case, Case)
+
+
+@pytest.mark.parametrize("key", ["parallel.rows", "parallel.cols"])
+def test_more_ranks_than_mpi_can_count(tmp_path, key):
+    assert "must be at most 2.14748e+09" in problems(tmp_path, overrides=[f"{key}={2**31}"])[key]
+    load(tmp_path, overrides=[f"{key}={2**31 - 1}"])
