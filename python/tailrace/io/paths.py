@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from tailrace import _core
+from .marks import HDF5_SERIES, is_ours
 
 FileEngine = Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "raw", "sion"]
 # Also those that store nothing.
@@ -26,5 +26,5 @@ def holds_something(path: Path) -> bool:
 
 
 def is_foreign(path: Path) -> bool:
-    """Whether there is a file, and no HDF5 series of ours; other engines touch no files of others. Local."""
-    return path.is_file() and _core.is_foreign_file(str(path))
+    """Whether there is a file, and no HDF5 series of ours. Local."""
+    return path.is_file() and not is_ours(path, HDF5_SERIES)

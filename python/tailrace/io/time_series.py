@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tailrace import _core
 
+from .marks import TIME_SERIES, why_foreign
 from .regular import open_regular, refuse_special
 
 COLUMNS = (
@@ -40,8 +41,6 @@ dissipation_laplacian = -nu <u . lap u>, in U^3 / L; follows -d(kinetic_energy)/
 enstrophy = <w . w> / 2, w the vorticity, in U^2 / L^2
 max_divergence = max |div u| L / U on the cells of the pressure
 cfl = max (|ux| / dx + |uy| / dy + |uz| / dz) dt"""
-
-_MARK = "Tailrace time series"  # of the first line; a file without it is never replaced
 
 
 class TimeSeriesError(ValueError):
@@ -80,8 +79,8 @@ class TimeSeries:
             self._check_columns()
         else:
             check_replaceable(self.path)
-            head = [_MARK, *title.splitlines(), *definitions.splitlines()]
-            _replace(self.path, "".join(f"# {line}\n" for line in head) + ",".join(self.columns) + "\n")
+            head = [f"# {line}\n" for line in (*title.splitlines(), *definitions.splitlines())]
+            _replace(self.path, "".join([TIME_SERIES.start.decode(), *head, ",".join(self.columns), "\n"]))
         self._file: TextIO = self.path.open("a", encoding="utf-8")
         self._size = os.fstat(self._file.fileno()).st_size
 
@@ -159,21 +158,8 @@ def check_replaceable(path: str | Path) -> None:
     :raises TimeSeriesError: there is something else.
     :raises OSError: it cannot be read.
     """
-    path = Path(path)
-    if not path.exists():
-        return
-    refuse_special(path)
-    mark = f"# {_MARK}".encode()
-    start = b""
-    if path.is_file():
-        with path.open("rb") as file:
-            start = file.read(len(mark))
-    # Nothing, zeros or a part of the mark: what a power failure leaves of ours, and no loss to anybody.
-    if not path.is_file() or not mark.startswith(start.rstrip(b"\0")):
-        raise TimeSeriesError(
-            f"{path}: is there already, and is not a time series of Tailrace (it begins without '{mark.decode()}'). "
-            "Choose another path, or move it away"
-        )
+    if reason := why_foreign(Path(path), TIME_SERIES):
+        raise TimeSeriesError(reason)
 
 
 def rewind(path: str | Path, step: int) -> int | None:
@@ -184,6 +170,7 @@ def rewind(path: str | Path, step: int) -> int | None:
     """
     path = Path(path)
     head, rows = _split(path)
+    check_replaceable(path)
     kept = [(number, line) for number, line in rows if _step(path, number, line) <= step]
     _replace(path, "".join(head) + "".join(line for _, line in kept))
     return _step(path, *kept[-1]) if kept else None

@@ -144,12 +144,23 @@ def test_other_files_are_refused_and_left_alone(tmp_path, text):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("text", ["# notes of mine\n", "step,time\n1,2\n", "[case]\n", "# Tailrace time seri s"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# notes of mine\n",
+        "step,time\n1,2\n",
+        "[case]\n",
+        "# Tailrace time seri s",
+        "\0" * 64 + "data",
+        "\0" * 70_000 + "data",
+        "# Tailrace time series, my notes\n",
+    ],
+)
 def test_a_new_one_replaces_only_another(tmp_path, text):
     path = tmp_path / "series.csv"
     for taken in (path, tmp_path / "series.csv.new"):
         taken.write_text(text)
-        with pytest.raises(TimeSeriesError, match="is there already, and is not a time series of Tailrace"):
+        with pytest.raises(TimeSeriesError, match="is there already, and is no time series of Tailrace"):
             TimeSeries(path)
         assert taken.read_text() == text
         taken.write_text("# Tailrace ti\0\0")  # torn by a power failure

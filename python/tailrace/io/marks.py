@@ -1,0 +1,87 @@
+"""Marks: by what a file is known as one that Tailrace wrote and may replace, and what else may be replaced.
+
+A program that is killed, or a power failure, may leave a file of ours without its mark: empty, of zeros, or with the
+first bytes of the mark and then zeros. Such a file holds nothing that anybody could miss, and counts as ours.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from .regular import open_regular
+
+_HEAD = 65536  # bytes in which a mark must be
+_PIECE = 1 << 20
+# What ADIOS2 and our record of its files keep in the directory of a series; as in src/tailrace/io/adios2/bp_record.cpp.
+_BP = re.compile(r"(data|md|mmd)\.\d+|md\.idx|tailrace\.json(\.tmp)?|profiling\.json|active|\.bpversion|s3\.json")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The first bytes of a kind of file.
+
+    :param kind: what messages call such a file.
+    :param start: it begins with this ...
+    :param then: ... and this regular expression matches what follows.
+    """
+
+    kind: str
+    start: bytes
+    then: bytes = b""
+
+    def matches(self, head: bytes) -> bool:
+        """Whether a file begins with the mark."""
+        return re.match(re.escape(self.start) + self.then, head) is not None
+
+
+TIME_SERIES = Mark("time series of Tailrace", b"# Tailrace time series\n")
+# The message in the root group that names our group, with the length of its name.
+HDF5_SERIES = Mark("series of Tailrace", b"\x89HDF\r\n\x1a\n", rb"[\s\S]*\x08Tailrace")
+JOURNAL = Mark("journal of a series", b"tlracej3")
+LOCK = Mark("lock of Tailrace", b"", rb"\d+ \d+ \S+ \S+\s")
+TRACE = Mark("trace of Tailrace", b'{"traceEvents":[\n{"args":{"name":"rank 0: ')
+FOLDED = Mark("profile of Tailrace", b"rank ", rb"\d+(;[a-z]+)+ \d+\n")
+CONTACT = Mark("contact file of a stream", b"#ADIOS2-SST")
+STREAM_RECORD = Mark("record of a stream", b"{", rb'"addresses":.*"begun":\d+.*"process":\d+.*"token":')
+
+
+def is_ours(path: Path, mark: Mark) -> bool:
+    """Whether a regular file has the mark, or holds nothing. Local.
+
+    :raises OSError: it cannot be read, or is a named pipe, a socket or a device.
+    """
+    with open_regular(path, "rb") as file:
+        head = file.read(_HEAD)
+        if mark.matches(head):
+            return True
+        if not mark.start.startswith(head.rstrip(b"\0")):
+            return False
+        return not any(piece.strip(b"\0") for piece in iter(lambda: file.read(_PIECE), b""))
+
+
+def why_foreign(path: Path, mark: Mark) -> str:
+    """Why a new file with the mark must not replace what is at `path`; "" if it may. Local.
+
+    :raises OSError: it cannot be read, or is a named pipe, a socket or a device.
+    """
+    if not path.exists() or (not path.is_dir() and is_ours(path, mark)):
+        return ""
+    return f"{path} is there already, and is no {mark.kind}; choose another path, or move it away"
+
+
+def why_not_emptied(directory: Path) -> str:
+    """Why ADIOS2 must not begin a BP series in a directory, from which it deletes all files; "" if it may. Local.
+
+    :raises OSError: the directory cannot be read.
+    """
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if not (entry.is_file() and _BP.fullmatch(entry.name)):
+                return (
+                    f"{directory} holds {entry.name}, which is of no BP series, and ADIOS2 deletes everything in a "
+                    "directory in which it begins one; choose another path, or move it away"
+                )
+    return ""
