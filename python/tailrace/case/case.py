@@ -110,8 +110,8 @@ class Case(Section):
         for at, output in enumerate(self.output):
             if isinstance(config := output.parameters.get("config"), str):
                 yield Place(f"output[{at}].parameters.config", config, "input")
-        yield Place("diagnostics.path", self.diagnostics.path, "file")
-        yield Place("checkpoint.path", self.checkpoint.path, "directory")
+        yield from places.of_table("diagnostics.path", self.diagnostics.path)
+        yield from places.of_checkpoints("checkpoint.path", self.checkpoint.path)
         for at, output in enumerate(self.output):
             yield from places.of_output(f"output[{at}]", output)
         for at, analysis in enumerate(self.analysis):

@@ -11,13 +11,24 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from tailrace.io.marks import (
+    CONTACT,
+    FOLDED,
+    HDF5_SERIES,
+    JOURNAL,
+    LOCK,
+    STREAM_RECORD,
+    TIME_SERIES,
+    TRACE,
+    Mark,
+)
 from tailrace.io.paths import default_path
 
 if TYPE_CHECKING:
     from .sections import OutputSection
 
 # Files that an engine, or the checkpoints, keep in their directory, whatever else may lie there.
-_OWN = re.compile(r"series\.(jsonl|xdmf)(\.\w+)?|step-\d{8,}.*|.*-\d+(\.\d+)?\.bin")
+_OWN = re.compile(r"(series|snapshot-\d+)\.(jsonl|xdmf)(\.\w+)?|step-\d{8,}.*|.*-\d+(\.\d+)?\.bin|hints\.tmp")
 
 
 class Place(NamedTuple):
@@ -26,29 +37,52 @@ class Place(NamedTuple):
     :param key: where the case names it.
     :param named: the path as the case names it.
     :param kind: "emptied" is a directory in which the engine deletes what is not its own.
+    :param mark: of the files that may be replaced there; None: `kind` alone decides.
+    :param role: of a file that is kept beside the one that the case names: "lock", for example.
     """
 
     key: str
     named: str
     kind: Literal["input", "file", "directory", "emptied"]
+    mark: Mark | None = None
+    role: str = ""
 
     @property
     def path(self) -> Path:
         """The path without links. Local."""
         return Path(os.path.realpath(self.named))
 
+    def beside(self, ending: str, mark: Mark | None, role: str) -> Place:
+        """A file that is kept beside this one, and beside what it leads to where it is a link. Local."""
+        target = f"{self.path}{ending}"
+        named = f"{self.named}{ending}"
+        return Place(self.key, named if os.path.realpath(named) == target else target, "file", mark, role)
+
+
+def of_checkpoints(key: str, path: str) -> Iterator[Place]:
+    """What the checkpoints write. Local."""
+    place = Place(key, path, "directory")
+    yield from (place, place.beside(".lock", LOCK, "lock"))
+
+
+def of_table(key: str, path: str, mark: Mark | None = TIME_SERIES) -> Iterator[Place]:
+    """What a time series writes. Local."""
+    place = Place(key, path, "file", mark)
+    yield from (place, place.beside(".lock", LOCK, "lock"), place.beside(".new", TIME_SERIES, "draft"))
+
 
 def of_output(key: str, output: OutputSection) -> Iterator[Place]:
     """What an output writes. Local."""
     if output.engine == "sst":
         contact = f"{output.path.removeprefix('sst:')}.sst"
-        for path in (contact, f"{contact}.writer", left_out(output.name)):
-            yield Place(f"{key}.path", path, "file")
+        yield Place(f"{key}.path", contact, "file", CONTACT)
+        yield from _replaced(f"{key}.path", f"{contact}.writer", STREAM_RECORD)
+        yield from of_table(f"{key}.path", left_out(output.name))
     elif output.engine != "null":
-        yield Place(f"{key}.path", output.path, _kind(output.engine))
-    for name in ("trace", "folded"):
+        yield from _of_series(f"{key}.path", output.path, output.engine, HDF5_SERIES)
+    for name, mark in (("trace", TRACE), ("folded", FOLDED)):
         if isinstance(report := output.parameters.get(name), str):
-            yield Place(f"{key}.parameters.{name}", report, "file")
+            yield from _replaced(f"{key}.parameters.{name}", report, mark)
 
 
 def left_out(name: str) -> str:
@@ -57,10 +91,24 @@ def left_out(name: str) -> str:
 
 
 def of_results(key: str, out: Path, name: str, engine: str) -> Iterator[Place]:
-    """What an analysis writes. Local."""
+    """What an analysis writes; it knows its own results by more than a mark. Local."""
     for each in (name, f"{name}-final"):
-        yield Place(key, str(out / f"{each}.csv"), "file")
-        yield Place(key, default_path(str(out / each), engine), _kind(engine))
+        yield from of_table(key, str(out / f"{each}.csv"), None)
+        yield from _of_series(key, default_path(str(out / each), engine), engine, None)
+
+
+def _of_series(key: str, path: str, engine: str, mark: Mark | None) -> Iterator[Place]:
+    kind = _kind(engine)
+    place = Place(key, path, kind, mark if kind == "file" else None)
+    yield from (place, place.beside(".lock", LOCK, "lock"))
+    if engine == "hdf5":
+        yield place.beside(".journal", JOURNAL, "journal")
+
+
+def _replaced(key: str, path: str, mark: Mark) -> Iterator[Place]:
+    """A file that is written under another name first; links are replaced, not followed."""
+    yield Place(key, path, "file", mark)
+    yield Place(key, f"{path}.tmp", "file", mark, "draft")
 
 
 def _kind(engine: str) -> Literal["file", "directory", "emptied"]:
@@ -79,13 +127,27 @@ def _between(new: Place, old: Place) -> str:
     if new.kind == old.kind == "input":
         return ""
     if new.path == old.path:
-        return f"'{new.named}' is taken by {old.key}" + (f", as '{old.named}'" if old.named != new.named else "")
+        other = f", as '{old.named}'" if old.named != new.named else ""
+        return f"{_called(new)} is taken by {old.key}{other}{f', for its {old.role}' if old.role else ''}"
+    if _is_one_file(new.path, old.path):
+        return f"{_called(new)} and '{old.named}' of {old.key} are one file under two names, by a hard link; copy it"
     for inner, outer in ((new, old), (old, new)):
         if outer.path in inner.path.parents:
             why = _why_not_inside(inner, outer)
             if why:
-                return f"'{new.named}' is {'inside' if inner is new else 'around'} '{old.named}' of {old.key}: {why}"
+                return f"{_called(new)} is {'inside' if inner is new else 'around'} '{old.named}' of {old.key}: {why}"
     return ""
+
+
+def _called(place: Place) -> str:
+    return f"'{place.named}'" + (f", its {place.role}," if place.role else "")
+
+
+def _is_one_file(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there, or cannot be looked at
+        return False
 
 
 def _why_not_inside(inner: Place, outer: Place) -> str:

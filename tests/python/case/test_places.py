@@ -41,6 +41,17 @@ def at(path, name="a", engine="hdf5"):
         (analysis(rest="out = 'here/r'") + analysis(rest="out = 'r'"), "analysis[1].name", "'q' is taken by"),
         (analysis() + analysis(rest="name = 'q-final'"), "analysis[1].name", "'analysis/q-final.csv' is taken"),
         (output(engine="sst") + diagnostics("a-left-out.csv"), "output[0].path", "'a-left-out.csv' is taken"),
+        (at("d", engine="raw") + diagnostics("d/snapshot-2.xdmf"), "output[0].path", "files of such names"),
+        (at("d", engine="raw") + diagnostics("d/snapshot-1.xdmf.tmp"), "output[0].path", "files of such names"),
+        (at("time_series.csv.lock"), "output[0].path", "taken by diagnostics.path, for its lock"),
+        (at("time_series.csv.new"), "output[0].path", "taken by diagnostics.path, for its draft"),
+        (at("checkpoints.lock"), "output[0].path", "taken by checkpoint.path, for its lock"),
+        (at("o.h5") + at("o.h5.journal", "b"), "output[1].path", "taken by output[0].path, for its journal"),
+        (at("o.h5.journal") + at("o.h5", "b"), "output[1].path", "'o.h5.journal', its journal, is taken by output[0]"),
+        (at("real.csv.lock") + diagnostics("link.csv"), "output[0].path", "taken by diagnostics.path"),
+        (at("o.bp.lock", engine="raw") + at("o.bp", "b", "bp5"), "output[1].path", "its lock, is taken"),
+        (output("every = 1\nparameters = {trace = 't'}") + at("t.tmp", "b"), "output[1].path", "for its draft"),
+        (at("one.h5") + at("two.h5", "b"), "output[1].path", "'two.h5' and 'one.h5' of output[0].path are one file"),
     ],
 )
 def test_nothing_is_written_over_anything_else_of_the_case(tmp_path, monkeypatch, more, key, reason):
@@ -50,6 +61,8 @@ def test_nothing_is_written_over_anything_else_of_the_case(tmp_path, monkeypatch
     (tmp_path / "q.py").write_text("def analyse(step): ...")
     (tmp_path / "link.csv").symlink_to("real.csv")
     (tmp_path / "here").symlink_to(".")
+    (tmp_path / "one.h5").touch()
+    (tmp_path / "two.h5").hardlink_to("one.h5")
     found = problems(tmp_path, GOOD.replace("[case]", '[case]\nflow = "flow.py:shear"') + more)
     assert reason.format(case=tmp_path / "case.toml") in found[key]
     assert len(found) == 1

@@ -9,7 +9,7 @@ from mpi4py import MPI
 import tailrace as tr
 from helpers.analyses import output, script, write_case
 from tailrace.io.coupling import LeftOut
-from tailrace.io.time_series import TimeSeries, TimeSeriesError, read_time_series
+from tailrace.io.time_series import TimeSeries, read_time_series
 from tailrace.run.outputs import Output
 from tailrace.run.targets import check_targets
 
@@ -57,7 +57,7 @@ def test_a_list_of_steps_left_out_is_one_of_ours(tmp_path, monkeypatch):
     case = tr.load_case(write_case(tmp_path, output("s", "sst", "run")))
     check_targets(case, MPI.COMM_SELF)
     (tmp_path / "s-left-out.csv").write_text(PRECIOUS)
-    with pytest.raises(TimeSeriesError, match="is there already"):
+    with pytest.raises(tr.InputError, match="is there already"):
         check_targets(case, MPI.COMM_SELF)
 
 
