@@ -1,7 +1,8 @@
 """Run many cases of a fuzzer in worker processes that may crash, hang, or take too much memory.
 
 A case is a number: its seed. A worker takes seeds one by one and says what it found; a worker that dies or is silent is
-a finding too, and another takes its place. Findings are printed with the command that repeats them alone.
+a finding too, and another takes its place. Findings are printed with the command that repeats them alone. Workers keep
+their files in the directory of the campaign, so that nothing stays behind, also of those that died.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+START = 600.0  # seconds that the start of a worker may take
 MEMORY = 4 << 30  # bytes of address space that a worker may use beyond what it has at its start
 LIMIT = 60.0  # seconds that a case may take; a child process that reads for us is given up after 30
 
@@ -43,6 +46,7 @@ def work(case: Callable[[int], str]) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what a library prints is no answer
+    answers.write(json.dumps({"ready": True}) + "\n")  # the limit of a case does not include the start of the program
     for line in sys.stdin:
         seed = int(line)
         try:
@@ -55,21 +59,39 @@ def work(case: Callable[[int], str]) -> None:
 
 
 class _Worker:
-    def __init__(self, command: list[str]) -> None:
+    """A worker, and the seed that it has or will have first. It is told a seed only when it waits for one."""
+
+    def __init__(self, command: list[str], folder: str, seed: int) -> None:
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1
-        )
-        self.seed: int | None = None
-        self.since = 0.0
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1,
+            env={**os.environ, "TMPDIR": folder},
+        )  # fmt: skip
+        self.seed = seed
+        self.end = time.monotonic() + START
 
     def give(self, seed: int) -> None:
         assert self.process.stdin is not None
-        self.seed, self.since = seed, time.monotonic()
+        self.seed, self.end = seed, time.monotonic() + LIMIT
         self.process.stdin.write(f"{seed}\n")
 
-    def stop(self) -> int:
+    def answer(self) -> dict[str, Any] | None:
+        """What it says next; None: it has died."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else None
+
+    def dismiss(self) -> None:
+        """Let it end by itself; one that does not is killed."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        try:
+            self.process.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            self.stop()
+
+    def stop(self) -> None:
         self.process.kill()
-        return self.process.wait()
+        self.process.wait()
 
 
 class Cases(Protocol):
@@ -82,14 +104,15 @@ class Cases(Protocol):
         """Remove the files."""
 
 
-def main(description: str, make: Callable[[str | None], Cases]) -> int:
+def main(description: str, make: Callable[[str | None], Cases], parent: Path | None = None) -> int:
     """The program of a fuzzer: runs all cases, or works as one of its workers. Returns the exit code.
 
     :param make: the cases, or only those whose name has a text in it.
+    :param parent: where the directory of the campaign is made; None: where the system keeps temporary files.
     """
     options = arguments(description)
     if not options.worker:
-        return run(options, ["--only", options.only] if options.only else [])
+        return run(options, ["--only", options.only] if options.only else [], parent)
     cases = make(options.only)
     try:
         work(cases.run)
@@ -98,71 +121,96 @@ def main(description: str, make: Callable[[str | None], Cases]) -> int:
     return 0
 
 
-def run(options: argparse.Namespace, more: Iterable[str] = ()) -> int:
+def run(options: argparse.Namespace, more: Iterable[str] = (), parent: Path | None = None) -> int:
     """Run all cases; returns the exit code: 1 when there were findings."""
-    script = str(Path(sys.argv[0]).resolve())
-    command = [sys.executable, script, "--worker", *more]
-    seeds = iter(range(options.seed, options.seed + options.cases))
-    ends: Counter[str] = Counter()
-    findings: list[str] = []
-    begin = time.monotonic()
-    workers = [_Worker(command) for _ in range(min(options.workers, options.cases))]
-    selector = selectors.DefaultSelector()
+    with tempfile.TemporaryDirectory(prefix="tailrace-fuzz-", dir=parent, ignore_cleanup_errors=True) as folder:
+        campaign = _Campaign(options, list(more), folder)
+        campaign.run()
+    campaign.sum_up()
+    return 1 if campaign.findings else 0
 
-    def note(worker: _Worker, what: str) -> None:
-        findings.append(
-            f"case {worker.seed}: {what}\n  again: {script} --seed {worker.seed} --cases 1 {' '.join(more)}"
-        )
-        print(findings[-1], flush=True)
 
-    def next_case(worker: _Worker) -> bool:
-        seed = next(seeds, None)
-        if seed is None:
-            worker.stop()
-            return False
-        worker.give(seed)
-        return True
+class _Campaign:
+    def __init__(self, options: argparse.Namespace, more: list[str], folder: str) -> None:
+        self._options, self._more, self._folder = options, more, folder
+        self._script = str(Path(sys.argv[0]).resolve())
+        self._seeds = iter(range(options.seed, options.seed + options.cases))
+        self._ends: Counter[str] = Counter()
+        self._selector = selectors.DefaultSelector()
+        self._begin = self._told = time.monotonic()
+        self.findings: list[str] = []
 
-    def enlist(worker: _Worker) -> None:
-        if next_case(worker):
-            selector.register(worker.process.stdout, selectors.EVENT_READ, worker)
-
-    for worker in workers:
-        enlist(worker)
-    told = begin
-    while selector.get_map():
-        for key, _ in selector.select(1.0):
-            worker = key.data
-            line = worker.process.stdout.readline()
-            if not line:
-                selector.unregister(worker.process.stdout)
-                code = worker.process.wait()
-                how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-                note(worker, f"the reader died: {how}")
-                enlist(_Worker(command))
-                continue
-            answer = json.loads(line)
-            if "finding" in answer:
-                note(worker, answer["finding"])
-            else:
-                ends[answer["ended"]] += 1
-                if options.show:
-                    print(f"case {answer['seed']}: {answer['ended']}")
-            if not next_case(worker):
-                selector.unregister(worker.process.stdout)
-        for key in list(selector.get_map().values()):
-            worker = key.data
-            if time.monotonic() - worker.since > LIMIT:
-                note(worker, f"no end within {LIMIT:g} s")
-                selector.unregister(worker.process.stdout)
+    def run(self) -> None:
+        for _ in range(min(self._options.workers, self._options.cases)):
+            self._enlist()
+        try:
+            while self._selector.get_map():
+                for key, _ in self._selector.select(1.0):
+                    self._hear(key.data)
+                for worker in self._busy():
+                    if time.monotonic() > worker.end:
+                        self._note(worker, f"no end within {LIMIT:g} s")
+                        self._replace(worker)
+                self._tell()
+        finally:
+            for worker in self._busy():
                 worker.stop()
-                enlist(_Worker(command))
-        if time.monotonic() - told > 60:
-            told = time.monotonic()
-            print(f"{sum(ends.values())} cases, {len(findings)} findings, {told - begin:.0f} s", flush=True)
-    seconds = time.monotonic() - begin
-    print(f"{options.cases} cases from seed {options.seed}: {len(findings)} findings; "
-          f"{60 * options.cases / seconds:.0f} cases a minute")  # fmt: skip
-    for what, count in ends.most_common():
-        print(f"  {count:8} {what}")
-    return 1 if findings else 0
+
+    def _busy(self) -> list[_Worker]:
+        return [key.data for key in self._selector.get_map().values()]
+
+    def _enlist(self) -> None:
+        """Start a worker, if there is something left to do."""
+        seed = next(self._seeds, None)
+        if seed is not None:
+            worker = _Worker([sys.executable, self._script, "--worker", *self._more], self._folder, seed)
+            self._selector.register(worker.process.stdout, selectors.EVENT_READ, worker)
+
+    def _replace(self, worker: _Worker) -> None:
+        self._selector.unregister(worker.process.stdout)
+        worker.stop()
+        self._enlist()
+
+    def _hear(self, worker: _Worker) -> None:
+        answer = worker.answer()
+        if answer is None:
+            code = worker.process.wait()
+            how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+            self._note(worker, f"the reader died: {how}")
+            self._replace(worker)
+            return
+        if "ready" in answer:
+            worker.give(worker.seed)
+            return
+        if "finding" in answer:
+            self._note(worker, answer["finding"])
+        else:
+            self._ends[answer["ended"]] += 1
+            if self._options.show:
+                print(f"case {answer['seed']}: {answer['ended']}")
+        seed = next(self._seeds, None)
+        if seed is None:
+            self._selector.unregister(worker.process.stdout)
+            worker.dismiss()
+        else:
+            worker.give(seed)
+
+    def _note(self, worker: _Worker, what: str) -> None:
+        again = f"{self._script} --seed {worker.seed} --cases 1 {' '.join(self._more)}"
+        self.findings.append(f"case {worker.seed}: {what}\n  again: {again}")
+        print(self.findings[-1], flush=True)
+
+    def _tell(self) -> None:
+        """Say once a minute how far it is."""
+        if time.monotonic() - self._told > 60:
+            self._told = time.monotonic()
+            done, seconds = sum(self._ends.values()), self._told - self._begin
+            print(f"{done} cases, {len(self.findings)} findings, {seconds:.0f} s", flush=True)
+
+    def sum_up(self) -> None:
+        """Say what was found."""
+        cases, seconds = self._options.cases, time.monotonic() - self._begin
+        print(f"{cases} cases from seed {self._options.seed}: {len(self.findings)} findings; "
+              f"{60 * cases / seconds:.0f} cases a minute")  # fmt: skip
+        for what, count in self._ends.most_common():
+            print(f"  {count:8} {what}")

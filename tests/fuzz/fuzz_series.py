@@ -96,8 +96,7 @@ class Cases:
     """The sound series, and one case after the other."""
 
     def __init__(self, only: str | None) -> None:
-        memory = Path("/dev/shm")
-        self._folder = Path(tempfile.mkdtemp(prefix="tailrace-fuzz-", dir=memory if memory.is_dir() else None))
+        self._folder = Path(tempfile.mkdtemp(prefix="tailrace-fuzz-"))
         self._names = [name for name in ENGINES if not only or only in name]
         for name in self._names:
             (self._folder / name).mkdir()
@@ -140,4 +139,5 @@ class Cases:
 
 
 if __name__ == "__main__":
-    sys.exit(campaign.main(__doc__ or "", Cases))
+    memory = Path("/dev/shm")
+    sys.exit(campaign.main(__doc__ or "", Cases, memory if memory.is_dir() else None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,41 +14,53 @@ from helpers import mpi_run
 FUZZ = Path(__file__).parents[1] / "fuzz"
 
 
+def folders() -> set[Path]:
+    """The directories of campaigns that are there now."""
+    parents = [Path("/dev/shm"), Path(tempfile.gettempdir())]
+    return {path for parent in parents if parent.is_dir() for path in parent.glob("tailrace-fuzz-*")}
+
+
 @pytest.mark.parametrize(("program", "cases"), [("fuzz_series", 300), ("fuzz_texts", 300)])
 def test_few_cases(program: str, cases: int):
+    """Nothing is found, and nothing stays behind."""
+    before = folders()
     command = [sys.executable, str(FUZZ / f"{program}.py"), "--cases", str(cases), "--workers", "2"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=200, env=mpi_run.environment())
     assert result.returncode == 0, result.stdout
     assert f"{cases} cases from seed 0: 0 findings" in result.stdout
+    assert folders() == before
 
 
 def test_a_finding_is_reported(tmp_path: Path):
     """A worker that crashes, hangs or fails is a finding each, and the other cases go on."""
     program = tmp_path / "fuzz_nothing.py"
     program.write_text(f"""
-import os, sys, time
+import os, sys, tempfile, time
 sys.path.insert(0, {str(FUZZ)!r})
 import campaign
 
 def case(seed):
+    tempfile.mkdtemp()
     if seed == 2:
         os.kill(os.getpid(), 11)
     if seed == 4:
-        time.sleep(60)
+        time.sleep(600)
     if seed == 6:
         raise AssertionError("wrong")
     return "well"
 
 options = campaign.arguments("")
-campaign.LIMIT = 1.0
+campaign.LIMIT = 10.0
 if options.worker:
     campaign.work(case)
 else:
     sys.exit(campaign.run(options))
 """)
     command = [sys.executable, str(program), "--cases", "8", "--workers", "2"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    before = folders()
+    result = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert result.returncode == 1, result.stderr
     for said in ("case 2: the reader died: signal SIGSEGV", "case 4: no end", "case 6: AssertionError: wrong"):
         assert said in result.stdout, result.stdout
     assert "5 well" in " ".join(result.stdout.split())
+    assert folders() == before
