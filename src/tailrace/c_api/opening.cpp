@@ -1,6 +1,9 @@
 #include <tailrace/c_api/handles.hpp>
 #include <tailrace/grid/grid.hpp>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -48,15 +51,15 @@ io::Attributes box_of(const double *lengths, const char *boundaries) {
         throw InputError(fmt::format("grid: the length in {} is {}; expected more than 0", "xyz"[d], lengths[d]));
   }
   if (!text(boundaries).empty()) {
-    std::istringstream names(boundaries);
-    int directions = 0;
-    for (std::string name; std::getline(names, name, ','); ++directions)
+    std::istringstream names(text(boundaries));
+    std::vector<std::string> three;
+    for (std::string name; std::getline(names, name, ','); three.push_back(name))
       boundary_from_name(name);
-    if (directions != 3)
+    if (three.size() != 3)
       throw InputError(fmt::format("grid: the boundaries are '{}'; expected three, in x, y and z, with commas between "
                                    "them",
                                    boundaries));
-    found["boundaries"] = text(boundaries);
+    found["boundaries"] = fmt::format("{}", fmt::join(three, ",")); // without a comma behind the last
   }
   return found;
 }

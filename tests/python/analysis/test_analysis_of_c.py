@@ -6,6 +6,7 @@ import ctypes
 from pathlib import Path
 
 import numpy as np
+import pytest
 from mpi4py import MPI
 
 from helpers import mpi_run
@@ -13,7 +14,8 @@ from tailrace import _core
 from tailrace.io.time_series import read_time_series
 
 
-def test_set_grid_with_lengths_and_boundaries(tmp_path):
+@pytest.mark.parametrize("boundaries", [b"periodic,periodic,free-slip", b"periodic,periodic,free-slip,"])
+def test_set_grid_with_lengths_and_boundaries(tmp_path, boundaries):
     library = ctypes.CDLL(str(Path(_core.__file__).with_name("libtailrace.so")))
     library.tailrace_error_text.restype = ctypes.c_char_p
     series = ctypes.c_void_p()
@@ -26,7 +28,7 @@ def test_set_grid_with_lengths_and_boundaries(tmp_path):
     spacing = (ctypes.c_double * 3)(lengths[0] / 16, lengths[1] / 12, lengths[2] / 8)
     call("new", ctypes.byref(series))
     call("set_grid", series, shape, (ctypes.c_double * 3)(), spacing, (ctypes.c_double * 3)(*lengths),
-         b"periodic,periodic,free-slip")  # fmt: skip
+         boundaries)  # fmt: skip
     call("open_f", series, MPI.COMM_SELF.py2f(), str(tmp_path / "run.h5").encode(), b"w", b"")
     call("begin_step", series, ctypes.c_int64(3), ctypes.c_double(0.5))
     for number, name in enumerate((b"ux", b"uy", b"uz")):
