@@ -14,6 +14,9 @@ namespace tailrace::io {
 
 namespace {
 
+/// The most copies of steps that may wait for the disk: a number beyond it is a mistake that takes all memory.
+constexpr std::int64_t most_buffers = 512;
+
 void check_stored(const std::optional<GridDescription> &grid, const std::string &path) {
   try {
     if (grid)
@@ -44,6 +47,10 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
     with_checksums_ = parameters->flag("checksums", true);
     request.sync = parameters->flag("sync", false);
     buffers = parameters->number("buffers", 0, 0);
+    if (buffers > most_buffers)
+      throw InputError(fmt::format("parameter buffers = '{}': expected at most {}, because each is a copy of a step "
+                                   "in memory. To fix this, give 2, or the number of steps that the disk may lag behind",
+                                   buffers, most_buffers));
     trace_file_ = parameters->text("trace", "");
     folded_file_ = parameters->text("folded", "");
     request.striping = take_striping(*parameters);

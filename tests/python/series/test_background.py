@@ -173,3 +173,12 @@ def test_a_rank_that_raises_between_two_calls(tmp_path, kind, one, buffers):
     assert result.code != 0 and "rank 1 alone" in result.err
     if not buffers:
         assert one.results("check_series", path=str(series))[0] == [1]
+
+
+def test_buffers_that_no_memory_has_room_for(tmp_path):
+    with tr.open(tmp_path / "most.h5", "w", parameters={"buffers": 512}):
+        pass
+    for number in (513, 100_000_000):
+        with pytest.raises(tr.InputError, match=f"parameter buffers = '{number}': expected at most 512"):
+            tr.open(tmp_path / "run.h5", "w", parameters={"buffers": number})
+    assert not (tmp_path / "run.h5").exists()
