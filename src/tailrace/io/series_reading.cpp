@@ -48,9 +48,10 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
     request.sync = parameters->flag("sync", false);
     buffers = parameters->number("buffers", 0, 0);
     if (buffers > most_buffers)
-      throw InputError(fmt::format("parameter buffers = '{}': expected at most {}, because each is a copy of a step "
-                                   "in memory. To fix this, give 2, or the number of steps that the disk may lag behind",
-                                   buffers, most_buffers));
+      throw InputError(
+          fmt::format("parameter buffers = '{}': expected at most {}, because each is a copy of a step "
+                      "in memory. To fix this, give 2, or the number of steps that the disk may lag behind",
+                      buffers, most_buffers));
     trace_file_ = parameters->text("trace", "");
     folded_file_ = parameters->text("folded", "");
     request.striping = take_striping(*parameters);
