@@ -5,6 +5,7 @@ Whatever is wrong, a reader neither waits nor crashes nor reads anything else, a
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
@@ -81,17 +82,40 @@ def test_a_pipe_in_place_of_a_file(tmp_path, engine):
     assert "all well" in json.loads(in_a_program(LOOK, path))[1]
 
 
+WRITE = """
+import sys
+import numpy as np
+from tailrace.io import series as tr
+
+with tr.open(sys.argv[1], sys.argv[2], engine=sys.argv[3]) as out:
+    out.write_step(2.5, index=5, ux=np.zeros((7, 5, 6)))
+"""
+
+
 @kinds_of_engines()
 def test_no_writer_waits_either(tmp_path, engine):
+    """A writer refuses a pipe in place of any kind of file, or writes beside it what a reader finds whole."""
     path = write(engine, tmp_path)
-    file = path if path.is_file() else sorted(path.iterdir())[-1]
-    file.unlink()
-    os.mkfifo(file)
-    program = "import sys; from tailrace.io import series as tr; tr.open(sys.argv[1], sys.argv[2], engine=sys.argv[3])"
-    for mode in ("a", "w"):
-        command = [sys.executable, "-c", program, path, mode, engine.name]
+    kinds = {} if path.is_file() else {file.suffix: file.name for file in sorted(path.iterdir())}
+    names = list(kinds.values()) or [""]
+    for number, (name, mode) in enumerate(itertools.product(names, "aw")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        path = write(engine, folder)
+        file = path / name if name else path
+        file.unlink()
+        os.mkfifo(file)
+        command = [sys.executable, "-c", WRITE, path, mode, engine.name]
         result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-        assert "Traceback" not in result.stderr or "IoError" in result.stderr, result.stderr
+        if result.returncode:
+            assert f"{file}: it is a named pipe" in result.stderr or f"it holds {file}, which is" in result.stderr
+            assert "IoError" in result.stderr
+            continue
+        with tr.open(path) as found:
+            assert [step.index for step in found] == ([0, 1, 5] if mode == "a" else [5]), name
+            assert not np.any(found[-1].read("ux"))
+            of_earlier = mode == "a" and file.is_fifo() and file.suffix != ".xdmf"
+            assert [f"{file}: it is a named pipe" in line for line in found.verify()] == [True] * of_earlier, name
 
 
 @pytest.mark.parametrize("name", ["run.h5", "run", "run.bp", "run.sion"])
