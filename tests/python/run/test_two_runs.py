@@ -12,6 +12,7 @@ import pytest
 from helpers import cases, mpi_run
 
 OUTPUTS = ("hdf5", "bp5", "raw")
+STEPS, EVERY = 240, 20  # enough that the first run is still under way when it is stopped after its first checkpoint
 
 
 def _files(directory: Path) -> dict[str, bytes]:
@@ -28,13 +29,13 @@ def _wait_for(path: Path, process, limit: float = 60) -> None:
 
 @pytest.mark.parametrize("arguments", [(), ("--resume",)], ids=["new", "resume"])
 def test_a_second_run_is_refused(tmp_path: Path, arguments: tuple[str, ...]):
-    alone = cases.write_case(tmp_path / "alone", steps=40, every=10, outputs=OUTPUTS)
-    assert cases.run(alone, ranks=2).code == 0
+    alone = cases.write_case(tmp_path / "alone", steps=STEPS, every=EVERY, outputs=OUTPUTS, output_every=EVERY)
+    assert cases.run(alone, ranks=2, limit=150).code == 0
 
-    case = cases.write_case(tmp_path / "shared", steps=40, every=10, outputs=OUTPUTS)
+    case = cases.write_case(tmp_path / "shared", steps=STEPS, every=EVERY, outputs=OUTPUTS, output_every=EVERY)
     first = mpi_run.start(mpi_run.tailrace_command("run", case, ranks=2), case.parent)
     try:
-        _wait_for(case.parent / "checkpoints" / "step-00000010", first)
+        _wait_for(case.parent / "checkpoints" / f"step-{EVERY:08d}", first)
         ranks = mpi_run.rank_processes(first)
         for rank in ranks:
             os.kill(rank, signal.SIGSTOP)  # so that it is still there when the second begins
@@ -45,11 +46,11 @@ def test_a_second_run_is_refused(tmp_path: Path, arguments: tuple[str, ...]):
         for rank in ranks:
             os.kill(rank, signal.SIGCONT)
     finally:
-        result = mpi_run.finish(first, 60)
+        result = mpi_run.finish(first, 150)
     assert result.code == 0, result.text
     assert _files(case.parent) == _files(alone.parent)
     assert cases.checkpoints(case.parent) == cases.checkpoints(alone.parent)
-    cases.assert_same_state(cases.state(case.parent, 40), cases.state(alone.parent, 40))
+    cases.assert_same_state(cases.state(case.parent, STEPS), cases.state(alone.parent, STEPS))
     verified = mpi_run.tailrace("verify", "out.h5", "out.bp", "out", cwd=case.parent)
     assert verified.code == 0, verified.text
     assert not list(case.parent.rglob("*.lock"))
