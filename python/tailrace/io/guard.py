@@ -2,11 +2,13 @@
 
 ADIOS2 and HDF5 can crash, hang or take all memory on damaged metadata. So metadata that no checksum of ours vouches for
 are read in a child process first: it has limits of memory and time, and its end by a signal is an error like others.
+Checksums protect from damage and not from intent: they have no key, so a stranger can write matching ones.
 All functions but `check_metadata` are local.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import pickle
@@ -17,22 +19,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
+from tailrace.parallel import on_root
+
+from .paths import holds_something, is_foreign
+from .regular import open_regular
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 _LIBRARIES = {"bp4": "ADIOS2", "bp5": "ADIOS2", "adios_hdf5": "ADIOS2", "hdf5": "HDF5"}
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"  # of HDF5; the next byte is the version of the superblock
 _METADATA = ("md.idx", "md.0", "mmd.0")  # of BP
 # Variables by which launchers tell a process that it is a rank: without them MPI starts alone in the child.
 _LAUNCHERS = ("OMPI_", "ORTE_", "PRTE_", "PMIX_", "PMI_", "MPI_LOCAL", "HYDRA_", "SLURM_", "PALS_", "ALPS_", "FLUX_")
 _SECONDS, _BYTES_PER_SECOND = 30, 10_000_000  # the time for a series: enough for slow disks
 _MEMORY, _MEMORY_PER_BYTE = 1 << 30, 32  # the memory for a series, more by so much for its metadata
+_PATIENCE = 10  # seconds after its time until the child ends itself, because its parent did not
+_PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent ends
 
 
 def vouched(path: Path, engine: str) -> bool:
-    """Whether no library parses metadata of the series without a checksum: `tailrace.json` covers those of BP.
+    """Whether no library parses damaged metadata of the series: `tailrace.json` has checksums of those of BP.
 
-    HDF5 files since version 1.8 have their own checksums, as those of the engine hdf5; ADIOS2 writes older ones.
+    The format of HDF5 since version 1.8 has checksums itself. Only files of the engine hdf5 are known to use nothing
+    else: those of other programs may mix both formats, and ADIOS2 writes the older one.
 
     :raises IoError: the series cannot be read.
     """
@@ -42,8 +52,9 @@ def vouched(path: Path, engine: str) -> bool:
         return _core.metadata_vouched(str(path))
     if engine == "adios_hdf5" or not path.is_file():
         return False
-    with path.open("rb") as start:
-        return start.read(9)[8:] >= b"\2"
+    with open_regular(path, "rb") as file:
+        start = file.read(9)
+    return start.startswith(_SIGNATURE) and start[8:] >= b"\2" and not is_foreign(path)
 
 
 def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
@@ -62,7 +73,7 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
     try:
         child = subprocess.run(
             [sys.executable, "-P", "-m", __name__],
-            input=pickle.dumps((memory, function, arguments)),
+            input=pickle.dumps((os.getpid(), seconds + _PATIENCE, memory, function, arguments)),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=kept | {"PYTHONPATH": os.pathsep.join(place for place in sys.path if place)},
@@ -103,25 +114,26 @@ def read_metadata(path: str, engine: str) -> None:
 
 
 def check_metadata(name: str, engine: str | None, comm: MPI.Comm) -> None:
-    """Let rank 0 read all metadata of a series in a child process, where there is one and no checksum vouches for them.
+    """Let rank 0 read all metadata of a series in a child process, where a library of others would parse them.
 
-    Collective; the same error on all ranks.
+    Checksums do not count here: whoever asks for a guard may have got the series from a stranger. Collective; the same
+    error on all ranks.
 
     :param engine: None: the engine that wrote the files.
     :raises IoError: see `call`; or the series cannot be read.
     """
-    error: Exception | None = None
+    on_root(comm, lambda: _check(name, engine))
+
+
+def _check(name: str, engine: str | None) -> None:
     path = Path(name)
-    if comm.rank == 0 and path.exists():
-        found = engine or _core.engine_at(name)
-        try:
-            if found and not vouched(path, found):
-                call(path, found, f"{__name__}:read_metadata", name, found)
-        except Exception as caught:
-            error = caught
-    error = comm.bcast(error, root=0)
-    if error is not None:
-        raise error
+    try:
+        something = holds_something(path)
+    except OSError as error:  # a name that is too long, a directory that may not be read
+        raise _core.IoError(f"cannot open {name}: {error.strerror or error}") from None
+    found = (engine or _core.engine_at(name)) if something else ""
+    if found in _LIBRARIES:
+        call(path, found, f"{__name__}:read_metadata", name, found)
 
 
 def _on_disk(path: Path) -> int:
@@ -136,7 +148,8 @@ def _serve() -> None:
     """In the child: call the function that standard input tells, and write the outcome to standard output."""
     answer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print is not part of the answer
-    memory, function, arguments = pickle.load(sys.stdin.buffer)
+    parent, seconds, memory, function, arguments = pickle.load(sys.stdin.buffer)
+    _end_with(parent, seconds)
     module, _, name = function.partition(":")
     work = getattr(importlib.import_module(module), name)
     _limit(memory)
@@ -146,6 +159,16 @@ def _serve() -> None:
         outcome = False, error
     with answer:
         pickle.dump(outcome, answer)
+
+
+def _end_with(parent: int, seconds: int) -> None:
+    """End this process with its parent, and in any case after so many seconds: a library may never return."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(seconds)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before
+            os._exit(1)
 
 
 def _limit(memory: int) -> None:

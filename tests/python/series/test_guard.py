@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,10 +13,11 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import xxhash
 from typer.testing import CliRunner
 
 import tailrace as tr
-from helpers import mpi_run
+from helpers import mpi_run, sidecar
 from tailrace.cli.main import app
 from tailrace.io import guard
 
@@ -88,8 +91,19 @@ def test_only_what_nobody_vouches_for_goes_to_a_child(tmp_path):
     with h5py.File(tmp_path / "foreign.h5", "w") as file:
         file["x"] = np.zeros(3)
     assert not guard.vouched(tmp_path / "foreign.h5", "hdf5"), "h5py writes metadata without checksums"
-    code, text = command("info", tmp_path / "foreign.h5")
-    assert code == 1 and "no VTKHDF file" in text
+    with h5py.File(tmp_path / "newer.h5", "w", libver=("v108", "latest")) as file:
+        file["x"] = np.zeros(3)
+    assert not guard.vouched(tmp_path / "newer.h5", "hdf5"), (
+        "nobody knows what other programs put into the newer format"
+    )
+    with h5py.File(tmp_path / "block.h5", "w", userblock_size=512) as file:
+        file["Tailrace"] = np.zeros(3)
+    with (tmp_path / "block.h5").open("r+b") as file:
+        file.write(b"\xff" * 20)  # of another program, in front of the superblock
+    assert not guard.vouched(tmp_path / "block.h5", "hdf5")
+    for name in ("foreign.h5", "newer.h5"):
+        code, text = command("info", tmp_path / name)
+        assert code == 1 and "no VTKHDF file" in text
     for engine in ("bp4", "bp5"):
         record = paths[engine] / "tailrace.json"
         text = record.read_text()
@@ -174,6 +188,100 @@ def test_open_with_a_guard_raises_on_all_ranks(tmp_path, engine):
     result = mpi_run.script(OPEN, path, cwd=tmp_path, ranks=3)
     said = f"cannot read {path}: the library ADIOS2 died of signal 11 on it"
     assert result.out.count(said) == 2 and "opened" not in result.out and "new 0" in result.out, result.text
+
+
+CANNOT = """
+import sys
+from mpi4py import MPI
+import tailrace as tr
+try:
+    tr.open(sys.argv[1], sys.argv[2], comm=MPI.COMM_WORLD, guard=True)
+    found = "opened"
+except tr.IoError as error:
+    found = str(error)
+found = MPI.COMM_WORLD.gather(found)
+if MPI.COMM_WORLD.rank == 0:
+    assert found == 2 * found[:1]
+    print(found[0])
+"""
+
+
+@pytest.mark.parametrize(("mode", "name", "said"), [
+    ("r", "pipe.h5", "it is a named pipe"),
+    ("r", "pipe", "it is a named pipe"),
+    ("r", "x" * 300, "name too long"),
+    ("a", "x" * 300 + ".bp", "name too long"),
+], ids=["hdf5", "raw", "long", "long-append"])  # fmt: skip
+def test_what_cannot_be_looked_at_is_an_error_on_all_ranks(tmp_path, mode, name, said):
+    """Rank 0 looks at it alone, and the other ranks wait for what it found."""
+    if name.startswith("pipe"):
+        os.mkfifo(tmp_path / name)
+    assert said in mpi_run.script(CANNOT, name, mode, cwd=tmp_path, ranks=2, limit=60).out.lower()
+
+
+def forge(path: Path) -> None:
+    """Write checksums that match whatever the metadata of a BP series now are, as anybody can."""
+    told = json.loads((path / "tailrace.json").read_text())
+    for name in told["record"]["checksums"]:
+        data = bytearray((path / name).read_bytes())
+        if name == "md.idx":
+            data[38:40] = b"\0\0"
+        told["record"]["checksums"][name] = xxhash.xxh3_64_hexdigest(bytes(data))
+    text = json.dumps(told["record"], separators=(",", ":"), sort_keys=True)
+    told["checksum"] = sidecar.checksum(text)
+    (path / "tailrace.json").write_text(json.dumps(told))
+
+
+@pytest.mark.parametrize("engine", ["bp4", "bp5"])
+def test_a_guard_does_not_trust_checksums(tmp_path, engine):
+    path = write(tmp_path, engine)
+    harm(path)
+    forge(path)
+    assert guard.vouched(path, engine), "the checksums match"
+    result = mpi_run.script(OPEN, path, cwd=tmp_path, ranks=3)
+    assert result.out.count("the library ADIOS2 died of signal 11 on it") == 2 and "opened" not in result.out
+
+
+def waits(place: str) -> None:
+    """Called in the child; a library that does not return would not let Python do anything either."""
+    Path(place).write_text(str(os.getpid()))
+    time.sleep(1000)
+
+
+def test_the_child_does_not_outlive_its_parent(tmp_path):
+    places = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    call = f"guard.call(Path('run.bp'), 'bp5', '{Path(__file__).stem}:waits', 'child')"
+    program = f"from pathlib import Path; from tailrace.io import guard; {call}"
+    parent = mpi_run.start([sys.executable, "-c", program], tmp_path, {"PYTHONPATH": places})
+    try:
+        wait_for(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
+        child = Path("/proc", (tmp_path / "child").read_text())
+        assert alive(child)
+        parent.kill()
+        wait_for(lambda: not alive(child))
+    finally:
+        mpi_run.kill_session(parent)
+        mpi_run.finish(parent, 60)
+
+
+def alive(process: Path) -> bool:
+    try:
+        return ") Z " not in (process / "stat").read_text()
+    except OSError:
+        return False
+
+
+def wait_for(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_the_child_ends_itself_after_its_time():
+    program = "import os, time; from tailrace.io import guard; guard._end_with(os.getppid(), 1); time.sleep(1000)"
+    ended = subprocess.run([sys.executable, "-c", program], timeout=120, check=False)
+    assert ended.returncode == -signal.SIGALRM
 
 
 def test_the_child_takes_no_module_from_the_working_directory(tmp_path, monkeypatch):
