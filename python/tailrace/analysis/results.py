@@ -360,8 +360,11 @@ def _mark(title: str) -> str:
 
 def _is_ours(picture: Path, title: str) -> bool:
     """Whether a picture has our mark, which PNG files have before the image. Local."""
-    with picture.open("rb") as file:
-        return f"Source\0{_mark(title)}".encode() in file.read(4096)
+    try:
+        with open_regular(picture, "rb") as file:
+            return f"Source\0{_mark(title)}".encode() in file.read(4096)
+    except OSError:  # a directory or a named pipe in its place, or a file that may not be read
+        return False
 
 
 def last_result(directory: Path, name: str, engine: str, comm: MPI.Comm) -> int | None:

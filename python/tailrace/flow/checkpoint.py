@@ -146,7 +146,7 @@ class CheckpointStore:
 
     def _commit(self, partial: Path, final: Path) -> None:
         try:
-            (partial / _SUMS).write_text(f"{_sha256(partial / _SIDECAR)}  {_SIDECAR}\n", encoding="ascii")
+            _mark(partial, _sha256(partial / _SIDECAR))
             for entry in (*partial.rglob("*"), partial):
                 _sync(entry)
             if not _is_ours(final):
@@ -277,7 +277,12 @@ class OpenCheckpoint:
 def _begin(partial: Path) -> None:
     _set_aside(partial)
     partial.mkdir()
-    (partial / _SUMS).write_text(f"incomplete  {_SIDECAR}\n", encoding="ascii")
+    _mark(partial, "incomplete")
+
+
+def _mark(partial: Path, checksum: str) -> None:
+    with open_regular(partial / _SUMS, "w", encoding="ascii") as file:
+        file.write(f"{checksum}  {_SIDECAR}\n")
 
 
 def _is_ours(path: Path) -> bool:
@@ -285,9 +290,11 @@ def _is_ours(path: Path) -> bool:
     if path.is_symlink() or not path.is_dir():
         return False
     try:
-        sums = (path / _SUMS).read_bytes()
+        sums = _bytes(path / _SUMS)
     except FileNotFoundError:
         return not any(path.iterdir())
+    except OSError:  # a directory or a named pipe in its place, or a file that may not be read
+        return False
     return not sums or sums.endswith(f"  {_SIDECAR}\n".encode())
 
 
@@ -322,7 +329,7 @@ def _set_aside(path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # which a named pipe would else wait for
     try:
         os.fsync(descriptor)
     finally:

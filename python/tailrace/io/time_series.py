@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,7 @@ class TimeSeries:
             check_replaceable(self.path)
             head = [f"# {line}\n" for line in (*title.splitlines(), *definitions.splitlines())]
             _replace(self.path, "".join([TIME_SERIES.start.decode(), *head, ",".join(self.columns), "\n"]))
-        self._file: TextIO = self.path.open("a", encoding="utf-8")
+        self._file: IO[str] = open_regular(self.path, "a", encoding="utf-8")
         self._size = os.fstat(self._file.fileno()).st_size
 
     def _check_columns(self) -> None:
@@ -248,7 +248,7 @@ def _replace(path: Path, text: str) -> None:
     target = path.resolve()  # a link to the file stays a link
     temporary = target.with_name(target.name + ".new")
     check_replaceable(temporary)
-    with temporary.open("w", encoding="utf-8") as file:
+    with open_regular(temporary, "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

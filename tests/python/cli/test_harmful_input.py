@@ -58,6 +58,27 @@ def test_a_pipe_in_place_of_what_a_run_resumes(tmp_path, file):
     assert PIPE in text or "it has no" in text, text
 
 
+def test_a_pipe_in_place_of_what_a_run_looks_at(tmp_path):
+    """Marks of checkpoints and pictures that are none of this run: it ends, and they stay."""
+    figure = "import matplotlib.pyplot as plt\n\ndef analyse(step):\n    return {'line': plt.figure()}\n"
+    block = '[[analysis]]\nscript = "fig.py"\nevery = 2\n'
+    case = cases.write_case(tmp_path, steps=6, every=2, outputs=("hdf5",), extra=block)
+    (tmp_path / "fig.py").write_text(figure)
+    pipes = [f"checkpoints/{name}/SHA256SUMS" for name in ("step-00000002", "step-00000004.partial", "step-00000050")]
+    pipes += ["analysis/fig-line-000050.png"]
+    for place in (tmp_path / name for name in pipes):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(place)
+    result = cases.run(case, limit=120)
+    assert result.code == 0, result.text
+    assert (tmp_path / "checkpoints/step-00000050/SHA256SUMS").is_fifo()
+    assert (tmp_path / "checkpoints/step-00000002.set-aside/SHA256SUMS").is_fifo()
+    assert (tmp_path / "analysis/fig-line-000050.png").is_fifo()
+    (tmp_path / "analysis/fig-line-000004.png").unlink()
+    os.mkfifo(tmp_path / "analysis/fig-line-000004.png")
+    assert "fig-line-000004.png is there already, and is no picture of" in cases.message(cases.run(case, limit=120))
+
+
 def test_a_time_series_without_the_columns_to_draw(tmp_path):
     (tmp_path / "other.csv").write_text("step,time,kinetic_energy\n0,0.0,1.0\n")
     assert "has no column dissipation, dissipation_laplacian, enstrophy" in said("plot", "other.csv", cwd=tmp_path)
