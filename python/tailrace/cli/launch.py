@@ -125,16 +125,22 @@ class Request:
     def __init__(self, process: subprocess.Popen[Any], ask: signal.Signals) -> None:
         self._process, self._ask = process, ask
         self._wanted: float | None = None
-        self._sent = False
+        self._taken = self._sent = False
 
     def make(self) -> None:
-        """Send the signal, once. To be called until the job ends: ranks that are starting would not notice SIGUSR1."""
+        """Send the signal. To be called until the job ends: ranks that are starting would not notice SIGUSR1.
+
+        It is sent when a rank takes it. Where no rank is seen for some time, all may be on other machines: it is sent
+        then, and again to ranks that come into sight later, which does no harm to those that have it.
+        """
         self._wanted = self._wanted or time.monotonic()
-        if self._sent:
+        if self._taken:
             return
         ranks = processes.family(self._process.pid)[1:]
-        ready = self._ask != signal.SIGUSR1 or any(one.takes(self._ask) for one in ranks)
-        if ready or time.monotonic() - self._wanted > _UNSEEN:
+        self._taken = self._ask != signal.SIGUSR1 or any(one.takes(self._ask) for one in ranks)
+        starting = any(one.ignores(self._ask) for one in ranks)
+        unseen = not starting and time.monotonic() - self._wanted > _UNSEEN
+        if self._taken or (unseen and not self._sent):
             self._process.send_signal(self._ask)
             self._sent = True
 

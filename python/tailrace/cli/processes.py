@@ -32,12 +32,19 @@ class Process(NamedTuple):
 
     def takes(self, number: int) -> bool:
         """Whether it has a handler for a signal."""
+        return self._has("SigCgt:", number)
+
+    def ignores(self, number: int) -> bool:
+        """Whether a signal to it is lost."""
+        return self._has("SigIgn:", number)
+
+    def _has(self, key: str, number: int) -> bool:
         try:
             lines = (_PROC / str(self.number) / "status").read_text(errors="replace").splitlines()
         except OSError:
             return False
-        caught = next((line.split()[1] for line in lines if line.startswith("SigCgt:")), "0")
-        return bool(int(caught, 16) >> (number - 1) & 1)
+        signals = next((line.split()[1] for line in lines if line.startswith(key)), "0")
+        return bool(int(signals, 16) >> (number - 1) & 1)
 
 
 def find(number: int) -> Process | None:

@@ -122,14 +122,14 @@ def parallel(tmp_path, case_file, monkeypatch):
     if not shutil.which("mpiexec"):
         pytest.skip("there is no mpiexec on the PATH")
 
-    def begin(body, *options):
+    def begin(body, *options, first="pass"):
         script = tmp_path / "fake.py"
         script.write_text(FAKE_SOLVER.format(body=textwrap.indent(textwrap.dedent(body), "    ").strip()))
         # The command starts `python -m tailrace.cli`; here `python` is a program that runs the script instead.
         python = tmp_path / "python"
         python.write_text(f'#!/bin/sh\nshift 2\nexec "{sys.executable}" "{script}" "$@"\n')
         python.chmod(0o755)
-        start = f"import sys; sys.executable = {str(python)!r}; from tailrace.cli.main import main; main()"
+        start = f"import sys; {first}; sys.executable = {str(python)!r}; from tailrace.cli.main import main; main()"
         return subprocess.Popen(
             [sys.executable, "-c", start, "run", str(case_file), "-n", "3", *options],
             stdout=subprocess.PIPE,
@@ -241,6 +241,27 @@ def test_a_request_leaves_ranks_alone_that_do_not_take_it_yet(parallel, tmp_path
     process.terminate()
     result = finish(process)
     assert result.returncode == 4, result
+
+
+ALL_LATE = """
+import pathlib, signal, time
+asked = []
+pathlib.Path(f"up{rank}").touch()
+time.sleep(4)
+signal.signal(signal.SIGUSR1, lambda *_: asked.append(1))
+end = time.monotonic() + 40
+while not MPI.COMM_WORLD.allreduce(len(asked) + (time.monotonic() > end)):
+    time.sleep(0.05)
+return 3 if MPI.COMM_WORLD.allreduce(len(asked)) else 4
+"""
+
+
+def test_a_request_is_not_lost_while_all_ranks_are_busy(parallel, tmp_path):
+    process = parallel(ALL_LATE, first="from tailrace.cli import launch; launch._UNSEEN = 0.2")
+    wait_for(lambda: len(list(tmp_path.glob("up*"))) == 3, "the start of three ranks")
+    process.terminate()
+    result = finish(process)
+    assert result.returncode == 3, result
 
 
 def test_ranks_do_not_outlive_a_killed_parent(parallel, tmp_path):

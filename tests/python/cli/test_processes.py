@@ -5,10 +5,11 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from tailrace.cli import beside, processes
+from tailrace.cli import beside, launch, processes
 from tailrace.cli.processes import Process
 
 RANK, OTHER = 5, 6
@@ -46,11 +47,34 @@ def test_a_process_with_its_descendants(child):
 def test_the_signals_that_a_process_takes():
     former = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     try:
-        assert not processes.find(os.getpid()).takes(signal.SIGUSR1)
+        this = processes.find(os.getpid())
+        assert this.ignores(signal.SIGUSR1) and not this.takes(signal.SIGUSR1)
         signal.signal(signal.SIGUSR1, lambda *_: None)
-        assert processes.find(os.getpid()).takes(signal.SIGUSR1)
+        assert this.takes(signal.SIGUSR1) and not this.ignores(signal.SIGUSR1)
     finally:
         signal.signal(signal.SIGUSR1, former)
+
+
+def test_a_request_waits_for_ranks_that_are_seen_and_not_for_others(monkeypatch):
+    sent, now, taking, starting = [], [0.0], [False], [False]
+    monkeypatch.setattr(launch.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(launch.processes, "family", lambda number: [process(), process(number=OTHER)])
+    monkeypatch.setattr(Process, "takes", lambda one, number: taking[0] and one.number == OTHER)
+    monkeypatch.setattr(Process, "ignores", lambda one, number: starting[0] and one.number == OTHER)
+    request = launch.Request(SimpleNamespace(pid=RANK, send_signal=sent.append), signal.SIGUSR1)
+
+    def sent_after(seconds):
+        now[0] += seconds
+        request.make()
+        return len(sent)
+
+    now[0] = 1.0
+    starting[0] = True
+    assert sent_after(0) == sent_after(1000) == 0, "a rank that reads a large checkpoint"
+    starting[0] = False
+    assert sent_after(1) == sent_after(1000) == 1, "ranks on other machines"
+    taking[0] = True
+    assert sent_after(1) == sent_after(1000) == 2, "one that came into sight"
 
 
 @pytest.fixture
