@@ -7,7 +7,6 @@ the figure of step 123. A resumed run first removes the results after its checkp
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +19,14 @@ from tailrace.fields.field import Field
 from tailrace.fields.parity import Signs
 from tailrace.fields.points import NODES
 from tailrace.fields.vector import Tensor, Vector
-from tailrace.io import series
+from tailrace.io import locks, series
 from tailrace.io.paths import default_path, holds_something, is_foreign
 from tailrace.io.regular import open_regular
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
 from tailrace.io.values import STORED, is_stored
 from tailrace.parallel import on_root
+
+from .pictures import close_figures, is_figure, is_ours, mark, pictures
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -60,7 +61,7 @@ def sort(returned: Any, name: str) -> Results:
     results = Results()
     plain = re.sub(r"\W", "_", name)
     entries = returned if isinstance(returned, Mapping) else {getattr(returned, "name", None) or plain: returned}
-    if _is_figure(returned):
+    if is_figure(returned):
         entries = {"figure": returned}
     for key, value in entries.items():
         if not isinstance(key, str) or not _KEY.fullmatch(key):
@@ -83,7 +84,7 @@ def _place(results: Results, key: str, value: Any) -> None:
         if value.dtype != np.bool_ and not is_stored(value.dtype):
             raise TypeError(f"'{key}' is a field of {value.dtype}; expected one of {', '.join(STORED)} or bool")
         results.fields[key] = value
-    elif _is_figure(value):
+    elif is_figure(value):
         results.figures[key] = value
     elif _is_number(value):
         results.numbers[key] = float(value)
@@ -106,11 +107,6 @@ def _described(value: Any) -> str:
     if isinstance(value, Tensor):
         return "a Tensor, of which components are stored, as t[0, 1]"
     return f"of type {type(value).__name__}"
-
-
-def _is_figure(value: Any) -> bool:
-    module = sys.modules.get("matplotlib.figure")
-    return module is not None and isinstance(value, module.Figure)
 
 
 @dataclass(frozen=True)
@@ -157,8 +153,14 @@ class Sink:
         self._series: series.Series | None = None
         self._last: int | None = None
         self.written = 0  # steps
-        check_results(directory, name, engine, comm)
-        on_root(comm, self._make_ready)
+        self._lock: _core.FileLock | None = None  # of rank 0, as long as there may be more results
+        on_root(comm, self._take_lock)
+        try:
+            check_results(directory, name, engine, comm)
+            on_root(comm, self._make_ready)
+        except BaseException:
+            self._release()
+            raise
         if resume_step is not None and on_root(comm, lambda: holds_something(self.path)):
             self._open_series()
 
@@ -166,12 +168,24 @@ class Sink:
     def _title(self) -> str:
         return _title_of(self.name)
 
+    def _take_lock(self) -> None:
+        """Keep other programs from all results of this name, before any of them is removed."""
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _core.IoError(f"results {self._directory / self.name}: {error.strerror or error}") from error
+        self._lock = locks.take(self._directory / f"{self.name}.results")
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
     def _make_ready(self) -> None:
         """Remove the results after the step to continue from, or all."""
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
-            for path, step in figures(self._directory, self.name):
-                if (self._resume is None or step > self._resume) and _is_ours(path, self._title):
+            for path, step in pictures(self._directory, self.name):
+                if (self._resume is None or step > self._resume) and is_ours(path, self._title):
                     path.unlink()
             if self._resume is None:
                 self.table.unlink(missing_ok=True)
@@ -208,7 +222,7 @@ class Sink:
         leads = self._comm.rank == leader and results is not None
         outcome = self._lead(index, results) if leads and results is not None else None
         if results is not None:
-            _close_figures(results.figures)
+            close_figures(results.figures)
         plan = self._comm.bcast(outcome, root=leader)
         if isinstance(plan, Exception):
             raise plan
@@ -260,10 +274,10 @@ class Sink:
         for key, figure in results.figures.items():
             path = self._directory / f"{self.name}-{key}-{index:06d}.png"
             try:
-                if path.exists() and not _is_ours(path, self._title):
+                if path.exists() and not is_ours(path, self._title):
                     return _core.IoError(f"{path} is there already, and is no picture of {self._title}; move it away")
                 # Without the version of the program: equal figures are equal files.
-                figure.savefig(path, metadata={"Software": None, "Source": _mark(self._title)})
+                figure.savefig(path, metadata={"Software": None, "Source": mark(self._title)})
             except Exception as error:  # drawing may fail by the user's figure, too: text that is not valid TeX
                 return _core.IoError(f"cannot draw {path}: {type(error).__name__}: {error}")
         return _plan_of(results)
@@ -299,14 +313,7 @@ class Sink:
         if self._rows is not None:
             self._rows.close()
             self._rows = None
-
-
-def _close_figures(figures: Mapping[str, Any]) -> None:
-    """Close the figures, on every rank: pyplot keeps each of them until then."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    if pyplot is not None:
-        for figure in figures.values():
-            pyplot.close(figure)
+        self._release()
 
 
 def _plan_of(results: Results) -> _Plan:
@@ -314,12 +321,6 @@ def _plan_of(results: Results) -> _Plan:
         name: ("int32" if one.dtype == np.bool_ else one.dtype.name, one.parity) for name, one in results.fields.items()
     }
     return _Plan(results.numbers, results.arrays, kinds)
-
-
-def figures(directory: Path, name: str) -> list[tuple[Path, int]]:
-    """The pictures of an analysis, with their steps. Local."""
-    form = re.compile(re.escape(name) + r"-[A-Za-z_]\w*-(\d{6,})\.png")
-    return [(path, int(match[1])) for path in directory.iterdir() if (match := form.fullmatch(path.name))]
 
 
 def check_results(directory: Path, name: str, engine: str, comm: MPI.Comm) -> None:
@@ -352,19 +353,6 @@ def check_results(directory: Path, name: str, engine: str, comm: MPI.Comm) -> No
 
 def _title_of(name: str) -> str:
     return f"analysis {name}"
-
-
-def _mark(title: str) -> str:
-    return f"Tailrace {title}"
-
-
-def _is_ours(picture: Path, title: str) -> bool:
-    """Whether a picture has our mark, which PNG files have before the image. Local."""
-    try:
-        with open_regular(picture, "rb") as file:
-            return f"Source\0{_mark(title)}".encode() in file.read(4096)
-    except OSError:  # a directory or a named pipe in its place, or a file that may not be read
-        return False
 
 
 def last_result(directory: Path, name: str, engine: str, comm: MPI.Comm) -> int | None:

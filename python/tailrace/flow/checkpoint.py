@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
 from tailrace.case.names import COMPONENTS
-from tailrace.io import series
+from tailrace.io import locks, series
 from tailrace.io.regular import open_regular
 from tailrace.parallel import agree, on_root
 
@@ -89,7 +89,7 @@ class CheckpointStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _core.IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
-        return _core.FileLock(str(self.path))
+        return locks.take(self.path)
 
     def write(
         self,

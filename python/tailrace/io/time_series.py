@@ -16,8 +16,7 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
-
+from . import locks
 from .marks import TIME_SERIES, why_foreign
 from .regular import open_regular, refuse_special
 
@@ -73,7 +72,7 @@ class TimeSeries:
         self._last_step: int | None = None
         refuse_special(self.path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = _core.FileLock(str(self.path))
+        self._lock = locks.take(self.path)
         if resume_step is not None and self.path.exists():
             self._last_step = rewind(self.path, resume_step)
             self._check_columns()

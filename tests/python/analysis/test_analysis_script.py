@@ -10,7 +10,8 @@ from mpi4py import MPI
 import tailrace as tr
 from tailrace.analysis.after import load_scripts
 from tailrace.analysis.errors import AnalysisError
-from tailrace.analysis.results import figures, sort
+from tailrace.analysis.pictures import pictures
+from tailrace.analysis.results import sort
 from tailrace.analysis.script import load
 from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.analysis.step import AnalysisStep
@@ -193,8 +194,8 @@ def test_what_cannot_be_stored_is_named(value, said):
 def test_figures_of_one_script_are_not_those_of_another(tmp_path):
     for name in ("a-figure-000001.png", "a-b-figure-000002.png", "a-x-000003.png", "a-x-3.png"):
         (tmp_path / name).touch()
-    assert sorted(step for _, step in figures(tmp_path, "a")) == [1, 3]
-    assert [step for _, step in figures(tmp_path, "a-b")] == [2]
+    assert sorted(step for _, step in pictures(tmp_path, "a")) == [1, 3]
+    assert [step for _, step in pictures(tmp_path, "a-b")] == [2]
 
 
 # ---- steps -----------------------------------------------------------------------------------------------------------

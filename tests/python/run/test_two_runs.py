@@ -66,3 +66,15 @@ def test_a_killed_run_holds_nothing(tmp_path: Path):
     resumed = cases.run(case, "--resume", "--set", "time.steps=60")
     assert resumed.code == 0, resumed.text
     assert not list(tmp_path.rglob("*.lock"))
+
+
+def test_it_is_told_where_a_second_run_would_not_be_noticed(tmp_path: Path):
+    extra = '[[analysis]]\nscript = "enstrophy"\nevery = 2\n'
+    case = cases.write_case(tmp_path, steps=6, every=2, outputs=("hdf5",), extra=extra)
+    places = ("time_series.csv", "checkpoints", "analysis/enstrophy.results")
+    for place in places:
+        (tmp_path / f"{place}.lock").mkdir(parents=True)  # so that there can be no lock
+    result = cases.run(case, ranks=2)
+    assert result.code == 0, result.text
+    for place in places:
+        assert result.out.count(f"note: a second writer of {place} would not be noticed") == 1, result.text

@@ -1,0 +1,45 @@
+"""The pictures of an analysis: NAME-KEY-000123.png, each with a mark by which it is known. All functions are local."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tailrace.io.regular import open_regular
+
+
+def pictures(directory: Path, name: str) -> list[tuple[Path, int]]:
+    """The pictures of an analysis, with their steps."""
+    form = re.compile(re.escape(name) + r"-[A-Za-z_]\w*-(\d{6,})\.png")
+    return [(path, int(match[1])) for path in directory.iterdir() if (match := form.fullmatch(path.name))]
+
+
+def mark(title: str) -> str:
+    """The entry `Source` of the pictures."""
+    return f"Tailrace {title}"
+
+
+def is_ours(picture: Path, title: str) -> bool:
+    """Whether a picture has our mark, which PNG files have before the image."""
+    try:
+        with open_regular(picture, "rb") as file:
+            return f"Source\0{mark(title)}".encode() in file.read(4096)
+    except OSError:  # a directory or a named pipe in its place, or a file that may not be read
+        return False
+
+
+def is_figure(value: Any) -> bool:
+    """Whether a script returned a figure."""
+    module = sys.modules.get("matplotlib.figure")
+    return module is not None and isinstance(value, module.Figure)
+
+
+def close_figures(figures: Mapping[str, Any]) -> None:
+    """Close the figures, on every rank: pyplot keeps each of them until then."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        for figure in figures.values():
+            pyplot.close(figure)
