@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import errno
+import fcntl
 import os
+import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING
+
+from tailrace import _core  # does not start MPI
+from tailrace.io.regular import open_regular
 
 from . import launch, processes
 
@@ -29,7 +32,6 @@ _GRACE = 15.0  # seconds that the analysis has to end after the simulation has f
 # stopped; and without using any processor time, as if it waited for something outside.
 _STOPPED, _IDLE = 20.0, 600.0
 _PREFIX = ".tailrace-beside-"
-_OWNER = "launcher.json"
 
 
 def with_stream(
@@ -62,9 +64,8 @@ def start(simulation: Sequence[str], ranks: int, analysis: Sequence[str], analys
     """
     # Not in /tmp: the ranks may run on different machines, which share only the working directory.
     _remove_leftovers(Path())
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir="."))
+    folder, lock = _claim(Path())
     try:
-        (folder / _OWNER).write_text(json.dumps(_owner(os.getpid())), encoding="ascii")
         stream = folder / "stream"
         first = launch.job(ranks, [*simulation, f"--beside-stream={stream}"], alone=False)
         second = launch.job(analysis_ranks, [*analysis, f"sst:{stream}"], alone=False)
@@ -72,21 +73,41 @@ def start(simulation: Sequence[str], ranks: int, analysis: Sequence[str], analys
             return pair.wait()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        lock.release()
 
 
-def _owner(number: int) -> dict[str, object] | None:
-    """What identifies a process, also after its number was given to another one; None where it has ended."""
-    found = processes.find(number)
-    return found and {"host": socket.gethostname(), "process": number, "begun": found.begun}
+def _claim(place: Path) -> tuple[Path, _core.FileLock]:
+    """A new folder, and the lock that says that its program lives. The lock is first: no folder is ever without one."""
+    folder = place / f"{_PREFIX}{secrets.token_hex(4)}"
+    lock = _core.FileLock(str(folder))
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError:
+        lock.release()
+        raise
+    return folder, lock
 
 
 def _remove_leftovers(place: Path) -> None:
-    """Remove the folders of programs that were killed on this machine."""
-    for record in place.glob(f"{_PREFIX}*/{_OWNER}"):
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-            told = json.loads(record.read_text(encoding="ascii"))
-            if told["host"] == socket.gethostname() and _owner(told["process"]) != told:
-                shutil.rmtree(record.parent)
+    """Remove the folders of programs that were killed: those whose lock can be taken. Others have no lock, and stay."""
+    for file in place.glob(f"{_PREFIX}*.lock"):
+        folder = file.with_suffix("")
+        if folder.is_symlink() or _is_held(file):
+            continue
+        with contextlib.suppress(_core.IoError):  # its program is on another machine, or it is a file of something else
+            lock = _core.FileLock(str(folder))
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.release()
+
+
+def _is_held(file: Path) -> bool:
+    """Whether a lock is held as far as this machine sees. Unlike taking it, this never waits."""
+    try:
+        with open_regular(file, "r+b") as opened:
+            fcntl.lockf(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in (errno.EAGAIN, errno.EACCES)
+    return False
 
 
 _Job = tuple[list[str], dict[str, str], signal.Signals]

@@ -3,10 +3,11 @@
 TAILRACE_TEST_STREAMS (0): 1 for all of the tests, before a release and after changes of the engine.
 """
 
-import json
 import os
 import re
 import signal
+import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -153,18 +154,50 @@ def test_the_folder_of_a_launcher_that_was_killed_goes_at_the_next_start(tmp_pat
     case = write_case(tmp_path)
     program = start(None, *TAILRACE, "run", case, "--set=time.steps=1000000", "--beside=script.py", "--beside-every=1")
     program.until("[analysis] saw 2")
-    (folder,) = tmp_path.glob(".tailrace-beside-*")
+    (folder,) = [path for path in tmp_path.glob(".tailrace-beside-*") if path.is_dir()]
     beside._remove_leftovers(tmp_path)
     assert folder.exists(), "its launcher is alive"
+    lock = folder.with_suffix(".lock")
+    lock.write_text("1 1 2020-01-01T00:00:00Z " + socket.gethostname())
+    beside._remove_leftovers(tmp_path)
+    assert folder.exists(), "it may be in another namespace of processes: numbers tell nothing"
     program.process.kill()
     program.end()
-    others = [tmp_path / f".tailrace-beside-{name}" for name in ("empty", "mine", "there")]
-    for other, text in zip(others, (None, "{}", json.dumps({"host": "there", "process": 1, "begun": 1})), strict=True):
-        other.mkdir()
-        if text:
-            (other / "launcher.json").write_text(text)
+    others = [
+        tmp_path / f".tailrace-beside-{name}" for name in ("empty", "pipe.lock", "text.lock", "link", "none.lock")
+    ]
+    others[0].mkdir()
+    os.mkfifo(others[1])
+    others[2].write_text("[" * 100_000)
+    others[3].symlink_to(others[0])
+    (others[0] / "mine").touch()
+    others.pop().touch()
+    others.append(tmp_path / ".tailrace-beside-link.lock")
+    others[-1].touch()
     run(case, "--beside=budget")
-    assert sorted(tmp_path.glob(".tailrace-beside-*")) == sorted(others), "of others, and of another machine"
+    assert sorted(tmp_path.glob(".tailrace-beside-*")) == sorted(others), "of others"
+    assert (others[0] / "mine").exists()
+
+
+@pytest.mark.parametrize("after", ["_core.FileLock", "Path.mkdir"])
+def test_a_kill_at_the_first_moment_leaves_nothing_for_ever(tmp_path, after):
+    place, name = after.split(".")
+    text = f"""
+import os, signal
+from tailrace.cli import beside
+kept = beside.{after}
+def killed(*arguments, **options):
+    found = kept(*arguments, **options)
+    os.kill(os.getpid(), signal.SIGKILL)
+class Patched(type(beside.Path())):
+    mkdir = killed
+beside.{place} = Patched if {name!r} == "mkdir" else type("Core", (), {{"FileLock": staticmethod(killed)}})
+beside._claim(beside.Path())
+"""
+    assert subprocess.run([sys.executable, "-c", text], cwd=tmp_path, check=False).returncode == -signal.SIGKILL
+    assert list(tmp_path.iterdir())
+    beside._remove_leftovers(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_run_that_fails_takes_the_analysis_along(tmp_path):
