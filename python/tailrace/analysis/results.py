@@ -282,11 +282,11 @@ class Sink:
                 return _core.IoError(f"cannot draw {path}: {type(error).__name__}: {error}")
         return _plan_of(results)
 
-    def beside(self, name: str) -> Sink:
-        """An empty one of another name in the same directory."""
+    def beside(self, name: str, resume_step: int | None = None) -> Sink:
+        """One of another name in the same directory, empty or with the results up to a step."""
         return Sink(
             self._directory, name, self._comm, self._operators,
-            engine=self._engine, attributes=self._attributes, resume_step=None,
+            engine=self._engine, attributes=self._attributes, resume_step=resume_step,
         )  # fmt: skip
 
     def flush(self) -> None:

@@ -58,6 +58,8 @@ class InlineAnalyses:
             Path(section.out), section.name, self._model.comm, self._operators,
             engine=section.engine, attributes=self._model.about, resume_step=resumed,
         )  # fmt: skip
+        if resumed is not None and script.has("finish"):  # else its former results might never be replaced
+            sink.beside(_final(section.name), resumed).close()
         return Task(runner, sink, section.on_error, self._say)
 
     def _restore(self, task: Task, checkpoint: OpenCheckpoint) -> None:
@@ -66,9 +68,16 @@ class InlineAnalyses:
         if found is not None:
             task.runner.restore(found)
         elif task.runner.script.has("save"):
-            note = f"note: {checkpoint.path} has no state of analysis '{task.name}', which starts without one"
-            if self._model.comm.rank == 0:
-                print(note, flush=True)
+            self._note(f"{checkpoint.path} has no state of analysis '{task.name}', which starts without one")
+        elif task.runner.script.has("finish") and task.done is not None:
+            self._note(
+                f"analysis '{task.name}' has no `save`: it starts without what it saw up to step {task.done}, and "
+                "`finish` is called only if it sees another step"
+            )
+
+    def _note(self, text: str) -> None:
+        if self._model.comm.rank == 0:
+            print(f"note: {text}", flush=True)
 
     # ---- during the run ---------------------------------------------------------------------------------------
     def next_times(self, time: float) -> list[float | None]:
@@ -131,7 +140,7 @@ class InlineAnalyses:
         self.flush()
 
     def _write_final(self, task: Task, results: Results) -> None:
-        final = task.sink.beside(f"{task.name}-final")
+        final = task.sink.beside(_final(task.name))
         final.write(self._model.step, self._model.time, results)
         final.flush()
         final.close()
@@ -145,6 +154,10 @@ class InlineAnalyses:
     def phases(self) -> list[str]:
         """The names of phases by which the time of each script is counted. Local."""
         return [f"analysis {task.name}" for task in self._tasks]
+
+
+def _final(name: str) -> str:
+    return f"{name}-final"
 
 
 def _load(section: AnalysisSection, directory: Path) -> Script:
