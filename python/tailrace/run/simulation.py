@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import time as clock
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ from .inline_analyses import InlineAnalyses
 from .outputs import Output
 from .progress import Live, output_table, summary_table
 from .stop import STOPPED, StopRequest
-from .targets import check_targets
+from .targets import check_files_there, check_targets, files_there
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -78,14 +78,15 @@ class Simulation(Model):
         )
 
     # ---- checkpoints, times, messages --------------------------------------------------------------------------------
-    def write_checkpoint(self, more: Packed | None = None) -> None:
+    def write_checkpoint(self, more: Packed | None = None, files: Mapping[str, str] | None = None) -> None:
         """Store the present state so that `resume` finds it.
 
         :param more: states of others than the flow.
+        :param files: what `files_there` tells, in a run that writes files.
         :raises IoError: the disk is full or gone; earlier checkpoints are untouched.
         """
         with self.timed("checkpoint"):
-            blocks, about = self.blocks(), self.description
+            blocks, about = self.blocks(), {**self.description, **(files or {})}
             if more is not None:
                 blocks.update(more.blocks)
                 about.update(more.about)
@@ -120,6 +121,8 @@ class Simulation(Model):
         self._checkpoint_step = self.step
         resumed = self.step if self.step > 0 else None
         check_targets(self.case, self.comm)
+        if self._resumed_from:
+            check_files_there(self.case, self._resumed_from, self.comm)
         with ExitStack() as stack:
             if self.case.checkpoint.every or self.case.checkpoint.minutes:
                 stack.enter_context(self.store.claim())
@@ -253,7 +256,8 @@ class Simulation(Model):
                 output.flush()
         if self._analyses:
             self._analyses.flush()
-        self.write_checkpoint(self._analyses.packed() if self._analyses else None)
+        packed = self._analyses.packed() if self._analyses else None
+        self.write_checkpoint(packed, files_there(self.case, self.comm))
         self._checkpoint_step = self.step
         self._last_checkpoint = clock.monotonic()
 

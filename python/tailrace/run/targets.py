@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace import _core
 from tailrace.analysis.results import check_results
 from tailrace.io.marks import why_foreign, why_not_emptied
+from tailrace.io.paths import default_path, holds_something
 from tailrace.io.regular import refuse_special
 from tailrace.parallel import on_root
 
@@ -16,8 +19,10 @@ if TYPE_CHECKING:
 
     from tailrace.case.case import Case
     from tailrace.case.places import Place
+    from tailrace.flow.checkpoint import OpenCheckpoint
 
 _FAMILIES = {"bp4": "bp", "bp5": "bp"}  # engines that may replace the series of each other; others stand alone
+_FILES = "files"  # of a checkpoint: those that were there
 
 
 def check_targets(case: Case, comm: MPI.Comm) -> None:
@@ -68,3 +73,45 @@ def _why_not_of(engine: str, path: str) -> str:
     if not there or _FAMILIES.get(there, there) == _FAMILIES.get(engine, engine):
         return ""
     return f"{path} holds a series of the engine {there}; choose the engine {there}, or another path, or remove it"
+
+
+def files_there(case: Case, comm: MPI.Comm) -> dict[str, str]:
+    """For a checkpoint: the files that a resumed run goes on writing. Collective."""
+    found = on_root(comm, lambda: [path for path in _written(case) if holds_something(Path(path))])
+    return {_FILES: json.dumps(found)}
+
+
+def check_files_there(case: Case, checkpoint: OpenCheckpoint, comm: MPI.Comm) -> None:
+    """Check that all files that a run goes on writing are still there: else it would begin them again. Collective.
+
+    :raises IoError: some are missing; the message names them.
+    """
+    on_root(comm, lambda: _check_there(case, checkpoint))
+
+
+def _check_there(case: Case, checkpoint: OpenCheckpoint) -> None:
+    try:
+        listed = json.loads(checkpoint.about.get(_FILES, "[]"))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _core.IoError(f"checkpoint {checkpoint.path}: its attribute '{_FILES}' is damaged: {error}") from None
+    known = _written(case)
+    missing = [f"{path} ({known[path]})" for path in listed if path in known and _is_missing(Path(path))]
+    if missing:
+        raise _core.IoError(
+            f"checkpoint {checkpoint.path}: the run wrote files that are not there any more: {', '.join(missing)}. To "
+            "fix this, put them back; or name another path in the case, where what is to come will be written"
+        )
+
+
+def _is_missing(path: Path) -> bool:
+    return not path.exists() or (path.is_dir() and not holds_something(path))
+
+
+def _written(case: Case) -> dict[str, str]:
+    """The files that a run goes on writing when it is resumed, and where the case names them. Local."""
+    found = {case.diagnostics.path: "diagnostics.path"}
+    found |= {one.path: f"path of output '{one.name}'" for one in case.output if one.engine not in ("sst", "null")}
+    for one in case.analysis:
+        for name in (f"{one.name}.csv", default_path(one.name, one.engine)):
+            found[str(Path(one.out) / name)] = f"out of analysis '{one.name}'"
+    return {os.path.normpath(path): key for path, key in found.items()}
