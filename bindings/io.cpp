@@ -238,7 +238,6 @@ void bind_io(nb::module_ &m) {
       .def("counters", &counters)
       .def("summary", &summary, free);
   m.def("engine_at", &io::engine_at, "path"_a);
-  m.def("is_foreign_file", &io::is_foreign_file, "path"_a);
   m.def("metadata_vouched", &io::metadata_vouched, "path"_a);
   m.def("engine_names", &io::engine_names);
 }

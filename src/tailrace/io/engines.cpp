@@ -17,6 +17,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
+#include <vector>
 
 namespace tailrace::io {
 
@@ -24,7 +26,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t first_bytes = 65536; ///< among which an HDF5 series of ours has the name of our group
+constexpr std::size_t first_bytes = 65536; ///< among which an HDF5 series of ours has the entry of our group
+constexpr std::string_view hdf5_signature = "\x89HDF\r\n\x1a\n", group_entry = "\x08Tailrace"; ///< with its length
 constexpr std::size_t header_bytes = 4096; ///< the first line of series.jsonl names the engine before all long entries
 
 // The table of engines. ENGINE(name, family, extensions): the function open_NAME in the engine's folder opens it. A new
@@ -151,6 +154,18 @@ std::string engine_of_directory(const std::string &path) {
   return fs::path(path).extension() == ".bp4" ? "bp4" : "bp5";
 }
 
+/// Whether a file is empty, or has only zeros, as power failures leave it.
+bool holds_nothing(const std::string &path) {
+  const FileDescriptor file(path, O_RDONLY);
+  std::vector<char> piece(first_bytes);
+  std::size_t size = 0;
+  for (std::int64_t at = 0; (size = read_some(file.get(), piece.data(), piece.size(), at, path)) > 0;
+       at += static_cast<std::int64_t>(size))
+    if (std::any_of(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(size), [](char c) { return c != 0; }))
+      return false;
+  return true;
+}
+
 } // namespace
 
 const std::vector<std::string> &engine_names() {
@@ -167,13 +182,13 @@ std::string engine_at(const std::string &path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored))
     return engine_of_directory(path);
-  const std::string signature = "\x89HDF\r\n\x1a\n";
-  return start_of(path, signature.size()) == signature ? "hdf5" : "";
+  return start_of(path, hdf5_signature.size()) == hdf5_signature ? "hdf5" : "";
 }
 
 bool is_foreign_file(const std::string &path) {
   const std::string start = start_of(path, first_bytes); // empty for a directory too
-  return start.find_first_not_of('\0') != std::string::npos && start.find("Tailrace") == std::string::npos;
+  const bool ours = start.rfind(hdf5_signature, 0) == 0 && start.find(group_entry) != std::string::npos;
+  return !start.empty() && !ours && !holds_nothing(path);
 }
 
 bool metadata_vouched(const std::string &path) { return bp_record_covers(path); }
