@@ -163,6 +163,7 @@ with tr.open(path, comm=comm) as stored:  # rank 0 has read the list, and the ot
 """
 
 
+@pytest.mark.parametrize("engine", SIDECARS, ids=str)
 def test_all_ranks_find_the_steps_again(tmp_path, engine):
     """Rank 0 reads the list when it opens the series, the others their lines when they need them."""
     path = engine.path(tmp_path)
@@ -174,6 +175,7 @@ def test_all_ranks_find_the_steps_again(tmp_path, engine):
     assert "step 1 is not in it now" in said.text
 
 
+@pytest.mark.parametrize("engine", SIDECARS, ids=str)
 def test_a_line_that_is_damaged_after_the_open_is_said_to_be(tmp_path, engine):
     path = engine.path(tmp_path)
     go_on(engine, path, None, range(4))

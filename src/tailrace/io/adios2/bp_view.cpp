@@ -65,7 +65,7 @@ bool BpView::changed() const {
     return false;
   struct stat now = {};
   if (::stat((fs::path(directory_) / index_name).c_str(), &now) != 0)
-    return true;
+    return bytes_[0] > 0;
   if (same(now, seen_))
     return false;
   if (now.st_size < bytes_[0] || size_of_file(directory_, metadata_name) < bytes_[1])
