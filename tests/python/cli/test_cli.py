@@ -16,15 +16,8 @@ from tailrace.io.time_series import COLUMNS, TimeSeries
 
 SAMPLE = Path(__file__).parents[2] / "data" / "xcompact3d" / "tgv33"
 PACKAGES = str(Path(cli.__file__).parents[2])
-MPI_MARKS = ("OMPI_", "PMI_", "PMIX_", "MPI_LOCALNRANKS")
 
-
-@pytest.fixture(autouse=True)
-def outside_mpi(monkeypatch, tmp_path):
-    for name in [name for name in os.environ if name.startswith(MPI_MARKS)]:
-        monkeypatch.delenv(name)
-    monkeypatch.delenv("TAILRACE_TRACEBACK", raising=False)
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("outside_mpi")
 
 
 def tailrace(*arguments):
