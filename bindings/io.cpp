@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include <tailrace/io/adios2/bp_record.hpp>
 #include <tailrace/io/components.hpp>
 #include <tailrace/io/engines.hpp>
 #include <tailrace/io/series.hpp>
@@ -239,5 +240,7 @@ void bind_io(nb::module_ &m) {
       .def("summary", &summary, free);
   m.def("engine_at", &io::engine_at, "path"_a);
   m.def("metadata_vouched", &io::metadata_vouched, "path"_a);
+  m.def("is_foreign_file", &io::is_foreign_file, "path"_a);
+  m.def("check_only_bp", &io::check_only_bp, "directory"_a);
   m.def("engine_names", &io::engine_names);
 }

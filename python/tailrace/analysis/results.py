@@ -20,7 +20,7 @@ from tailrace.fields.parity import Signs
 from tailrace.fields.points import NODES
 from tailrace.fields.vector import Tensor, Vector
 from tailrace.io import locks, series
-from tailrace.io.paths import default_path, holds_something, is_foreign
+from tailrace.io.paths import default_path, holds_something
 from tailrace.io.regular import open_regular
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
 from tailrace.io.values import STORED, is_stored
@@ -342,7 +342,7 @@ def check_results(directory: Path, name: str, engine: str, comm: MPI.Comm) -> No
             OSError,
             ValueError,
         ):  # beside a table of ours, a series that was killed at its first moment
-            if kind == "nothing" or on_root(comm, lambda: is_foreign(path)):
+            if kind == "nothing" or on_root(comm, lambda: _core.is_foreign_file(str(path))):
                 foreign = path
     if foreign is not None:
         raise _core.InputError(

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 from tailrace import _core
 from tailrace.parallel import on_root
 
-from .paths import holds_something, is_foreign
+from .paths import holds_something
 from .regular import open_regular
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 _LIBRARIES = {"bp4": "ADIOS2", "bp5": "ADIOS2", "adios_hdf5": "ADIOS2", "hdf5": "HDF5"}
-_SIGNATURE = b"\x89HDF\r\n\x1a\n"  # of HDF5; the next byte is the version of the superblock
+_VERSION = 8  # the byte of an HDF5 file that has the version of its superblock
 _METADATA = ("md.idx", "md.0", "mmd.0")  # of BP
 # Variables by which launchers tell a process that it is a rank: without them MPI starts alone in the child.
 _LAUNCHERS = ("OMPI_", "ORTE_", "PRTE_", "PMIX_", "PMI_", "MPI_LOCAL", "HYDRA_", "SLURM_", "PALS_", "ALPS_", "FLUX_")
@@ -50,11 +50,10 @@ def vouched(path: Path, engine: str) -> bool:
         return True
     if engine in ("bp4", "bp5"):
         return _core.metadata_vouched(str(path))
-    if engine == "adios_hdf5" or not path.is_file():
+    if engine == "adios_hdf5" or _core.engine_at(str(path)) != "hdf5" or _core.is_foreign_file(str(path)):
         return False
     with open_regular(path, "rb") as file:
-        start = file.read(9)
-    return start.startswith(_SIGNATURE) and start[8:] >= b"\2" and not is_foreign(path)
+        return file.read(_VERSION + 1)[_VERSION:] >= b"\2"
 
 
 def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:

@@ -6,17 +6,17 @@ first bytes of the mark and then zeros. Such a file holds nothing that anybody c
 
 from __future__ import annotations
 
-import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from tailrace import _core
 
 from .regular import open_regular
 
 _HEAD = 65536  # bytes in which a mark must be
 _PIECE = 1 << 20
-# What ADIOS2 and our record of its files keep in the directory of a series; as in src/tailrace/io/adios2/bp_record.cpp.
-_BP = re.compile(r"(data|md|mmd)\.\d+|md\.idx|tailrace\.json(\.tmp)?|profiling\.json|active|\.bpversion|s3\.json")
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,13 @@ class Mark:
     :param kind: what messages call such a file.
     :param start: it begins with this ...
     :param then: ... and this regular expression matches what follows.
+    :param is_foreign: whether a file is none of the kind; where the library tells it, and no first bytes do.
     """
 
     kind: str
-    start: bytes
+    start: bytes = b""
     then: bytes = b""
+    is_foreign: Callable[[str], bool] | None = None
 
     def matches(self, head: bytes) -> bool:
         """Whether a file begins with the mark."""
@@ -38,8 +40,7 @@ class Mark:
 
 
 TIME_SERIES = Mark("time series of Tailrace", b"# Tailrace time series\n")
-# The message in the root group that names our group, with the length of its name.
-HDF5_SERIES = Mark("series of Tailrace", b"\x89HDF\r\n\x1a\n", rb"[\s\S]*\x08Tailrace")
+HDF5_SERIES = Mark("series of Tailrace", is_foreign=_core.is_foreign_file)
 JOURNAL = Mark("journal of a series", b"tlracej3")
 LOCK = Mark("lock of Tailrace", b"", rb"\d+ \d+ \S+ \S+\s")
 TRACE = Mark("trace of Tailrace", b'{"traceEvents":[\n{"args":{"name":"rank 0: ')
@@ -53,6 +54,8 @@ def is_ours(path: Path, mark: Mark) -> bool:
 
     :raises OSError: it cannot be read, or is a named pipe, a socket or a device.
     """
+    if mark.is_foreign is not None:
+        return not mark.is_foreign(str(path))
     with open_regular(path, "rb") as file:
         head = file.read(_HEAD)
         if mark.matches(head):
@@ -70,18 +73,3 @@ def why_foreign(path: Path, mark: Mark) -> str:
     if not path.exists() or (not path.is_dir() and is_ours(path, mark)):
         return ""
     return f"{path} is there already, and is no {mark.kind}; choose another path, or move it away"
-
-
-def why_not_emptied(directory: Path) -> str:
-    """Why ADIOS2 must not begin a BP series in a directory, from which it deletes all files; "" if it may. Local.
-
-    :raises OSError: the directory cannot be read.
-    """
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            if not (entry.is_file() and _BP.fullmatch(entry.name)):
-                return (
-                    f"{directory} holds {entry.name}, which is of no BP series, and ADIOS2 deletes everything in a "
-                    "directory in which it begins one; choose another path, or move it away"
-                )
-    return ""

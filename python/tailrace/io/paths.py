@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from .marks import HDF5_SERIES, is_ours
-
 FileEngine = Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "raw", "sion"]
 # Also those that store nothing.
 OutputEngine = Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "null", "raw", "sion", "sst"]
@@ -23,8 +21,3 @@ def default_path(name: str, engine: str) -> str:
 def holds_something(path: Path) -> bool:
     """Whether there is a file, or a directory that is not empty. Local."""
     return path.is_file() or (path.is_dir() and any(path.iterdir()))
-
-
-def is_foreign(path: Path) -> bool:
-    """Whether there is a file, and no HDF5 series of ours. Local."""
-    return path.is_file() and not is_ours(path, HDF5_SERIES)

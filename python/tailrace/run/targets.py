@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailrace import _core
 from tailrace.analysis.results import check_results
-from tailrace.io.marks import why_foreign, why_not_emptied
+from tailrace.io.marks import why_foreign
 from tailrace.io.paths import default_path, holds_something
 from tailrace.io.regular import refuse_special
 from tailrace.parallel import on_root
@@ -64,7 +64,12 @@ def _why_not(place: Place) -> str:
     refuse_special(path)
     if not path.is_dir():
         return f"{path} is there already, and is a file; expected a directory. Choose another path, or move it away"
-    return why_not_emptied(path) if place.kind == "emptied" else ""
+    if place.kind == "emptied":
+        try:
+            _core.check_only_bp(str(path))
+        except _core.IoError as error:
+            return str(error)
+    return ""
 
 
 def _why_not_of(engine: str, path: str) -> str:

@@ -154,18 +154,6 @@ std::string engine_of_directory(const std::string &path) {
   return fs::path(path).extension() == ".bp4" ? "bp4" : "bp5";
 }
 
-/// Whether a file is empty, or has only zeros, as power failures leave it.
-bool holds_nothing(const std::string &path) {
-  const FileDescriptor file(path, O_RDONLY);
-  std::vector<char> piece(first_bytes);
-  std::size_t size = 0;
-  for (std::int64_t at = 0; (size = read_some(file.get(), piece.data(), piece.size(), at, path)) > 0;
-       at += static_cast<std::int64_t>(size))
-    if (std::any_of(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(size), [](char c) { return c != 0; }))
-      return false;
-  return true;
-}
-
 } // namespace
 
 const std::vector<std::string> &engine_names() {
@@ -187,8 +175,11 @@ std::string engine_at(const std::string &path) {
 
 bool is_foreign_file(const std::string &path) {
   const std::string start = start_of(path, first_bytes); // empty for a directory too
-  const bool ours = start.rfind(hdf5_signature, 0) == 0 && start.find(group_entry) != std::string::npos;
-  return !start.empty() && !ours && !holds_nothing(path);
+  if (start.empty() || (start.starts_with(hdf5_signature) && start.find(group_entry) != std::string::npos))
+    return false;
+  const std::size_t written = start.find_last_not_of('\0') + 1;
+  return !hdf5_signature.starts_with(start.substr(0, written)) ||
+         !has_zeros_from(FileDescriptor(path, O_RDONLY), static_cast<std::int64_t>(written), path);
 }
 
 bool metadata_vouched(const std::string &path) { return bp_record_covers(path); }

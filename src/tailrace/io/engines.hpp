@@ -24,8 +24,9 @@ const std::vector<std::string> &engine_names();
 /// The engine that wrote the files at `path`; "" if there are none, or none of a known format. Local.
 std::string engine_at(const std::string &path);
 
-/// Whether there is a file at `path` that is no HDF5 series of ours. Zeros are left by power failures. Local. Throws
-/// IoError if there is a named pipe, a socket or a device.
+/// Whether there is a file at `path` that is no HDF5 series of ours. A file that is empty, or has zeros where ours has
+/// its first bytes and all others, is what a power failure leaves of one. Local. Throws IoError if there is a named
+/// pipe, a socket or a device.
 bool is_foreign_file(const std::string &path);
 
 /// Whether checksums of ours cover all metadata of the bp4 or bp5 series at `path`. Otherwise damaged metadata may

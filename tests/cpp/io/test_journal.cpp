@@ -222,6 +222,8 @@ TEST_F(JournalTest, LeavesWhatIsNoJournalAlone) {
   EXPECT_THROW(Journal::discard(path), IoError);
   EXPECT_THROW(Journal(path, false), IoError);
   EXPECT_EQ(read_file(journal_name()), "precious");
+  replace_file(journal_name(), std::string(600, '\0') + "precious", false); // no zeros of a power failure
+  EXPECT_NE(refused().find("something else"), std::string::npos);
   fs::remove(journal_name());
   ASSERT_EQ(::mkfifo(journal_name().c_str(), 0600), 0); // must not wait for its other end
   refused();

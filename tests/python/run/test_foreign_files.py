@@ -102,7 +102,7 @@ def test_a_directory_that_holds_something_else(case: Path, engine: str):
     case.write_text(case.read_text() + BLOCK.format(engine, "mine"))
     (case.parent / "mine").mkdir()
     (case.parent / "mine" / "notes.txt").write_bytes(PRECIOUS)
-    assert "output[1].path: mine holds notes.txt, which is of no BP series" in refused(case)
+    assert "output[1].path: cannot write mine: it holds mine/notes.txt, which is of no BP series" in refused(case)
 
 
 def test_a_series_of_another_engine(case: Path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.io.marks import CONTACT, LOCK, STREAM_RECORD, TIME_SERIES, is_ours, why_foreign
+from tailrace.io.marks import CONTACT, HDF5_SERIES, LOCK, STREAM_RECORD, TIME_SERIES, is_ours, why_foreign
 
 DIES = """
 import os
@@ -32,8 +32,9 @@ def test_what_a_killed_writer_of_a_stream_leaves(tmp_path: Path):
 def test_zeros_to_the_end(tmp_path: Path, size: int):
     """A byte after zeros is something that somebody wrote, wherever it is."""
     path = tmp_path / "file"
-    for start in (b"", TIME_SERIES.start[:5]):
-        path.write_bytes(start + bytes(size))
-        assert why_foreign(path, TIME_SERIES) == ""
-        path.write_bytes(start + bytes(size) + b"x")
-        assert "is there already" in why_foreign(path, TIME_SERIES)
+    for mark, begins in ((TIME_SERIES, TIME_SERIES.start[:5]), (HDF5_SERIES, b"\x89HDF\r\n\x1a\n")):
+        for start in (b"", begins):
+            path.write_bytes(start + bytes(size))
+            assert why_foreign(path, mark) == ""
+            path.write_bytes(start + bytes(size) + b"x")
+            assert "is there already" in why_foreign(path, mark)

@@ -36,10 +36,10 @@ bool is_bp_file(const std::string &name) {
   return numbered("data.") || numbered("md.") || numbered("mmd.") || name == "md.idx";
 }
 
-/// Files that Tailrace and ADIOS2 keep next to the BP files.
-bool is_beside_bp(const std::string &name) {
-  const std::vector<std::string> names{"tailrace.json", "profiling.json", "active", ".bpversion", "s3.json"};
-  return std::find(names.begin(), names.end(), name) != names.end() || is_draft_of(name, "tailrace.json");
+/// Whether ADIOS2 or BpRecord write a file of this name into the directory of a series.
+bool is_bp_name(const std::string &name) {
+  const std::vector<std::string> beside{"tailrace.json", "profiling.json", "active", ".bpversion", "s3.json"};
+  return is_bp_file(name) || is_draft_of(name, "tailrace.json") || std::ranges::find(beside, name) != beside.end();
 }
 
 std::string checksum_of(const json &record) {
@@ -188,8 +188,7 @@ void check_no_links(const std::string &directory) {
 void check_only_bp(const std::string &directory) {
   check_no_links(directory);
   for (const auto &entry : fs::directory_iterator(directory))
-    if (const std::string name = entry.path().filename().string();
-        !entry.is_regular_file() || !(is_bp_file(name) || is_beside_bp(name)))
+    if (const std::string name = entry.path().filename().string(); !entry.is_regular_file() || !is_bp_name(name))
       throw IoError(
           fmt::format("cannot write {}: it holds {}, which is of no BP series, and ADIOS2 removes everything "
                       "from a directory in which it begins a series. To fix this, write elsewhere, or move it away",

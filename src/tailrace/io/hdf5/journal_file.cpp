@@ -35,8 +35,8 @@ constexpr std::int64_t writer_lives = 1, change_under_way = std::int64_t{1} << 6
 
 } // namespace
 
-/// The first bytes of a journal, written by one call, which a kill does not interrupt. A journal that is shorter, or
-/// begins with zeros, is one whose writer was killed before it had written this.
+/// The first bytes of a journal, written by one call, which a kill does not interrupt. A journal that is empty
+/// or has only zeros is one whose writer was killed before it had written this.
 struct JournalFile::Header {
   char begin[sizeof mark] = {};
   char host[256] = {};
@@ -84,9 +84,10 @@ JournalFile JournalFile::open(const std::string &path, bool to_write) {
     throw file_error("open", name, errno);
   char first[sizeof mark] = {};
   const bool regular = fd && S_ISREG(status_of(fd.get(), name).st_mode);
-  const char none[sizeof mark] = {};
-  if (!regular || ::pread(fd.get(), first, sizeof first, 0) < 0 ||
-      (std::memcmp(first, mark, sizeof mark) != 0 && std::memcmp(first, none, sizeof none) != 0))
+  // Zeros first: its writer may put the mark there now.
+  const bool ours = regular && (has_zeros_from(fd, 0, name) || (::pread(fd.get(), first, sizeof first, 0) > 0 &&
+                                                                std::memcmp(first, mark, sizeof mark) == 0));
+  if (!ours)
     throw IoError(
         fmt::format("cannot open {}: where its journal would be, {} is something else. To fix this, move that "
                     "away",

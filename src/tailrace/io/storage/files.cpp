@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 namespace tailrace::io {
 
@@ -71,6 +72,16 @@ std::size_t read_some(int fd, void *data, std::size_t size, std::int64_t offset,
   if (done < 0)
     throw file_error("read", path, errno);
   return static_cast<std::size_t>(done);
+}
+
+bool has_zeros_from(const FileDescriptor &file, std::int64_t begin, const std::string &path) {
+  std::vector<char> piece(read_bytes);
+  while (const std::size_t size = read_some(file.get(), piece.data(), piece.size(), begin, path)) {
+    if (std::any_of(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(size), [](char c) { return c != 0; }))
+      return false;
+    begin += static_cast<std::int64_t>(size);
+  }
+  return true;
 }
 
 void read_all(int fd, void *data, std::int64_t size, std::int64_t offset, const std::string &path) {

@@ -43,6 +43,8 @@ void sync_parent(const std::string &path);
 
 /// Reads at most `size` bytes, fewer only at the end of the file; returns their number. Local. Throws IoError.
 std::size_t read_some(int fd, void *data, std::size_t size, std::int64_t offset, const std::string &path);
+/// Whether a file has only zeros, or nothing, from byte `begin` to its end. Local. Throws IoError.
+bool has_zeros_from(const FileDescriptor &file, std::int64_t begin, const std::string &path);
 /// Writes or reads all of [data, data + size) at byte `offset` of the file. Local. Throws IoError, which names `path`.
 void write_all(int fd, const void *data, std::int64_t size, std::int64_t offset, const std::string &path);
 void read_all(int fd, void *data, std::int64_t size, std::int64_t offset, const std::string &path);
