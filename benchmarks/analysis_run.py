@@ -17,7 +17,7 @@ import tailrace as tr
 
 def main() -> None:
     path, skip = sys.argv[1], int(sys.argv[2])
-    simulation = tr.Simulation(tr.load_case(path))
+    simulation = tr.Simulation(tr.load_case(path), overwrite=True)  # one round after another
     moments: list[float] = []
     advance = simulation.advance
 

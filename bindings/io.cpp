@@ -66,7 +66,9 @@ io::Series *open_series(const std::string &path, const std::string &mode, int co
     options.grid = io::GridDescription{std::get<0>(*grid), std::get<1>(*grid), std::get<2>(*grid), std::get<3>(*grid)};
   if (precision)
     options.precision = io::type_named(*precision);
-  const io::Mode how = mode == "w" ? io::Mode::write : mode == "a" ? io::Mode::append : io::Mode::read;
+  const std::map<std::string, io::Mode> modes{
+      {"w", io::Mode::write}, {"x", io::Mode::exclusive}, {"a", io::Mode::append}, {"r", io::Mode::read}};
+  const io::Mode how = modes.at(mode);
   const nb::gil_scoped_release release;
   return new io::Series(path, how, Communicator::from_fortran(comm), options);
 }
@@ -225,6 +227,7 @@ void bind_io(nb::module_ &m) {
       .def("flush", &Series::flush, free)
       .def("close", &Series::close, free)
       .def("steps", &steps)
+      .def("files", &Series::files)
       .def("next_step", &Series::next_step, "timeout"_a, free)
       .def("grid", &grid_of)
       .def("attributes", &Series::attributes)

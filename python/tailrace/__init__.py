@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._core import Error, InputError, IoError
+
+    __version__: str
     from .case.case import Case, ConfigError, load_case
     from .fields.calculus import (
         curl,
@@ -123,6 +125,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("._core", __name__).build_info()["version"]
     if name not in _PLACES:
         raise AttributeError(f"module 'tailrace' has no attribute {name!r}")
     value = getattr(import_module(f".{_PLACES[name]}", __name__), name)

@@ -193,7 +193,8 @@ def test_nodes_with_several_networks(tmp_path):
         case = write_case(tmp_path / "run")
         command = (*TAILRACE, "run", "case.toml", "-n", 2, "--beside=budget", "--beside-ranks=2")
         cluster.start(case.parent, "n1:2", *command, analysis="n2:2").finish()
-        cluster.start(case.parent, "n1:2", *command, "--beside-interface=fabric", analysis="n2:2").finish()
+        more = ("--overwrite", "--beside-interface=fabric")
+        cluster.start(case.parent, "n1:2", *command, *more, analysis="n2:2").finish()
         wrong = cluster.start(tmp_path, "n1:1", *END, "write", "sst:run", "steps=0", "NetworkInterface=eth0", ranks=1)
         assert record_of(wrong, tmp_path)["listens"] == "10.99.0.1"
         reader = cluster.start(tmp_path, "n2:1", *END, "read", "sst:run", "OpenTimeoutSecs=1", ranks=1)

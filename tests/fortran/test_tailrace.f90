@@ -115,6 +115,8 @@ program test_tailrace
   call series%close()
   call series%close()
   call expect('closed twice', .not. series%is_open())
+  call series%open(path, 'x', MPI_COMM_WORLD, stat=status, errmsg=message)
+  call expect_error('exclusive', tailrace_io_error, 'is there already')
   call series%open(path, 'w', MPI_COMM_WORLD, engine='hdf4', stat=status, errmsg=message)
   call expect_error('unknown engine', tailrace_input_error, "unknown engine 'hdf4'")
   call series%open(trim(path)//'/none/out.h5', 'r', MPI_COMM_WORLD, stat=status, errmsg=message)

@@ -13,12 +13,14 @@ from tailrace import _core
 from tailrace.fields.field import Field
 from tailrace.io.coupling import explain
 from tailrace.io.paths import default_path
-from tailrace.parallel import agree, spread
+from tailrace.io.provenance import of_program
+from tailrace.parallel import agree, on_root, spread
 from tailrace.text import duration
 
+from .earlier_results import EarlierResults
 from .errors import AnalysisError
 from .grid_file import read_grid_file
-from .results import Results, Sink, last_result
+from .results import Results, Sink, check_results, last_result
 from .script import Script, load
 from .script_runner import ScriptRunner
 from .source import SeriesSource
@@ -37,6 +39,8 @@ class Request:
     :param values: NAME=VALUE or SCRIPT:NAME=VALUE, parameters of scripts.
     :param chosen: the positions of the stored steps to analyse.
     :param groups: the number of groups of ranks that take steps in turn.
+    :param overwrite: earlier results of `tailrace analyse` may be replaced.
+    :param beside: a run has started this analysis beside it.
     """
 
     scripts: Sequence[str]
@@ -50,6 +54,8 @@ class Request:
     resume: bool = False
     precision: str | None = None
     on_error: OnError = "stop"
+    overwrite: bool = False
+    beside: bool = False
 
 
 class _Moment(NamedTuple):
@@ -66,6 +72,8 @@ class Analyse:
     def __init__(self, request: Request, comm: MPI.Comm) -> None:
         self._request, self._world = request, comm
         self._started = clock.monotonic()  # the first step of a stream is waited for in here
+        told = of_program("beside" if request.beside else "analyse", comm.size)
+        self._provenance = {**told, "source": request.source}
         self._scripts = agree(comm, lambda: load_scripts(request.scripts, request.values))
         given = agree(comm, lambda: read_grid_file(request.grid) if request.grid else None)
         agree(comm, self._check)
@@ -75,6 +83,15 @@ class Analyse:
         self._source = SeriesSource(request.source, ours, grid_file=given, precision=request.precision)
         agree(comm, self._check_stream)
         self._comm = ours
+        self._engine = request.engine or (self._source.engine if self._source.engine not in ("sst", "null") else "hdf5")
+        for script in self._scripts:
+            self._check_place(script)
+            for results in (script.name, f"{script.name}-final"):
+                check_results(request.out, results, self._engine, comm)
+        self._earlier = EarlierResults(
+            comm, request.out, [script.name for script in self._scripts], self._engine,
+            resume=request.resume, overwrite=request.overwrite, beside=request.beside,
+        )  # fmt: skip
         self._tasks = [self._task(script) for script in self._scripts]
         self._last: _Moment | None = None
         self._missed = 0
@@ -103,23 +120,26 @@ class Analyse:
         if self._source.streaming and any(part is not None and part < 0 for part in parts):
             raise _core.InputError("--steps: the end of a stream is not known; give numbers from 0 on")
 
+    def _check_place(self, script: Script) -> None:
+        for results in (script.name, f"{script.name}-final"):
+            path = self._request.out / default_path(results, self._engine)
+            if path.resolve() == Path(self._source.path).resolve():
+                raise _core.InputError(
+                    f"{self._source.path} is where the results of analysis '{script.name}' go; choose another "
+                    "directory by -o"
+                )
+
     def _task(self, script: Script) -> Task:
-        request, source = self._request, self._source
-        engine = request.engine or (source.engine if source.engine not in ("sst", "null") else "hdf5")
+        request, source, engine = self._request, self._source, self._engine
         done = rewind_to = None
         if request.resume and source.streaming:
             rewind_to = source.first_index - 1
         elif request.resume:
             done = rewind_to = last_result(request.out, script.name, engine, self._world)
-        for results in (script.name, f"{script.name}-final"):
-            if (request.out / default_path(results, engine)).resolve() == Path(source.path).resolve():
-                raise _core.InputError(
-                    f"{source.path} is where the results of analysis '{script.name}' go; choose another directory by -o"
-                )
         runner = ScriptRunner(script, self._comm)
         sink = Sink(
             request.out, script.name, self._world, source.operators,
-            engine=engine, attributes=source.attributes, resume_step=rewind_to,
+            engine=engine, attributes=source.attributes, provenance=self._provenance, resume_step=rewind_to,
         )  # fmt: skip
         return Task(runner, sink, request.on_error, self._say, done)
 
@@ -144,6 +164,7 @@ class Analyse:
                 for task in self._tasks:
                     task.close()
                 self._source.close()
+            self._earlier.close()
         self._sum_up(clock.monotonic() - self._started)
         return 1 if any(task.failed for task in self._tasks) else 0
 
@@ -169,8 +190,16 @@ class Analyse:
                 if task.wants(moment.step):
                     mine = results if moment.group == self._group else None
                     task.sink.write(moment.step, moment.time, mine, leader=moment.group * self._ranks)
+        if self._last is None:
+            self._replace_earlier()
         self._last = there[-1]
         self._missed += len(step.missed) if step else 0
+
+    def _replace_earlier(self) -> None:
+        if self._request.overwrite:
+            for task in self._tasks:
+                task.sink.flush()
+            on_root(self._world, self._earlier.replace)
 
     def _look(self, task: Task, step: AnalysisStep | None) -> Results | None:
         work: Callable[[], Results | None] = lambda: task.look(step) if step and task.wants(step.index) else None  # noqa: E731

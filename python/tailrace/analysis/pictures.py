@@ -22,6 +22,11 @@ def mark(title: str) -> str:
     return f"Tailrace {title}"
 
 
+def entries(title: str, made_by: str) -> dict[str, str | None]:
+    """What the pictures tell of themselves; without the version of the program: equal figures are equal files."""
+    return {"Software": None, "Source": mark(title), "Comment": f"made by {made_by}"}
+
+
 def is_ours(picture: Path, title: str) -> bool:
     """Whether a picture has our mark, which PNG files have before the image."""
     try:
@@ -29,6 +34,13 @@ def is_ours(picture: Path, title: str) -> bool:
             return f"Source\0{mark(title)}".encode() in file.read(4096)
     except OSError:  # a directory or a named pipe in its place, or a file that may not be read
         return False
+
+
+def maker(picture: Path) -> str:
+    """Who made a picture, see `io.provenance`; "" where it does not say."""
+    with open_regular(picture, "rb") as file:
+        found = re.search(rb"Comment\0made by (\w+)", file.read(4096))
+    return found[1].decode() if found else ""
 
 
 def is_figure(value: Any) -> bool:

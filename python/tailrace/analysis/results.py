@@ -26,7 +26,7 @@ from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read
 from tailrace.io.values import STORED, is_stored
 from tailrace.parallel import on_root
 
-from .pictures import close_figures, is_figure, is_ours, mark, pictures
+from .pictures import close_figures, entries, is_figure, is_ours, pictures
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -124,6 +124,7 @@ class Sink:
     :param comm: all ranks; some may have no results of a step (`write`).
     :param operators: the grid of the fields, and this rank's part of it.
     :param attributes: those of the source; with them the series of results can be analysed, too.
+    :param provenance: how the results come about, see `io.provenance`.
     :param resume_step: continue after this step: later results are dropped. None: older results are replaced.
     :raises InputError: there are files of something else.
     :raises IoError: the files cannot be written.
@@ -138,11 +139,13 @@ class Sink:
         *,
         engine: str,
         attributes: Mapping[str, Any],
+        provenance: Mapping[str, Any],
         resume_step: int | None,
     ) -> None:
         self.name, self._directory, self._comm, self._operators = name, directory, comm, operators
         self._engine, self._resume = engine, resume_step
-        self._attributes = {"analysis": name} | {
+        self._provenance = provenance
+        self._attributes = {"analysis": name, **provenance} | {
             key: value
             for key, value in attributes.items()
             if key in ("lengths", "boundaries", "interpolation", "reynolds", "dt", "name")
@@ -238,8 +241,9 @@ class Sink:
             if self._rows is None:
                 definitions = "step, time: of the state; the other columns are what the script returned"
                 self._rows = TimeSeries(
-                    self.table, self._title, self._resume, columns=list(row), definitions=definitions
-                )
+                    self.table, self._title, self._resume, columns=list(row), definitions=definitions,
+                    provenance=self._provenance,
+                )  # fmt: skip
             self._rows.append(row)
         except OSError as error:
             raise _core.IoError(f"cannot write {self.table}: {error.strerror or error}") from error
@@ -276,8 +280,7 @@ class Sink:
             try:
                 if path.exists() and not is_ours(path, self._title):
                     return _core.IoError(f"{path} is there already, and is no picture of {self._title}; move it away")
-                # Without the version of the program: equal figures are equal files.
-                figure.savefig(path, metadata={"Software": None, "Source": mark(self._title)})
+                figure.savefig(path, metadata=entries(self._title, self._provenance["made_by"]))
             except Exception as error:  # drawing may fail by the user's figure, too: text that is not valid TeX
                 return _core.IoError(f"cannot draw {path}: {type(error).__name__}: {error}")
         return _plan_of(results)
@@ -286,7 +289,7 @@ class Sink:
         """One of another name in the same directory, empty or with the results up to a step."""
         return Sink(
             self._directory, name, self._comm, self._operators,
-            engine=self._engine, attributes=self._attributes, resume_step=resume_step,
+            engine=self._engine, attributes=self._attributes, provenance=self._provenance, resume_step=resume_step,
         )  # fmt: skip
 
     def flush(self) -> None:

@@ -52,6 +52,7 @@ class Case(Section):
     checkpoint: CheckpointSection = CheckpointSection()
 
     _directory: Path = PrivateAttr(default=Path())
+    _text: str | None = PrivateAttr(default=None)  # without what a program added
 
     @model_validator(mode="before")
     @classmethod
@@ -79,6 +80,11 @@ class Case(Section):
     def directory(self) -> Path:
         """The directory of the case file."""
         return self._directory
+
+    @property
+    def text(self) -> str:
+        """The case as its user gave it, as TOML with all values."""
+        return self.to_toml() if self._text is None else self._text
 
     @property
     def viscosity(self) -> float:
@@ -145,6 +151,12 @@ class Case(Section):
         if self.checkpoint.every > steps:
             found.append(f"checkpoint.every = {self.checkpoint.every} is more than the {steps} steps of the run")
         return found
+
+    def with_output(self, section: OutputSection) -> Case:
+        """The case with one more output, of which `text` does not tell."""
+        added = self.model_copy(update={"output": [*self.output, section]})
+        added._text = self.text
+        return added
 
     def to_toml(self) -> str:
         """The case as a TOML document that `load_case` reads back to an equal case; every key is written out."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from . import launch
-from .common import fail, guarded, on_ranks
+from .common import fail, guarded, on_ranks, settle
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
@@ -55,6 +55,12 @@ class BesideOptions(NamedTuple):
     values: list[str]
     interface: str | None
     resume: bool
+    overwrite: bool
+
+
+def absolute_script(word: str) -> str:
+    """A script as the command takes it, so that another working directory changes nothing."""
+    return str(Path(word).absolute()) if Path(word).is_file() else word
 
 
 def fields_beside(text: str) -> list[str]:
@@ -80,7 +86,7 @@ def run_beside(case: Case, ranks: int, simulation: list[str], options: BesideOpt
 
     if launch.size() is not None:
         fail("--beside starts two programs by itself; leave out mpiexec, and give -n")
-    said = problem(options.scripts, options.values, resume=options.resume)
+    said = problem(options.scripts, options.values, options.out, resume=options.resume, overwrite=options.overwrite)
     if said:
         fail(f"--beside: {said}")
     said = case.clash_beside(options.scripts, options.out)
@@ -94,13 +100,21 @@ def run_beside(case: Case, ranks: int, simulation: list[str], options: BesideOpt
         f"--beside-fields={','.join(options.fields)}",
         *([] if options.interface is None else [f"--beside-interface={options.interface}"]),
     ]
-    analysis = ["analyse", *options.scripts, f"--out={options.out}", *(f"--set={text}" for text in options.values)]
-    if options.resume:
-        analysis.append("--resume")
+    analysis = [
+        "analyse",
+        *options.scripts,
+        "--beside-run",
+        f"--out={options.out}",
+        *(f"--set={text}" for text in options.values),
+    ]
+    analysis += ["--resume"] if options.resume else ["--overwrite"] if options.overwrite else []
     try:
-        return start(simulation, ranks, analysis, options.ranks)
+        code = start(simulation, ranks, analysis, options.ranks)
     except launch.LaunchError as error:
         fail(error)
+    if code:
+        settle(case)
+    return code
 
 
 def analyse(
@@ -131,6 +145,8 @@ def analyse(
         str | None, typer.Option("--engine", help="Engine of the results; by default that of the source, or hdf5.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue after the last results.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace earlier results of `analyse`.")] = False,
+    beside_run: Annotated[bool, typer.Option("--beside-run", hidden=True)] = False,  # set by `run --beside`
     precision: Annotated[
         str | None, typer.Option("--precision", help="float64 or float32 for the fields; by default as stored.")
     ] = None,
@@ -139,6 +155,8 @@ def analyse(
     ] = "stop",
 ) -> None:
     """Run analyses on the steps of a series or of a stream."""
+    if resume and overwrite:
+        fail("--resume goes on with the results that are there, and --overwrite replaces them; leave one out")
     if len(words) < 2:
         fail(f"analyse needs a script and a source, the source last: tailrace analyse enstrophy {words[0]}")
     _check(engine, precision, on_error)
@@ -150,7 +168,10 @@ def analyse(
     except ImportError as error:
         fail(f"the library does not load: {error}\n  tailrace doctor says what is missing", 1)
     stop_or_off: Literal["stop", "off"] = "stop" if on_error == "stop" else "off"
-    request = Request(words[:-1], words[-1], out, values, chosen, at_once, grid, engine, resume, precision, stop_or_off)
+    request = Request(
+        words[:-1], words[-1], out, values, chosen, at_once, grid, engine, resume, precision, stop_or_off, overwrite,
+        beside_run,
+    )  # fmt: skip
     raise typer.Exit(guarded(lambda: analyse(request)))
 
 
@@ -160,6 +181,7 @@ def _arguments(options: dict[str, object]) -> list[str]:
     found += [f"--set={text}" for text in options["values"]]  # type: ignore[attr-defined]
     found += [f"--steps={options['steps']}", f"--steps-at-once={options['at_once']}"]
     found += [f"--on-error={options['on_error']}", *(["--resume"] if options["resume"] else [])]
+    found += [f"--{name.replace('_', '-')}" for name in ("overwrite", "beside_run") if options[name]]
     for name in ("grid", "engine", "precision"):
         if options[name] is not None:
             found.append(f"--{name}={options[name]}")

@@ -52,7 +52,7 @@ def with_stream(
         "name": name, "fields": list(fields), "every": every or case.diagnostics.every, "engine": "sst", "path": path,
         "precision": precision, "parameters": {"wait_for_reader": _WAIT_FOR_READER, "policy": policy, **network},
     })  # fmt: skip
-    return case.model_copy(update={"output": [*case.output, section]})
+    return case.with_output(section)
 
 
 def start(simulation: Sequence[str], ranks: int, analysis: Sequence[str], analysis_ranks: int) -> int:

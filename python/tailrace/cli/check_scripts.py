@@ -9,14 +9,17 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 
-def problem(words: Sequence[str], values: Sequence[str], *, resume: bool) -> str:
+def problem(words: Sequence[str], values: Sequence[str], out: Path, *, resume: bool, overwrite: bool) -> str:
     """A message that describes what is wrong with scripts and their parameters, or "" if nothing is wrong.
 
+    :param out: the directory of their results.
     :param resume: whether the scripts continue after earlier results.
+    :param overwrite: whether they replace them.
     """
-    request = json.dumps([list(words), list(values), resume])
+    request = json.dumps([list(words), list(values), str(out), resume, overwrite])
     done = subprocess.run(
         [sys.executable, "-m", __name__, request], capture_output=True, text=True, errors="replace", check=False
     )
@@ -25,12 +28,15 @@ def problem(words: Sequence[str], values: Sequence[str], *, resume: bool) -> str
 
 def _main() -> None:
     from tailrace.analysis.after import check_resume, load_scripts
+    from tailrace.analysis.earlier_results import check_free
 
-    words, values, resume = json.loads(sys.argv[1])
+    words, values, out, resume, overwrite = json.loads(sys.argv[1])
     try:
         scripts = load_scripts(words, values)
         if resume:
             check_resume(scripts)
+        names = [script.name for script in scripts]
+        check_free(Path(out), names, "hdf5", beside=True, may_stay=resume or overwrite)
     except (ValueError, RuntimeError, OSError) as error:
         sys.exit(str(error))
 

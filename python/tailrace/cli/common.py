@@ -7,11 +7,15 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 from . import launch
+
+if TYPE_CHECKING:
+    from tailrace.case.case import Case
 
 
 def say(text: str) -> None:
@@ -28,10 +32,37 @@ def fail(text: object, code: int = 2) -> NoReturn:
     raise typer.Exit(code)
 
 
-def on_ranks(ranks: int | None, arguments: Sequence[str], *, stops_itself: bool = True) -> None:
+def enter(directory: Path) -> None:
+    """Make this the directory in which the program works; make it first where it is missing."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        os.chdir(directory)
+    except OSError as error:
+        fail(f"--directory {directory}: {error.strerror}")
+
+
+def settle(case: Case) -> None:
+    """After the end of all ranks of a run: put back what a killed one has set aside."""
+    from tailrace.run.results_there import settle as put_back
+
+    try:
+        if put_back(case):
+            say("tailrace: the run ended before it had results; the earlier ones are back in their places")
+    except (OSError, ValueError) as error:
+        say(f"tailrace: {error}")
+
+
+def on_ranks(
+    ranks: int | None,
+    arguments: Sequence[str],
+    *,
+    stops_itself: bool = True,
+    after: Callable[[], None] = lambda: None,
+) -> None:
     """Run `tailrace arguments` on `ranks` ranks and end with its exit code. Return if no job has to be started.
 
     :param stops_itself: as `launch.start` takes it.
+    :param after: called when the job has ended and has failed.
     """
     if ranks is None:
         return
@@ -39,6 +70,8 @@ def on_ranks(ranks: int | None, arguments: Sequence[str], *, stops_itself: bool 
         code = launch.start(ranks, arguments, stops_itself=stops_itself)
     except launch.LaunchError as error:
         fail(error)
+    if code:
+        after()
     if code is not None:
         raise typer.Exit(code)
 

@@ -73,8 +73,8 @@ def main(directory: Path) -> int:
     case = directory / "case.toml"
     case.write_text(CASE, encoding="utf-8")
     for words in (
-        ("run", case.name, "-n", "2", *_BESIDE),
-        ("analyse", "budget", "velocity.bp", "-n", "2", "-o", "after"),
+        ("run", case.name, "-n", "2", "--overwrite", *_BESIDE),
+        ("analyse", "budget", "velocity.bp", "-n", "2", "-o", "after", "--overwrite"),
     ):
         print("\n$ tailrace", *words, flush=True)
         code = subprocess.run([sys.executable, "-m", "tailrace.cli", *words], cwd=directory, check=False).returncode

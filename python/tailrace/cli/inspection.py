@@ -19,7 +19,9 @@ import numpy as np
 from tailrace import _core
 from tailrace.flow import checkpoint
 from tailrace.io import guard, series
+from tailrace.io.marks import TIME_SERIES, is_ours
 from tailrace.io.placement import Triple
+from tailrace.io.time_series import read_provenance, read_time_series
 
 PIECE_BYTES = 32 << 20  # largest piece that is read at once, unless one row is larger
 _CHECKPOINT = re.compile(r"step-\d+")
@@ -148,12 +150,43 @@ def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
     :raises IoError: the series is damaged.
     :raises InputError: the step does not exist.
     """
+    if _is_time_series(path):
+        return _table_contents(path)
     engine = engine_of(path)
     sidecar_only = engine == "adios_hdf5" and not minmax  # then the files of HDF5 stay closed
     if sidecar_only or guard.vouched(path, engine):
         return read_contents(path, engine, step, minmax)
     found: Contents = guard.call(path, engine, f"{__name__}:read_contents", path, engine, step, minmax)
     return found
+
+
+def _is_time_series(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0 and is_ours(path, TIME_SERIES)
+
+
+def _table_contents(path: Path) -> Contents:
+    columns = read_time_series(path)
+    rows = list(zip(columns["step"].tolist(), columns["time"].tolist(), strict=True))
+    numbers = {name: float(values[-1]) for name, values in columns.items() if rows and name not in ("step", "time")}
+    return Contents(
+        path=path,
+        engine="time series (CSV)",
+        bytes=size_on_disk(path),
+        attributes=dict(read_provenance(path)),
+        grid=None,
+        steps=rows,
+        looked_at=len(rows) - 1 if rows else None,
+        variables=[],
+        scalars=dict(numbers),
+    )
+
+
+def case_of(path: Path) -> str:
+    """The text of the case that a file was made from: a series, a checkpoint or a time series; "" where it has none.
+
+    :raises NotASeriesError, IoError, TimeSeriesError: see `contents`.
+    """
+    return str(contents(series_at(path)[-1]).attributes.get("case", ""))
 
 
 def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import analyse as cli_analyse
-from .common import fail, guarded, on_ranks, say
+from .common import enter, fail, guarded, on_ranks, say, settle
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
@@ -30,6 +30,7 @@ app = typer.Typer(
     help="Compute incompressible flow, write it, analyse it.",
 )
 
+CASES = (".toml", ".i3d", ".prm")  # the endings of cases
 Overrides = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the case, as time.end=5; repeatable."),
@@ -61,7 +62,7 @@ def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
     """
     from tailrace.case.case import ConfigError, load_case
 
-    if path.suffix not in (".toml", ".i3d", ".prm"):
+    if path.suffix not in CASES:
         fail(f"{path}: a case is a .toml file or an Xcompact3D .i3d file")
     try:
         if path.suffix == ".toml":
@@ -78,6 +79,10 @@ def run(
     case: Annotated[Path, typer.Argument(metavar="CASE", help="A case (.toml) or an Xcompact3D input (.i3d).")],
     ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest complete checkpoint.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace results of an earlier run.")] = False,
+    directory: Annotated[
+        Path | None, typer.Option("--directory", metavar="DIR", help="Write all results there; made where missing.")
+    ] = None,
     overrides: Overrides = [],  # noqa: B006
     beside: cli_analyse.Beside = [],  # noqa: B006
     beside_ranks: cli_analyse.BesideRanks = 1,
@@ -90,15 +95,22 @@ def run(
     beside_stream: cli_analyse.BesideStream = None,
 ) -> None:
     """Compute a case. Started under mpiexec, or with -n, it runs in parallel."""
+    if resume and overwrite:
+        fail("--resume goes on with the results that are there, and --overwrite replaces them; leave one out")
+    if directory is not None:
+        case, beside = case.absolute(), [cli_analyse.absolute_script(word) for word in beside]
+        enter(directory)
     loaded, notes = load(case, overrides)
-    command = ["run", str(case), *(["--resume"] if resume else []), *(f"--set={text}" for text in overrides)]
+    command = ["run", str(case), *(f"--set={text}" for text in overrides)]
+    command += ["--resume"] if resume else ["--overwrite"] if overwrite else []
     fields = cli_analyse.fields_beside(beside_fields)
     if beside:
         options = cli_analyse.BesideOptions(
-            beside, beside_ranks, beside_every, beside_policy, fields, beside_out, beside_set, beside_interface, resume
-        )
+            beside, beside_ranks, beside_every, beside_policy, fields, beside_out, beside_set, beside_interface, resume,
+            overwrite,
+        )  # fmt: skip
         raise typer.Exit(cli_analyse.run_beside(loaded, ranks or 1, command, options))
-    on_ranks(ranks, command)
+    on_ranks(ranks, command, after=lambda: settle(loaded))
     for note in notes:
         say(f"note: {note}")
     for warning in loaded.warnings():
@@ -111,7 +123,7 @@ def run(
         from .beside import with_stream
 
         loaded = with_stream(loaded, beside_stream, fields, beside_every, beside_policy, beside_interface)
-    raise typer.Exit(guarded(lambda: run_case(loaded, resume=resume)))
+    raise typer.Exit(guarded(lambda: run_case(loaded, resume=resume, overwrite=overwrite)))
 
 
 app.command()(cli_analyse.analyse)
@@ -119,14 +131,36 @@ app.command()(cli_analyse.analyse)
 
 @app.command()
 def case(
-    path: Annotated[Path, typer.Argument(metavar="INPUT", help="An Xcompact3D input (.i3d), or a case (.toml).")],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="An Xcompact3D input (.i3d), a case (.toml), or what a run wrote: a series, a checkpoint, a .csv.",
+        ),
+    ],
     overrides: Overrides = [],  # noqa: B006
 ) -> None:
-    """Print a case as TOML with all its values: tailrace case input.i3d > case.toml."""
+    """Print a case as TOML with all its values: from an input (tailrace case input.i3d), or from what a run wrote."""
+    if path.suffix not in CASES and path.exists():
+        if overrides:
+            fail("--set changes a case; what a run wrote tells the case as it was")
+        print(_case_of(path), end="")
+        return
     loaded, notes = load(path, overrides)
     for note in notes:
         say(f"note: {note}")
     print(loaded.to_toml(), end="")
+
+
+def _case_of(path: Path) -> str:
+    inspection = _inspection()
+    try:
+        text = str(inspection.case_of(path))
+    except (ValueError, OSError) as error:
+        fail(error, 2 if isinstance(error, ValueError) else 1)
+    if not text:
+        fail(f"{path}: it does not tell the case that it was made from; only files of `tailrace run` do")
+    return text
 
 
 @app.command()

@@ -179,10 +179,9 @@ class CheckpointStore:
     def _entries(self, form: re.Pattern[str]) -> list[Path]:
         return [path for path in self.path.iterdir() if form.fullmatch(path.name)] if self.path.is_dir() else []
 
-    def earlier(self) -> int | None:
-        """The newest step in the directory, damaged or not; None where there is no checkpoint."""
-        found = on_root(self._comm, self._complete)
-        return found[0][0] if found else None
+    def present(self) -> list[Path]:
+        """The checkpoints in the directory, newest first, damaged or not. Local."""
+        return [path for _, path in self._complete() if _is_ours(path)]
 
     def newest(self, say: Callable[[str], None]) -> OpenCheckpoint:
         """Open the newest checkpoint without damage.

@@ -45,6 +45,7 @@ JOURNAL = Mark("journal of a series", b"tlracej3")
 LOCK = Mark("lock of Tailrace", b"", rb"\d+ \d+ \S+ \S+\s")
 TRACE = Mark("trace of Tailrace", b'{"traceEvents":[\n{"args":{"name":"rank 0: ')
 FOLDED = Mark("profile of Tailrace", b"rank ", rb"\d+(;[a-z]+)+ \d+\n")
+EARLIER_RECORD = Mark("record of earlier results", b'{"tailrace": "earlier results"')
 CONTACT = Mark("contact file of a stream", b"#ADIOS2-SST")
 STREAM_RECORD = Mark("record of a stream", b"{", rb'"addresses":.*"begun":\d+.*"process":\d+.*"token":')
 

@@ -44,7 +44,7 @@ __all__ = [
     "open",
 ]
 
-Mode = Literal["r", "w", "a"]
+Mode = Literal["r", "w", "x", "a"]
 
 
 def open(
@@ -59,7 +59,10 @@ def open(
     rewind_to: int | None = None,
     guard: bool = False,
 ) -> Series:
-    """Open the series at `path` to read ("r"), to write from the beginning ("w") or to append ("a"). Collective.
+    """Open the series at `path` to read ("r"), to write a new one ("w", "x") or to append ("a"). Collective.
+
+    A new series replaces an earlier one of Tailrace that nobody is writing ("w"), or is an error where there is
+    anything but an empty directory ("x"). Files of other programs are never replaced.
 
     comm: the ranks that take part; all of them (COMM_WORLD) when writing, this one alone (COMM_SELF) when reading.
     engine: one of `_core.engine_names()`; without it, when reading or appending, the engine that wrote what is there;
@@ -77,8 +80,8 @@ def open(
         before the series is opened to read or append, rank 0 reads its metadata in a child process, whatever its
         checksums say. If the child dies, this is an IoError.
     """
-    if mode not in ("r", "w", "a"):
-        raise _core.InputError(f"unknown mode {mode!r}: expected 'r', 'w' or 'a'")
+    if mode not in ("r", "w", "x", "a"):
+        raise _core.InputError(f"unknown mode {mode!r}: expected 'r', 'w', 'x' or 'a'")
     name = fspath(path)
     try:
         name.encode()
@@ -94,7 +97,7 @@ def open(
         coordinates = getattr(grid, "coordinates", ((), (), ()))
         place = (triple(grid.points), origin, spacing, tuple([float(x) for x in along] for along in coordinates))
     texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
-    if guard and mode != "w":
+    if guard and mode in ("r", "a"):
         from .guard import check_metadata
 
         check_metadata(name, engine, comm)
@@ -264,6 +267,14 @@ class Series:
         return dict(self._handle.core().attributes())
 
     @property
+    def files(self) -> list[str]:
+        """The paths of all that the series consists of: its files, or (BP) a directory of nothing else.
+
+        Only of a series that is open to read; none of a stream.
+        """
+        return list(self._handle.core().files())
+
+    @property
     def grid(self) -> UniformGrid | None:
         """The places of the points, where the writer gave them; else None."""
         found = self._handle.core().grid()
@@ -354,7 +365,7 @@ class Series:
         if not self._handle.is_open:
             return "<Series, closed>"
         core = self._handle.core()
-        verb = {"r": "reading", "w": "writing", "a": "appending"}[self._mode]
+        verb = {"r": "reading", "w": "writing", "x": "writing", "a": "appending"}[self._mode]
         steps = core.steps()
         lines = [f"<Series {self.path}: {self.engine}, {verb}, {len(steps)} step{'' if len(steps) == 1 else 's'}>"]
         if steps:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from . import locks
 from .marks import TIME_SERIES, why_foreign
+from .provenance import comments, of_comments
 from .regular import open_regular, refuse_special
 
 COLUMNS = (
@@ -54,6 +55,7 @@ class TimeSeries:
     :param resume_step: continue the file after this step: rows after it are dropped.
     :param columns: names, of which the first are step and time; the others are numbers.
     :param definitions: lines that explain the columns.
+    :param provenance: how the file comes about, see `provenance`; a file that is continued keeps what it says.
     :raises TimeSeriesError: what is there is not a time series, or has other columns than the rows to come.
     :raises OSError: the file cannot be written, or another program is writing it.
     """
@@ -66,6 +68,7 @@ class TimeSeries:
         *,
         columns: Sequence[str] = COLUMNS,
         definitions: str = DEFINITIONS,
+        provenance: Mapping[str, Any] | None = None,
     ) -> None:
         self.path = Path(path)
         self.columns = tuple(columns)
@@ -78,7 +81,8 @@ class TimeSeries:
             self._check_columns()
         else:
             check_replaceable(self.path)
-            head = [f"# {line}\n" for line in (*title.splitlines(), *definitions.splitlines())]
+            lines = (*title.splitlines(), *definitions.splitlines(), *comments(provenance or {}))
+            head = [f"# {line}".rstrip() + "\n" for line in lines]
             _replace(self.path, "".join([TIME_SERIES.start.decode(), *head, ",".join(self.columns), "\n"]))
         self._file: IO[str] = open_regular(self.path, "a", encoding="utf-8")
         self._size = os.fstat(self._file.fileno()).st_size
@@ -182,6 +186,15 @@ def read_columns(path: str | Path) -> tuple[str, ...]:
     """
     head, _ = _split(Path(path))
     return tuple(head[-1].strip().split(","))
+
+
+def read_provenance(path: str | Path) -> dict[str, str]:
+    """How a time series came about, see `provenance`; empty where it does not say. Local.
+
+    :raises TimeSeriesError: the file is not a time series.
+    """
+    head, _ = _split(Path(path))
+    return of_comments(line.rstrip("\n").removeprefix("#").removeprefix(" ") for line in head[:-1])
 
 
 def last_step(path: str | Path) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
-from typing import Self
+from typing import Any, Self
 
 from tailrace import _core
 from tailrace.flow.model import Model
@@ -16,17 +16,25 @@ class Diagnostics:
     """The file, which rank 0 holds; its failure is raised on every rank. Collective; a context manager.
 
     :param resumed: go on after this step: later rows are dropped. None: a former file is replaced.
+    :param provenance: see `io.provenance`.
     :raises TimeSeriesError, OSError: see `TimeSeries`.
     """
 
-    def __init__(self, model: Model, resumed: int | None) -> None:
+    def __init__(self, model: Model, resumed: int | None, provenance: Mapping[str, Any]) -> None:
         self._comm = model.comm
         case = model.case
         nx, ny, nz = model.shape
         title = f"{case.case.name}: Re = {case.case.reynolds:g}, {nx} x {ny} x {nz} nodes, {case.time.scheme}"
 
         def open_series() -> TimeSeries | None:
-            return TimeSeries(case.diagnostics.path, title, resumed) if model.comm.rank == 0 else None
+            if model.comm.rank != 0:
+                return None
+            try:
+                return TimeSeries(case.diagnostics.path, title, resumed, provenance=provenance)
+            except OSError as error:
+                if isinstance(error, _core.IoError):
+                    raise
+                raise _core.IoError(f"cannot write {case.diagnostics.path}: {error.strerror or error}") from error
 
         self._rows = agree(model.comm, open_series)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 from tailrace import _core
 from tailrace.analysis import state
@@ -27,6 +28,7 @@ class InlineAnalyses:
 
     :param resumed: the step that the run goes on from; None: it starts from the beginning.
     :param checkpoint: the checkpoint of that step, which may have states of the scripts.
+    :param provenance: that of the results.
     :param timed: called with the name of a phase; counts the time of a block.
     :param say: prints a line on rank 0.
     :raises ConfigError, AnalysisError, InputError: a script cannot be loaded, or has other parameters.
@@ -38,10 +40,12 @@ class InlineAnalyses:
         resumed: int | None,
         checkpoint: OpenCheckpoint | None,
         *,
+        provenance: Mapping[str, Any],
         timed: Callable[[str], AbstractContextManager[None]],
         say: Callable[[str], None],
     ) -> None:
         self._model, self._timed, self._say = model, timed, say
+        self._provenance = provenance
         case = model.case
         self._schedules = [section.schedule(case.time.dt) for section in case.analysis]
         self._operators = model.operators()
@@ -56,7 +60,7 @@ class InlineAnalyses:
         runner = ScriptRunner(script, self._model.comm)
         sink = Sink(
             Path(section.out), section.name, self._model.comm, self._operators,
-            engine=section.engine, attributes=self._model.about, resume_step=resumed,
+            engine=section.engine, attributes=self._model.about, resume_step=resumed, provenance=self._provenance,
         )  # fmt: skip
         if resumed is not None and script.has("finish"):  # else its former results might never be replaced
             sink.beside(_final(section.name), resumed).close()

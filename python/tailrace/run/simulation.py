@@ -8,6 +8,7 @@ or step it yourself with `advance`, and look at it with `field` and `measure`.
 
 from __future__ import annotations
 
+import secrets
 import sys
 import time as clock
 from collections import defaultdict
@@ -21,12 +22,14 @@ from tailrace.case.schedule import SAME_TIME
 from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.flow.model import FlowError, Model
 from tailrace.io.placement import UniformGrid
+from tailrace.io.provenance import of_program
 from tailrace.parallel import spread
 
 from .diagnostics import Diagnostics
 from .inline_analyses import InlineAnalyses
 from .outputs import Output
 from .progress import Live, output_table, summary_table
+from .results_there import check_free, set_aside
 from .stop import STOPPED, StopRequest
 from .targets import check_files_there, check_targets, files_there
 
@@ -45,19 +48,29 @@ class Simulation(Model):
     :param case: a validated case.
     :param comm: the ranks; COMM_WORLD by default.
     :param resume: go on from the newest complete checkpoint of the case.
+    :param overwrite: `run` may replace results of an earlier run, which is an error otherwise.
     :raises InputError: the case does not fit the ranks.
     :raises IoError: nothing to resume from, or a file cannot be opened.
     """
 
-    def __init__(self, case: Case, comm: MPI.Comm | None = None, *, resume: bool = False) -> None:
+    def __init__(
+        self, case: Case, comm: MPI.Comm | None = None, *, resume: bool = False, overwrite: bool = False
+    ) -> None:
         if comm is None:
             from mpi4py import MPI
 
             comm = MPI.COMM_WORLD
-        self.comm = comm
+        self.comm, self._overwrite = comm, overwrite
+        self._has_checkpoint = resume
+        self._goes_on = resume  # what lies at the places of the case is this run's
         self.store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
         self._resumed_from = self.store.newest(self.say) if resume else None
         super().__init__(case, comm, self._resumed_from)
+        told = self._resumed_from.about.get("run") if self._resumed_from else None
+        # Of rank 0. A resumed run is the same run.
+        self.provenance = {
+            **of_program("run", comm.size), "run": told or secrets.token_hex(8), "case": case.text
+        }  # fmt: skip
         if self._resumed_from:
             self.say(f"resuming from {self._resumed_from.path}: step {self.step}, t = {self.time:g}")
         self.numbers: dict[str, float] = {}  # the volume averages that were measured last
@@ -86,7 +99,7 @@ class Simulation(Model):
         :raises IoError: the disk is full or gone; earlier checkpoints are untouched.
         """
         with self.timed("checkpoint"):
-            blocks, about = self.blocks(), {**self.description, **(files or {})}
+            blocks, about = self.blocks(), {**self.provenance, **self.description, **(files or {})}
             if more is not None:
                 blocks.update(more.blocks)
                 about.update(more.about)
@@ -112,6 +125,7 @@ class Simulation(Model):
         """Step to the end of the case, or to where somebody asks to stop, with everything that the case asks for.
 
         :returns: the exit code of the program: 0 done, 143 stopped on request after a checkpoint.
+        :raises InputError: there are results of an earlier run, or files of something else.
         :raises FlowError: the flow is not finite any more.
         :raises AnalysisError: a script failed, and its errors stop the run.
         :raises IoError: a disk is full or gone.
@@ -124,18 +138,23 @@ class Simulation(Model):
         if self._resumed_from:
             check_files_there(self.case, self._resumed_from, self.comm)
         with ExitStack() as stack:
+            earlier_are_replaced = stack.enter_context(
+                set_aside(self.case, self.comm, resumed=self._goes_on, overwrite=self._overwrite)
+            )
+            self._goes_on = True
             if self.case.checkpoint.every or self.case.checkpoint.minutes:
                 stack.enter_context(self.store.claim())
-            self._diagnostics = stack.enter_context(Diagnostics(self, resumed))
+            self._diagnostics = stack.enter_context(Diagnostics(self, resumed, self.provenance))
             self._open_outputs(resumed)
-            if resumed is None:
-                self._warn_of_earlier_run()
             self.say(repr(self))
             self._stop = stack.enter_context(StopRequest())
             if self.comm.rank == 0:
                 self._live = stack.enter_context(Live(self.case.time.total_steps, first_step=self.step))
             try:
                 self._after_step(self.case.time.dt)
+                if self._overwrite:
+                    self._flush_results()
+                    earlier_are_replaced()
                 code = self._loop()
                 if code == 0 and self._analyses:
                     self._analyses.finish()
@@ -154,20 +173,13 @@ class Simulation(Model):
         with self.timed("output"):
             for section in case.output:
                 output = Output(section, case.time.dt, grid, self.comm, resumed)
-                output.describe(self.about)
+                output.describe({**self.about, **self.provenance})
                 self._outputs.append(output)
         checkpoint, self._resumed_from = self._resumed_from, None  # read once, then closed
         self._analyses = None
         if case.analysis:
-            self._analyses = InlineAnalyses(self, resumed, checkpoint, timed=self.timed, say=self._tell)
-
-    def _warn_of_earlier_run(self) -> None:
-        wanted = self.case.checkpoint
-        step = self.store.earlier()
-        if step is not None and (wanted.every or wanted.minutes):
-            self.say(
-                f"note: {wanted.path} holds checkpoints of an earlier run, up to step {step}; the first checkpoint "
-                "of this run takes their place (with --resume, the earlier run would go on)"
+            self._analyses = InlineAnalyses(
+                self, resumed, checkpoint, provenance=self.provenance, timed=self.timed, say=self._tell
             )
 
     def _loop(self) -> int:
@@ -179,7 +191,7 @@ class Simulation(Model):
             self._after_step(dt)
             if self._stop.agreed(self.comm):
                 self._checkpoint()
-                self._tell(f"stopped on request at step {self.step}, t = {self.time:g}; go on with --resume")
+                self._tell(f"stopped on request at step {self.step}, t = {self.time:g}; {self._way_on()}")
                 return STOPPED
         return 0
 
@@ -250,16 +262,21 @@ class Simulation(Model):
         if self.step == self._checkpoint_step:
             return
         self._check_finite()
+        self._flush_results()
+        packed = self._analyses.packed() if self._analyses else None
+        self.write_checkpoint(packed, files_there(self.case, self.comm))
+        self._has_checkpoint = True
+        self._checkpoint_step = self.step
+        self._last_checkpoint = clock.monotonic()
+
+    def _flush_results(self) -> None:
+        """Wait until everything up to now is written."""
         self._diagnostics.sync()
         with self.timed("output"):
             for output in self._outputs:
                 output.flush()
         if self._analyses:
             self._analyses.flush()
-        packed = self._analyses.packed() if self._analyses else None
-        self.write_checkpoint(packed, files_there(self.case, self.comm))
-        self._checkpoint_step = self.step
-        self._last_checkpoint = clock.monotonic()
 
     # ---- the end of a run --------------------------------------------------------------------------------------------
     def _leave(self, error: AnalysisError | FlowError) -> None:
@@ -268,10 +285,16 @@ class Simulation(Model):
         of_script = isinstance(error, AnalysisError) and self._analyses and self._analyses.states_are_whole
         if of_script and (wanted.every or wanted.minutes):
             self._checkpoint()
-            self._tell(f"stopped by an analysis at step {self.step}, t = {self.time:g}; go on with --resume")
+        if isinstance(error, AnalysisError):
+            self._tell(f"stopped by an analysis at step {self.step}, t = {self.time:g}; {self._way_on()}")
         # Readers of a stream are to see its end. A second failure tells less than the error that is raised.
         with suppress(_core.Error, OSError):
             self._close_outputs()
+
+    def _way_on(self) -> str:
+        if self._has_checkpoint:
+            return "go on with --resume"
+        return "there is no checkpoint to go on from: start again, with --overwrite"
 
     def _close_outputs(self) -> None:
         with self.timed("output"):
@@ -295,10 +318,16 @@ class Simulation(Model):
             sys.stdout.flush()
 
 
-def run(case: Case, *, resume: bool = False) -> int:
+def run(case: Case, *, resume: bool = False, overwrite: bool = False) -> int:
     """Compute a case on COMM_WORLD. Collective.
 
+    :param overwrite: results of an earlier run may be replaced.
     :returns: the exit code: 0 done, 143 stopped on request (SIGTERM, Ctrl-C) after a checkpoint.
     :raises InputError, IoError, FlowError, AnalysisError: on every rank alike.
     """
-    return Simulation(case, resume=resume).run()
+    from mpi4py import MPI
+
+    check_targets(case, MPI.COMM_WORLD)  # before the flow is made, which may take long
+    if not resume:
+        check_free(case, MPI.COMM_WORLD, overwrite=overwrite)
+    return Simulation(case, resume=resume, overwrite=overwrite).run()

@@ -27,11 +27,11 @@ void open(tailrace_series *series, const Communicator &comm, const char *path, c
   comm.agree([&] {
     if (text(path).empty())
       throw InputError("the path of the series is empty");
-    if (wanted != "w" && wanted != "a" && wanted != "r")
-      throw InputError(fmt::format("{}: unknown mode '{}': expected w, a or r", path, wanted));
+    if (wanted != "w" && wanted != "x" && wanted != "a" && wanted != "r")
+      throw InputError(fmt::format("{}: unknown mode '{}': expected w, x, a or r", path, wanted));
   });
   if (wanted != "r")
-    how = wanted == "w" ? io::Mode::write : io::Mode::append;
+    how = wanted == "w" ? io::Mode::write : wanted == "x" ? io::Mode::exclusive : io::Mode::append;
   handle.options.engine = text(engine);
   const io::Options options = std::exchange(handle.options, {});
   const io::Attributes attributes = std::exchange(handle.attributes, {});

@@ -241,6 +241,15 @@ void check_family(const std::string &path, Mode mode, const std::string &family)
                             path, there, fmt::join(ours, " or ")));
 }
 
+/// Throws IoError if there is anything at the path but an empty directory. Local.
+void check_free(const std::string &path) {
+  const fs::file_status status = fs::symlink_status(path);
+  if (fs::exists(status) && !(fs::is_directory(status) && fs::is_empty(path)))
+    throw IoError(fmt::format("cannot write {}: it is there already, and the mode is \"x\". To fix this, write "
+                              "elsewhere, or replace it by the mode \"w\"",
+                              path));
+}
+
 } // namespace
 
 std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &request, const Parameters &parameters,
@@ -252,6 +261,8 @@ std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &
       if (entry.family == "none")
         return std::string();
       lock.emplace(request.path);
+      if (request.exclusive)
+        check_free(request.path);
       if (!lock->note().empty())
         request.notes->push_back(lock->note());
       return std::string();

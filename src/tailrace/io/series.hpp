@@ -142,6 +142,8 @@ public:
   void agree(const std::function<void()> &work) const;
 
   // ---- reading ----
+  /// The paths of all that the series consists of: its files, or (BP) a directory of nothing else. Local.
+  std::vector<std::string> files() const;
   const std::vector<StepInfo> &steps() const; ///< the complete steps; of a stream those received so far; local
   /// Whether next_step delivers the steps one by one. Local.
   bool streaming() const;

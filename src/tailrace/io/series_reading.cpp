@@ -30,15 +30,16 @@ void check_stored(const std::optional<GridDescription> &grid, const std::string 
 
 Series::Implementation::Implementation(const std::string &path, Mode mode, const Communicator &comm,
                                        const Options &options)
-    : path_(path), mode_(mode), comm_(comm), precision_(options.precision) {
+    : path_(path), mode_(mode == Mode::exclusive ? Mode::write : mode), comm_(comm), precision_(options.precision) {
   Settings settings;
   std::optional<Parameters> parameters;
   std::int64_t buffers = 0;
-  OpenRequest request{path, mode, comm, options.grid, options.rewind_to, false, false, {}, &trace_, &notes_};
+  OpenRequest request{path,    mode_,  mode == Mode::exclusive, comm, options.grid, options.rewind_to, false, false, {},
+                      &trace_, &notes_};
   BackgroundThread::wait_until_idle();
   comm.agree([&] {
-    settings = resolve_settings(path, mode, options.engine, options.parameters);
-    if (options.rewind_to && mode != Mode::append)
+    settings = resolve_settings(path, mode_, options.engine, options.parameters);
+    if (options.rewind_to && mode_ != Mode::append)
       throw InputError(fmt::format("{}: only a series opened to append can be rewound", path));
     request.path = settings.path;
     if (request.grid)
@@ -60,7 +61,7 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   engine_name_ = settings.engine;
   if (!trace_file_.empty() || !folded_file_.empty())
     trace_.keep_events();
-  const bool background = buffers > 0 && mode != Mode::read;
+  const bool background = buffers > 0 && mode_ != Mode::read;
   request.background = background;
   if (background && BackgroundThread::allowed())
     request.comm = Communicator(comm.get());
@@ -69,14 +70,14 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   source_ = dynamic_cast<StepSource *>(engine_.get());
   stream_ = dynamic_cast<StreamSource *>(engine_.get());
   comm.agree([&] {
-    if (mode != Mode::write)
+    if (mode_ != Mode::write)
       check_stored(engine_->grid(), path);
   });
   steps_ = engine_->steps();
   if (!steps_.empty())
     last_index_ = steps_.back().index;
   attributes_ = engine_->attributes();
-  if (mode != Mode::read)
+  if (mode_ != Mode::read)
     writer_.emplace(*sink_, request.comm, trace_, with_checksums_);
   if (background && BackgroundThread::allowed()) {
     const bool one_is_theirs = sink_->copies();
@@ -138,6 +139,10 @@ Counters Series::counters() const {
 const Trace &Series::trace() const { return self_->trace_; }
 std::vector<std::string> Series::notes() const { return self_->notes_.all(); }
 const std::vector<StepInfo> &Series::steps() const { return self_->steps_; }
+std::vector<std::string> Series::files() const {
+  self_->require_reading();
+  return self_->engine_->files();
+}
 std::optional<GridDescription> Series::grid() const { return self_->engine_->grid(); }
 Attributes Series::attributes() const { return self_->attributes_; }
 

@@ -16,8 +16,9 @@ using grid::Box;
 using grid::Index3;
 using grid::product;
 
-/// How to open a series: create a new one, add steps to an existing one, or read.
-enum class Mode { write, append, read };
+/// How to open a series: begin a new one, which replaces an earlier one (write) or is an error where there is anything
+/// (exclusive); add steps to an existing one; or read.
+enum class Mode { write, exclusive, append, read };
 
 /// Number type of a variable, in memory or in a file.
 enum class Type { float32, float64, int32, int64 };

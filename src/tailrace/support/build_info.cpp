@@ -41,6 +41,7 @@ std::map<std::string, std::string> build_info() {
   MPI_Get_version(&major, &minor);
   return {
       {"version", TAILRACE_VERSION},
+      {"commit", TAILRACE_COMMIT},
       {"mpi", mpi_library()},
       {"mpi_standard", fmt::format("{}.{}", major, minor)},
       {"hdf5", hdf5_library()},

@@ -104,9 +104,17 @@ TEST_F(CApi, appendsAndRewinds) {
   EXPECT_EQ(steps, 0);
 }
 
+TEST_F(CApi, opensExclusively) {
+  ASSERT_EQ(open("x"), 0) << text();
+  ASSERT_EQ(tailrace_begin_step(series, 0, 0.5), 0) << text();
+  ASSERT_EQ(tailrace_end_step(series), 0) << text();
+  ASSERT_EQ(tailrace_close(series), 0) << text();
+  expect_error(open("x"), TAILRACE_IO_ERROR, "is there already");
+}
+
 TEST_F(CApi, refusesToOpen) {
   expect_error(open("w", "hdf4"), TAILRACE_INPUT_ERROR, "unknown engine 'hdf4'");
-  expect_error(open("x"), TAILRACE_INPUT_ERROR, "unknown mode 'x'");
+  expect_error(open("v"), TAILRACE_INPUT_ERROR, "unknown mode 'v'");
   expect_error(open("r"), TAILRACE_IO_ERROR, "out.h5");
   expect_error(tailrace_open(series, MPI_COMM_WORLD, nullptr, "w", nullptr), TAILRACE_INPUT_ERROR, "path");
   ASSERT_EQ(tailrace_set_parameter(series, "sinc", "on"), 0);

@@ -77,6 +77,31 @@ TEST_P(SeriesErrors, TargetsThatCannotBe) {
     EXPECT_TRUE(has(error_of<IoError>([&] { Series(path(), mode, comm, request); }), "keeps a series in a"));
 }
 
+TEST_P(SeriesErrors, ExclusiveReplacesNothing) {
+  const auto open = [&](Mode mode) { return Series(path(), mode, comm, options()); };
+  {
+    Series out = open(Mode::exclusive); // nothing is there
+    write_step(out, 3);
+    out.close();
+  }
+  EXPECT_TRUE(has(error_of<IoError>([&] { open(Mode::exclusive); }), "is there already"));
+  const Series stored = open(Mode::read);
+  ASSERT_EQ(stored.steps().size(), 1U);
+  expect_step(stored, 0, 3);
+  // All that the series consists of is there, and without it nothing is left but empty directories.
+  const std::vector<std::string> files = stored.files();
+  comm.barrier();
+  if (comm.rank() == 0) {
+    for (const auto &file : files)
+      EXPECT_GT(fs::remove_all(file), 0U) << file;
+  }
+  comm.barrier();
+  EXPECT_TRUE(!fs::exists(path()) || fs::is_empty(path()));
+  Series out = open(Mode::exclusive);
+  write_step(out, 4);
+  out.close();
+}
+
 TEST_P(SeriesErrors, ForeignContents) {
   if (comm.rank() == 0) {
     if (engine() == "hdf5")

@@ -5,7 +5,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import mpi_run
+from helpers import cases, mpi_run
 from helpers.analyses import assert_close, make_run, script
 from tailrace.analysis.after import Analyse, Request
 from tailrace.io.time_series import read_time_series, rewind
@@ -144,14 +144,14 @@ def test_a_second_run_replaces_and_resume_goes_on(analyse, done, tmp_path):
     path = script(tmp_path, EVERYTHING)
     counted = script(tmp_path, "def analyse(step):\n    print('saw', step.index)\n    return step.time", "counted.py")
     analyse(done, path, counted, "run.h5", "-o", tmp_path)
-    whole = (tmp_path / "script.csv").read_bytes(), (tmp_path / "counted.csv").read_bytes()
-    analyse(done, path, counted, "run.h5", "-o", tmp_path, "--steps=:2")
+    whole = cases.table(tmp_path / "counted.csv")
+    analyse(done, path, counted, "run.h5", "-o", tmp_path, "--steps=:2", "--overwrite")
     assert len(list(tmp_path.glob("*.png"))) == len(tr.open(tmp_path / "script.h5")) == 2
     with (tmp_path / "counted.csv").open("a") as file:
         file.write("4,0.08,0.0")  # torn
     result = analyse(done, path, counted, "run.h5", "-o", tmp_path, "--resume", ranks=2)
     assert "saw 2" not in result.out and "saw 4" in result.out
-    assert ((tmp_path / "counted.csv").read_bytes()) == whole[1]
+    assert cases.table(tmp_path / "counted.csv") == whole
     assert list(read_time_series(tmp_path / "script.csv")["step"]) == [0, 2, 4, 6]
     assert [step.index for step in tr.open(tmp_path / "script.h5")] == [0, 2, 4, 6]
     assert len(list(tmp_path.glob("*.png"))) == 4

@@ -43,4 +43,4 @@ def test_a_second_analysis_is_refused(tmp_path, engine, more):
     assert list(read_time_series(table)["step"]) == [0, 2, 4, 6]
     assert len(list(table.parent.glob("slow-line-*.png"))) == 4
     assert not list(table.parent.glob("*.lock"))
-    assert mpi_run.tailrace(*command, cwd=tmp_path).code == 0, "the right is given back"
+    assert mpi_run.tailrace(*command, "--overwrite", cwd=tmp_path).code == 0, "the right is given back"

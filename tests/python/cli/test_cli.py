@@ -39,8 +39,8 @@ def solver(monkeypatch):
     module = types.ModuleType("tailrace.run.simulation")
     module.calls, module.answer = [], lambda: 0
 
-    def run(case, resume):
-        module.calls.append((case, resume))
+    def run(case, resume, overwrite):
+        module.calls.append((case, resume, overwrite))
         return module.answer()
 
     module.run = run
@@ -84,8 +84,10 @@ def test_new_knows_its_templates():
 def test_run_hands_the_case_to_the_solver(case_file, solver):
     result = tailrace("run", case_file, "--resume", "--set", "time.end=3.0", "--set", "grid.points[0]=48")
     assert result.exit_code == 0, result.stderr
-    ((case, resume),) = solver.calls
-    assert (case.time.end, case.grid.points[0], resume) == (3.0, 48, True)
+    assert tailrace("run", case_file, "--overwrite").exit_code == 0
+    (case, *first), (_, *second) = solver.calls
+    assert (case.time.end, case.grid.points[0]) == (3.0, 48)
+    assert (first, second) == ([True, False], [False, True])
 
 
 def test_run_takes_an_input_of_xcompact3d_and_says_what_it_leaves(solver):
@@ -155,15 +157,16 @@ def test_wrong_input_is_one_clean_message(case_file, solver, arguments, message)
     assert solver.calls == []
 
 
-def test_every_option_of_analyse_reaches_the_ranks(monkeypatch):
+@pytest.mark.parametrize("way", ["resume", "overwrite"])
+def test_every_option_of_analyse_reaches_the_ranks(monkeypatch, way):
     """What `-n` starts is asked for the same as one rank is."""
     from dataclasses import fields
 
     from tailrace.analysis.after import Request
 
     words = ["analyse", "budget", "spectrum", "run.h5", "--out=there", "--set=a=1", "--set=spectrum:b=2", "--every=2"]
-    words += ["--steps=1:9", "--steps-at-once=2", "--grid=grid.toml", "--engine=bp5", "--resume", "--precision=float32"]
-    words += ["--on-error=off"]
+    words += ["--steps=1:9", "--steps-at-once=2", "--grid=grid.toml", "--engine=bp5", f"--{way}", "--precision=float32"]
+    words += ["--on-error=off", "--beside-run"]
     asked, started = [], []
     monkeypatch.setattr("tailrace.analysis.after.analyse", lambda request: asked.append(request) or 0)
     monkeypatch.setattr("signal.signal", lambda *_: None)  # the command gives up Python's handler of Ctrl-C
@@ -175,7 +178,7 @@ def test_every_option_of_analyse_reaches_the_ranks(monkeypatch):
     assert tailrace(*passed).exit_code == 0
     alone, on_ranks = asked
     assert on_ranks == alone
-    plain = Request(["budget"], "run.bp")
+    plain = Request(["budget"], "run.bp", resume=way != "resume", overwrite=way != "overwrite")
     assert [one.name for one in fields(Request) if getattr(alone, one.name) == getattr(plain, one.name)] == []
 
 

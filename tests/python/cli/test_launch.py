@@ -93,7 +93,7 @@ FAKE_SOLVER = """
 import sys, types
 from mpi4py import MPI
 
-def run(case, resume):
+def run(case, resume, overwrite):
     rank, size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
     MPI.COMM_WORLD.Barrier()
     {body}

@@ -90,7 +90,12 @@ class Ranks:
             workers.stop()
 
     def __call__(self, directory: Path, *words: object, ranks: int = 1, code: int = 0) -> mpi_run.Result:
-        """`tailrace WORDS` in a directory; it must end with `code`. The output is that of rank 0."""
+        """`tailrace WORDS` in a directory; it must end with `code`. The output is that of rank 0.
+
+        What is started again there replaces its results, unless it goes on with them.
+        """
+        if words[0] in ("run", "analyse") and "--resume" not in words and "--overwrite" not in words:
+            words = (*words, "--overwrite")
         workers = self._sizes.setdefault(ranks, Workers(ranks, __name__))
         found = workers.results("command", 60, directory=str(directory), words=[str(word) for word in words])
         result = mpi_run.Result(*found[0])

@@ -109,8 +109,15 @@ keep = {keep}
     return path
 
 
-def run(case: Path, *arguments: object, ranks: int | None = None, limit: float = 60) -> mpi_run.Result:
-    """Run a case in its directory; its output and exit code."""
+def run(
+    case: Path, *arguments: object, ranks: int | None = None, limit: float = 60, overwrite: bool = True
+) -> mpi_run.Result:
+    """Run a case in its directory; its output and exit code.
+
+    :param overwrite: a case that is started again replaces its results.
+    """
+    if overwrite and not {"--resume", "--overwrite"} & {str(word) for word in arguments}:
+        arguments = (*arguments, "--overwrite")
     return mpi_run.tailrace("run", case, *arguments, cwd=case.parent, ranks=ranks, limit=limit)
 
 
@@ -122,6 +129,11 @@ def message(result: mpi_run.Result, code: int = 1) -> str:
     assert "[rank " not in result.err, "one rank failed alone, and had to abort the others that waited for it"
     assert result.err.count("tailrace: ") == 1, result.err
     return result.err[result.err.index("tailrace: ") :]
+
+
+def table(path: Path) -> list[bytes]:
+    """The columns and rows of a time series, without the comments, which tell who made it and when."""
+    return [line for line in path.read_bytes().splitlines() if not line.startswith(b"#")]
 
 
 def checkpoints(directory: Path) -> list[int]:

@@ -7,6 +7,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
+from helpers import cases
 from helpers.analyses import assert_close, output, script, write_case
 from tailrace.io.time_series import read_time_series
 
@@ -220,7 +221,7 @@ def test_on_the_same_ranks_they_go_on_to_the_last_bit(tmp_path, monkeypatch):
     in_process("halves", "time.steps=3")
     in_process("halves", resume=True)
     ours, theirs = tmp_path / "halves/analysis", tmp_path / "straight/analysis"
-    assert (ours / "state.csv").read_bytes() == (theirs / "state.csv").read_bytes()
+    assert cases.table(ours / "state.csv") == cases.table(theirs / "state.csv")
     with tr.open(ours / "state.h5") as one, tr.open(theirs / "state.h5") as other:
         assert all(a["mean"].tobytes() == b["mean"].tobytes() for a, b in zip(one, other, strict=True))
 
@@ -246,7 +247,7 @@ def test_a_state_survives_a_resumed_run_that_has_no_step_for_it(tmp_path, monkey
     said = capfd.readouterr().out
     assert "starts without one" not in said
     assert said.count("steps [0, 4, 8] begun") == 2 + sum(end >= 8 for end in ends)
-    assert (ours / "state.csv").read_bytes() == (theirs / "state.csv").read_bytes()
+    assert cases.table(ours / "state.csv") == cases.table(theirs / "state.csv")
     with tr.open(ours / "state-final.h5") as one, tr.open(theirs / "state-final.h5") as other:
         assert one[0]["mean"].tobytes() == other[0]["mean"].tobytes()
 

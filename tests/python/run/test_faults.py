@@ -142,9 +142,20 @@ def test_disk_full_while_checkpointing(tmp_path, small_disk, ranks):
     cases.assert_same_state(cases.state(disk, 10), cases.state(tmp_path / "straight", 10))
 
 
+def test_disk_full_at_the_start(tmp_path, small_disk):
+    """Before the first row: the message names the file."""
+    disk = small_disk("4k")
+    case = cases.write_case(tmp_path / "run")
+    (disk / "filler").write_bytes(bytes(3000))
+    case.write_text(case.read_text().replace("[diagnostics]", f'[diagnostics]\npath = "{disk}/history.csv"'))
+    text = message(run(case))
+    assert FULL in text
+    assert f"cannot write {disk}/history.csv" in text
+
+
 @pytest.mark.parametrize("ranks", [None, 3])
 @pytest.mark.parametrize(
-    "engine, size", [("raw", "400k"), ("hdf5", "400k"), ("sion", "900k"), ("bp5", "1700k"), ("time series", "8k")]
+    "engine, size", [("raw", "400k"), ("hdf5", "400k"), ("sion", "900k"), ("bp5", "1700k"), ("time series", "12k")]
 )
 def test_disk_full_while_writing(tmp_path, small_disk, engine, size, ranks):
     disk = small_disk(size)
@@ -195,8 +206,8 @@ def test_killed_at_random_moments(tmp_path, ranks, kills):
     moments = []
     for number in range(4 * kills):
         newest = max(cases.checkpoints(case.parent), default=0)
-        resume = ["--resume"] if newest else []
-        process = mpi_run.start(mpi_run.tailrace_command("run", case, *grid, *resume, ranks=ranks), case.parent)
+        resume = "--resume" if newest else "--overwrite"
+        process = mpi_run.start(mpi_run.tailrace_command("run", case, *grid, resume, ranks=ranks), case.parent)
         # The interesting time begins with the files; before that the interpreter starts.
         line = process.stdout.readline()
         assert line, process.communicate()
@@ -208,7 +219,7 @@ def test_killed_at_random_moments(tmp_path, ranks, kills):
         mpi_run.kill_session(process)
         result = mpi_run.finish(process, 20)
         assert alive or result.code == 0, result.text
-        if resume:
+        if newest:
             assert "resuming from" in line + result.out or "skipped" in line
         if not alive:
             break
@@ -229,7 +240,7 @@ def test_killed_at_random_moments(tmp_path, ranks, kills):
         assert ours == theirs
     with h5py.File(case.parent / "out.h5") as file:
         assert file["VTKHDF/Steps"].attrs["NSteps"] == steps // 5 + 1
-    ours, theirs = ((path.parent / "time_series.csv").read_bytes() for path in (case, straight))
+    ours, theirs = (cases.table(path.parent / "time_series.csv") for path in (case, straight))
     assert ours == theirs
 
 

@@ -16,9 +16,9 @@ OUTPUTS = ("hdf5", "bp5", "raw")
 STEPS, EVERY = 240, 20  # enough that the first run is still under way when it is stopped after its first checkpoint
 
 
-def _files(directory: Path) -> dict[str, bytes]:
+def _tables(directory: Path) -> dict[str, list[bytes]]:
     found = sorted(path for path in directory.rglob("*.csv"))
-    return {str(path.relative_to(directory)): path.read_bytes() for path in found}
+    return {str(path.relative_to(directory)): cases.table(path) for path in found}
 
 
 def _wait_for(path: Path, process, limit: float = 60) -> None:
@@ -28,7 +28,7 @@ def _wait_for(path: Path, process, limit: float = 60) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("arguments", [(), ("--resume",)], ids=["new", "resume"])
+@pytest.mark.parametrize("arguments", [(), ("--overwrite",), ("--resume",)], ids=["new", "overwrite", "resume"])
 def test_a_second_run_is_refused(tmp_path: Path, arguments: tuple[str, ...]):
     alone = cases.write_case(tmp_path / "alone", steps=STEPS, every=EVERY, outputs=OUTPUTS, output_every=EVERY)
     assert cases.run(alone, ranks=2, limit=150).code == 0
@@ -40,7 +40,7 @@ def test_a_second_run_is_refused(tmp_path: Path, arguments: tuple[str, ...]):
         ranks = mpi_run.rank_processes(first)
         for rank in ranks:
             os.kill(rank, signal.SIGSTOP)  # so that it is still there when the second begins
-        second = cases.run(case, *arguments)
+        second = cases.run(case, *arguments, overwrite=False)
         said = cases.message(second)
         assert "is writing it" in said
         assert f"process {ranks[0]} " in said
@@ -49,7 +49,7 @@ def test_a_second_run_is_refused(tmp_path: Path, arguments: tuple[str, ...]):
     finally:
         result = mpi_run.finish(first, 150)
     assert result.code == 0, result.text
-    assert _files(case.parent) == _files(alone.parent)
+    assert _tables(case.parent) == _tables(alone.parent)
     assert cases.checkpoints(case.parent) == cases.checkpoints(alone.parent)
     cases.assert_same_state(cases.state(case.parent, STEPS), cases.state(alone.parent, STEPS))
     verified = mpi_run.tailrace("verify", "out.h5", "out.bp", "out", cwd=case.parent)

@@ -44,6 +44,7 @@ public:
   BpEngine(const std::string &kind, const OpenRequest &request, Parameters &parameters);
 
   std::vector<StepInfo> steps() const override { return steps_; }
+  std::vector<std::string> files() const override { return {request_.path}; }
   void begin_step(const StepInfo &step) override;
   void write(const Block &block) override;
   void end_step(const StepMetadata &metadata) override;

@@ -19,7 +19,8 @@ namespace tailrace::io {
 /// What an engine needs to open a series.
 struct OpenRequest {
   std::string path;
-  Mode mode = Mode::read;
+  Mode mode = Mode::read; ///< write, append or read
+  bool exclusive = false; ///< writing: an error if there is anything at the path
   Communicator comm;
   std::optional<GridDescription> grid;   ///< for engines that describe the grid to other programs
   std::optional<std::int64_t> rewind_to; ///< appending: drop the steps with a larger index
@@ -46,12 +47,15 @@ public:
   Engine(const Engine &) = delete;
   Engine &operator=(const Engine &) = delete;
 
-  /// When reading: all steps; when appending: the steps that were kept. Local, like the next four functions.
+  /// When reading: all steps; when appending: the steps that were kept. Local, like the next five functions.
   virtual std::vector<StepInfo> steps() const = 0;
   virtual std::optional<GridDescription> grid() const = 0;
   virtual Attributes attributes() const = 0;
   /// What is damaged besides the data of steps, one line each; steps whose records are damaged are not in steps().
   virtual std::vector<std::string> damage() const { return {}; }
+  /// The paths of all that the series consists of: its files, or a directory of nothing else. Read from the files where
+  /// they are many. Streams have none.
+  virtual std::vector<std::string> files() const { return {}; }
   /// Streams: what the coupling has cost both programs.
   virtual Coupling coupling() const { return {}; }
   /// Collective; throws the same error on all ranks.

@@ -67,6 +67,7 @@ public:
   void close() override;
 
   std::vector<std::string> damage() const override { return reader_.damage(contents_); }
+  std::vector<std::string> files() const override;
   std::optional<GridDescription> grid() const override { return contents_.grid; }
   Attributes attributes() const override { return contents_.attributes; }
   std::vector<VariableInfo> variables(std::size_t number) const override {
@@ -130,6 +131,14 @@ Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : req
     if (!root())
       load();
   });
+}
+
+std::vector<std::string> Hdf5Engine::files() const {
+  std::vector<std::string> result{request_.path};
+  const std::string drawing = Hdf5Drawing::path_for(request_.path);
+  if (contents_.grid && contents_.grid->stretched() && std::filesystem::exists(drawing))
+    result.push_back(drawing);
+  return result;
 }
 
 void Hdf5Engine::create() {

@@ -9,9 +9,12 @@
 
 namespace tailrace::io {
 
+std::string Hdf5Drawing::path_for(const std::string &path) {
+  return std::filesystem::path(path).replace_extension(".xdmf").string();
+}
+
 Hdf5Drawing::Hdf5Drawing(const std::string &path)
-    : path_(std::filesystem::path(path).replace_extension(".xdmf").string()),
-      file_(std::filesystem::path(path).filename().string()) {
+    : path_(path_for(path)), file_(std::filesystem::path(path).filename().string()) {
   if (!std::filesystem::exists(path_))
     return;
   if (const std::string text = read_file(path_); !text.empty() && !is_xdmf_series(text))

@@ -16,6 +16,8 @@ public:
   /// `path`: of the HDF5 file. Throws IoError if there is another program's file beside it.
   explicit Hdf5Drawing(const std::string &path);
 
+  /// The path of the XDMF file beside an HDF5 file.
+  static std::string path_for(const std::string &path);
   std::size_t steps() const { return steps_.size(); }
   /// Removes steps from number `steps` on.
   void cut(std::size_t steps);

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <bit>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ public:
   std::optional<GridDescription> grid() const override;
   Attributes attributes() const override;
   std::vector<std::string> damage() const override { return damage_; }
+  std::vector<std::string> files() const override;
   std::vector<VariableInfo> variables(std::size_t step) const override;
   Scalars scalars(std::size_t step) const override;
   std::string checksums(std::size_t step) const override;
@@ -78,6 +80,8 @@ protected:
   std::optional<XdmfFiles> xdmf_; ///< of an engine whose files they can describe; used only on rank 0
 
 private:
+  static constexpr int version = 2; ///< of series.jsonl
+  static constexpr const char *native_order = std::endian::native == std::endian::little ? "little" : "big";
   struct Entry {
     StepInfo info;
     std::int64_t offset = 0, length = 0; ///< of the step's line; length 0: it is not in the list any more

@@ -1,0 +1,110 @@
+"""Earlier results of analyses: replaced by `tailrace analyse` only where the user says so, and never those of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace import _core
+from tailrace.io import locks
+from tailrace.io.earlier import Earlier, record_of
+from tailrace.io.found import Found, check_unlocked, files_of, listed, of_series, of_table
+from tailrace.io.paths import default_path
+from tailrace.parallel import agree, on_root
+
+from .pictures import is_ours, maker, pictures
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+def of_analysis(out: Path, name: str, engine: str) -> list[Found]:
+    """The results of an analysis in the directory `out`. Local."""
+    found: list[Found] = []
+    for each in (name, f"{name}-final"):
+        found += [*of_table(out / f"{each}.csv"), *of_series(out / default_path(each, engine))]
+        drawn = pictures(out, each) if out.is_dir() else []
+        found += [Found(str(path), [path], maker(path)) for path, _ in drawn if is_ours(path, f"analysis {each}")]
+    return found
+
+
+class EarlierResults:
+    """The right of `tailrace analyse` to write its results: earlier ones are set aside until it has a step. Collective.
+
+    :param names: of the scripts.
+    :param beside: the analysis belongs to a run, whose earlier results it may replace or go on with.
+    :raises InputError: there are earlier results, or such that a run made.
+    :raises IoError: another program writes them.
+    """
+
+    def __init__(
+        self,
+        comm: MPI.Comm,
+        out: Path,
+        names: Sequence[str],
+        engine: str,
+        *,
+        resume: bool,
+        overwrite: bool,
+        beside: bool,
+    ) -> None:
+        self._comm, self._out, self._names, self._engine = comm, out, names, engine
+        self._earlier = agree(comm, lambda: self._enter() if comm.rank == 0 else None)
+        try:
+            on_root(comm, lambda: self._clear(resume, overwrite, beside))
+        except BaseException:
+            self.close()
+            raise
+
+    def _enter(self) -> Earlier:
+        places = [self._out]
+        return Earlier(record_of(self._out / self._names[0]), places)
+
+    def _clear(self, resume: bool, overwrite: bool, beside: bool) -> None:
+        assert self._earlier is not None
+        for name in self._names if self._out.is_dir() else ():
+            locks.take(self._out / f"{name}.results").release()  # no other analysis writes them
+        found = check_free(self._out, self._names, self._engine, beside=beside, may_stay=resume or overwrite)
+        if found and not resume:
+            check_unlocked(found)
+            self._earlier.set_aside(files_of(found))
+
+    def replace(self) -> None:
+        """The new results have a step: remove the earlier ones. Later calls do nothing."""
+        if self._earlier is not None:
+            self._earlier.remove()
+
+    def close(self) -> None:
+        """Put back what was not replaced. Local."""
+        if self._earlier is not None:
+            self._earlier.close()
+
+
+def check_free(out: Path, names: Iterable[str], engine: str, *, beside: bool, may_stay: bool) -> list[Found]:
+    """Check that analyses may write results. Local.
+
+    :param beside: they belong to a run, of which earlier results count as theirs.
+    :param may_stay: they replace earlier results, or go on with them.
+    :returns: the earlier results.
+    :raises InputError: there are some, or such that a run made.
+    """
+    found = [one for name in names for one in of_analysis(out, name, engine)]
+    theirs = [one for one in found if one.made_by == "run" or (one.made_by == "beside" and not beside)]
+    if theirs:
+        raise _core.InputError(
+            f"{listed(theirs)}: the run itself made these results, and no other analysis replaces them; choose another "
+            "directory by -o (of `run`: --beside-out)"
+        )
+    if found and not may_stay:
+        elsewhere = "--beside-out DIR" if beside else "-o DIR"
+        raise _core.InputError(refusal(found, f"{elsewhere}, to write the new ones there"))
+    return found
+
+
+def refusal(found: Sequence[Found], elsewhere: str, resume: str = "") -> str:
+    """The message where there are results, with the ways out. Local."""
+    return (
+        f"there are results of an earlier run: {listed(found)}. Nothing was changed. Choose one: {resume}--overwrite, "
+        f"to replace them; {elsewhere}"
+    )

@@ -1,0 +1,194 @@
+"""Earlier results, set aside while new ones begin: a kill at any moment leaves the old ones or the new ones whole.
+
+Each is renamed to its name with `.earlier`. A record beside them lists them from before the first renaming until the
+last removal, so that the next program can finish what a killed one began. All functions are local.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self
+
+from tailrace import _core
+
+from . import locks
+from .marks import EARLIER_RECORD, why_foreign
+from .regular import open_regular
+
+_SUFFIX = ".earlier"
+
+
+def record_of(path: str | Path) -> Path:
+    """The record for results of which `path` is the first file."""
+    return Path(f"{path}{_SUFFIX}.json")
+
+
+class Earlier:
+    """What is set aside under one record; a context manager. Only one program at a time has anything there.
+
+    What a killed program has left is finished on entering: its old results are back, or removed where new ones were
+    there. Leaving puts everything back that `remove` has not removed.
+
+    :param places: the files and directories in which results are; a record that lists others is damaged.
+    :raises IoError: another program has set results aside, or the record cannot be read.
+    """
+
+    def __init__(self, record: Path, places: Iterable[str | Path]) -> None:
+        self._record = record
+        self._places = [Path(os.path.realpath(place)) for place in places]
+        self._paths: list[Path] = []
+        self._lock: _core.FileLock | None = None  # from before the first renaming on
+        self.returned = False  # whether results of a killed program are back in their places
+        if record.exists():
+            self._lock = locks.take(record)
+            try:
+                self.returned = self._finish()
+            finally:
+                self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Put back what was not removed, and let go of the record. A second call does nothing."""
+        try:
+            self._put_back()
+        finally:
+            self._release()
+
+    @property
+    def paths(self) -> list[Path]:
+        """What is set aside now, by its usual paths."""
+        return list(self._paths)
+
+    def set_aside(self, paths: Iterable[Path]) -> None:
+        """Rename files and directories; links stay, and what they lead to is renamed.
+
+        :raises InputError: something else has one of the new names.
+        :raises IoError: one cannot be renamed; then all are back. Or another program is doing the same.
+        """
+        wanted = list(dict.fromkeys(Path(os.path.realpath(path)) for path in paths))
+        for path in wanted:
+            if os.path.lexists(_aside(path)):
+                raise _core.InputError(
+                    f"{_aside(path)} is there already; move it away, so that {path} can have its name"
+                )
+        self._lock = locks.take(self._record)
+        self._paths = wanted
+        self._write("aside")
+        try:
+            for path in wanted:
+                is_directory = path.is_dir()
+                path.rename(_aside(path))
+                if is_directory:  # a link to it must lead somewhere
+                    path.mkdir()
+        except OSError as error:
+            self._put_back()
+            raise _core.IoError(f"cannot set {error.filename} aside: {error.strerror}") from error
+
+    def remove(self) -> None:
+        """Remove what is set aside: the new results are there.
+
+        :raises IoError: something cannot be removed.
+        """
+        if not self._paths:
+            return
+        try:
+            self._write("remove")
+            self._remove()
+        except OSError as error:
+            raise _core.IoError(f"cannot remove the earlier results: {error.filename}: {error.strerror}") from error
+
+    # ---- the record --------------------------------------------------------------------------------------------------
+    def _write(self, state: str) -> None:
+        if reason := why_foreign(self._record, EARLIER_RECORD):
+            raise _core.InputError(reason)
+        draft = self._record.with_name(self._record.name + ".tmp")
+        if reason := why_foreign(draft, EARLIER_RECORD):
+            raise _core.InputError(reason)
+        text = json.dumps({"tailrace": "earlier results", "state": state, "paths": [str(path) for path in self._paths]})
+        with open_regular(draft, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self._record)
+
+    def _finish(self) -> bool:
+        if not self._record.exists():
+            return False
+        if reason := why_foreign(self._record, EARLIER_RECORD):
+            raise _core.InputError(reason)
+        with open_regular(self._record, encoding="utf-8") as file:
+            found = self._parsed(file.read())
+        self._paths = [Path(path) for path in found["paths"]]
+        if found["state"] == "remove":
+            self._remove()
+            return False
+        self._put_back()
+        return True
+
+    def _parsed(self, text: str) -> dict[str, Any]:
+        if not text.strip("\0"):  # of a power failure, before anything was renamed
+            return {"paths": [], "state": "aside"}
+        try:
+            found = json.loads(text)
+            whole = found["state"] in ("aside", "remove") and all(self._is_inside(Path(one)) for one in found["paths"])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            whole = False
+        if not whole:
+            raise _core.IoError(
+                f"{self._record} is damaged: it lists results of an earlier run, which lie beside their places, with "
+                f"{_SUFFIX} behind their names. To fix this, rename those as you want to have them, and remove it"
+            )
+        return dict(found)
+
+    def _is_inside(self, path: Path) -> bool:
+        """Whether a path is one of the places, in one, or beside one with a longer name (a journal, a picture)."""
+        beside = any(
+            path.parent == place.parent and path.name.startswith((f"{place.name}.", f"{place.name}-"))
+            for place in self._places
+        )
+        inside = any(place in (path, *path.parents) for place in self._places)
+        return (beside or inside) and ".." not in path.parts
+
+    def _remove(self) -> None:
+        for path in self._paths:
+            _delete(_aside(path))
+        self._forget()
+
+    def _put_back(self) -> None:
+        for path in self._paths:
+            if os.path.lexists(_aside(path)):
+                if path.is_dir() and not path.is_symlink():
+                    _core.check_only_bp(str(path))  # an unfinished series, or empty
+                _delete(path)
+                _aside(path).rename(path)
+        self._forget()
+
+    def _forget(self) -> None:
+        if self._paths or self._record.exists():
+            self._record.unlink(missing_ok=True)
+        self._paths = []
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(path.name + _SUFFIX)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

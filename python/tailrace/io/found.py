@@ -1,0 +1,83 @@
+"""Results that are there already: what a user knows them by, and the files that they consist of. All is local."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tailrace import _core
+
+from . import guard, series
+from .time_series import TimeSeriesError, last_step, read_provenance
+
+_MOST_NAMED = 4  # results in a message
+
+
+class Found(NamedTuple):
+    """A result that is there.
+
+    :param named: the path that a user knows it by.
+    :param files: all that it consists of; None: unknown, because it is damaged.
+    :param made_by: see `provenance`; "" where it does not say.
+    """
+
+    named: str
+    files: list[Path] | None
+    made_by: str = ""
+
+
+def of_table(path: Path) -> Iterator[Found]:
+    """The time series at a path; one without a row is no result."""
+    try:
+        if path.is_file() and last_step(path) is not None:
+            yield Found(str(path), [path], read_provenance(path).get("made_by", ""))
+    except (TimeSeriesError, OSError):  # of something else: whoever writes there says so
+        return
+
+
+def of_series(path: Path) -> Iterator[Found]:
+    """The series at a path; one without a step is no result."""
+    try:
+        engine = _core.engine_at(str(path))
+        if not engine or (engine == "hdf5" and _core.is_foreign_file(str(path))):
+            return
+        with series.open(path, "r", guard=not guard.vouched(path, engine)) as stored:
+            if not len(stored) and not stored.verify():
+                return
+            files, made_by = [Path(file) for file in stored.files], str(stored.attributes.get("made_by", ""))
+    except (_core.Error, OSError, ValueError):
+        yield Found(str(path), None)
+        return
+    journal = Path(f"{path}.journal")
+    yield Found(str(path), [*files, *([journal] if journal.exists() else [])], made_by)
+
+
+def files_of(found: Iterable[Found]) -> list[Path]:
+    """All files of results.
+
+    :raises InputError: one is damaged, so that its files are not known.
+    """
+    files: list[Path] = []
+    for one in found:
+        if one.files is None:
+            raise _core.InputError(
+                f"{one.named} is damaged, so that it is not known which files belong to it; move it away or remove it"
+            )
+        files += one.files
+    return files
+
+
+def check_unlocked(found: Iterable[Found]) -> None:
+    """Check that no program writes any of the results.
+
+    :raises IoError: one does; the message says which.
+    """
+    for one in found:
+        _core.FileLock(one.named).release()
+
+
+def listed(found: Sequence[Found]) -> str:
+    """The names of results in a message."""
+    names = [one.named for one in found]
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {len(names) - _MOST_NAMED} more" if names[_MOST_NAMED:] else "")

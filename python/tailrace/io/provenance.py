@@ -1,0 +1,74 @@
+"""Provenance: which program made a file, when, where, by which command and from which case. All functions are local.
+
+Series and checkpoints have it as attributes, time series as comments above their columns.
+"""
+
+from __future__ import annotations
+
+import datetime
+import shlex
+import socket
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tailrace import _core
+
+KEYS = ("made_by", "version", "commit", "date", "host", "ranks", "mpi", "command", "run", "source", "case")
+_CASE = "case"
+_INDENT = "  "  # of the lines of the case in a comment
+
+
+def of_program(made_by: str, ranks: int) -> dict[str, Any]:
+    """What is known of this program, by the names of `KEYS`; those that are not known are left out.
+
+    :param made_by: "run", "beside" (an analysis that a run has started) or "analyse".
+    """
+    built = _core.build_info()
+    found = {
+        "made_by": made_by,
+        "version": built["version"],
+        "commit": built["commit"],
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "host": socket.gethostname(),
+        "ranks": ranks,
+        "mpi": built["mpi"],
+        "command": command(),
+    }
+    return {key: value for key, value in found.items() if value != ""}
+
+
+def command() -> str:
+    """The command line of this program."""
+    program = Path(sys.argv[0]).name
+    name = "tailrace" if program in ("tailrace", "__main__.py") else sys.argv[0]
+    return shlex.join([name, *sys.argv[1:]])
+
+
+def comments(provenance: Mapping[str, Any]) -> list[str]:
+    """Lines for the head of a time series."""
+    lines = []
+    for key in KEYS:
+        text = str(provenance.get(key, "")).rstrip("\n")
+        if key == _CASE and text:
+            lines += [f"{key}:", *(f"{_INDENT}{line}".rstrip() for line in text.split("\n"))]
+        elif text:
+            lines.append(f"{key}: {' '.join(text.split())}")
+    return lines
+
+
+def of_comments(lines: Iterable[str]) -> dict[str, str]:
+    """The provenance in the head of a time series, of which the lines come without their mark."""
+    found: dict[str, str] = {}
+    case: list[str] | None = None
+    for line in lines:
+        key, colon, value = line.partition(":")
+        if case is not None and (line.startswith(_INDENT) or not line):
+            case.append(line.removeprefix(_INDENT))
+        elif colon and key in KEYS:
+            case = [] if key == _CASE else None
+            found[key] = value.strip()
+    if case is not None:
+        found[_CASE] = "\n".join(case) + "\n"
+    return found
