@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import itertools
 import os
 import secrets
 import shutil
@@ -21,7 +22,7 @@ from typing import IO, TYPE_CHECKING
 from tailrace import _core  # does not start MPI
 from tailrace.io.regular import open_regular
 
-from . import launch, processes
+from . import launch, mpi_messages, processes
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
@@ -127,10 +128,13 @@ class _Pair:
             raise
         pipes = ((self._analysis.stdout, sys.stdout), (self._analysis.stderr, sys.stderr))
         self._pumps = [threading.Thread(target=_pump, args=pair, daemon=True) for pair in pipes]
+        assert self._simulation.stderr is not None
+        errors = self._simulation.stderr.buffer  # type: ignore[attr-defined] # of a TextIOWrapper
+        self._pumps.append(mpi_messages.forward(errors))
 
     def __enter__(self) -> _Pair:
         self._former = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
-        for pump in self._pumps:
+        for pump in self._pumps[:2]:
             pump.start()
         return self
 
@@ -229,11 +233,11 @@ def _signal_all(known: Iterable[processes.Process], number: signal.Signals) -> N
 
 def _begin(job: _Job, *, piped: bool) -> subprocess.Popen[str]:
     command, environment, _ = job
-    pipe = subprocess.PIPE if piped else None
+    pipe = subprocess.PIPE if piped else None  # but errors always
     try:
         # Each job has its own process group: Ctrl-C reaches only this program, which then stops the jobs in order.
         return subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True,
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.PIPE, text=True,
             errors="replace", process_group=0, preexec_fn=launch.die_with_parent,
         )  # fmt: skip
     except OSError as error:
@@ -242,9 +246,12 @@ def _begin(job: _Job, *, piped: bool) -> subprocess.Popen[str]:
 
 def _pump(source: IO[str], target: IO[str]) -> None:
     """Print the output of the analysis with a mark in front of each line."""
+    found = mpi_messages.Filter()
     with source:
-        for line in source:
-            print("[analysis] " + line.rstrip("\n"), file=target, flush=True)
+        for line in itertools.chain(source, [None]):  # as the lines come; None is the end
+            shown = found.close() if line is None else found.feed(line)
+            for one in shown.splitlines():
+                print(f"[analysis] {one}", file=target, flush=True)
 
 
 def _code(returned: int) -> int:

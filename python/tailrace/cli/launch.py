@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from . import processes
+from . import mpi_messages, processes
 
 # Environment variables of launchers: Open MPI; MPICH and related libraries; Slurm and others that use PMIx.
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
@@ -22,6 +22,7 @@ _RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 _SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
 # Runs a program that ignores SIGUSR1 until it takes it: a request that the first ranks take would end the last ones.
 _IGNORING = ("sh", "-c", 'trap "" USR1; exec "$@"', "sh")
+_LAST_WORDS = 10.0  # seconds for the errors of a job that has ended: a process that it left may keep them open
 _UNSEEN = 30.0  # seconds until a request is sent to ranks that may all be on other machines
 _PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent ends
 
@@ -99,10 +100,13 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
     try:
         # The command has its own process group: Ctrl-C reaches only this program. Its input is closed: a read stops it.
         process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=die_with_parent
-        )
+            command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0,
+            preexec_fn=die_with_parent,
+        )  # fmt: skip
     except OSError as error:
         raise LaunchError(f"{command[0]} does not start: {error.strerror}") from None
+    assert process.stderr is not None
+    errors = mpi_messages.forward(process.stderr)
     former = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
     request = None if ask is None else Request(process, ask)
     try:
@@ -114,6 +118,7 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+    errors.join(_LAST_WORDS)
     if asked and ask is None and process.returncode != 0:
         return 128 + asked[0]  # as of one rank: the code of mpiexec would not tell
     return process.returncode if process.returncode >= 0 else 128 - process.returncode

@@ -150,7 +150,7 @@ def test_errors(tmp_path, engine):
     with pytest.raises(InputError, match="did you mean 'checksums'"):
         tr.open(path, "w", parameters={"cheksums": True})
     with pytest.raises(ValueError, match="unknown mode"):
-        tr.open(path, "x")
+        tr.open(path, "v")
     out = tr.open(path, "w")
     with pytest.raises(InputError, match="found uint8"):
         out.write_step(0.0, ux=np.zeros((2, 2, 2), np.uint8))
