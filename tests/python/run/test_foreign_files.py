@@ -125,6 +125,8 @@ def test_a_file_where_a_directory_is_needed(case: Path, engine: str):
 
 def test_a_file_in_the_place_of_the_checkpoints(case: Path):
     (case.parent / "file").write_bytes(PRECIOUS)
-    assert "checkpoint.path: file is there already, and is a file" in refused(case, "--set=checkpoint.path='file'")
+    for rhythm in ((), ("--set=checkpoint.every=0", "--set=checkpoint.minutes=60")):
+        said = refused(case, "--set=checkpoint.path='file'", *rhythm)
+        assert "checkpoint.path: file is there already, and is a file" in said
     result = cases.run(case, "--set=checkpoint.path='file'", "--set=checkpoint.every=0")
     assert result.code == 0, result.text
