@@ -48,11 +48,23 @@ def test_files_that_are_missing_are_named_before_anything_is_touched(tmp_path):
         (shutil.copytree if (kept / name).is_dir() else shutil.copy2)(kept / name, case.parent / name)
     for name in ("time_series.csv", "out.h5"):
         remove(case.parent / name)
-    said = cases.message(cases.run(case, "--resume"))
-    assert "time_series.csv (diagnostics.path), out.h5 (path of output 'hdf5')" in said
+    for same in ((), ("--set=diagnostics.path=./time_series.csv", "--set=output[0].path=analysis/../out.h5")):
+        said = cases.message(cases.run(case, "--resume", *same))
+        assert "time_series.csv (diagnostics.path), out.h5 (path of output 'hdf5')" in said
     result = cases.run(case, "--resume", "--set=diagnostics.path=rest.csv", "--set=output[0].path=rest.h5")
     assert result.code == 0, result.text
     assert list(read_time_series(case.parent / "rest.csv")["step"]) == [4, 5, 6]
+
+
+@pytest.mark.parametrize("name", ["out", "out.bp"])
+def test_a_directory_that_was_emptied_counts_as_missing(tmp_path, name):
+    """A run that found nothing there would begin the series again, without a word of the steps that are gone."""
+    case = stopped(tmp_path)
+    remove(tmp_path / name)
+    (tmp_path / name).mkdir()
+    said = cases.message(cases.run(case, "--resume"))
+    assert f"{name} ({FILES[name]})" in said and "not there any more" in said
+    assert not list((tmp_path / name).iterdir())
 
 
 def test_an_output_may_be_added_when_a_run_is_resumed(tmp_path):
