@@ -133,6 +133,19 @@ def test_a_strategy_may_repeat_its_knobs(tmp_path):
     np.testing.assert_array_equal(read_directory(tmp_path / "run")[0]["ux"], UX)
 
 
+def test_files_of_earlier_steps_are_never_written_again(tmp_path):
+    """Files are numbered by ioutput, so that another one than before may lead back to numbers that are taken."""
+    with tr.open(tmp_path / "run", "w", engine="raw", parameters={"ioutput": 1}) as out:
+        for step in (1, 2, 3):
+            out.write_step(step, index=step, ux=UX + step)
+    with tr.open(tmp_path / "run", "a", parameters={"ioutput": 2}) as out:
+        with pytest.raises(InputError, match=r"step 6 .* files of the number 3, and those up to 3 are of earlier"):
+            out.write_step(6.0, index=6, ux=UX)
+        out.write_step(8.0, index=8, ux=UX + 8)
+    for step in tr.open(tmp_path / "run"):
+        np.testing.assert_array_equal(step["ux"], UX + step.index)
+
+
 def times_in_xdmf(path: Path) -> list[float]:
     return [float(time.attrib["Value"]) for time in ElementTree.fromstring(path.read_text()).iter("Time")]
 

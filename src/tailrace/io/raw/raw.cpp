@@ -139,9 +139,13 @@ void RawEngine::begin_step(const StepInfo &step) {
   std::int64_t number = std::max<std::int64_t>(number_, 0) + 1;
   if (ioutput_ > 0) {
     number = step.index / ioutput_;
-    if (step.index % ioutput_ != 0 || number <= number_)
+    if (step.index % ioutput_ != 0)
       throw InputError(fmt::format("{}: step {} is no multiple of ioutput = {}, by which its files are numbered",
                                    request_.path, step.index, ioutput_));
+    if (number <= number_) // appended with another ioutput than before
+      throw InputError(fmt::format("{}: step {} with ioutput = {} would have files of the number {}, and those up to "
+                                   "{} are of earlier steps. To fix this, append with the same ioutput as before",
+                                   request_.path, step.index, ioutput_, number, number_));
   }
   SidecarEngine::begin_step(step);
   step_["number"] = number;
