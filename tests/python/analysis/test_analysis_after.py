@@ -160,16 +160,17 @@ def test_a_second_run_replaces_and_resume_goes_on(analyse, done, tmp_path):
     assert "'stateful' may keep a state" in result.err
 
 
+@pytest.mark.parametrize("last", [2, -1], ids=["later", "first"])
 @pytest.mark.parametrize("ahead", ["table", "series"])
-def test_resume_goes_on_where_both_files_are_complete(analyse, done, tmp_path, ahead):
-    """A kill between a row and the step of the series leaves one of them ahead."""
+def test_resume_goes_on_where_both_files_are_complete(analyse, done, tmp_path, ahead, last):
+    """A kill between a row and the step of the series leaves one of them ahead; at the first step, the other empty."""
     path = script(tmp_path, "def analyse(step):\n    return {'time_squared': step.time**2, 'ux': step['ux']}")
     analyse(done, path, "run.h5", "-o", tmp_path)
     whole = (tmp_path / "script.csv").read_bytes()
     if ahead == "series":
-        rewind(tmp_path / "script.csv", 2)
+        rewind(tmp_path / "script.csv", last)
     else:
-        tr.open(tmp_path / "script.h5", "a", rewind_to=2).close()
+        tr.open(tmp_path / "script.h5", "a", rewind_to=last).close()
     analyse(done, path, "run.h5", "-o", tmp_path, "--resume")
     assert (tmp_path / "script.csv").read_bytes() == whole
     assert [step.index for step in tr.open(tmp_path / "script.h5")] == [0, 2, 4, 6]
