@@ -1,0 +1,23 @@
+"""A store of checkpoints, written to and read from directly."""
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+from tailrace.flow.checkpoint import CheckpointStore, State
+from tailrace.io import series
+
+
+def write(store: CheckpointStore, step: int, names: str = "xyz") -> None:
+    state = State(step, 0.5 * step, 1, 1, "none", 1)
+    store.write(state, {f"u{name}": series.Block(np.full((2, 3, 4), 1.0), (4, 3, 2)) for name in names}, {})
+
+
+@pytest.mark.parametrize("lacking", ["x", "y", "z"])
+def test_a_checkpoint_without_a_component_is_damaged(tmp_path, lacking):
+    """Its checksums are right, so that nothing else tells."""
+    store, said = CheckpointStore(tmp_path, 9, MPI.COMM_SELF), []
+    write(store, 1)
+    write(store, 2, "xyz".replace(lacking, ""))
+    assert store.newest(said.append).state.step == 1
+    assert said == [f"checkpoint {tmp_path / 'step-00000002'} is damaged and skipped: it has no u{lacking}"]
