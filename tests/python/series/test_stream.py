@@ -1,6 +1,7 @@
 """Streams between programs: what arrives, and what is refused. See helpers/streams.py for TAILRACE_TEST_STREAMS."""
 
 import re
+import signal
 
 import pytest
 
@@ -189,3 +190,20 @@ def test_a_run_that_nobody_reads_does_not_wait(tmp_path, ranks):
     rows = [line.split() for line in result.out[result.out.index("run: run") :].splitlines()]
     waited = next(float(row[-1]) for row in rows if row[:1] == ["wait"])
     assert waited < 60, f"the time limit of a stream\n{result.text}"
+
+
+def test_a_step_that_is_not_there_yet_may_be_asked_for_again(stream, tmp_path):
+    """With no time to wait, the answer comes at once, and the next step is not lost."""
+    writer = stream("write", 2, *ENDLESS, "timeout=1000")
+    with tr.open(f"sst:{tmp_path}/run", parameters={"timeout": LIMIT}) as series:
+        found = [series.next_step().index]
+        writer.signal_all(signal.SIGSTOP)
+        with pytest.raises(tr.IoError, match="no step came in 0 s"):
+            while True:
+                found.append(series.next_step(timeout=0).index)
+        writer.signal_all(signal.SIGCONT)
+        found.append(series.next_step().index)
+        stream.stop()
+        found += [step.index for step in series]
+    writer.finish()
+    assert found == list(range(found[0], found[-1] + 10, 10))
