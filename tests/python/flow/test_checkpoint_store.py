@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
+import tailrace as tr
 from tailrace.flow.checkpoint import CheckpointStore, State
 from tailrace.io import series
 
@@ -21,3 +22,13 @@ def test_a_checkpoint_without_a_component_is_damaged(tmp_path, lacking):
     write(store, 2, "xyz".replace(lacking, ""))
     assert store.newest(said.append).state.step == 1
     assert said == [f"checkpoint {tmp_path / 'step-00000002'} is damaged and skipped: it has no u{lacking}"]
+
+
+def test_every_checkpoint_is_written_under_the_lock(tmp_path):
+    """Also the second one that is written without a claim around it."""
+    store, other = (CheckpointStore(tmp_path, 9, MPI.COMM_SELF) for _ in range(2))
+    write(store, 1)
+    with other.claim(), pytest.raises(tr.IoError, match="is writing it"):
+        write(store, 2)
+    write(store, 2)
+    assert other.earlier() == 2
