@@ -5,6 +5,7 @@ TAILRACE_TEST_STREAMS (0): 1 for all of the tests, before a release and after ch
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -58,12 +59,13 @@ def test_one_command_starts_both(tmp_path):
     beside = ("--beside=budget", "--beside=script.py", "--beside-set=a=5")
     run(case, "-n", 2, *beside, "--set=time.steps=5", "--beside-every=1")
     assert list(read_time_series(tmp_path / "analysis/budget.csv")["step"]) == [0, 1, 2, 3, 4, 5]
+    shutil.rmtree(tmp_path / "checkpoints/step-00000005")  # it was killed there, and goes on from step 4
     result = run(case, *beside, "--beside-ranks=2", "--resume")
     rows = read_time_series(tmp_path / "analysis/script.csv")
-    assert list(rows["step"]) == [0, 1, 2, 3, 4, 5, 6]
+    assert list(rows["step"]) == [0, 1, 2, 3, 4, 6], "those from the first step of the stream on are replaced"
     assert set(rows["a"]) == {5}
-    assert list(rows["ranks"]) == [1] * 6 + [2]
-    assert "[analysis] budget: 1 steps with results" in result.out
+    assert list(rows["ranks"]) == [1] * 4 + [2] * 2
+    assert "[analysis] budget: 2 steps with results" in result.out
     assert_tidy(tmp_path)
 
 
