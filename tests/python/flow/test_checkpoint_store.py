@@ -5,6 +5,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
+from tailrace.flow import checkpoint
 from tailrace.flow.checkpoint import CheckpointStore, State
 from tailrace.io import series
 
@@ -32,3 +33,13 @@ def test_every_checkpoint_is_written_under_the_lock(tmp_path):
         write(store, 2)
     write(store, 2)
     assert other.earlier() == 2
+
+
+def test_what_is_set_aside_takes_no_name_of_a_link(tmp_path):
+    """Not even of one that leads nowhere now."""
+    (tmp_path / "step-00000001").mkdir()
+    link = tmp_path / "step-00000001.set-aside"
+    link.symlink_to("a disk that is not mounted")
+    checkpoint._set_aside(tmp_path / "step-00000001")
+    assert link.is_symlink()
+    assert (tmp_path / "step-00000001.set-aside1").is_dir()
