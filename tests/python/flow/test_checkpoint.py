@@ -278,6 +278,22 @@ def test_by_the_clock(tmp_path):
     assert len(seen) >= 3
 
 
+def test_the_time_to_the_next_one_begins_with_each(tmp_path, monkeypatch):
+    """One per half a minute is one in three steps of ten seconds, not all of them once half a minute is over."""
+    case = cases.write_case(tmp_path, steps=8, keep=9, extra="minutes = 0.5")
+    monkeypatch.chdir(tmp_path)
+    simulation, times = tr.Simulation(tr.load_case(case), MPI.COMM_SELF), [0.0]
+
+    def advance(targets):
+        times.append(times[-1] + 10)
+        return tr.Simulation.advance(simulation, targets)
+
+    monkeypatch.setattr("tailrace.run.simulation.clock.monotonic", lambda: times[-1])
+    monkeypatch.setattr(simulation, "advance", advance)
+    assert simulation.run() == 0
+    assert cases.checkpoints(tmp_path) == [3, 6, 8]
+
+
 @pytest.mark.parametrize(
     "override, key",
     [
