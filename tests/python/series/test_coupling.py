@@ -46,6 +46,8 @@ def test_readers_that_came_to_grief_and_none_at_all():
     lines = report(side(2, 9, 1.0, 0.0, 0.0), side(1, 3, 1.0, 0.0, 0.0, "lost"), side(1, 4, 1.0, 0.0, 0.0, "dropped"))
     assert lines[1].endswith("; it was lost")
     assert lines[2].startswith("analysis 2 (1 rank)") and lines[2].endswith("was dropped")
+    lines = report(side(2, 1, 1.0, 0.0, 0.0), side(1, 0, 0.0, 1.0, 0.0, "lost"))
+    assert lines[-1].endswith("; it was lost"), "how to divide the ranks is not known of a reader without a step"
     assert report(side(2, 0, 1.0, 0.0, 0.0), unread=7)[-1] == "nobody read it"
     assert explain(Coupling("none", side(0, 0, 0, 0, 0), (), 0, 0, 0)) == []
 
