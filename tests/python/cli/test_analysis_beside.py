@@ -151,6 +151,33 @@ def test_an_analysis_that_is_stopped_for_good_is_ended(tmp_path, start, readers)
     assert_tidy(tmp_path)
 
 
+LAST_WORD = """
+import time
+
+class Slow:
+    def step(self, step):
+        print("saw", step.index, flush=True)
+        self.last = step.index
+    def finish(self):
+        time.sleep(4)
+        return {"last": self.last}
+"""
+
+
+def test_an_analysis_has_its_last_word_after_a_run_that_was_asked_to_stop(tmp_path, start):
+    """A limited time is given to it only where the run has failed."""
+    script(tmp_path, LAST_WORD)
+    hasty = IMPATIENT.replace("_STOPPED", "_GRACE")
+    words = ("--set=time.steps=1000000", "--beside=script.py", "--beside-every=1")
+    program = start(None, sys.executable, "-c", hasty, "run", write_case(tmp_path), *words)
+    program.until("[analysis] saw 3")
+    program.process.send_signal(signal.SIGTERM)
+    program.finish(code=143)
+    rows = read_time_series(tmp_path / "analysis/script-final.csv")
+    assert list(rows["last"]) == list(rows["step"])
+    assert_tidy(tmp_path)
+
+
 def test_the_folder_of_a_launcher_that_was_killed_goes_at_the_next_start(tmp_path, start):
     script(tmp_path, SAYS)
     case = write_case(tmp_path)
