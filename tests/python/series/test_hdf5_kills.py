@@ -113,6 +113,18 @@ def test_a_kill_at_every_call_leaves_complete_steps(killed, tmp_path):
     assert all(after - before in (-1, 0, 1) for before, after in itertools.pairwise(found))
 
 
+def test_a_new_series_takes_the_place_of_one_whose_writer_was_killed(killed, tmp_path):
+    """The journal that is left tells of the former file: it holds nobody up, and nothing of it comes back."""
+    left = [folder for folder in killed if (folder / "run.h5").exists() and (folder / "run.h5.journal").exists()]
+    assert any(map(in_change, left)) and not all(map(in_change, left))
+    for original in left[:: len(left) // 9]:
+        folder = shutil.copytree(original, tmp_path / original.name)
+        with tr.open(folder / "run.h5", "w") as out:
+            out.write_step(0.0, index=0, ux=np.zeros((2, 3, 4)), scalars={"energy": 0.0})
+        assert steps(folder / "run.h5") == 1
+        assert not (folder / "run.h5.journal").exists()
+
+
 def test_a_journal_beside_another_file_is_refused(killed, tmp_path):
     """A restored copy of an earlier or later state, or the same series of another run."""
     left = next(folder for folder in reversed(killed) if in_change(folder))
