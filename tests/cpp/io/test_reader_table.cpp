@@ -1,0 +1,86 @@
+// Tests of what a writer knows of the readers of its stream, without ADIOS2. The tests run on one rank.
+
+#include <tailrace/io/sst/reader_table.hpp>
+#include <tailrace/io/sst/tcp_sockets.hpp>
+#include <tailrace/io/sst/writer_channel.hpp>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+using namespace tailrace::io;
+
+namespace {
+
+/// A connection at a port of the stream whose other side takes nothing, so that bytes wait for it.
+class StuckConnection {
+public:
+  StuckConnection() {
+    const auto before = tcp_listeners();
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto *any = reinterpret_cast<sockaddr *>(&address);
+    EXPECT_EQ(::bind(listener_, any, size), 0);
+    EXPECT_EQ(::listen(listener_, 1), 0);
+    Admission::add_ports(new_listeners(tcp_listeners(), before));
+    EXPECT_EQ(::getsockname(listener_, any, &size), 0);
+    EXPECT_EQ(::connect(client_, any, size), 0);
+    server_ = ::accept(listener_, nullptr, nullptr);
+    EXPECT_EQ(::getsockname(client_, any, &size), 0);
+    port_ = ntohs(address.sin_port);
+    const std::vector<char> much(std::size_t{1} << 20);
+    while (::send(server_, much.data(), much.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+    }
+  }
+  ~StuckConnection() {
+    for (const int one : {listener_, client_, server_})
+      ::close(one);
+  }
+  StuckConnection(const StuckConnection &) = delete;
+  StuckConnection &operator=(const StuckConnection &) = delete;
+  int port() const { return port_; } ///< of the side that takes nothing
+
+private:
+  int listener_ = ::socket(AF_INET, SOCK_STREAM, 0), client_ = ::socket(AF_INET, SOCK_STREAM, 0);
+  int server_ = -1, port_ = 0;
+};
+
+/// A reader that was let in and admitted.
+void enter(WriterChannel &reader, ReaderTable &table, int port) {
+  reader.connect({"127.0.0.1"}, table.channels().port());
+  reader.call("token", {"127.0.0.1"});
+  table.channels().drain(1, 0);
+  table.channels().welcome();
+  EXPECT_TRUE(reader.welcome(5));
+  reader.hello(1, {port});
+  table.channels().drain(1, 0);
+}
+
+/// ADIOS2 sends to all readers in one thread, so that one that takes nothing holds up those behind it.
+TEST(ReaderTable, WhoeverWasHeldUpHasAllItsTimeOnceTheOtherIsDropped) {
+  const StuckConnection connection;
+  ReaderTable table("run", "token", 4);
+  WriterChannel stuck, other;
+  enter(stuck, table, connection.port());
+  enter(other, table, connection.port() - 1);
+  ASSERT_EQ(table.channels().readers().size(), 2U);
+  const std::jthread goes_on([&] {
+    while (!stuck.dropped())
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    other.done(1, 0, 0, 0, 0);
+  });
+  table.wait(0, 1, 7);
+  EXPECT_EQ(table.channels().readers()[0].side.state, "dropped");
+  EXPECT_EQ(table.channels().readers()[1].side.state, "open");
+}
+
+} // namespace
