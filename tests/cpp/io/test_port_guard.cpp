@@ -125,6 +125,8 @@ TEST(Networks, AreReadAndCompared) {
   EXPECT_EQ(networks_from(""), Networks{});
   EXPECT_EQ(networks_from("localhost").count({0x7f000001}), 1U);
   EXPECT_EQ(text_of(*networks({"10.2.255.1/17"}).begin()), "10.2.128.0/17");
+  for (const Network &one : networks({"10.1.2.3", "10.2.0.0/17", "0.0.0.0/0"})) // as contact files have them
+    EXPECT_EQ(networks({text_of(one)}), Networks{one}) << text_of(one);
   for (const std::string wrong : {"10.1.2.3/33", "10.1.2.3/", "10.1.2.3/x", "no such host!", "1.2.3.4.5"})
     EXPECT_THROW(networks_from(wrong), tailrace::InputError) << wrong;
   EXPECT_TRUE(networks({"10.1.2.3/33", "::1", ""}).empty());
