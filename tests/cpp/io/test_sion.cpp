@@ -205,7 +205,7 @@ TEST_F(SionTest, KeysAndValues) {
   std::vector<std::vector<std::int64_t>> used;
   for (int task = 0; task < 2; ++task) {
     SionStream out(layout, task);
-    for (const std::int64_t size : {5, 0, 700}) {
+    for (const std::int64_t size : {5, 0, 700, 0}) { // nothing follows the last head
       const std::int64_t head[2] = {10 * task + size, size};
       out.write(head, sizeof head);
       out.write(stream(task, size).data(), size);
@@ -219,8 +219,8 @@ TEST_F(SionTest, KeysAndValues) {
   const SionReader in(folder + "/k.sion");
   ASSERT_TRUE(in.key_value());
   const auto pairs = in.pairs(1);
-  ASSERT_EQ(pairs.size(), 3u);
-  for (std::size_t i = 0; i < 3; ++i) {
+  ASSERT_EQ(pairs.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(pairs[i].key, static_cast<std::uint64_t>(10 + pairs[i].size));
     std::vector<char> value(static_cast<std::size_t>(pairs[i].size));
     in.read(1, pairs[i].offset, pairs[i].size, value.data());
