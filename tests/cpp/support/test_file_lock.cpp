@@ -224,6 +224,8 @@ TEST(FileLock, TheMountTableTellsWhetherLocksReachOtherNodes) {
   EXPECT_FALSE(FileLock::reach_other_nodes("/old/run", mounts));
   for (const char *unknown : {"/beegfs/run", "/remote/run", "/shared/run"})
     EXPECT_FALSE(FileLock::reach_other_nodes(unknown, mounts)) << unknown;
+  const std::string over = mounts + "37 33 8:2 / /old rw - xfs /dev/sdb1 rw\n";
+  EXPECT_TRUE(FileLock::reach_other_nodes("/old/run", over)) << "what is mounted over another file system hides it";
 }
 
 } // namespace
