@@ -146,6 +146,28 @@ def test_files_of_earlier_steps_are_never_written_again(tmp_path):
         np.testing.assert_array_equal(step["ux"], UX + step.index)
 
 
+MOVES = """
+    import sys
+    import numpy as np
+    from mpi4py import MPI
+    from tailrace.io import series as tr
+
+    whole, rank = np.arange(7 * 10 * 12.0).reshape(7, 10, 12), MPI.COMM_WORLD.rank
+    with tr.open("run", "w", engine="raw", parameters={"strategy": sys.argv[1]}) as out:
+        for step, cuts in enumerate([(0, 2, 4, 7), (0, 1, 4, 7), (0, 1, 5, 7), (0, 2, 4, 7)]):
+            z, end = cuts[rank], cuts[rank + 1]
+            out.write_step(0.5 * step, index=step, ux=tr.Block(whole[z:end] + step, (12, 10, 7), (0, 0, z)))
+"""
+
+
+@pytest.mark.parametrize("strategy", ["collect_xy", "collect", "dist"])
+def test_the_parts_of_some_ranks_may_change_between_steps(tmp_path, strategy):
+    """Ranks whose part stays take part in what the others have to agree on."""
+    mpirun(MOVES, 3, tmp_path, strategy)
+    for step in tr.open(tmp_path / "run"):
+        np.testing.assert_array_equal(step["ux"], UX + step.index)
+
+
 def times_in_xdmf(path: Path) -> list[float]:
     return [float(time.attrib["Value"]) for time in ElementTree.fromstring(path.read_text()).iter("Time")]
 
