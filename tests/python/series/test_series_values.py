@@ -61,6 +61,31 @@ def test_components_with_ghosts_and_regions(path):
     np.testing.assert_array_equal(step["later"], f)
 
 
+OUTSIDE = [
+    ((1, 0, 0), (6, 1, 1), (1, 1, 1)),
+    ((0, 5, 0), (1, 1, 1), (1, 1, 1)),
+    ((0, 0, 0), (1, 1, 2), (1, 1, 4)),
+    ((2, 0, 0), (3, 1, 1), (2, 1, 1)),
+    ((-1, 0, 0), (1, 1, 1), (1, 1, 1)),
+    ((0, 0, 0), (1, 0, 1), (1, 1, 1)),
+    ((0, 0, 0), (1, 1, 1), (1, 1, 0)),
+]
+
+
+@pytest.mark.parametrize("region", OUTSIDE)
+def test_a_region_ends_with_the_variable(path, region):
+    """Neither its first nor its last point may lie outside; beside the last one that fits, the next is refused."""
+    with tr.open(path, "w") as out:
+        out.begin_step(0, 0.0)
+        with pytest.raises(InputError, match="no region starts at"):
+            out.write("f", components(), region=tr.Region(*region))
+    with tr.open(path, "w") as out:
+        out.begin_step(0, 0.0)
+        out.write("f", components(), region=tr.Region((1, 4, 0), (3, 1, 2), (2, 9, 3)))
+        out.end_step()
+    np.testing.assert_array_equal(tr.open(path)[0]["f"], components()[:, ::3, 4:5, 1::2])
+
+
 def test_lists_and_texts(path):
     rows = np.arange(8, dtype=np.float32).reshape(4, 2)
     with tr.open(path, "w") as out:
