@@ -102,6 +102,7 @@ def test_lists_and_texts(path):
     assert first["ids"].dtype == np.int64 and first.scalars == {"note": "two words", "count": 2**60 + 1}
     assert second["particles"].shape == (1, 2) and second["ids"].shape == (0,)
     assert third.names == ["ids"] and third["ids"].tolist() == [0]
+    assert not any(step.unchecked for step in (first, second, third)), "a list without rows lacks no checksum"
     assert "particles" in repr(second) and "list of 1 x 1" in repr(tr.open(path))
 
 
