@@ -181,23 +181,24 @@ class Cases:
         ranks, beside, place = dice.choice(RANKS), dice.random() < 0.33, self.folder / f"case-{seed}"
         case = write_case(place)
         whole, seconds = self.undisturbed(ranks, beside)
-        told, now, killed_beside, resume = [], ranks, False, False
+        told, used, now, killed_beside, resume = [], [], ranks, False, False
         for _ in range(dice.choice((1, 1, 2, 3))):
             process = mpi_run.start(command(case, now, beside, resume), place)
+            used.append(now)
             try:
                 process.wait(dice.uniform(0.2, 1.0) * seconds)
             except subprocess.TimeoutExpired:
                 told.append(f"{now} ranks: {disturb(process, dice)}")
                 killed_beside = killed_beside or beside
-            result = self._end(process, seconds)
+            result = self._end(process, seconds, told)
             if "Traceback" in result.text:
                 raise AssertionError(f"{told}: {result.text[-1500:]}")
             resume = any((place / "checkpoints").glob("step-????????"))
             if not resume:
                 shutil.rmtree(place)
-                case = write_case(place)
+                case, used = write_case(place), []
             now = dice.choice(RANKS) if dice.random() < 0.5 else ranks
-        exact = all(line.startswith(f"{ranks} ranks") for line in told) and now == ranks
+        exact = {*used, now} == {ranks}
         result = mpi_run.finish(mpi_run.start(command(case, now, beside, resume), place), 120 + 10 * seconds)
         if result.code != 0:
             raise AssertionError(f"{told}, then {now} ranks: exit code {result.code}: {result.text[-1500:]}")
@@ -215,14 +216,14 @@ class Cases:
             self.folder.rmdir()
 
     @staticmethod
-    def _end(process: subprocess.Popen[str], seconds: float) -> mpi_run.Result:
+    def _end(process: subprocess.Popen[str], seconds: float, told: list[str]) -> mpi_run.Result:
         """Wait for the end; what a dead launcher left must end by itself."""
         try:
             out, err = process.communicate(timeout=60 + 10 * seconds)
         except subprocess.TimeoutExpired:
             left = mpi_run.members(process)
             mpi_run.kill_session(process)
-            raise AssertionError(f"no end: {left}") from None
+            raise AssertionError(f"{told}: no end: {left}") from None
         end = time.monotonic() + 60
         while mpi_run.members(process) and time.monotonic() < end:
             time.sleep(0.1)

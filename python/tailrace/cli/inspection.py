@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from tailrace import _core
 from tailrace.flow import checkpoint
 from tailrace.io import guard, series
 from tailrace.io.marks import TIME_SERIES, is_ours
-from tailrace.io.placement import Triple
+from tailrace.io.placement import boxes_of
 from tailrace.io.time_series import read_provenance, read_time_series
 
 PIECE_BYTES = 32 << 20  # largest piece that is read at once, unless one row is larger
@@ -77,16 +76,6 @@ def series_at(path: Path) -> list[Path]:
 def size_on_disk(path: Path) -> int:
     """The bytes of a file, or of all files in a directory."""
     return sum(entry.stat().st_size for entry in (path.rglob("*") if path.is_dir() else [path]) if entry.is_file())
-
-
-def boxes_of(shape: Triple, most: int) -> Iterator[series.Box]:
-    """Boxes of whole planes or rows, with at most `most` points each, that cover a variable of `shape` (x, y, z)."""
-    nx, ny, nz = shape
-    rows = max(1, most // nx)
-    planes = max(1, rows // ny)
-    for k in range(0, nz, planes):
-        for j in range(0, ny, rows):
-            yield series.Box((0, j, k), (nx, min(rows, ny - j), min(planes, nz - k)))
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,9 @@ class Model:
         handle = self.comm.py2f()
         rows, cols = wanted.rows, wanted.cols
         transpose: str = wanted.transpose
-        if before and before.ranks == self.comm.size and rows == cols == 0:
-            # Another process grid would be as right, but not the same to the last bit.
+        as_before = before and rows in (0, before.rows) and cols in (0, before.cols)
+        if before and as_before and before.ranks == self.comm.size:
+            # Another process grid or way of transposing would be as right, but not the same to the last bit.
             rows, cols = before.rows, before.cols
             if transpose == "auto" and (before.transpose != "shared" or _core.can_share_memory(handle)):
                 transpose = before.transpose

@@ -42,6 +42,7 @@ class Earlier:
         self._places = [Path(os.path.realpath(place)) for place in places]
         self._paths: list[Path] = []
         self._lock: _core.FileLock | None = None  # from before the first renaming on
+        self._removing = False  # from then on nothing is put back
         self.returned = False  # whether results of a killed program are back in their places
         if record.exists():
             self._lock = locks.take(record)
@@ -64,7 +65,8 @@ class Earlier:
     def close(self) -> None:
         """Put back what was not removed, and let go of the record. A second call does nothing."""
         try:
-            self._put_back()
+            if self._lock is not None and not self._removing:  # without the lock the record is another program's
+                self._put_back()
         finally:
             self._release()
 
@@ -107,6 +109,7 @@ class Earlier:
             return
         try:
             self._write("remove")
+            self._removing = True
             self._remove()
         except OSError as error:
             raise _core.IoError(f"cannot remove the earlier results: {error.filename}: {error.strerror}") from error
@@ -178,8 +181,7 @@ class Earlier:
         self._forget()
 
     def _forget(self) -> None:
-        if self._paths or self._record.exists():
-            self._record.unlink(missing_ok=True)
+        self._record.unlink(missing_ok=True)
         self._paths = []
 
 

@@ -22,6 +22,7 @@ from tailrace import _core
 from tailrace.parallel import on_root
 
 from .paths import holds_something
+from .placement import Box, boxes_of, triple
 from .regular import open_regular
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 _LIBRARIES = {"bp4": "ADIOS2", "bp5": "ADIOS2", "adios_hdf5": "ADIOS2", "hdf5": "HDF5"}
 _VERSION = 8  # the byte of an HDF5 file that has the version of its superblock
+_WAITING = ("bp4", "bp5")
+_PIECE = 32 << 20  # bytes that are read at once
 _METADATA = ("md.idx", "md.0", "mmd.0")  # of BP
 # Variables by which launchers tell a process that it is a rank: without them MPI starts alone in the child.
 _LAUNCHERS = ("OMPI_", "ORTE_", "PRTE_", "PMIX_", "PMI_", "MPI_LOCAL", "HYDRA_", "SLURM_", "PALS_", "ALPS_", "FLUX_")
@@ -99,16 +102,22 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
 
 
 def read_metadata(path: str, engine: str) -> None:
-    """Read what describes the variables of all steps, and one value of each."""
+    """Read what describes the variables of all steps, and one value of each; of BP all values.
+
+    ADIOS2 waits without end for values that the metadata of BP place beyond the end of a file.
+    """
     import numpy as np
     from mpi4py import MPI
+
+    first = Box((0, 0, 0), (1, 1, 1))
 
     stored = _core.Series.open(path, "r", MPI.COMM_SELF.py2f(), engine, {}, None, None, None)
     for number in range(len(stored.steps())):
         stored.scalars(number), stored.unchecked(number)
         for name, dtype, shape, _ in stored.variables(number):
-            if 0 not in shape:
-                stored.read(number, name, ((0, 0, 0), (1, 1, 1)), np.empty((1, 1, 1), dtype))
+            whole = boxes_of(triple(shape), _PIECE // np.dtype(dtype).itemsize) if engine in _WAITING else [first]
+            for box in whole if 0 not in shape else ():
+                stored.read(number, name, box, np.empty(box.count[::-1], dtype))
     stored.close()
 
 

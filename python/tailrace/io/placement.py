@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -91,3 +91,13 @@ def shape_of(array: NDArray[Any]) -> Triple:
     if array.ndim not in (3, 4):
         raise _core.InputError(f"expected an array (nz, ny, nx) or (components, nz, ny, nx), not one of {array.shape}")
     return triple(reversed(array.shape[-3:]))
+
+
+def boxes_of(shape: Triple, most: int) -> Iterator[Box]:
+    """Boxes of whole planes or rows, with at most `most` points each, that cover a variable of `shape` (x, y, z)."""
+    nx, ny, nz = shape
+    rows = max(1, most // nx)
+    planes = max(1, rows // ny)
+    for k in range(0, nz, planes):
+        for j in range(0, ny, rows):
+            yield Box((0, j, k), (nx, min(rows, ny - j), min(planes, nz - k)))

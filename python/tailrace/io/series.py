@@ -77,8 +77,8 @@ def open(
     precision: the type in which arrays are stored; by default that of each array.
     rewind_to: when appending, drop the steps with a larger index first.
     guard: for files that may be damaged or made to harm, on which ADIOS2 or HDF5 could crash, hang or take all memory:
-        before the series is opened to read or append, rank 0 reads its metadata in a child process, whatever its
-        checksums say. If the child dies, this is an IoError.
+        before the series is opened to read or append, rank 0 reads its metadata (of bp4 and bp5 also all values) in
+        a child process, whatever its checksums say. If the child dies, this is an IoError.
     """
     if mode not in ("r", "w", "x", "a"):
         raise _core.InputError(f"unknown mode {mode!r}: expected 'r', 'w', 'x' or 'a'")

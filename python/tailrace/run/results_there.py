@@ -39,6 +39,7 @@ def of_run(case: Case, store: CheckpointStore) -> list[Found]:
 
 def _record(case: Case) -> Earlier:
     places = [Path(place.named) for place in case.places() if place.kind != "input"]
+    places += [place.with_suffix(".xdmf") for place in places]  # of an HDF5 file on a stretched grid
     places += [Path(analysis.out) / analysis.name for analysis in case.analysis]  # its pictures have longer names
     return Earlier(record_of(case.diagnostics.path), places)
 
@@ -55,19 +56,23 @@ def settle(case: Case) -> bool:
         return earlier.returned
 
 
-def check_free(case: Case, comm: MPI.Comm, *, overwrite: bool = False) -> None:
-    """Check that a new run replaces no results without being told so. Collective.
+def check_free(case: Case, comm: MPI.Comm, *, resume: bool = False, overwrite: bool = False) -> None:
+    """Check that a run replaces no results without being told so; before, finish what a killed one began. Collective.
 
-    :raises InputError: there are results of an earlier run, and `overwrite` is false.
+    :raises InputError: there are results of an earlier run, and the run neither goes on with them nor replaces them.
     """
-    if not overwrite:
+    on_root(comm, lambda: _settle(case))
+    if not resume and not overwrite:
         store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
         on_root(comm, lambda: _check_free(case, store))
 
 
-def _check_free(case: Case, store: CheckpointStore) -> None:
+def _settle(case: Case) -> None:
     if settle(case):
         print("note: a run was killed while it replaced earlier results; these are back in their places", flush=True)
+
+
+def _check_free(case: Case, store: CheckpointStore) -> None:
     if found := of_run(case, store):
         check_unlocked(found)
         steps = [int(path.name[5:]) for path in store.present()]
@@ -83,8 +88,7 @@ def set_aside(case: Case, comm: MPI.Comm, *, resumed: bool, overwrite: bool) -> 
     :raises InputError, IoError: see `check_free` and `Earlier`.
     """
     store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
-    if not resumed:
-        check_free(case, comm, overwrite=overwrite)
+    check_free(case, comm, resume=resumed, overwrite=overwrite)
     earlier = agree(comm, lambda: _record(case) if comm.rank == 0 else None)
 
     def clear() -> None:

@@ -328,6 +328,5 @@ def run(case: Case, *, resume: bool = False, overwrite: bool = False) -> int:
     from mpi4py import MPI
 
     check_targets(case, MPI.COMM_WORLD)  # before the flow is made, which may take long
-    if not resume:
-        check_free(case, MPI.COMM_WORLD, overwrite=overwrite)
+    check_free(case, MPI.COMM_WORLD, resume=resume, overwrite=overwrite)
     return Simulation(case, resume=resume, overwrite=overwrite).run()

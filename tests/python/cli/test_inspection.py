@@ -18,6 +18,7 @@ from tailrace.cli import inspection, listing
 from tailrace.cli import main as cli
 from tailrace.flow.checkpoint import CheckpointStore, State
 from tailrace.io import series as tr
+from tailrace.io.placement import boxes_of
 
 NX, NY, NZ = 10, 7, 5
 GRID = tr.UniformGrid((NX, NY, NZ), (0.5, -1.0, 2.0), (0.1, 0.2, 0.3))
@@ -140,7 +141,7 @@ def test_minmax_reads_in_pieces(tmp_path, engine, monkeypatch):
 @pytest.mark.parametrize("most", [1, 10, 25, 70, 150, 10**6])
 def test_boxes_make_up_the_whole(most):
     seen = np.zeros((NZ, NY, NX), int)
-    for (x, y, z), (nx, ny, nz) in inspection.boxes_of((NX, NY, NZ), most):
+    for (x, y, z), (nx, ny, nz) in boxes_of((NX, NY, NZ), most):
         assert nx * ny * nz <= max(most, NX)
         seen[z : z + nz, y : y + ny, x : x + nx] += 1
     assert (seen == 1).all()

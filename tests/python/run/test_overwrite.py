@@ -166,6 +166,55 @@ def test_a_kill_leaves_the_old_or_the_new_results(again: Path, seed: int):
         assert 8 not in cases.checkpoints(again.parent) or rows["step"][-1] >= 8
 
 
+@pytest.mark.parametrize("state", ["aside", "remove"])
+def test_what_a_killed_run_left_is_finished(again: Path, state: str):
+    """Before the first new step the old results come back, also to be resumed; after it they go."""
+    folder = again.parent
+    before = sums(folder)
+    names = ["time_series.csv", "out.h5", "out.bp", "checkpoints/step-00000004", "checkpoints/step-00000008"]
+    for name in names:
+        (folder / name).rename(folder / f"{name}.earlier")
+    (folder / "out.bp").mkdir()  # begun anew
+    (folder / "out.h5").write_bytes(b"")
+    paths = ", ".join(f'"{(folder / name).resolve()}"' for name in names)
+    record_of(folder / "time_series.csv").write_text(
+        f'{{"tailrace": "earlier results", "state": "{state}", "paths": [{paths}]}}'
+    )
+    if state == "aside":
+        result = cases.run(again, "--resume", "--set=time.steps=9", ranks=2)
+        assert result.code == 0, result.text
+        assert "these are back in their places" in result.out
+        assert "resuming from checkpoints/step-00000008" in result.out
+        assert list(read_time_series(folder / "time_series.csv")["step"]) == list(range(10))
+    else:
+        told = cases.message(cases.run(again, overwrite=False))
+        assert "there are results of an earlier run: out, " in told
+        gone = (*names[:2], "out.bp/", *names[3:])
+        left = {path: found for path, found in before.items() if not path.startswith(gone)}
+        assert sums(folder) == {**left, "out.h5": hashlib.sha256(b"").hexdigest()}
+    assert not list(folder.rglob("*.earlier*"))
+
+
+def test_one_program_at_a_time(tmp_path: Path):
+    """One that has nothing set aside leaves the record of another alone, and nothing comes back after the removal."""
+    (tmp_path / "x").write_text("old")
+    record = record_of(tmp_path / "x")
+    first, second = Earlier(record, [tmp_path]), Earlier(record, [tmp_path])
+    first.set_aside([tmp_path / "x"])
+    second.close()
+    assert record.exists()
+    with pytest.raises(tr.IoError, match="is writing it"):
+        Earlier(record, [tmp_path])
+    (tmp_path / "x").write_text("new")
+    (tmp_path / "x.earlier").unlink()
+    (tmp_path / "x.earlier").mkdir()
+    (tmp_path / "x.earlier" / "full").touch()
+    first.remove()
+    first.close()
+    assert (tmp_path / "x").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
 def test_what_no_step_has_is_no_result(tmp_path: Path):
     case = make(tmp_path)
     with tr.open(tmp_path / "out.h5", "w"):

@@ -52,6 +52,17 @@ def command(*words: object) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("engine", ["bp4", "bp5"])
+def test_values_beyond_the_end_of_a_file(tmp_path, engine, monkeypatch):
+    """ADIOS2 waits for them without end, also where the first value of each variable is there."""
+    monkeypatch.setattr(guard, "_SECONDS", 5)
+    path = write(tmp_path, engine, record=False)
+    data = (path / "data.0").read_bytes()
+    (path / "data.0").write_bytes(data[: data.rindex(np.full(20, 2.0).tobytes())])
+    with pytest.raises(tr.IoError, match="ADIOS2"):
+        tr.open(path, guard=True)
+
+
+@pytest.mark.parametrize("engine", ["bp4", "bp5"])
 @pytest.mark.parametrize("ranks", [None, 2])
 def test_info_and_verify_outlive_the_library(tmp_path, engine, ranks):
     path = write(tmp_path, engine, record=False)
