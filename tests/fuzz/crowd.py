@@ -122,10 +122,9 @@ def try_runs(seconds: float) -> list[str]:
         ends: Counter[str] = Counter()
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            runs = [
-                mpi_run.start(kill_runs.command(place[1], 2, False, resume and ends["ended"] > 0), shared)
-                for resume in (False, True)
-            ]
+            commands = [kill_runs.command(place[1], 2, False, resume and ends["ended"] > 0) for resume in (False, True)]
+            commands = [words if "--resume" in words else [*words, "--overwrite"] for words in commands]
+            runs = [mpi_run.start(words, shared) for words in commands]
             codes = []
             for run in runs:
                 result = mpi_run.finish(run, 300)

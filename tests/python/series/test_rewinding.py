@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +135,7 @@ def test_a_series_that_is_gone(tmp_path, engine):
 
 TWO_RANKS = """
 import sys
+import time
 from pathlib import Path
 
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/series"]
@@ -191,6 +194,7 @@ def test_a_line_that_is_damaged_after_the_open_is_said_to_be(tmp_path, engine):
 
 WRITER = """
 import sys
+import time
 from pathlib import Path
 
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/series"]
@@ -226,3 +230,25 @@ def test_readers_beside_a_writer_that_rewinds(tmp_path, engine):
     if engine in SIDECARS:
         assert not others, others[:3]
     print(engine, read, "read,", len(refusals), "refused:", *set(others), sep="\n")
+
+
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one.label in ("bp4", "bp5")], ids=str)
+def test_another_step_in_the_same_tick_of_the_clock(tmp_path, engine):
+    """Files of the same size and time: the clock of a file system goes in steps of some milliseconds."""
+    path = engine.path(tmp_path)
+    index = path / "md.idx"
+
+    def at_one_time():
+        os.utime(index, ns=(0, (int(time.time()) + 100) * 10**9))  # as if it were now, on a busy machine too
+
+    go_on(engine, path, None, range(2))
+    go_on(engine, path, 1, (2, 3))
+    at_one_time()
+    with tr.open(path) as stored:
+        np.testing.assert_array_equal(stored[2].read("ux"), field(2))
+        size = index.stat().st_size
+        go_on(engine, path, 1, (12, 13))
+        assert index.stat().st_size == size
+        at_one_time()
+        with pytest.raises(IoError, match=CHANGED):
+            stored[2].read("ux")

@@ -4,6 +4,7 @@
 #include <tailrace/io/data/checksum.hpp>
 
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <thread>
 
@@ -24,6 +25,13 @@ std::int64_t size_of_file(const std::string &directory, const char *name) {
 bool same(const struct stat &one, const struct stat &other) {
   return one.st_ino == other.st_ino && one.st_size == other.st_size && one.st_mtim.tv_sec == other.st_mtim.tv_sec &&
          one.st_mtim.tv_nsec == other.st_mtim.tv_nsec;
+}
+
+/// Whether a file changed so long ago that another change would give it another time. The clock of a file system goes
+/// in steps of up to 10 ms, of some (FAT) of 2 s.
+bool settled(const struct stat &file) {
+  struct timespec now = {};
+  return ::clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec - file.st_mtim.tv_sec > 3;
 }
 
 } // namespace
@@ -76,7 +84,8 @@ bool BpView::changed() const {
   } catch (const IoError &) { // a file that another program removes or cuts
     return true;
   }
-  seen_ = now;
+  if (settled(now))
+    seen_ = now;
   return false;
 }
 
