@@ -17,14 +17,13 @@ from tailrace import _core
 
 from . import locks
 from .marks import EARLIER_RECORD, why_foreign
+from .paths import EARLIER
 from .regular import open_regular
-
-_SUFFIX = ".earlier"
 
 
 def record_of(path: str | Path) -> Path:
     """The record for results of which `path` is the first file."""
-    return Path(f"{path}{_SUFFIX}.json")
+    return Path(f"{path}{EARLIER}.json")
 
 
 class Earlier:
@@ -81,7 +80,8 @@ class Earlier:
         :raises InputError: something else has one of the new names.
         :raises IoError: one cannot be renamed; then all are back. Or another program is doing the same.
         """
-        wanted = list(dict.fromkeys(Path(os.path.realpath(path)) for path in paths))
+        given = {Path(os.path.realpath(path)): path for path in paths}
+        wanted = list(given)
         for path in wanted:
             if os.path.lexists(_aside(path)):
                 raise _core.InputError(
@@ -92,9 +92,9 @@ class Earlier:
         self._write("aside")
         try:
             for path in wanted:
-                is_directory = path.is_dir()
+                leads_here = path.is_dir() and given[path].is_symlink()
                 path.rename(_aside(path))
-                if is_directory:  # a link to it must lead somewhere
+                if leads_here:  # the link must lead somewhere
                     path.mkdir()
         except OSError as error:
             self._put_back()
@@ -153,7 +153,7 @@ class Earlier:
         if not whole:
             raise _core.IoError(
                 f"{self._record} is damaged: it lists results of an earlier run, which lie beside their places, with "
-                f"{_SUFFIX} behind their names. To fix this, rename those as you want to have them, and remove it"
+                f"{EARLIER} behind their names. To fix this, rename those as you want to have them, and remove it"
             )
         return dict(found)
 
@@ -186,7 +186,7 @@ class Earlier:
 
 
 def _aside(path: Path) -> Path:
-    return path.with_name(path.name + _SUFFIX)
+    return path.with_name(path.name + EARLIER)
 
 
 def _delete(path: Path) -> None:

@@ -9,6 +9,7 @@ FileEngine = Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "raw", "sion"]
 # Also those that store nothing.
 OutputEngine = Literal["adios_hdf5", "bp4", "bp5", "hdf5", "mpiio", "null", "raw", "sion", "sst"]
 
+EARLIER = ".earlier"  # behind the names of earlier results that are set aside
 # What is put behind a name by engine; without an ending it is a directory of that name, or nothing.
 SUFFIX = {"adios_hdf5": ".adios_hdf5", "bp4": ".bp4", "bp5": ".bp", "hdf5": ".h5", "sion": ".sion"}
 
@@ -19,5 +20,5 @@ def default_path(name: str, engine: str) -> str:
 
 
 def holds_something(path: Path) -> bool:
-    """Whether there is a file, or a directory that is not empty. Local."""
-    return path.is_file() or (path.is_dir() and any(path.iterdir()))
+    """Whether there is a file, or a directory that is not empty; what is set aside does not count. Local."""
+    return path.is_file() or (path.is_dir() and any(entry.suffix != EARLIER for entry in path.iterdir()))

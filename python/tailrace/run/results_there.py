@@ -39,7 +39,7 @@ def of_run(case: Case, store: CheckpointStore) -> list[Found]:
 
 def _record(case: Case) -> Earlier:
     places = [Path(place.named) for place in case.places() if place.kind != "input"]
-    places += [place.with_suffix(".xdmf") for place in places]  # of an HDF5 file on a stretched grid
+    places += [Path(output.path).with_suffix(".xdmf") for output in case.output if output.engine == "hdf5"]
     places += [Path(analysis.out) / analysis.name for analysis in case.analysis]  # its pictures have longer names
     return Earlier(record_of(case.diagnostics.path), places)
 

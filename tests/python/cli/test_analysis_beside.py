@@ -200,7 +200,7 @@ def test_the_folder_of_a_launcher_that_was_killed_goes_at_the_next_start(tmp_pat
     (others[0] / "mine").touch()
     others.append(tmp_path / ".tailrace-beside-link.lock")
     others[-1].touch()
-    run(case, "--beside=budget")
+    run(case, "--beside=budget", "--overwrite")
     assert sorted(tmp_path.glob(".tailrace-beside-*")) == sorted(others), "of others"
     assert (others[0] / "mine").exists()
 

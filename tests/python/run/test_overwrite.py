@@ -195,6 +195,20 @@ def test_what_a_killed_run_left_is_finished(again: Path, state: str):
     assert not list(folder.rglob("*.earlier*"))
 
 
+def test_only_a_link_gets_a_new_directory(tmp_path: Path):
+    """An empty directory in the place of a checkpoint would count as one."""
+    for name in ("plain", "target"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "md.idx").touch()
+    (tmp_path / "link").symlink_to("target")
+    with Earlier(record_of(tmp_path / "x"), [tmp_path]) as earlier:
+        earlier.set_aside([tmp_path / "plain", tmp_path / "link"])
+        assert not (tmp_path / "plain").exists()
+        assert list((tmp_path / "link").iterdir()) == []
+    assert (tmp_path / "plain" / "md.idx").exists()
+    assert (tmp_path / "link" / "md.idx").exists()
+
+
 def test_one_program_at_a_time(tmp_path: Path):
     """One that has nothing set aside leaves the record of another alone, and nothing comes back after the removal."""
     (tmp_path / "x").write_text("old")
