@@ -49,7 +49,7 @@ class EarlierResults:
         overwrite: bool,
         beside: bool,
     ) -> None:
-        self._comm, self._out, self._names, self._engine = comm, out, names, engine
+        self._out, self._names, self._engine = out, names, engine
         self._earlier = agree(comm, lambda: self._enter() if comm.rank == 0 else None)
         try:
             on_root(comm, lambda: self._clear(resume, overwrite, beside))
@@ -58,8 +58,7 @@ class EarlierResults:
             raise
 
     def _enter(self) -> Earlier:
-        places = [self._out]
-        return Earlier(record_of(self._out / self._names[0]), places)
+        return Earlier(record_of(self._out / self._names[0]), [self._out])
 
     def _clear(self, resume: bool, overwrite: bool, beside: bool) -> None:
         assert self._earlier is not None

@@ -69,11 +69,6 @@ class Earlier:
         finally:
             self._release()
 
-    @property
-    def paths(self) -> list[Path]:
-        """What is set aside now, by its usual paths."""
-        return list(self._paths)
-
     def set_aside(self, paths: Iterable[Path]) -> None:
         """Rename files and directories; links stay, and what they lead to is renamed.
 

@@ -174,7 +174,7 @@ def test_what_a_killed_run_left_is_finished(again: Path, state: str):
     names = ["time_series.csv", "out.h5", "out.bp", "checkpoints/step-00000004", "checkpoints/step-00000008"]
     for name in names:
         (folder / name).rename(folder / f"{name}.earlier")
-    (folder / "out.bp").mkdir()  # begun anew
+    (folder / "out.bp").mkdir()  # as a killed run leaves it before its first step
     (folder / "out.h5").write_bytes(b"")
     paths = ", ".join(f'"{(folder / name).resolve()}"' for name in names)
     record_of(folder / "time_series.csv").write_text(
