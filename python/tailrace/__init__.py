@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from .fields.statistics import Statistics
     from .fields.vector import Tensor, Vector
     from .flow.model import Model
-    from .io.placement import Region, StretchedGrid
-    from .io.series import Block, Box, Series, Step, UniformGrid, open
+    from .io.placement import Block, Box, Region, StretchedGrid, UniformGrid
     from .run.simulation import Simulation, run
+    from .steps.series import Series, open
+    from .steps.step import Step
 
 _PLACES = {
     **dict.fromkeys(("Error", "InputError", "IoError"), "_core"),
@@ -52,9 +53,10 @@ _PLACES = {
     **dict.fromkeys(("integral", "max", "mean", "mean_square", "min", "sum"), "fields.reductions"),
     **dict.fromkeys(("Case", "ConfigError", "load_case"), "case.case"),
     "Operators": "fields.operators",
-    **dict.fromkeys(("Block", "Box", "Series", "Step", "UniformGrid", "open"), "io.series"),
+    **dict.fromkeys(("Block", "Box", "Region", "StretchedGrid", "UniformGrid"), "io.placement"),
     "Model": "flow.model",
-    **dict.fromkeys(("Region", "StretchedGrid"), "io.placement"),
+    **dict.fromkeys(("Series", "open"), "steps.series"),
+    "Step": "steps.step",
     **dict.fromkeys(("Simulation", "run"), "run.simulation"),
     **dict.fromkeys(("Histogram", "JointHistogram", "histogram", "joint_histogram"), "fields.distributions"),
     "filter": "fields.filtering",

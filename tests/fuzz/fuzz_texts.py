@@ -21,11 +21,11 @@ import campaign
 from damages import damage
 
 import tailrace as tr
-from tailrace.analysis.grid_file import read_grid_file
 from tailrace.case.case import load_case
 from tailrace.cli.inspection import verify
 from tailrace.formats.xcompact3d_input import read_input
 from tailrace.io.time_series import last_step, read_time_series, rewind
+from tailrace.steps.grid_file import read_grid_file
 
 ALLOWED = (tr.Error, OSError, ValueError)  # ConfigError, TimeSeriesError and the like are ValueErrors
 LONGEST = 20_000  # letters of a message

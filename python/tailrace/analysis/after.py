@@ -15,11 +15,11 @@ from tailrace.io.coupling import explain
 from tailrace.io.paths import default_path
 from tailrace.io.provenance import of_program
 from tailrace.parallel import agree, on_root, spread
+from tailrace.steps.grid_file import read_grid_file
 from tailrace.text import duration
 
 from .earlier_results import EarlierResults
 from .errors import AnalysisError
-from .grid_file import read_grid_file
 from .results import Results, Sink, check_results, last_result
 from .script import Script, load
 from .script_runner import ScriptRunner
@@ -29,7 +29,7 @@ from .task import OnError, Task
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from .step import AnalysisStep
+    from tailrace.steps.step import Step
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class Analyse:
             taken = wanted[first : first + groups]
             self._round(source.read(taken[self._group]) if self._group < len(taken) else None, len(taken))
 
-    def _round(self, step: AnalysisStep | None, taken: int) -> None:
+    def _round(self, step: Step | None, taken: int) -> None:
         """Every group analyses its step; then the results are written in the order of the steps.
 
         :param taken: how many groups have a step.
@@ -201,7 +201,7 @@ class Analyse:
                 task.sink.flush()
             on_root(self._world, self._earlier.replace)
 
-    def _look(self, task: Task, step: AnalysisStep | None) -> Results | None:
+    def _look(self, task: Task, step: Step | None) -> Results | None:
         work: Callable[[], Results | None] = lambda: task.look(step) if step and task.wants(step.index) else None  # noqa: E731
         return self._by_groups(task, work)
 

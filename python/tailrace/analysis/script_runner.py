@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
     from tailrace.fields.operators import Operators
+    from tailrace.steps.step import Step
 
     from .script import Script
-    from .step import AnalysisStep
 
 # Seconds that a rank whose script failed waits for the others, whose scripts may still compute.
 PATIENCE = float(os.environ.get("TAILRACE_ANALYSIS_PATIENCE", "30"))
@@ -54,7 +54,7 @@ class ScriptRunner:
         """Whether the script has had a step, in this run or before the checkpoint that it goes on from. Local."""
         return self._started or self._restored is not None
 
-    def _start(self, step: AnalysisStep) -> None:
+    def _start(self, step: Step) -> None:
         """Before the script's first step: call its `start`, where it has one, and load its state of the checkpoint."""
         if self._started:
             return
@@ -66,7 +66,7 @@ class ScriptRunner:
         if saved is not None:
             self._load(saved)
 
-    def step(self, step: AnalysisStep) -> Results:
+    def step(self, step: Step) -> Results:
         """What the script returns for a step."""
         self._start(step)
         ours = step.for_script(self.script.values)
@@ -76,7 +76,7 @@ class ScriptRunner:
         self.last_step = step.index
         return results
 
-    def finish(self, step: AnalysisStep | None = None) -> Results:
+    def finish(self, step: Step | None = None) -> Results:
         """What `finish` of the script returns; nothing where it has none or has not begun.
 
         :param step: the present state, to start a script that was restored and has had no step since.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+from tailrace.steps.step import Step
+
 from .errors import AnalysisError
 from .results import Results, Sink
 from .script_runner import ScriptRunner
-from .step import AnalysisStep
 
 OnError = Literal["stop", "off"]
 
@@ -37,14 +38,14 @@ class Task:
         """Whether the script is to see this step: it is not switched off, and has not had the step. Local."""
         return self.failed is None and (self.done is None or index > self.done)
 
-    def look(self, step: AnalysisStep) -> Results:
+    def look(self, step: Step) -> Results:
         """What the script returns for a step.
 
         :raises AnalysisError: it failed, and `on_error` is "stop".
         """
         return self._guarded(lambda: self.runner.step(step))
 
-    def finish(self, step: AnalysisStep | None = None) -> Results:
+    def finish(self, step: Step | None = None) -> Results:
         """What its `finish` returns; `step` as `ScriptRunner.finish` takes it."""
         return self._guarded(lambda: self.runner.finish(step)) if self.failed is None else Results()
 

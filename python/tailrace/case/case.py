@@ -16,6 +16,8 @@ from typing import Any, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 
+from tailrace.notebook import card
+
 from . import places, scripts
 from .document import ConfigError, Document, Problem, ProblemsError, apply_overrides, explain, read_toml
 from .sections import (
@@ -98,6 +100,10 @@ class Case(Section):
         """
         return None if self.case.flow == TAYLOR_GREEN else scripts.load_flow(self.case.flow, self._directory)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: what was given, by its keys."""
+        return card(f"Case {self.case.name}", _flat(self.model_dump(exclude_unset=True)))
+
     def rhythms(self) -> Iterable[tuple[str, OutputSection | AnalysisSection]]:
         """Outputs and analyses, each with its label in messages."""
         for at, output in enumerate(self.output):
@@ -170,6 +176,18 @@ class Case(Section):
             if not document[part]:
                 del document[part]
         return tomlkit.dumps(document)
+
+
+def _flat(values: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of nested tables, each with the key that a case file and `--set` have for it."""
+    if isinstance(values, dict):
+        for name, value in values.items():
+            yield from _flat(value, f"{key}.{name}" if key else name)
+    elif isinstance(values, list) and any(isinstance(one, dict) for one in values):
+        for at, one in enumerate(values):
+            yield from _flat(one, f"{key}[{at}]")
+    else:
+        yield key, values
 
 
 def _clashes(case: Case, source: Path) -> Iterable[Problem]:

@@ -6,6 +6,17 @@ from typing import Literal, get_args
 
 FieldName = Literal["ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q"]
 FIELDS: tuple[str, ...] = get_args(FieldName)
+MEANINGS = {
+    "ux": "velocity in x",
+    "uy": "velocity in y",
+    "uz": "velocity in z",
+    "pressure": "pressure over density",
+    "vorticity": "magnitude of the vorticity",
+    "vorticity_x": "vorticity in x",
+    "vorticity_y": "vorticity in y",
+    "vorticity_z": "vorticity in z",
+    "q": "Q criterion",
+}
 COMPONENTS = ("ux", "uy", "uz")
 # The fields that have other names in raw files: those that the tools of Xcompact3D look for.
 RAW_NAMES = {"pressure": "pp", "vorticity": "vort", "q": "critq"}

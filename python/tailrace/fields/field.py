@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
+from tailrace.notebook import card, picture
 
 from .averages import average
 from .parity import EVEN, Signs, parity_of
@@ -52,7 +53,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         centred: Centred = NODES,
         name: str = "",
     ) -> None:
-        self._data = np.asarray(data)
+        values = np.asarray(data)
         self.operators = operators
         self.centred = centred
         self.name = name
@@ -61,11 +62,12 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
             sign if kind == "free-slip" else 1 for sign, kind in zip(parity, bounds, strict=True)
         )
         expected = operators.local_shape(centred)
-        if self._data.shape != expected:
+        if values.shape != expected:
             raise _core.InputError(
-                f"{name or 'field'}: the array has shape {self._data.shape}; this rank's part of the grid is "
+                f"{name or 'field'}: the array has shape {values.shape}; this rank's part of the grid is "
                 f"{expected} in z, y, x"
             )
+        self._data = values
 
     # ---- making ------------------------------------------------------------------------------------------------------
     @classmethod
@@ -168,6 +170,21 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
             numbers = f"min {self._data.min():.6g}, mean {self._data.mean():.6g}, max {self._data.max():.6g}"
         return f"<Field {self.name + ': ' if self.name else ''}{x} x {y} x {z}, {self.dtype}; {numbers}{whose}>"
 
+    def _repr_html_(self) -> str:
+        """For notebooks: what it is, and a picture of this rank's middle plane. Local; reads no more than that."""
+        x, y, z = self.operators.shape(self.centred)
+        rows = [("points", f"{x} x {y} x {z} in x, y, z"), ("type", self.dtype)]
+        rows.append(("boundaries", ", ".join(self.grid.boundaries)))
+        if self.operators.comm.size > 1:
+            rows.append(("rank", f"{self.operators.comm.rank} of {self.operators.comm.size}, with its part"))
+        if not self.size:
+            return card(f"Field {self.name}", rows)
+        along_x, along_y, along_z = self.operators.coordinates(self.centred)
+        middle = len(self) // 2
+        extent = (along_x[0], along_x[-1], along_y[0], along_y[-1])
+        plane = picture(np.asarray(self[middle]), extent, ("x", "y"), f"{self.name} at z = {along_z[middle]:.4g}")
+        return card(f"Field {self.name}", rows, [plane])
+
     # ---- NumPy -------------------------------------------------------------------------------------------------------
     def like(self, data: Any, *, parity: Signs | None = None, name: str = "") -> Field:
         """A field at the same points with other values. Local."""
@@ -180,7 +197,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self) -> Field:
         """The same values in new memory: what is kept from a running simulation must be copied. Local."""
-        result = self.empty_like(self)
+        result = Field.empty_like(self)
         result[...] = self._data
         result.name = self.name
         return result

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailrace import _core
+
 from .field import Field, same_points
 from .operators import Operators
 from .parity import polar, product_parity, sum_parity
@@ -47,8 +49,26 @@ class Vector:
         return 3
 
     def __getitem__(self, key: int | str) -> Field:
-        """A component, by number or by "x", "y", "z"."""
-        return self.components["xyz".index(key) if isinstance(key, str) else key]
+        """A component, by number or by "x", "y", "z".
+
+        :raises InputError: there is none of that name.
+        """
+        return self.components[_number(key) if isinstance(key, str) else key]
+
+    @property
+    def x(self) -> Field:
+        """The component in x."""
+        return self.components[0]
+
+    @property
+    def y(self) -> Field:
+        """The component in y."""
+        return self.components[1]
+
+    @property
+    def z(self) -> Field:
+        """The component in z."""
+        return self.components[2]
 
     def __repr__(self) -> str:
         return "<Vector\n" + "\n".join(f"  {name} {field!r}" for name, field in zip("xyz", self, strict=True)) + ">"
@@ -94,14 +114,20 @@ class Vector:
 
 
 class Tensor:
-    """Nine fields at the same points, `t[i, j]`; of a gradient t[i, j] = d u_i / d x_j."""
+    """Nine fields at the same points, `t[0, 1]` or `t["xy"]`; of a gradient t[i, j] = d u_i / d x_j."""
 
     def __init__(self, rows: list[list[Field]]) -> None:
         same_points(*(field for row in rows for field in row))
         self.rows = rows
 
-    def __getitem__(self, key: tuple[int, int]) -> Field:
-        i, j = key
+    def __getitem__(self, key: tuple[int, int] | str) -> Field:
+        """A component, by two numbers or by two letters, as "xy".
+
+        :raises InputError: there is none of that name.
+        """
+        if len(key) != 2:
+            raise _core.InputError(f"a component of a tensor has two indices, as t[0, 1] or t['xy'], not {key!r}")
+        i, j = (_number(one) if isinstance(one, str) else one for one in key)
         return self.rows[i][j]
 
     @property
@@ -142,6 +168,13 @@ class Tensor:
 
     def __repr__(self) -> str:
         return "<Tensor\n" + "\n".join(f"  {i}{j} {self[i, j]!r}" for i in range(3) for j in range(3)) + ">"
+
+
+def _number(name: str) -> int:
+    """The number of a direction."""
+    if name not in ("x", "y", "z"):
+        raise _core.InputError(f"there is no component {name!r}; there are 'x', 'y' and 'z'")
+    return "xyz".index(name)
 
 
 def dot(a: Vector, b: Vector) -> Field:

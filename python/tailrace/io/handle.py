@@ -13,6 +13,7 @@ class Handle:
 
     def __init__(self, core: _core.Series) -> None:
         self._core: _core.Series | None = core
+        self._path = str(core.path)
 
     @property
     def is_open(self) -> bool:
@@ -25,7 +26,9 @@ class Handle:
         :raises InputError: it is closed.
         """
         if self._core is None:
-            raise _core.InputError("the series is closed")
+            raise _core.InputError(
+                f"{self._path}: the series is closed; a field of it is read at its first use, which must come before"
+            )
         return self._core
 
     def drop(self) -> None:

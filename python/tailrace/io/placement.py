@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -41,11 +41,25 @@ class Stored(NamedTuple):
 
 @dataclass(frozen=True)
 class UniformGrid:
-    """Points at origin + i * spacing in each direction (x, y, z)."""
+    """Points at origin + i * spacing in each direction (x, y, z).
+
+    With its `boundaries`, "periodic", "free-slip" or "dirichlet" in each direction, fields can be differentiated; the
+    closing point of a periodic direction is not stored.
+    """
 
     points: Triple
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
     spacing: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    boundaries: tuple[str, str, str] | None = field(default=None, kw_only=True)
+
+    @property
+    def lengths(self) -> tuple[float, float, float] | None:
+        """Lengths of the box; None where the boundaries are not known."""
+        if self.boundaries is None:
+            return None
+        cells = (n if kind == "periodic" else n - 1 for n, kind in zip(self.points, self.boundaries, strict=True))
+        x, y, z = (float(n * h) for n, h in zip(cells, self.spacing, strict=True))
+        return x, y, z
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Series of steps on disk or in a stream: written, appended to and read by the same methods with every engine.
+"""Series of arrays on disk or in a stream: written, appended to and read by the same methods with every engine.
 
     with tr.open("run.bp", "w", grid=grid) as out:
         out.write_step(0.25, index=100, ux=ux, uy=uy)
@@ -14,20 +14,23 @@ are in the order x, y, z, as everywhere in Tailrace. Errors are `InputError` (a 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
 
+from .connection import Mode, connect
 from .coupling import Coupling, CouplingSide, LeftOut
 from .handle import Handle
 from .placement import Block, Box, Region, StretchedGrid, UniformGrid, shape_of, triple
 from .step import Step
-from .values import Attribute, Scalar, attribute_value, parameter_text, scalar_value, stored_array
+from .steps import Steps
+from .values import Attribute, Scalar, attribute_value, scalar_value, stored_array
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -41,80 +44,31 @@ __all__ = [
     "Step",
     "StretchedGrid",
     "UniformGrid",
+    "connect",
     "open",
 ]
 
-Mode = Literal["r", "w", "x", "a"]
+
+class Verified(Protocol):
+    """What every kind of step can do."""
+
+    def verify(self) -> list[str]:
+        """Compare the step with its checksums. Collective."""
 
 
-def open(
-    path: str | PathLike[str],
-    mode: Mode = "r",
-    *,
-    comm: MPI.Comm | None = None,
-    engine: str | None = None,
-    parameters: Mapping[str, object] | None = None,
-    grid: UniformGrid | None = None,
-    precision: Literal["float32", "float64"] | None = None,
-    rewind_to: int | None = None,
-    guard: bool = False,
-) -> Series:
-    """Open the series at `path` to read ("r"), to write a new one ("w", "x") or to append ("a"). Collective.
-
-    A new series replaces an earlier one of Tailrace that nobody is writing ("w"), or is an error where there is
-    anything but an empty directory ("x"). Files of other programs are never replaced.
-
-    comm: the ranks that take part; all of them (COMM_WORLD) when writing, this one alone (COMM_SELF) when reading.
-    engine: one of `_core.engine_names()`; without it, when reading or appending, the engine that wrote what is there;
-        else that of the environment variable TAILRACE_ENGINE; else that of the path: .bp, .h5 or .vtkhdf, .sion,
-        sst:NAME, or a directory.
-    parameters: of the engine, by their own names; and for all engines `checksums` (True), `sync` (False: a step is
-        complete when the operating system has it, not when the disk has it), `buffers` (0; n: steps are copied and
-        written in the background, at most n at a time), `stripe_count` and `stripe_size` (on Lustre), `trace` and
-        `folded` (files to write at close: Chrome trace, folded stacks). They have priority over TAILRACE_PARAMETERS.
-    grid: the places of the points, for programs that draw them: a UniformGrid, or a StretchedGrid, for which hdf5 adds
-        an XDMF file of the same name.
-    precision: the type in which arrays are stored; by default that of each array.
-    rewind_to: when appending, drop the steps with a larger index first.
-    guard: for files that may be damaged or made to harm, on which ADIOS2 or HDF5 could crash, hang or take all memory:
-        before the series is opened to read or append, rank 0 reads its metadata (of bp4 and bp5 also all values) in
-        a child process, whatever its checksums say. If the child dies, this is an IoError.
-    """
-    if mode not in ("r", "w", "x", "a"):
-        raise _core.InputError(f"unknown mode {mode!r}: expected 'r', 'w', 'x' or 'a'")
-    name = fspath(path)
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise _core.InputError(f"the path {name!r} is not in UTF-8; rename the file or directory") from None
-    if comm is None:
-        from mpi4py import MPI
-
-        comm = MPI.COMM_SELF if mode == "r" else MPI.COMM_WORLD
-    place = None
-    if grid is not None:
-        origin, spacing = (tuple(float(v) for v in values) for values in (grid.origin, grid.spacing))
-        coordinates = getattr(grid, "coordinates", ((), (), ()))
-        place = (triple(grid.points), origin, spacing, tuple([float(x) for x in along] for along in coordinates))
-    texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
-    if guard and mode in ("r", "a"):
-        from .guard import check_metadata
-
-        check_metadata(name, engine, comm)
-    core = _core.Series.open(name, mode, comm.py2f(), engine or "", texts, place, precision, rewind_to)
-    return Series(Handle(core), mode, comm.size)
+OneStep = TypeVar("OneStep", bound=Verified)
 
 
-class Series:
-    """An ordered set of steps in one place; made by `open`. A context manager, and when reading a sequence of steps.
+class SeriesOf(ABC, Generic[OneStep]):
+    """An ordered set of steps in one place. A context manager, and when reading a sequence of steps of one kind.
 
     Methods are collective over the communicator that it was opened with; properties, `len` and `repr` are local.
     """
 
-    def __init__(self, handle: Handle, mode: Mode, ranks: int) -> None:
+    def __init__(self, handle: Handle, mode: Mode, comm: MPI.Comm) -> None:
         self._handle = handle
         self._mode = mode
-        self._ranks = ranks
+        self.comm = comm
         self._kept: list[NDArray[Any]] = []  # arrays that the core reads in end_step
         self._closing: tuple[list[LeftOut], Coupling] | None = None  # how it stood when it was closed
 
@@ -250,11 +204,14 @@ class Series:
         return [LeftOut(*one) for one in self._handle.core().dropped()]
 
     # ---- reading --------------------------------------------------------------------------------
+    @abstractmethod
+    def _step(self, number: int, index: int, time: float) -> OneStep:
+        """The step at a position."""
+
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> Steps[OneStep]:
         """The complete steps, in order; in a stream those received so far, of which only the last can be read."""
-        found = enumerate(self._handle.core().steps())
-        return [Step(self._handle, number, index, time) for number, (index, time) in found]
+        return Steps(self.path, self._handle.core().steps(), self._step)
 
     @property
     def times(self) -> NDArray[np.float64]:
@@ -288,13 +245,13 @@ class Series:
         return len(self._handle.core().steps())
 
     @overload
-    def __getitem__(self, number: int) -> Step: ...
+    def __getitem__(self, position: int) -> OneStep: ...
     @overload
-    def __getitem__(self, number: slice) -> list[Step]: ...
-    def __getitem__(self, number: int | slice) -> Step | list[Step]:
-        return self.steps[number]
+    def __getitem__(self, position: slice) -> list[OneStep]: ...
+    def __getitem__(self, position: int | slice) -> OneStep | list[OneStep]:
+        return self.steps[position]
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[OneStep]:
         return iter(self.next_step, None) if self.streaming else iter(self.steps)
 
     def verify(self) -> list[str]:
@@ -309,7 +266,7 @@ class Series:
         """Whether this is a stream that is open to read: each step comes when its writer ends it. Local."""
         return bool(self._handle.core().streaming)
 
-    def next_step(self, timeout: float | None = None) -> Step | None:
+    def next_step(self, timeout: float | None = None) -> OneStep | None:
         """In a stream: wait for the next step; then only that one can be read. None: the writer has ended.
 
         :raises IoError: nothing came for `timeout` seconds, by default those of the parameter `timeout`.
@@ -352,7 +309,7 @@ class Series:
         """Calls, bytes and time of all ranks so far, by phase. Collective."""
         return [PhaseSummary(*row) for row in self._handle.core().summary()]
 
-    def __enter__(self) -> Series:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -382,9 +339,23 @@ class Series:
     def _whole(self, name: str, data: NDArray[Any]) -> Block:
         array = np.asarray(data)
         # On several ranks a bare array is nobody's whole; the check is local, but true of every rank alike.
-        if self._ranks > 1:
-            raise _core.InputError(f"{name}: on {self._ranks} ranks each rank gives a Block(data, shape, start) of it")
+        if self.comm.size > 1:
+            raise _core.InputError(
+                f"{name}: on {self.comm.size} ranks each rank gives a Block(data, shape, start) of it"
+            )
         return Block(array, shape_of(array))
+
+
+class Series(SeriesOf[Step]):
+    """A series whose steps give arrays; made by `open`. That of users is `tailrace.steps.series.Series`."""
+
+    def _step(self, number: int, index: int, time: float) -> Step:
+        return Step(self._handle, number, index, time)
+
+
+def open(path: str | PathLike[str], mode: Mode = "r", **how: Any) -> Series:
+    """Open the series at `path`; its steps give plain arrays. Collective. Arguments are those of `connect`."""
+    return Series(*connect(path, mode, **how))
 
 
 class PhaseSummary(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,10 @@ class Step:
     def components(self, name: str) -> int:
         """The number of components of an array that was written as (components, nz, ny, nx); 0 for others. Local."""
         return int(self._handle.core().components(self._number, name))
+
+    def raise_on_all_ranks(self) -> AbstractContextManager[object]:
+        """Around the local preparation of `read`: an error of one rank is raised on all ranks; see `Handle`."""
+        return self._handle.raise_on_all_ranks()
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.read(name)

@@ -13,7 +13,6 @@ from tailrace.analysis.errors import AnalysisError
 from tailrace.analysis.results import Results, Sink
 from tailrace.analysis.script import Script, load
 from tailrace.analysis.script_runner import ScriptRunner
-from tailrace.analysis.step import AnalysisStep
 from tailrace.analysis.task import Task
 from tailrace.case.document import ConfigError
 from tailrace.case.names import FIELDS
@@ -21,6 +20,7 @@ from tailrace.case.sections import AnalysisSection
 from tailrace.flow.checkpoint import OpenCheckpoint
 from tailrace.flow.model import FieldCache, Model
 from tailrace.parallel import agree
+from tailrace.steps.step import Step
 
 
 class InlineAnalyses:
@@ -103,9 +103,9 @@ class InlineAnalyses:
             with self._timed(f"analysis {task.name}"):
                 task.sink.write(step.index, step.time, task.look(step))
 
-    def _step(self, fields: FieldCache) -> AnalysisStep:
+    def _step(self, fields: FieldCache) -> Step:
         model = self._model
-        return AnalysisStep(
+        return Step(
             model.step, model.time, self._operators, FIELDS, lambda name: fields(name).data, attributes=model.about
         )
 

@@ -14,8 +14,8 @@ from tailrace.analysis.pictures import pictures
 from tailrace.analysis.results import sort
 from tailrace.analysis.script import load
 from tailrace.analysis.script_runner import ScriptRunner
-from tailrace.analysis.step import AnalysisStep
 from tailrace.case.scripts import check_analysis, ready_made
+from tailrace.steps.step import Step
 
 FUNCTION = """
 def analyse(step, *, alpha=1.0, count: int = 3, name="x", flag=False, free=None, many=(1, 2)):
@@ -200,7 +200,7 @@ def test_figures_of_one_script_are_not_those_of_another(tmp_path):
 
 # ---- steps -----------------------------------------------------------------------------------------------------------
 def make_step(ops, names, **attributes):
-    return AnalysisStep(4, 0.5, ops, names, lambda name: ops.empty(), attributes=attributes)
+    return Step(4, 0.5, ops, names, lambda name: ops.empty(), attributes=attributes)
 
 
 def test_parities_are_known_or_given(ops):

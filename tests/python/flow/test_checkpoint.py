@@ -50,7 +50,7 @@ def hdf5_fields(directory):
 def series_fields(directory, name):
     with tr.open(directory / name) as series:
         assert series.verify() == []
-        return {(step.index, step.time, field): step[field].tobytes() for step in series for field in step.names}
+        return {(step.index, step.time, field): step.read(field).tobytes() for step in series for field in step.names}
 
 
 def assert_same_outputs(one, other):

@@ -225,7 +225,7 @@ def test_on_the_same_ranks_they_go_on_to_the_last_bit(tmp_path, monkeypatch):
     ours, theirs = tmp_path / "halves/analysis", tmp_path / "straight/analysis"
     assert cases.table(ours / "state.csv") == cases.table(theirs / "state.csv")
     with tr.open(ours / "state.h5") as one, tr.open(theirs / "state.h5") as other:
-        assert all(a["mean"].tobytes() == b["mean"].tobytes() for a, b in zip(one, other, strict=True))
+        assert all(a.read("mean").tobytes() == b.read("mean").tobytes() for a, b in zip(one, other, strict=True))
 
 
 @pytest.mark.parametrize("ends", [(5, 6, 7, 9), (4, 6)], ids=["twice between its steps", "at its last step"])
@@ -251,7 +251,7 @@ def test_a_state_survives_a_resumed_run_that_has_no_step_for_it(tmp_path, monkey
     assert said.count("steps [0, 4, 8] begun") == 2 + sum(end >= 8 for end in ends)
     assert cases.table(ours / "state.csv") == cases.table(theirs / "state.csv")
     with tr.open(ours / "state-final.h5") as one, tr.open(theirs / "state-final.h5") as other:
-        assert one[0]["mean"].tobytes() == other[0]["mean"].tobytes()
+        assert one[0].read("mean").tobytes() == other[0].read("mean").tobytes()
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -61,6 +61,10 @@ class GridFile(Section):
             found["dt"] = self.time.dt
         return found
 
+    def time_of(self, index: int, time: float) -> float:
+        """The time of a step: that of [time] where the source has none and counts its steps instead. Local."""
+        return self.time.start + index * self.time.dt if self.time and time == index else time
+
 
 def read_grid_file(path: Path) -> GridFile:
     """Read and check such a file. Local.

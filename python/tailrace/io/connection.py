@@ -1,0 +1,59 @@
+"""Opening what is under a series: the checks of the arguments, and the compiled series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Literal
+
+from tailrace import _core
+
+from .handle import Handle
+from .placement import UniformGrid, triple
+from .values import parameter_text
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+Mode = Literal["r", "w", "x", "a"]
+
+
+def connect(
+    path: str | PathLike[str],
+    mode: Mode = "r",
+    *,
+    comm: MPI.Comm | None = None,
+    engine: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    grid: UniformGrid | None = None,
+    precision: Literal["float32", "float64"] | None = None,
+    rewind_to: int | None = None,
+    guard: bool = False,
+) -> tuple[Handle, Mode, MPI.Comm]:
+    """Open what a `Series` is made of. Collective. The arguments are those of `tailrace.steps.series.open`.
+
+    :returns: the handle, the mode, and the ranks.
+    """
+    if mode not in ("r", "w", "x", "a"):
+        raise _core.InputError(f"unknown mode {mode!r}: expected 'r', 'w', 'x' or 'a'")
+    name = fspath(path)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise _core.InputError(f"the path {name!r} is not in UTF-8; rename the file or directory") from None
+    if comm is None:
+        from mpi4py import MPI
+
+        comm = MPI.COMM_SELF if mode == "r" else MPI.COMM_WORLD
+    place = None
+    if grid is not None:
+        origin, spacing = (tuple(float(v) for v in values) for values in (grid.origin, grid.spacing))
+        coordinates = getattr(grid, "coordinates", ((), (), ()))
+        place = (triple(grid.points), origin, spacing, tuple([float(x) for x in along] for along in coordinates))
+    texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
+    if guard and mode in ("r", "a"):
+        from .guard import check_metadata
+
+        check_metadata(name, engine, comm)
+    core = _core.Series.open(name, mode, comm.py2f(), engine or "", texts, place, precision, rewind_to)
+    return Handle(core), mode, comm

@@ -1,0 +1,55 @@
+"""The steps of a series as a sequence, each made when it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar, overload
+
+from tailrace import _core
+
+One = TypeVar("One")
+
+
+class Steps(Sequence[One]):
+    """The steps by position. It keeps none of them, so that what a step holds is freed with it. Local.
+
+    :param path: of the series, for messages.
+    :param table: index and time of each step.
+    :param make: makes the step at a position, from position, index and time.
+    """
+
+    def __init__(self, path: str, table: list[tuple[int, float]], make: Callable[[int, int, float], One]) -> None:
+        self._path, self._table, self._make = path, table, make
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @overload
+    def __getitem__(self, position: int) -> One: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[One]: ...
+    def __getitem__(self, position: int | slice) -> One | list[One]:
+        count = len(self._table)
+        if isinstance(position, slice):
+            return [self[at] for at in range(count)[position]]
+        if not -count <= position < count:
+            there = f"positions 0 to {count - 1}, -1 being the last" if count else "no steps"
+            raise IndexError(f"{self._path}: there is no step at position {position}; it has {there}")
+        at = position % count
+        return self._make(at, *self._table[at])
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} steps of {self._path}>"
+
+    # ---- by index and time -------------------------------------------------------------------------------------------
+    def position_of(self, index: int) -> int:
+        """The position of the step with this index.
+
+        :raises InputError: there is none; the message names the nearest.
+        """
+        for at, (one, _) in enumerate(self._table):
+            if one == index:
+                return at
+        near = min((one for one, _ in self._table), key=lambda one: abs(one - index), default=None)
+        hint = "it has no steps" if near is None else f"the nearest is {near}; series.steps has all of them"
+        raise _core.InputError(f"{self._path}: has no step of index {index}; {hint}")

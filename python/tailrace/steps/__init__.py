@@ -1,0 +1,1 @@
+"""Steps and series as users see them: fields on their grid, from files, streams and running simulations."""

@@ -1,0 +1,318 @@
+"""The series of users: its steps have fields wherever it says its grid.
+
+    with tr.open("run.h5") as series:
+        for step in series:
+            print(step.time, 0.5 * tr.mean_square(tr.curl(step.vector("u"))))
+
+Reading, writing and streaming are those of `tailrace.io.series`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tailrace import _core
+from tailrace.fields.field import Field
+from tailrace.fields.vector import Vector
+from tailrace.io.connection import Mode, connect
+from tailrace.io.placement import Block, Region, StretchedGrid, UniformGrid
+from tailrace.io.series import SeriesOf
+from tailrace.io.step import Step as ArrayStep
+from tailrace.notebook import card
+from tailrace.parallel import agree
+
+from .grid_file import GridFile, GridPart, read_grid_file
+from .series_grid import SeriesGrid
+from .stored_step import StoredStep
+
+if TYPE_CHECKING:
+    import xarray
+    from mpi4py import MPI
+    from numpy.typing import NDArray
+
+    from tailrace.io.handle import Handle
+    from tailrace.io.placement import Stored
+
+Method = Literal["nearest", "pad", "backfill"]
+
+
+def open(
+    path: str | PathLike[str],
+    mode: Mode = "r",
+    *,
+    comm: MPI.Comm | None = None,
+    engine: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    grid: UniformGrid | GridFile | str | PathLike[str] | None = None,
+    precision: Literal["float32", "float64"] | None = None,
+    rewind_to: int | None = None,
+    guard: bool = False,
+) -> Series:
+    """Open the series at `path` to read ("r"), to write a new one ("w", "x") or to append ("a"). Collective.
+
+    A new series replaces an earlier one of Tailrace that nobody is writing ("w"), or is an error where there is
+    anything but an empty directory ("x"). Files of other programs are never replaced.
+
+    :param comm: the ranks that take part; by default all of them (COMM_WORLD) when writing, this one alone (COMM_SELF)
+        when reading.
+    :param engine: one of `_core.engine_names()`; without it, when reading or appending, the engine that wrote what is
+        there; else that of the environment variable TAILRACE_ENGINE; else that of the path: .bp, .h5 or .vtkhdf, .sion,
+        sst:NAME, or a directory.
+    :param parameters: of the engine, by their own names; and for all engines `checksums` (True), `sync` (False: a step
+        is complete when the operating system has it, not when the disk has it), `buffers` (0; n: steps are copied and
+        written in the background, at most n at a time), `stripe_count` and `stripe_size` (on Lustre), `trace` and
+        `folded` (files to write at close: Chrome trace, folded stacks). They have priority over TAILRACE_PARAMETERS.
+    :param grid: when writing: the places of the points, a UniformGrid, or a StretchedGrid, for which hdf5 adds an XDMF
+        file of the same name; with its boundaries the series says all that derivatives need. When reading: the grid of
+        a series that does not say it: a UniformGrid with boundaries, or the path of a TOML file (see
+        `tailrace.steps.grid_file`). It has priority over what the series says.
+    :param precision: when writing, the type in which arrays are stored, by default that of each array; when reading,
+        the type of the fields, by default float32 where all of them are stored so, else float64.
+    :param rewind_to: when appending, drop the steps with a larger index first.
+    :param guard: for files that may be damaged or made to harm, on which ADIOS2 or HDF5 could crash, hang or take all
+        memory: before the series is opened to read or append, rank 0 reads its metadata (of bp4 and bp5 also all
+        values) in a child process, whatever its checksums say. If the child dies, this is an IoError.
+    :raises InputError: an argument is wrong, or there is no series.
+    :raises IoError: the series cannot be read or written.
+    :raises ConfigError: the grid file has a problem.
+    """
+    if mode == "r":
+        if comm is None:
+            from mpi4py import MPI
+
+            comm = MPI.COMM_SELF
+        given = agree(comm, lambda: given_grid(grid))
+        handle = connect(path, mode, comm=comm, engine=engine, parameters=parameters, rewind_to=rewind_to, guard=guard)
+        return Series(*handle, given=given, precision=precision)
+    if grid is not None and not isinstance(grid, UniformGrid):
+        raise _core.InputError(f"grid = {grid!r}: a series is written with a UniformGrid or a StretchedGrid")
+    if grid is not None and grid.boundaries is not None:
+        _core.Grid(grid.points, grid.lengths or (), grid.boundaries)  # checks them
+    series = Series(
+        *connect(
+            path, mode, comm=comm, engine=engine, parameters=parameters, grid=grid, precision=precision,
+            rewind_to=rewind_to, guard=guard,
+        )
+    )  # fmt: skip
+    _tell_box(series, grid)
+    return series
+
+
+def given_grid(grid: UniformGrid | GridFile | str | PathLike[str] | None) -> GridFile:
+    """The user's knowledge of a grid, in one form. Local.
+
+    :raises ConfigError, InputError: it is wrong, or not enough.
+    """
+    if grid is None or isinstance(grid, GridFile):
+        return grid or GridFile()
+    if not isinstance(grid, UniformGrid):
+        return read_grid_file(Path(grid))
+    if isinstance(grid, StretchedGrid) and any(len(along) for along in grid.coordinates):
+        raise _core.InputError("grid: the schemes need equally spaced points; fields of a StretchedGrid are arrays")
+    if grid.boundaries is None:
+        raise _core.InputError(
+            'grid: a UniformGrid to read with needs its boundaries, as boundaries=("periodic", "free-slip", "periodic")'
+        )
+    box = {"points": grid.points, "lengths": grid.lengths, "boundaries": grid.boundaries}
+    return GridFile(grid=GridPart.model_validate(box))
+
+
+def _tell_box(series: Series, grid: UniformGrid | None) -> None:
+    """Store lengths and boundaries of a new series, by which its reader can differentiate."""
+    if grid is not None and grid.boundaries is not None:
+        series.set_attribute("lengths", list(grid.lengths or ()))
+        series.set_attribute("boundaries", ",".join(grid.boundaries))
+
+
+class Series(SeriesOf[StoredStep]):
+    """An ordered set of steps in one place, made by `open`. A context manager, and when reading a sequence of steps.
+
+    `series[3]` is a step by position, `series.step(300)` by index, `series.at(time=1.5)` by time. Where the series says
+    its grid, or `open` was told, `step["ux"]` is a Field, else an array.
+
+    Methods are collective over the communicator that it was opened with; properties, `len` and `repr` are local.
+
+    :param given: the user's knowledge of the grid, to read with.
+    :param precision: type of the fields that are read.
+    """
+
+    def __init__(
+        self,
+        handle: Handle,
+        mode: Mode,
+        comm: MPI.Comm,
+        *,
+        given: GridFile | None = None,
+        precision: Literal["float32", "float64"] | None = None,
+    ) -> None:
+        super().__init__(handle, mode, comm)
+        self._given, self._precision = given or GridFile(), precision
+        self._known: SeriesGrid | None = None
+        if mode == "r" and not self.streaming and len(self) and (comm.size > 1 or given != GridFile()):
+            known = self.steps[0].known
+            with suppress(_core.InputError):  # it is raised again where they are needed
+                _ = known.operators  # made while all ranks are here: steps are local afterwards
+
+    # ---- steps -------------------------------------------------------------------------------------------------------
+    def _step(self, number: int, index: int, time: float) -> StoredStep:
+        stored = ArrayStep(self._handle, number, index, time)
+        files = not self.streaming
+        return StoredStep(
+            stored,
+            self._given.time_of(index, time),
+            lambda: self._grid_by(stored),
+            missed=lambda: self._missed(number, stored),
+            lazy=files and self.comm.size == 1,
+            dataset=self.to_xarray if files else None,
+        )
+
+    def _grid_by(self, step: ArrayStep) -> SeriesGrid:
+        if self._known is None:
+            self._known = SeriesGrid(
+                self.path, self.engine, self.comm, self.attributes, super().grid, step, self._given, self._precision
+            )
+        return self._known
+
+    def _missed(self, number: int, stored: ArrayStep) -> list[int]:
+        """The indices of steps that are lost: those a stream reports, and gaps in the rhythm of the writer."""
+        lost = set(stored.missed) if self.streaming else set()
+        every = int(self.attributes.get("every", 0))
+        if number and every:
+            lost.update(range(self._handle.core().steps()[number - 1][0] + every, stored.index, every))
+        return sorted(lost)
+
+    def step(self, index: int) -> StoredStep:
+        """The step of this index: the number of the time step in a simulation. Local.
+
+        :raises InputError: there is none; the message names the nearest.
+        """
+        steps = self.steps
+        return steps[steps.position_of(index)]
+
+    def at(self, time: float, method: Method | None = None) -> StoredStep:
+        """The step at a time. Local.
+
+        :param method: None: a step of this time, to nine digits; "nearest"; "pad": the last one not later; "backfill":
+            the first one not earlier. As in `sel` of xarray.
+        :raises InputError: there is none; the message has the times around it.
+        """
+        if method not in (None, "nearest", "pad", "backfill"):
+            raise _core.InputError(f"method = {method!r}: expected 'nearest', 'pad', 'backfill' or None")
+        times = self.times
+        if not len(times):
+            raise _core.InputError(f"{self.path}: has no steps")
+        close = np.isclose(times, time, rtol=1e-9, atol=1e-12)
+        fits = {
+            None: close,
+            "nearest": np.full(len(times), True),
+            "pad": (times <= time) | close,
+            "backfill": (times >= time) | close,
+        }[method]
+        if not fits.any():
+            raise _core.InputError(
+                f"{self.path}: has no step {_asked(time, method)}; its times are {_around(times, time)}. "
+                'series.at(time, method="nearest") gives the nearest'
+            )
+        return self.steps[int(np.argmin(np.where(fits, np.abs(times - time), np.inf)))]
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """The times of the steps."""
+        return np.array([self._given.time_of(index, time) for index, time in self._handle.core().steps()])
+
+    # ---- the grid ----------------------------------------------------------------------------------------------------
+    @property
+    def grid(self) -> UniformGrid | None:
+        """The places of the points, with boundaries where they are known; None where the series does not say them."""
+        told = super().grid
+        if self._mode != "r" or not len(self):
+            return told
+        known = self.steps[-1].known
+        if known.problem is not None or known.points is None:
+            return told
+        return UniformGrid(known.points, spacing=known.spacing, boundaries=known.boundaries)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: where it is, its steps, its grid, its variables and its attributes. Local."""
+        if not self._handle.is_open:
+            return card("Series, closed", [])
+        steps = self.steps
+        rows: list[tuple[str, Any]] = [("path", self.path), ("engine", self.engine), ("steps", len(steps))]
+        if len(steps):
+            rows.append(("time", f"{self.times[0]:g} to {self.times[-1]:g}"))
+        grid = self.grid
+        if grid is not None:
+            rows.append(("grid", " x ".join(map(str, grid.points)) + " points in x, y, z"))
+            rows.append(("boundaries", ", ".join(grid.boundaries or ("not known",))))
+        if self._mode == "r" and not self.streaming and len(steps):
+            kinds = steps[-1].variables.items()
+            rows += [(name, _kind(one)) for name, one in kinds]
+        rows += [(name, value) for name, value in self.attributes.items() if name not in ("lengths", "boundaries")]
+        return card(f"Series {Path(self.path).name}", rows)
+
+    # ---- writing -----------------------------------------------------------------------------------------------------
+    def write(
+        self,
+        name: str,
+        data: NDArray[Any] | Block | Field | Vector,
+        *,
+        region: Region | None = None,
+        deferred: bool = False,
+    ) -> None:
+        """Write this rank's part of a variable: float32, float64, int32 or int64. Afterwards the array may be changed.
+
+        A contiguous array is written without a copy; another one is copied first.
+
+        :param data: an array, on several ranks a Block of it; a Field; or a Vector, which is stored by components.
+        :param region: store these points only, as a variable of `region.count` points.
+        :param deferred: nothing is copied, and the array must stay as it is until `end_step`; one that has changed
+            is an error there.
+        """
+        with self._handle.raise_on_all_ranks():
+            part = self._block(name, data) if isinstance(data, Field | Vector) else data
+        super().write(name, part, region=region, deferred=deferred)
+
+    def _block(self, name: str, data: Field | Vector) -> Block:
+        operators = data.operators
+        if operators.comm.size != self.comm.size:
+            raise _core.InputError(
+                f"{name}: the field is shared by {operators.comm.size} ranks, the series is written by {self.comm.size}"
+            )
+        fields = [data] if isinstance(data, Field) else list(data)
+        centred = fields[0].centred
+        values = np.asarray(data) if isinstance(data, Field) else np.stack([np.asarray(one) for one in fields])
+        return Block(values, operators.shape(centred), operators.box(centred)[0])
+
+    # ---- export ------------------------------------------------------------------------------------------------------
+    def to_xarray(self, chunks: Any = None) -> xarray.Dataset:
+        """The whole series as an xarray.Dataset, read when it is used. Local: each rank opens the files for itself.
+
+        :param chunks: as of `xarray.open_dataset`; {} for pieces of a good size by dask.
+        :raises InputError: this is a stream, or is not open to read.
+        """
+        import xarray
+
+        if self._mode != "r" or self.streaming:
+            kind = "a stream" if self._mode == "r" else "open to write"
+            raise _core.InputError(f"{self.path}: is {kind}; xarray needs a series on disk, open to read")
+        return xarray.open_dataset(self.path, engine="tailrace", chunks=chunks, grid=self._given)
+
+
+def _kind(one: Stored) -> str:
+    x, y, z = one.shape
+    return f"list of {y} rows, {x} columns of {one.dtype}" if one.is_list else f"{one.dtype}, (z, y, x) = {(z, y, x)}"
+
+
+def _asked(time: float, method: Method | None) -> str:
+    return {None: f"at time {time:.10g}", "pad": f"up to time {time:.10g}"}.get(method, f"from time {time:.10g} on")
+
+
+def _around(times: NDArray[np.float64], time: float) -> str:
+    near = np.sort(times[np.argsort(np.abs(times - time))[:4]])
+    return f"{times[0]:.10g} to {times[-1]:.10g}, next to it {', '.join(f'{one:.10g}' for one in near)}"

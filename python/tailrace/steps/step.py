@@ -1,0 +1,219 @@
+"""One step of a flow, from a file, a stream or a running simulation: what users and their scripts get."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailrace import _core
+from tailrace.fields.field import Field
+from tailrace.fields.parity import EVEN, Signs, axial, polar
+from tailrace.fields.vector import Vector
+from tailrace.notebook import card
+
+if TYPE_CHECKING:
+    import xarray
+    from mpi4py import MPI
+    from numpy.typing import NDArray
+
+    from tailrace.fields.operators import Operators
+
+# The parities of fields about free-slip boundaries, by their names.
+PARITIES: dict[str, Signs] = {
+    **{f"u{axis}": polar(d) for d, axis in enumerate("xyz")},
+    **{f"vorticity_{axis}": axial(d) for d, axis in enumerate("xyz")},
+    **dict.fromkeys(("pressure", "q", "vorticity"), EVEN),
+}
+
+
+class Step:
+    """One step: `step["ux"]` is a Field, `step.vector("u")` a Vector; `step.index`, `step.time`.
+
+    Fields are this rank's part. A step keeps those that were used, and in an analysis shares them with the other
+    analyses and, inside a simulation, with the solver: their memory is read-only. Copy what is to be changed, or,
+    inside a simulation, kept longer than the step.
+
+    :param names: names of the fields that `read` can return.
+    :param read: returns this rank's part of a field, (nz, ny, nx). Collective.
+    :param missed: known indices of the steps that were lost between the step before and this one.
+    """
+
+    def __init__(
+        self,
+        index: int,
+        time: float,
+        operators: Operators,
+        names: Sequence[str],
+        read: Callable[[str], NDArray[Any]],
+        *,
+        attributes: Mapping[str, Any],
+        scalars: Mapping[str, Any] | None = None,
+        missed: Sequence[int] = (),
+    ) -> None:
+        self._operators, self._read = operators, read
+        self._names, self._scalars, self._missed = list(names), dict(scalars or {}), list(missed)
+        self._attributes = dict(attributes)
+        self._begin(index, time)
+
+    def _begin(self, index: int, time: float) -> None:
+        """Set what every kind of step has."""
+        self.index, self.time = index, time
+        self.parameters: dict[str, Any] = {}
+        self._fields: dict[str, Field] = {}
+
+    def for_script(self, parameters: Mapping[str, Any]) -> Step:
+        """The same step, with the parameters of a script; fields are read once for all scripts. Local."""
+        same = copy.copy(self)
+        same.parameters = dict(parameters)
+        return same
+
+    # ---- properties --------------------------------------------------------------------------------------------------
+    @property
+    def names(self) -> list[str]:
+        """The names of what can be read."""
+        return self._names
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What the source says of itself: "reynolds", "dt", ...; of one field as "ux/units"."""
+        return self._attributes
+
+    @property
+    def scalars(self) -> dict[str, Any]:
+        """The single numbers and texts of the step, by name."""
+        return self._scalars
+
+    @property
+    def missed(self) -> list[int]:
+        """The known indices of the steps that were lost between the step before and this one."""
+        return self._missed
+
+    @property
+    def operators(self) -> Operators:
+        """The grid, how the ranks share it, and the schemes on it.
+
+        :raises InputError: the source does not say its grid; the message says how to give it.
+        """
+        return self._operators
+
+    @property
+    def grid(self) -> _core.Grid:
+        """Nodes, lengths and boundaries."""
+        return self.operators.grid
+
+    @property
+    def comm(self) -> MPI.Comm:
+        """The ranks that share the fields."""
+        return self.operators.comm
+
+    @property
+    def dt(self) -> float | None:
+        """Nominal time step of the simulation; None where the source does not have it."""
+        found = self.attributes.get("dt")
+        return None if found is None else float(found)
+
+    @property
+    def viscosity(self) -> float:
+        """1 / Reynolds number, velocity and length scales being one.
+
+        :raises InputError: the source does not have the Reynolds number.
+        """
+        found = self.attributes.get("reynolds")
+        if found is None:
+            raise _core.InputError(
+                "the Reynolds number is not known: the source has no attribute 'reynolds'; "
+                "put `reynolds = 1600` into a TOML file and give it by --grid FILE, or in Python by "
+                "tr.open(path, grid=FILE)"
+            )
+        return 1.0 / float(found)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __repr__(self) -> str:
+        return f"<Step {self.index}: time {self.time:g}; {', '.join(self.names)}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: its names, and on one rank a picture of the first field."""
+        rows = [("time", f"{self.time:g}"), ("names", ", ".join(self.names))]
+        rows += [(name, value) for name, value in self.scalars.items()]
+        pictures = []
+        if self.names and self.comm.size == 1:
+            first = self[self.names[0]]
+            pictures = [first._repr_html_()] if isinstance(first, Field) else []
+        return card(f"Step {self.index}", rows, pictures)
+
+    # ---- fields ------------------------------------------------------------------------------------------------------
+    def __getitem__(self, name: str) -> Any:
+        """A Field; it is read at the first access. Collective.
+
+        :raises InputError: there is none of that name; the message has the nearest name.
+        """
+        if name not in self._fields:
+            self._check_name(name)
+            values = self._read(name).view()
+            values.flags.writeable = False
+            self._fields[name] = Field(values, self.operators, parity=self.parity(name), name=name)
+        return self._fields[name]
+
+    def vector(self, name: str) -> Vector:
+        """Three fields: for "u" ux, uy, uz; for "vorticity" vorticity_x, _y, _z; else NAME_1, _2, _3. Collective.
+
+        :raises InputError: one of them is missing, or not on a grid that is known.
+        """
+        forms = [[f"{name}{axis}" for axis in "xyz"], [f"{name}_{axis}" for axis in "xyz"]]
+        forms.append([f"{name}_{number}" for number in (1, 2, 3)])
+        for form in forms:
+            if all(one in self.names for one in form):
+                return Vector(*(self._on_grid(one) for one in form))
+        best = max(forms, key=lambda form: sum(one in self.names for one in form))
+        missing = [one for one in best if one not in self.names]
+        raise _core.InputError(f"vector '{name}': {self._unknown(missing[0])}")
+
+    def _on_grid(self, name: str) -> Field:
+        found = self[name]
+        if not isinstance(found, Field):
+            nodes = self.operators.shape()  # an error that says why, where the grid is not known
+            raise _core.InputError(
+                f"{name}: an array of shape {found.shape} is no field on the grid of {nodes} points in x, y, z"
+            )
+        return found
+
+    def parity(self, name: str) -> Signs:
+        """The parity of a field about free-slip boundaries: from the source, or by its name, else 0. Local."""
+        told = self.attributes.get(f"{name}/parity")
+        if told is not None:
+            x, y, z = (int(np.sign(sign)) for sign in told)
+            return x, y, z
+        return PARITIES.get(name, (0, 0, 0))
+
+    def _check_name(self, name: str) -> None:
+        if name not in self.names:
+            raise _core.InputError(self._unknown(name))
+
+    def _unknown(self, name: str) -> str:
+        near = difflib.get_close_matches(str(name).lower(), self.names, n=1)
+        hint = f"did you mean '{near[0]}'? It" if near else "it"
+        return f"step {self.index} has no field '{name}'; {hint} has {', '.join(self.names) or 'none'}"
+
+    # ---- export ------------------------------------------------------------------------------------------------------
+    def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
+        """This rank's part of the fields as an xarray.Dataset with coordinates z, y, x, time and step. Collective.
+
+        :param names: fields on the grid; by default all.
+        :raises InputError: there is none of that name, or it is not on the grid.
+        """
+        import xarray
+
+        chosen = self.names if names is None else names
+        fields = {name: self._on_grid(name).to_xarray() for name in chosen}
+        return xarray.Dataset(fields, {"time": self.time, "step": self.index}, _plain(self.attributes))
+
+
+def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of the source as a whole; those of one field have a slash."""
+    return {name: value for name, value in attributes.items() if "/" not in name}

@@ -1,0 +1,215 @@
+"""The engine "tailrace" of xarray: `xr.open_dataset(path, engine="tailrace")` opens every series on disk.
+
+Variables have the dimensions time, z, y, x where they are on the grid of the series, and their own otherwise; an array
+that was written with components has one more. They are read when they are used, and with `chunks={}` in pieces by dask.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterable
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import xarray
+from xarray.backends import BackendEntrypoint, CachingFileManager
+from xarray.core import indexing
+
+from tailrace import _core
+from tailrace.case.names import MEANINGS
+from tailrace.io.marks import HDF5_SERIES, is_ours
+
+from . import series as series_module
+from .grid_file import GridFile
+from .stored_array import Source, StoredArray
+
+if TYPE_CHECKING:
+    from tailrace.io.placement import Stored, UniformGrid
+
+    from .series import Series
+
+_CHUNK = 64 << 20  # bytes of a chunk, unless a plane is larger
+_COMPONENT = re.compile(r"(.+)_1")
+
+
+class TailraceBackend(BackendEntrypoint):
+    """What xarray finds by the entry point "tailrace"."""
+
+    description = "Series of Tailrace: raw, mpiio, sion, hdf5, bp4, bp5, adios_hdf5"
+    open_dataset_parameters: ClassVar[tuple[str, ...]] = ("filename_or_obj", "drop_variables", "grid", "guard")
+
+    def open_dataset(
+        self,
+        filename_or_obj: Any,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        grid: UniformGrid | str | PathLike[str] | None = None,
+        guard: bool = False,
+    ) -> xarray.Dataset:
+        """Open a series on disk; `grid` and `guard` are those of `tailrace.open`. Local: each rank reads for itself.
+
+        :raises InputError: there is no series.
+        :raises IoError: it cannot be read.
+        """
+        return open_dataset(filename_or_obj, grid=grid, guard=guard, drop_variables=drop_variables)
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Whether this is the path of a series: an HDF5 file of ours, or a directory of files of one."""
+        if not isinstance(filename_or_obj, str | PathLike):
+            return False
+        path = Path(filename_or_obj)
+        try:
+            return bool(_core.engine_at(str(path))) and (path.is_dir() or is_ours(path, HDF5_SERIES))
+        except (OSError, _core.Error):
+            return False
+
+
+def open_dataset(
+    path: str | PathLike[str],
+    *,
+    grid: UniformGrid | GridFile | str | PathLike[str] | None = None,
+    guard: bool = False,
+    drop_variables: str | Iterable[str] | None = None,
+) -> xarray.Dataset:
+    """The series at `path` as a Dataset, read when it is used. Local. See `TailraceBackend`."""
+    given = series_module.given_grid(grid).model_dump_json()
+    manager = CachingFileManager(_open, os.path.abspath(fspath(path)), kwargs={"given": given, "guard": guard})  # noqa: PTH100 - no links are followed
+    with manager.acquire_context() as series:
+        dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
+        dataset = _Variables(series, manager).dataset(dropped)
+    dataset.encoding["source"] = fspath(path)
+    dataset.set_close(manager.close)
+    return dataset
+
+
+def _open(path: str, *, given: str, guard: bool) -> Series:
+    """What the manager calls, also in another process of dask."""
+    return series_module.open(path, "r", grid=GridFile.model_validate_json(given), guard=guard)
+
+
+class _Variables:
+    """The variables of a series, step by step, in the form of xarray. Local."""
+
+    def __init__(self, series: Series, manager: CachingFileManager[Series]) -> None:
+        self._series, self._manager = series, manager
+        self._steps = list(series.steps)
+        self._tables = [step.variables for step in self._steps]
+
+    def dataset(self, dropped: set[str]) -> xarray.Dataset:
+        """All of them but those of `dropped`, with coordinates and attributes."""
+        attributes = self._steps[0].attributes if self._steps else self._series.attributes
+        variables = {
+            name: self._variable(name, stored) for name, stored in self._stored().items() if name not in dropped
+        }
+        found = {name: one for name, one in variables.items() if one is not None}
+        found |= {name: one for name, one in self._scalars().items() if name not in dropped and name not in found}
+        for name, one in found.items():
+            one.attrs |= _described(attributes, name)
+        plain = {name: value for name, value in attributes.items() if "/" not in name}
+        return xarray.Dataset(found, {**self._times(), **self._places()}, plain)
+
+    # ---- coordinates -------------------------------------------------------------------------------------------------
+    def _times(self) -> dict[str, Any]:
+        times = np.array([step.time for step in self._steps], np.float64)
+        indices = np.array([step.index for step in self._steps], np.int64)
+        return {
+            "time": ("time", times, {"long_name": "time"}),
+            "step": ("time", indices, {"long_name": "index of the time step"}),
+        }
+
+    def _places(self) -> dict[str, Any]:
+        places = self._steps[0].known.coordinates() if self._steps else None
+        return {axis: (axis, values, {"long_name": axis}) for axis, values in zip("xyz", places or (), strict=False)}
+
+    # ---- arrays and lists --------------------------------------------------------------------------------------------
+    def _stored(self) -> dict[str, tuple[str, ...]]:
+        """Our name -> the stored name of each array and list, or the stored names of its components."""
+        names: dict[str, tuple[str, ...]] = {}
+        for step in self._steps:
+            pairs = [(name, step.stored_name(name)) for name in step.names]
+            renamed = {stored for name, stored in pairs if stored != name}
+            names |= {name: (stored,) for name, stored in pairs if name not in names and name not in renamed}
+        for first in [name for name in names if _COMPONENT.fullmatch(name)]:
+            whole = first[:-2]
+            count = max(step.components(whole) for step in self._steps)
+            parts = [f"{whole}_{number}" for number in range(1, count + 1)]
+            if count and whole not in names and all(part in names for part in parts):
+                names[whole] = tuple(parts)
+                for part in parts:
+                    del names[part]
+        return names
+
+    def _variable(self, name: str, stored: tuple[str, ...]) -> xarray.Variable | None:
+        kinds = [table.get(stored[0]) for table in self._tables]
+        shapes = {(one.shape, one.is_list) for one in kinds if one is not None}
+        if len(shapes) != 1:
+            warnings.warn(
+                f"{self._series.path}: left out '{name}', whose shape changes from step to step; read it by "
+                f'tr.open(path)[position].read("{name}")',
+                stacklevel=5,
+            )
+            return None
+        ((shape, is_list),) = shapes
+        dtype = self._dtype(stored, kinds)
+        inner, dims = self._layout(name, shape, is_list)
+        if len(stored) > 1:
+            inner, dims = (len(stored), *inner), (f"{name}_component", *dims)
+        source = Source(stored, tuple(one is not None for one in kinds))
+        array = StoredArray(self._manager, source, inner, dtype)
+        variable = xarray.Variable(("time", *dims), indexing.LazilyIndexedArray(array))
+        variable.encoding["preferred_chunks"] = _chunks(("time", *dims), array.shape, dtype)
+        return variable
+
+    def _dtype(self, stored: tuple[str, ...], kinds: list[Stored | None]) -> np.dtype[Any]:
+        """The type that holds the values of all steps, and NaN where a step has none."""
+        types = {np.dtype(table[name].dtype) for table in self._tables for name in stored if name in table}
+        found = np.result_type(*types)
+        return np.dtype(np.float64) if None in kinds and found.kind != "f" else found
+
+    def _layout(self, name: str, shape: tuple[int, int, int], is_list: bool) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Shape and dimensions of a variable in one step."""
+        x, y, z = shape
+        if is_list:
+            return ((y,), (f"{name}_row",)) if x == 1 else ((y, x), (f"{name}_row", f"{name}_column"))
+        on_grid = shape == self._steps[0].known.points
+        return (z, y, x), ("z", "y", "x") if on_grid else (f"{name}_z", f"{name}_y", f"{name}_x")
+
+    # ---- numbers and texts -------------------------------------------------------------------------------------------
+    def _scalars(self) -> dict[str, xarray.Variable]:
+        rows = [step.scalars for step in self._steps]
+        found = {}
+        for name in dict.fromkeys(name for row in rows for name in row):
+            values = [row.get(name) for row in rows]
+            if any(isinstance(value, str) for value in values):
+                column = np.array(["" if value is None else str(value) for value in values])
+            else:
+                column = np.array([np.nan if value is None else value for value in values])
+            found[name] = xarray.Variable("time", column)
+        return found
+
+
+def _described(attributes: dict[str, Any], name: str) -> dict[str, Any]:
+    """The attributes of one variable, which are stored as "variable/name"; and what is known of the fields of a run.
+
+    A run, which has a Reynolds number, is in units of the velocity and length of its flow.
+    """
+    found = {"long_name": MEANINGS[name]} if name in MEANINGS else {}
+    if found and "reynolds" in attributes:
+        found["units"] = "1"
+    return found | {key.split("/", 1)[1]: value for key, value in attributes.items() if key.startswith(f"{name}/")}
+
+
+def _chunks(dims: tuple[str, ...], shape: tuple[int, ...], dtype: np.dtype[Any]) -> dict[str, int]:
+    """Chunks of one step and one component, and of so many planes that they have a size that dask works well with.
+
+    Nothing is said of a dimension that need not be cut: xarray warns of a user's chunks that differ.
+    """
+    chunks = {dims[0]: 1} | ({dims[1]: 1} if len(shape) == 5 else {})
+    plane = int(np.prod(shape[-2:])) * dtype.itemsize
+    if len(shape) >= 4 and shape[-3] * plane > _CHUNK:
+        chunks[dims[-3]] = max(1, _CHUNK // plane)
+    return chunks

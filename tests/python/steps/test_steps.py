@@ -1,0 +1,234 @@
+"""Steps of series: fields where the grid is known, arrays elsewhere; by position, index and time; parts of them."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import tailrace as tr
+from helpers.flows_on_disk import GRID, arrays, exact_vorticity, write
+from helpers.workers import Workers
+
+
+@pytest.fixture(scope="module")
+def series(tmp_path_factory):
+    return tr.open(write(tmp_path_factory.mktemp("steps") / "run.h5"))
+
+
+def test_fields_meet_the_operators(kind, tmp_path):
+    path = write(kind.path(tmp_path), kind.name, **kind.parameters)
+    for step in tr.open(path):
+        u = step.vector("u")
+        exact = exact_vorticity(*u.x.coordinates(), step.index // 10)
+        for found, expected in zip(tr.curl(u), exact, strict=True):
+            assert abs(np.asarray(found) - expected).max() < 2e-3
+        ux = arrays(step.index // 10)["ux"]
+        assert isinstance(step["ux"], tr.Field) and step["ux"].dtype == np.float64
+        np.testing.assert_array_equal(step["ux"], ux)
+        np.testing.assert_array_equal(np.sqrt(abs(step["ux"])), np.sqrt(abs(ux)))
+        np.testing.assert_array_equal(np.float64(step["ux"]), ux)
+        assert np.float64(step["ux"].max()) == ux.max()
+
+
+def test_what_is_not_on_the_grid_is_an_array(series):
+    step = series[1]
+    assert type(step["count"]) is np.ndarray and step["count"].shape == (4, 3, 2) and (step["count"] == 1).all()
+    assert step["p"].shape == (3, 2)
+    with pytest.raises(tr.InputError, match="an array of shape \\(4, 3, 2\\) is no field on the grid"):
+        step._on_grid("count")
+    assert step.scalars == {"energy": 0.1, "said": "step 1"} and step.viscosity == 0.01
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        (8, slice(None), slice(None, None, 2)),
+        8,
+        -1,
+        (slice(2, 12, 3), 4),
+        (..., 5),
+        (slice(None, None, -1), slice(10, 2, -3), slice(3, 3)),
+        (slice(None), [1, 4, 2]),
+        (np.arange(20) % 3 == 0,),
+        (None, 4, 4),
+        (slice(-5, None), slice(0, 1), np.int64(7)),
+        (),
+        True,
+    ],
+    ids=str,
+)
+def test_slices_are_those_of_numpy(series, key):
+    np.testing.assert_array_equal(series[2]["ux"][key], arrays(2)["ux"][key])
+
+
+@pytest.mark.parametrize("key", [20, (0, 17), (0, 0, -25), (0, 0, 0, 0), (0.5,), "x"], ids=str)
+def test_wrong_indices_are_those_of_numpy(series, key):
+    with pytest.raises(IndexError):
+        arrays(0)["ux"][key]
+    with pytest.raises(IndexError):
+        series[0]["ux"][key]
+
+
+def test_a_slice_reads_no_more(tmp_path):
+    with tr.open(write(tmp_path / "run", "raw", checksums=False)) as stored:
+        plane = stored[1]["uy"][9]  # and what is known of the step
+        before = stored.counters["bytes_read"]
+        plane = stored[1]["uy"][8, :, ::2]
+        assert plane.shape == (17, 12)
+        assert stored.counters["bytes_read"] - before == 23 * 17 * 8  # the box around it
+        assert "not read yet" in repr(stored[1]["uy"])
+        field = stored[1]["uy"]
+        assert (field.shape, field.ndim, field.size, len(field)) == ((20, 17, 24), 3, 20 * 17 * 24, 20)
+        assert stored.counters["bytes_read"] - before == 23 * 17 * 8  # the box around it
+        assert field.mean() == field.copy().mean() and "mean" in repr(field)
+        with pytest.raises(ValueError, match="read-only"):
+            field[0] = 1
+
+
+def test_by_position_index_and_time(series):
+    assert [step.index for step in series] == [step.index for step in series.steps] == [0, 10, 20]
+    assert series[-1].index == 20 and [step.index for step in series[1:]] == [10, 20] and series[2:2] == []
+    assert series.step(10).time == 0.5
+    assert series.at(0.5 + 1e-14).index == 10
+    assert [series.at(0.7, "nearest").index, series.at(0.7, "pad").index, series.at(0.7, "backfill").index] == [
+        10,
+        10,
+        20,
+    ]
+    assert [series.at(1.0, method).index for method in ("nearest", "pad", "backfill")] == [20, 20, 20]
+    assert series.at(99, "nearest").index == 20 and series.at(99, "pad").index == 20
+
+
+def test_what_is_not_there_is_named(series):
+    for work, said in [
+        (lambda: series[3], r"no step at position 3; it has positions 0 to 2"),
+        (lambda: series.step(14), "no step of index 14; the nearest is 10"),
+        (lambda: series.at(0.7), "no step at time 0.7; its times are 0 to 1, next to it 0, 0.5, 1"),
+        (lambda: series.at(1.1, "backfill"), "no step from time 1.1 on"),
+        (lambda: series.at(-1, "pad"), "no step up to time -1"),
+        (lambda: series.at(0.5, "ffill"), "expected 'nearest', 'pad', 'backfill' or None"),
+        (lambda: series[0]["uX"], "no field 'uX'; did you mean 'ux'.*it has ux, uy, uz"),
+        (lambda: series[0].vector("v"), "vector 'v': step 0 has no field 'vx'"),
+        (lambda: series[0].read("u"), "no variable 'u'"),
+        (lambda: tr.grad(series[0].vector("u"))["xw"], "no component 'w'; there are 'x', 'y' and 'z'"),
+        (lambda: tr.grad(series[0].vector("u"))["x"], "two indices"),
+        (lambda: series[0].vector("u")["xy"], "no component 'xy'"),
+    ]:  # fmt: skip
+        with pytest.raises((tr.InputError, IndexError), match=f"(?i){said}"):
+            work()
+
+
+def test_components_by_name_and_index(series):
+    u = series[0].vector("u")
+    assert u.x is u["x"] is u[0] and u.z is u["z"] is u[2]
+    gradient = tr.grad(u)
+    assert gradient["xy"] is gradient[0, 1] and gradient["zz"] is gradient[2, 2]
+
+
+def test_a_step_keeps_its_fields_and_a_series_does_not_keep_steps(series):
+    step = series[0]
+    assert step["ux"] is step["ux"] and series[0]["ux"] is not step["ux"]
+    assert series.steps[0] is not series.steps[0]
+
+
+def test_a_field_of_a_closed_series(tmp_path):
+    with tr.open(write(tmp_path / "run.bp")) as stored:
+        read, unread = stored[0]["ux"], stored[0]["uy"]
+        mean = read.mean()
+    assert read.mean() == mean
+    with pytest.raises(tr.InputError, match=r"run\.bp: the series is closed"):
+        unread.mean()
+
+
+# ---- grids ---------------------------------------------------------------------------------------------------------
+def test_a_series_that_does_not_say_its_grid(tmp_path):
+    plain = tr.UniformGrid(GRID.points, spacing=GRID.spacing)
+    path = write(tmp_path / "run.h5", grid=plain)
+    with tr.open(path) as stored:
+        assert type(stored[0]["ux"]) is np.ndarray and stored.grid == plain
+        with pytest.raises(tr.InputError, match=r"its lengths are not known.*tr\.open\(path, grid=FILE\)"):
+            stored[0].vector("u")
+    told = tmp_path / "grid.toml"
+    told.write_text(
+        '[grid]\nlengths = ["2*pi", "pi", "4*pi"]\nboundaries = ["periodic", "free-slip", "periodic"]\n'
+        '[variables]\nspeed = "ux"\n'
+    )
+    for grid in (told, str(told), GRID):
+        with tr.open(path, grid=grid) as stored:
+            assert stored.grid == GRID
+            np.testing.assert_allclose(tr.ddy(stored[0]["uy"]).mean(), 0, atol=1e-12)
+    with tr.open(path, grid=told) as stored:
+        np.testing.assert_array_equal(stored[1]["speed"], arrays(1)["ux"])
+
+
+@pytest.mark.parametrize(
+    ("grid", "said"),
+    [
+        (tr.UniformGrid((24, 17, 20)), "needs its boundaries"),
+        (tr.UniformGrid((24, 17, 21), boundaries=("periodic",) * 3), "no field has the grid.points"),
+        (tr.StretchedGrid((24, 17, 20), coordinates=((), range(17), ())), "equally spaced"),
+        ("missing.toml", "missing.toml"),
+    ],
+    ids=["boundaries", "points", "stretched", "file"],
+)
+def test_wrong_grids(series, grid, said):
+    with pytest.raises((tr.InputError, tr.ConfigError), match=said):
+        tr.open(series.path, grid=grid)
+
+
+def test_wrong_boundaries_are_not_written(tmp_path):
+    grid = tr.UniformGrid((8, 8, 8), boundaries=("periodic", "wall", "periodic"))
+    with pytest.raises(tr.InputError, match="wall"):
+        tr.open(tmp_path / "run.h5", "w", grid=grid)
+    with pytest.raises(tr.InputError, match="UniformGrid or a StretchedGrid"):
+        tr.open(tmp_path / "run.h5", "w", grid="grid.toml")
+    assert not list(tmp_path.iterdir())
+
+
+def test_single_precision(tmp_path):
+    with tr.open(tmp_path / "run.h5", "w", grid=GRID, precision="float32") as out:
+        out.write_step(0.0, arrays(0))
+    assert tr.open(tmp_path / "run.h5")[0]["ux"].dtype == np.float32
+    with tr.open(tmp_path / "run.h5", precision="float64") as stored:
+        assert stored[0]["ux"].dtype == stored[0]["ux"].copy().dtype == np.float64
+        assert stored[0].read("ux").dtype == np.float32
+
+
+def test_a_grid_that_goes_on(tmp_path):
+    path = write(tmp_path / "run.h5", count=1)
+    with tr.open(path, "a", grid=GRID) as out:
+        out.write_step(0.5, arrays(1), index=10)
+    assert tr.open(path).grid == GRID and len(tr.open(path)) == 2
+
+
+# ---- ranks -----------------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module", params=[1, 2, 3, 4, 6])
+def ranks(request):
+    with Workers(request.param, "helpers.step_programs") as workers:
+        yield workers
+
+
+@pytest.mark.parametrize(("engine", "place"), [("hdf5", "run.h5"), ("bp5", "run.bp"), ("raw", "run")])
+def test_on_any_number_of_ranks(ranks, tmp_path, engine, place):
+    path = tmp_path / place
+    ranks.results("write_fields", path=str(path), engine=engine, parameters={})
+    with tr.open(path) as alone:
+        expected = []
+        for step in alone:
+            np.testing.assert_array_equal(step["uz"], arrays(step.index // 10)["uz"])
+            u = step.vector("u")
+            expected += [tr.mean(u @ u), tr.mean_square(tr.curl(u)), float(u.x.max())]
+    for found in ranks.results("read_fields", path=str(path)):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_fields_of_other_ranks_are_refused(ranks, tmp_path):
+    for outcome in ranks.run("write_from_other_ranks", path=str(tmp_path / "own.h5")):
+        assert ranks.size == 1 or f"shared by 1 ranks, the series is written by {ranks.size}" in outcome.text
+
+
+def test_fields_can_be_sent(series):
+    values = pickle.loads(pickle.dumps(np.asarray(series[0]["ux"])))
+    np.testing.assert_array_equal(values, arrays(0)["ux"])

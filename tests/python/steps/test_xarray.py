@@ -1,0 +1,164 @@
+"""The engine of xarray: every engine of series, lazily, with dask, with coordinates and attributes."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import tailrace as tr
+from helpers.flows_on_disk import GRID, arrays, write
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("xarray") / "run.h5")
+
+
+@pytest.mark.parametrize("chunks", [None, {}], ids=["plain", "dask"])
+def test_every_engine(kind, tmp_path, chunks):
+    path = write(kind.path(tmp_path), kind.name, **kind.parameters)
+    with xr.open_dataset(path, engine="tailrace", chunks=chunks) as found:
+        whole = {name: np.stack([arrays(number)[name] for number in range(3)]) for name in ("ux", "uy", "uz")}
+        for name, values in whole.items():
+            np.testing.assert_array_equal(found[name].isel(z=4).values, values[:, 4])
+            np.testing.assert_array_equal(found[name].values, values)
+        np.testing.assert_array_equal(found["time"].values, [0, 0.5, 1])
+        np.testing.assert_array_equal(found["step"].values, [0, 10, 20])
+        for axis, n, h in zip("xyz", GRID.points, GRID.spacing, strict=True):
+            np.testing.assert_allclose(found[axis].values, h * np.arange(n), rtol=1e-14)
+        np.testing.assert_array_equal(found["p"].values[2], np.arange(6.0).reshape(3, 2) + 2)
+        np.testing.assert_array_equal(found["q"].values[2], np.arange(4) * 2)
+        np.testing.assert_array_equal(found["count"].values[1], np.ones((4, 3, 2)))
+        np.testing.assert_array_equal(found["energy"].values, [0, 0.1, 0.2])
+        assert list(found["said"].values) == ["step 0", "step 1", "step 2"]
+        assert found["ux"].attrs == {"long_name": "velocity in x", "units": "m/s"}
+        assert found["uy"].attrs["units"] == "1" and found.attrs["reynolds"] == 100
+        assert found["count"].dims == ("time", "count_z", "count_y", "count_x")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        {"time": 1, "z": 3},
+        {"time": [2, 0], "y": slice(12, 3, -4)},
+        {"x": [5, 1, 5], "z": slice(2, 9, 3), "time": slice(None, None, -1)},
+        {"x": 0, "y": 0, "z": 0, "time": 0},
+        {"z": slice(4, 4)},
+        {"time": slice(3, 3)},
+        {"x": xr.DataArray([1, 2], dims="at"), "y": xr.DataArray([3, 4], dims="at")},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("chunks", [None, {}], ids=["plain", "dask"])
+def test_indexing(path, key, chunks):
+    whole = xr.DataArray(np.stack([arrays(number)["uy"] for number in range(3)]), dims=("time", "z", "y", "x"))
+    with xr.open_dataset(path, engine="tailrace", chunks=chunks) as found:
+        np.testing.assert_array_equal(found["uy"].isel(key).values, whole.isel(key).values)
+
+
+def test_by_coordinates(path):
+    with xr.open_dataset(path, engine="tailrace") as found:
+        near = found["ux"].sel(time=0.6, x=1.0, y=1.0, z=6.0, method="nearest")
+        assert near.values == tr.open(path).at(0.6, "nearest")["ux"][10, 5, 4]
+
+
+def test_reads_only_what_is_used(tmp_path):
+    path = write(tmp_path / "run", "raw", checksums=False)
+    with xr.open_dataset(path, engine="tailrace") as found:
+        series = found["ux"].variable._data
+        while not hasattr(series, "_manager"):
+            series = series.array
+        before = series._manager.acquire().counters["bytes_read"]
+        found["ux"].isel(time=1, z=3).load()
+        read = series._manager.acquire().counters["bytes_read"] - before
+        assert 24 * 17 * 8 <= read < 2 * 24 * 17 * 8  # the plane, and what is known of the step
+
+
+def test_dask_reads_in_pieces(path):
+    with xr.open_dataset(path, engine="tailrace", chunks={}) as found:
+        assert found["ux"].chunks == ((1, 1, 1), (20,), (17,), (24,))
+        profile = found["ux"].mean(("x", "z")).compute(scheduler="threads")
+        expected = np.stack([arrays(number)["ux"].mean((0, 2)) for number in range(3)])
+        np.testing.assert_allclose(profile.values, expected, atol=1e-15)
+    with xr.open_dataset(path, engine="tailrace", chunks={"z": 5, "y": 6}) as found:
+        np.testing.assert_array_equal(found["uz"].isel(time=2).values, arrays(2)["uz"])
+
+
+def test_other_processes_can_open_it(path):
+    with xr.open_dataset(path, engine="tailrace", chunks={}) as found:
+        again = pickle.loads(pickle.dumps(found))
+        np.testing.assert_array_equal(again["ux"].isel(time=0).values, arrays(0)["ux"])
+
+
+def test_components_are_one_variable(tmp_path):
+    f = np.random.default_rng(1).standard_normal((3, 20, 17, 24)).astype("float32")
+    with tr.open(tmp_path / "run.bp", "w", grid=GRID) as out:
+        out.write_step(0.0, f=f)
+        out.write_step(1.0, f=2 * f)
+    with xr.open_dataset(tmp_path / "run.bp", engine="tailrace") as found:
+        assert found["f"].dims == ("time", "f_component", "z", "y", "x") and set(found.data_vars) == {"f"}
+        np.testing.assert_array_equal(found["f"].values, [f, 2 * f])
+        np.testing.assert_array_equal(found["f"].isel(f_component=1, time=1, y=3).values, 2 * f[1, :, 3])
+        np.testing.assert_array_equal(found["f"].isel(f_component=[2, 0], time=0).values, f[[2, 0]])
+        assert found["f"].dtype == np.float32
+
+
+def test_steps_that_differ(tmp_path):
+    with tr.open(tmp_path / "run.h5", "w", grid=GRID) as out:
+        out.write_step(0.0, arrays(0), lists={"p": np.ones((3, 2))}, scalars={"a": 1})
+        out.write_step(1.0, ux=arrays(1)["ux"], n=np.ones((20, 17, 24), "int32"), lists={"p": np.ones((4, 2))})
+    with pytest.warns(UserWarning, match="left out 'p', whose shape changes from step to step"):
+        found = xr.open_dataset(tmp_path / "run.h5", engine="tailrace")
+    with found:
+        assert np.isnan(found["uy"].isel(time=1)).all() and not np.isnan(found["uy"].isel(time=0)).any()
+        assert found["n"].dtype == np.float64 and np.isnan(found["n"].isel(time=0, x=3)).all()
+        assert (found["n"].isel(time=1) == 1).all() and "p" not in found
+        np.testing.assert_array_equal(found["a"].values, [1, np.nan])
+
+
+def test_names_of_raw_files(tmp_path):
+    with tr.open(tmp_path / "run", "w", engine="raw", grid=GRID) as out:
+        out.write_step(0.0, pp=arrays(0)["uz"])
+    assert set(tr.open(tmp_path / "run")[0].names) == {"pp", "pressure"}
+    with xr.open_dataset(tmp_path / "run", engine="tailrace") as found:
+        assert set(found.data_vars) == {"pressure"} and found["pressure"].attrs["long_name"] == "pressure over density"
+        np.testing.assert_array_equal(found["pressure"].values[0], arrays(0)["uz"])
+
+
+def test_series_and_steps_to_xarray(path):
+    with tr.open(path) as series:
+        with series.to_xarray(chunks={}) as whole:
+            xr.testing.assert_identical(whole["ux"].isel(time=1).compute(), series[1].to_xarray()["ux"].compute())
+        only = series[2].to_xarray(["uz", "energy"])
+        assert set(only.data_vars) == {"uz", "energy"} and only["energy"] == 0.2 and only["step"] == 20
+        with pytest.raises(tr.InputError, match="no field 'u'"):
+            series[2].to_xarray(["u"])
+    with tr.open(path.with_name("new.h5"), "w") as out, pytest.raises(tr.InputError, match="open to write"):
+        out.to_xarray()
+
+
+def test_grids_and_left_out_variables(path, tmp_path):
+    plain = write(tmp_path / "run.bp", grid=None)
+    with xr.open_dataset(plain, engine="tailrace", drop_variables=["ux", "p"]) as found:
+        assert "x" not in found.coords and "ux" not in found and "p" not in found
+    with xr.open_dataset(plain, engine="tailrace", grid=GRID, guard=True) as found:
+        assert found["ux"].dims == ("time", "z", "y", "x")
+        np.testing.assert_allclose(found["y"].values, GRID.spacing[1] * np.arange(17))
+
+
+def test_what_it_can_guess(path, tmp_path):
+    assert xr.open_dataset(write(tmp_path / "run.bp")).attrs["reynolds"] == 100  # without engine="tailrace"
+    engine = xr.backends.list_engines()["tailrace"]
+    assert engine.guess_can_open(path) and engine.guess_can_open(str(path))
+    (tmp_path / "text.h5").write_text("no series")
+    for other in (tmp_path / "text.h5", tmp_path / "missing.h5", tmp_path, 3, b"abc"):
+        assert not engine.guess_can_open(other)
+    with pytest.raises(OSError, match=r"text\.h5"):
+        xr.open_dataset(tmp_path / "text.h5", engine="tailrace")
+    with tr.open(tmp_path / "empty.h5", "w"):
+        pass
+    with xr.open_dataset(tmp_path / "empty.h5", engine="tailrace") as found:
+        assert not found.data_vars and found.sizes["time"] == 0
