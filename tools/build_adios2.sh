@@ -16,6 +16,7 @@ cache=${TAILRACE_CACHE:-$HOME/.cache/tailrace}
 
 options=(
   -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_LIBDIR=lib
+  "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG" # -O3 takes a third longer and writes no faster
   -DBUILD_SHARED_LIBS=ON -DBUILD_TESTING=OFF -DADIOS2_BUILD_EXAMPLES=OFF
   # Use a different library suffix: the serial adios2 wheel has the same sonames and may be in the same Python process.
   -DADIOS2_LIBRARY_SUFFIX=_tailrace

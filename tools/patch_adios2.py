@@ -1,4 +1,4 @@
-"""Change lines of ADIOS2's source before tools/build_adios2.sh builds it: python3 patch_adios2.py FOLDER.
+"""Change ADIOS2's source before tools/build_adios2.sh builds it: python3 patch_adios2.py FOLDER.
 
 Each change replaces a line that must be there as often as it says: another version of ADIOS2 stops here, and is looked
 at. The function `tailrace_adios2_patched` tells our library at run time that it uses an ADIOS2 with these changes.
@@ -34,6 +34,15 @@ CHANGES = [
         "socket_conn_data = create_socket_conn_data(svc);",
     ),
 ]  # fmt: skip
+# Most of the time of the compiler goes into the headers that 141 sources share, so that it takes several at once. These
+# sources cannot be beside others, and one header lacks its guard.
+UNITY = """
+set_target_properties(adios2_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+file(GLOB apart RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} toolkit/remote/*.cpp)
+set_source_files_properties(${apart} helper/adiosString.cpp engine/bp5/BP5Reader.cpp
+  PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+"""
+UNGUARDED = "source/adios2/operator/OperatorFactory.h"
 MARK = "\nextern int tailrace_adios2_patched(void);\nint tailrace_adios2_patched(void) { return 1; }\n"
 
 
@@ -50,6 +59,10 @@ def main(source: Path) -> str | None:
         path.write_text("\n".join(lines), encoding="utf-8")
     with (source / EVPATH / "cm.c").open("a", encoding="utf-8") as file:
         file.write(MARK)
+    with (source / "source/adios2/CMakeLists.txt").open("a", encoding="utf-8") as file:
+        file.write(UNITY)
+    header = source / UNGUARDED
+    header.write_text("#pragma once\n" + header.read_text(encoding="utf-8"), encoding="utf-8")
     return None
 
 

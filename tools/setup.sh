@@ -10,8 +10,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-editable=()
-[ "${1:-}" != --editable ] || editable=(--editable)
+editable=() unity=ON
+[ "${1:-}" != --editable ] || editable=(--editable) unity=OFF
 log=build/setup.log
 packages=(
   build-essential gfortran cmake ninja-build git pkg-config python3-dev python3-venv
@@ -141,6 +141,7 @@ if [ "$(cat .venv/tailrace-sources 2>/dev/null)" != "$state" ]; then
     --config-settings=build-dir=build/python \
     --config-settings=cmake.define.TAILRACE_BUILD_TESTS=ON \
     --config-settings=cmake.define.TAILRACE_WERROR="$werror" \
+    --config-settings=cmake.define.TAILRACE_UNITY="$unity" \
     "${editable[@]}" .
   echo "$state" >.venv/tailrace-sources
 fi

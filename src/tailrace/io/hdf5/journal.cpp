@@ -30,11 +30,11 @@ FileDescriptor open_file(const std::string &path) {
 }
 
 /// The journal that a dead writer left, now held by this process; nothing when there is none. Throws IoError when the
-/// writer still lives after `patience` seconds. Where the file system has no locks, the writer's own record tells.
-JournalFile take_over(const std::string &path, double patience) {
+/// writer still lives after `seconds`. Where the file system has no locks, the writer's own record tells.
+JournalFile take_over(const std::string &path, double seconds) {
   JournalFile journal;
   ProcessIdentity writer;
-  const bool taken = wait_until(patience, [&] {
+  const bool taken = wait_until(seconds, [&] {
     journal = JournalFile::open(path, true);
     if (!journal)
       return true;
@@ -113,8 +113,8 @@ void Journal::roll_back() {
   commit();
 }
 
-void Journal::recover(const std::string &path, double patience) {
-  const JournalFile journal = take_over(path, patience);
+void Journal::recover(const std::string &path, double seconds) {
+  const JournalFile journal = take_over(path, seconds);
   if (!journal)
     return;
   const FileDescriptor file = open_file(path);

@@ -39,9 +39,9 @@ public:
   void roll_back();
 
   /// For a program that will write the file at `path`: restores it when a crash left a journal beside it, and removes
-  /// the journal. Throws IoError when another process is still writing the file after `patience` seconds, and when the
+  /// the journal. Throws IoError when another process is still writing the file after `seconds`, and when the
   /// journal is damaged or belongs to another file or another state of it; then nothing is changed.
-  static void recover(const std::string &path, double patience);
+  static void recover(const std::string &path, double seconds);
   /// The same for a program that will replace the whole file: removes the journal without restoring the file.
   static void discard(const std::string &path);
 

@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::int64_t version = 2;
 constexpr std::int64_t largest_chunk = (std::int64_t{1} << 32) - 1; // HDF5's limit
-const std::string steps_path = "/VTKHDF/Steps", values_path = "/VTKHDF/Steps/Values", own_path = "/Tailrace",
-                  id_path = "/Tailrace/id", rewound_name = "rewound", index_path = "/Tailrace/index",
+const std::string own_path = "/Tailrace", id_path = "/Tailrace/id", rewound_name = "rewound",
                   attributes_path = "/Tailrace/attributes", coordinates_path = "/Tailrace/coordinates/";
 const std::string point_group = "/VTKHDF/PointData", cell_group = "/VTKHDF/CellData", other_group = "/Fields";
 

@@ -27,6 +27,10 @@
 /// there are filters. Everything here is local and serial.
 namespace tailrace::io::vtkhdf {
 
+// What has a row for each step.
+inline const std::string steps_path = "/VTKHDF/Steps", values_path = "/VTKHDF/Steps/Values",
+                         index_path = "/Tailrace/index";
+
 /// A grid variable and the path of its dataset.
 struct Variable {
   VariableInfo info;

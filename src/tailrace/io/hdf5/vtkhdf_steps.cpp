@@ -14,8 +14,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::string steps_path = "/VTKHDF/Steps", values_path = "/VTKHDF/Steps/Values", index_path = "/Tailrace/index",
-                  scalars_path = "/Tailrace/scalars", records_path = "/Tailrace/steps", lists_path = "/Lists";
+const std::string scalars_path = "/Tailrace/scalars", records_path = "/Tailrace/steps", lists_path = "/Lists";
 
 std::string record_path(std::int64_t row) { return fmt::format("{}/{}", records_path, row); }
 

@@ -75,10 +75,11 @@ std::string first_text(const Communicator &comm, const std::string &text) {
 void await_same_time(const Communicator &comm) {
   if (adios2_is_patched() || comm.size() == 1)
     return;
-  using Clock = std::chrono::system_clock;
-  const auto next = std::chrono::floor<std::chrono::seconds>(Clock::now()).time_since_epoch() + std::chrono::seconds(1);
+  using SystemClock = std::chrono::system_clock;
+  const auto next =
+      std::chrono::floor<std::chrono::seconds>(SystemClock::now()).time_since_epoch() + std::chrono::seconds(1);
   const std::int64_t begin = comm.broadcast_value(std::int64_t{next.count()}, 0);
-  std::this_thread::sleep_until(Clock::time_point(std::chrono::seconds(begin)));
+  std::this_thread::sleep_until(SystemClock::time_point(std::chrono::seconds(begin)));
 }
 
 } // namespace tailrace::io
