@@ -72,7 +72,7 @@ step "configure" cmake -S "$work/source" -B "$work/build" -G Ninja -Wno-dev \
   -DCMAKE_INSTALL_PREFIX="$prefix" "${options[@]}"
 
 total=$(ninja -C "$work/build" -n | sed -n 's/^\[1\/\([0-9]*\)\].*/\1/p' | head -n 1)
-echo "  adios2: compile ${total:-} files (about 5 minutes of two cores; log: $log)" >&2
+echo "  adios2: compile ${total:-} files (about 3 minutes of two cores; log: $log)" >&2
 nice cmake --build "$work/build" 2>>"$log" | tee -a "$log" | awk '
   match($0, /^\[[0-9]+\/[0-9]+\]/) { split(substr($0, 2, RLENGTH - 2), n, "/"); p = int(20 * n[1] / n[2])
     if (p != last) { printf "  adios2: %d %%\n", 5 * p > "/dev/stderr"; last = p } }' ||

@@ -21,6 +21,10 @@ def source(place, lines):
     folder.mkdir(parents=True)
     for name, texts in lines.items():
         (folder / name).write_text("".join(f"    before\n    {text}\n    after\n" for text in texts))
+    core = place / "source/adios2"
+    (core / "operator").mkdir(parents=True)
+    (core / "CMakeLists.txt").write_text("add_library(adios2_core)\n")
+    (core / "operator/OperatorFactory.h").write_text("struct Factory;\n")
     return folder
 
 
@@ -36,6 +40,9 @@ def test_each_line_is_replaced(tmp_path):
     assert "int tailrace_adios2_patched(void) { return 1; }" in cm
     assert sockets.count("l_linger = 1;") == 2
     assert sockets.index("MSG_PEEK") < sockets.index("socket_conn_data = create")
+    core = tmp_path / "source/adios2"
+    assert "UNITY_BUILD ON" in (core / "CMakeLists.txt").read_text()
+    assert (core / "operator/OperatorFactory.h").read_text() == "#pragma once\nstruct Factory;\n"
 
 
 def test_another_version_stops_the_build(tmp_path):
