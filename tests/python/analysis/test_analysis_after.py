@@ -166,13 +166,13 @@ def test_resume_goes_on_where_both_files_are_complete(analyse, done, tmp_path, a
     """A kill between a row and the step of the series leaves one of them ahead; at the first step, the other empty."""
     path = script(tmp_path, "def analyse(step):\n    return {'time_squared': step.time**2, 'ux': step['ux']}")
     analyse(done, path, "run.h5", "-o", tmp_path)
-    whole = (tmp_path / "script.csv").read_bytes()
+    whole = cases.table(tmp_path / "script.csv")  # without the comments, which have the date
     if ahead == "series":
         rewind(tmp_path / "script.csv", last)
     else:
         tr.open(tmp_path / "script.h5", "a", rewind_to=last).close()
     analyse(done, path, "run.h5", "-o", tmp_path, "--resume")
-    assert (tmp_path / "script.csv").read_bytes() == whole
+    assert cases.table(tmp_path / "script.csv") == whole
     assert [step.index for step in tr.open(tmp_path / "script.h5")] == [0, 2, 4, 6]
 
 
