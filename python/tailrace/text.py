@@ -14,6 +14,11 @@ def size(count: float) -> str:
     return f"{count / 1024:.1f} TiB"
 
 
+def counted(number: int, what: str) -> str:
+    """A number of things: 1 step, 3 steps."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def duration(seconds: float) -> str:
     """A length of time: 42 s, 3 min 05 s, 2 h 10 min, 3 d 04 h."""
     whole = round(seconds)

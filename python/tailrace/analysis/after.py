@@ -96,6 +96,7 @@ class Analyse:
         self._last: _Moment | None = None
         self._missed = 0
         self._waited = 0.0
+        self._finals: list[str] = []  # what was said of the results of `finish`
 
     def _check(self) -> None:
         request, size = self._request, self._world.size
@@ -235,6 +236,7 @@ class Analyse:
             final.write(self._last.step, self._last.time, results)
             final.flush()
             final.close()
+            self._finals.append(final.summary())
         for task in self._tasks:
             task.sink.flush()
 
@@ -258,14 +260,21 @@ class Analyse:
     def _sum_up(self, total: float) -> None:
         seconds = spread(self._world, {task.name: task.runner.seconds for task in self._tasks})
         for task in self._tasks:
-            said = f"{task.name}: {task.sink.written} steps with results, {seconds[task.name][1]:.2f} s in the script"
-            self._out(f"{said} -> {task.sink.table.parent / task.name}.*")
+            self._out(task.sink.summary(f", {seconds[task.name][1]:.2f} s in the script"))
+        for line in self._finals:
+            self._out(line)
         if self._missed:
             self._out(f"missed {self._missed} steps that the source does not have")
         waited = f", {self._waited:.2f} s of them waiting for steps" if self._source.streaming else ""
-        for line in explain(self._source.coupling) if self._source.streaming else []:
+        for line in self._coupling() if self._source.streaming else []:
             self._out(line)
         self._out(f"analysed {self._source.path} in {duration(total) if total > 60 else f'{total:.2f} s'}{waited}")
+
+    def _coupling(self) -> list[str]:
+        """What the stream has cost both sides. It is told once: a run tells it itself, other programs do not."""
+        if self._source.attributes.get("made_by") != "run":
+            return explain(self._source.coupling)
+        return [] if self._request.beside else ["the run reports at its end what the stream has cost both sides"]
 
     def _say(self, text: str) -> None:
         if self._world.rank == 0:

@@ -25,6 +25,7 @@ from tailrace.io.regular import open_regular
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
 from tailrace.io.values import STORED, is_stored
 from tailrace.parallel import on_root
+from tailrace.text import counted
 
 from .pictures import close_figures, entries, is_figure, is_ours, pictures
 
@@ -116,6 +117,7 @@ class _Plan:
     numbers: dict[str, float]
     arrays: dict[str, NDArray[Any]]
     fields: dict[str, tuple[str, Signs]]
+    pictures: int  # that it has drawn
 
 
 class Sink:
@@ -155,7 +157,8 @@ class Sink:
         self._rows: TimeSeries | None = None  # of rank 0
         self._series: series.Series | None = None
         self._last: int | None = None
-        self.written = 0  # steps
+        self.written = 0  # steps with numbers, arrays or fields
+        self.pictures = 0
         self._lock: _core.FileLock | None = None  # of rank 0, as long as there may be more results
         on_root(comm, self._take_lock)
         try:
@@ -166,6 +169,14 @@ class Sink:
             raise
         if resume_step is not None and on_root(comm, lambda: holds_something(self.path)):
             self._open_series()
+
+    def summary(self, more: str = "") -> str:
+        """A line on what has been stored and where; `more` comes in between. Local, the same on all ranks."""
+        kinds = [(self.written, "step", " with results", ".*"), (self.pictures, "picture", "", "-*.png")]
+        stored = [(counted(count, what) + rest, end) for count, what, rest, end in kinds if count]
+        said = " and ".join(words for words, _ in stored) or "no results"
+        places = ", ".join(f"{self._directory / self.name}{end}" for _, end in stored)
+        return f"{self.name}: {said}{more}" + (f" -> {places}" if places else "")
 
     @property
     def _title(self) -> str:
@@ -229,7 +240,10 @@ class Sink:
         plan = self._comm.bcast(outcome, root=leader)
         if isinstance(plan, Exception):
             raise plan
-        if plan is None or not (plan.numbers or plan.arrays or plan.fields):
+        if plan is None:
+            return
+        self.pictures += plan.pictures
+        if not (plan.numbers or plan.arrays or plan.fields):
             return
         if plan.numbers:
             on_root(self._comm, lambda: self._append({"step": index, "time": time, **plan.numbers}))
@@ -323,7 +337,7 @@ def _plan_of(results: Results) -> _Plan:
     kinds = {
         name: ("int32" if one.dtype == np.bool_ else one.dtype.name, one.parity) for name, one in results.fields.items()
     }
-    return _Plan(results.numbers, results.arrays, kinds)
+    return _Plan(results.numbers, results.arrays, kinds, len(results.figures))
 
 
 def check_results(directory: Path, name: str, engine: str, comm: MPI.Comm) -> None:

@@ -185,7 +185,8 @@ def summary_table(phases: Mapping[str, tuple[float, float, float]], total: float
     """
     stream = stream if stream is not None else sys.stdout
     console = Console(file=stream, highlight=False, force_terminal=is_terminal(stream))
-    table = Table(title=f"Where the {duration(total)} went", title_justify="left", box=None, padding=(0, 2))
+    length = duration(total) if total >= 10 else f"{total:.2f} s"
+    table = Table(title=f"Where the {length} went", title_justify="left", box=None, padding=(0, 2))
     table.add_column("phase")
     for column in ("min s", "mean s", "max s", "share"):
         table.add_column(column, justify="right")

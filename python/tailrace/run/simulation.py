@@ -108,12 +108,20 @@ class Simulation(Model):
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
-        """Count the time of a block under the name of a phase. Local."""
-        start = clock.perf_counter()
+        """Count the time of a block under the name of a phase, without what the solver counts itself in it. Local."""
+        start, solver = clock.perf_counter(), sum(self.flow.times.values())
         try:
             yield
         finally:
-            self.seconds[phase] += clock.perf_counter() - start
+            inside = sum(self.flow.times.values()) - solver
+            self.seconds[phase] += clock.perf_counter() - start - inside
+
+    def _phases(self) -> dict[str, float]:
+        """Seconds of this rank since the simulation was made, by phase. No phase contains another. Local."""
+        solver = self.flow.times
+        # Ranks that arrive early wait for the others there, so that not all of this time is movement of data.
+        solver["transposes, waiting"] = solver.pop("transposes")
+        return {**self.seconds, **solver}
 
     def say(self, text: str) -> None:
         """Print a line on rank 0. Local."""
@@ -132,6 +140,7 @@ class Simulation(Model):
         """
         _core.keep_freed_memory()  # every step takes the same again: copies of outputs, results of analyses
         started = self._last_checkpoint = clock.monotonic()
+        before = self._phases()  # of steps that the caller made
         self._checkpoint_step = self.step
         resumed = self.step if self.step > 0 else None
         check_targets(self.case, self.comm)
@@ -163,7 +172,7 @@ class Simulation(Model):
                 self._leave(error)
                 raise
         self._close_outputs()
-        self._sum_up(clock.monotonic() - started)
+        self._sum_up(clock.monotonic() - started, before)
         return code
 
     def _open_outputs(self, resumed: int | None) -> None:
@@ -303,14 +312,14 @@ class Simulation(Model):
         if self._analyses:
             self._analyses.close()
 
-    def _sum_up(self, total: float) -> None:
-        """Print where the time of the run went."""
-        analyses = self._analyses.phases if self._analyses else []
-        ours = {name: self.seconds[name] for name in ("diagnostics", "output", "checkpoint", *analyses)}
-        solver = self.flow.times
-        # Ranks that arrive early wait for the others there, so that not all of this time is movement of data.
-        solver["transposes, waiting"] = solver.pop("transposes")
-        phases = spread(self.comm, {**solver, **ours})
+    def _sum_up(self, total: float, before: Mapping[str, float]) -> None:
+        """Print where the time of the run went.
+
+        :param before: the phases as they were when it began.
+        """
+        names = ["diagnostics", "output", "checkpoint", *(self._analyses.phases if self._analyses else [])]
+        found = {**dict.fromkeys(names, 0.0), **self._phases()}  # the same names on all ranks
+        phases = spread(self.comm, {name: seconds - before.get(name, 0.0) for name, seconds in found.items()})
         if self.comm.rank == 0:
             summary_table({name: times for name, times in phases.items() if times[2] > 0}, total)
             for output in self._outputs:

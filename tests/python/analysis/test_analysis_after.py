@@ -1,5 +1,7 @@
 """Analyses of series on disk: the numbers of the run itself, whatever the engine, the ranks and the order of steps."""
 
+import re
+
 import numpy as np
 import pytest
 from mpi4py import MPI
@@ -195,6 +197,28 @@ def test_a_class_sees_all_steps_and_has_the_last_word(analyse, done, tmp_path, r
         np.testing.assert_allclose(found[0]["mean"], sum(step["ux"] for step in flow) / 4, atol=1e-14)
         assert list(found[0]["steps"]) == [0, 2, 4, 6]
     assert not (tmp_path / "script.csv").exists()
+
+
+FIGURES = """
+import matplotlib.pyplot as plt
+
+class Figures:
+    def step(self, step):
+        return {"line": plt.figure(), "dots": plt.figure()} if step.comm.rank == 0 else None
+
+    def finish(self):
+        return plt.figure()
+"""
+
+
+def test_figures_alone_are_counted(analyse, done, tmp_path):
+    said = analyse(done, script(tmp_path, FIGURES), "run.h5", "-o", tmp_path, "--every=2", ranks=2).out
+    assert re.search(rf"^script: 4 pictures, [\d.]+ s in the script -> {tmp_path}/script-\*\.png$", said, re.M)
+    assert len(list(tmp_path.glob("script-[ld]*.png"))) == 4
+    assert f"script-final: 1 picture -> {tmp_path}/script-final-*.png\n" in said
+    assert len(list(tmp_path.glob("script-final-*.png"))) == 1
+    said = analyse(done, script(tmp_path, "def analyse(step): pass"), "run.h5", "-o", tmp_path / "none").out
+    assert said.startswith("script: no results, ")
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,8 @@ def test_one_command_starts_both(tmp_path):
     assert set(rows["a"]) == {5}
     assert list(rows["ranks"]) == [1] * 4 + [2] * 2
     assert "[analysis] budget: 2 steps with results" in result.out
+    (told,) = [line for line in result.out.splitlines() if "analysis (2 ranks): 2 steps in" in line]
+    assert "fetching steps" in told and not told.startswith("[analysis]"), "by the run, and once"
     assert_tidy(tmp_path)
 
 
@@ -80,8 +82,8 @@ def test_two_commands_in_any_order(tmp_path, start):
     case = write_case(tmp_path, output("stream", "sst", "run", "[output.parameters]\nwait_for_reader = 60"))
     reader = start(2, *TAILRACE, "analyse", "budget", "sst:run", "-o", "beside")
     writer = start(None, *TAILRACE, "run", case)
-    writer.finish()
-    reader.finish()
+    told = [line for line in [*writer.finish(), *reader.finish()] if "analysis (2 ranks)" in line]
+    assert len(told) == 1 and any(line.startswith("the run reports at its end") for line in reader.seen)
     assert_close(tmp_path / "beside/budget.csv", tmp_path / "time_series.csv")
 
 
@@ -146,7 +148,9 @@ def test_an_analysis_that_is_stopped_for_good_is_ended(tmp_path, start, readers)
     assert said and f"process {ranks[-1]} of the analysis" in said[0]
     if readers == 1:
         # It goes on before it takes the SIGTERM, and may see first that it has lost the stream.
-        assert any(f"exit code {code}" in line for code in (1, 143) for line in program.errors if line), "without SIGKILL"
+        assert any(f"exit code {code}" in line for code in (1, 143) for line in program.errors if line), (
+            "without SIGKILL"
+        )
     assert list(read_time_series(tmp_path / "time_series.csv")["step"])[-1] == 400
     assert not mpi_run.members(program.process), "nothing is left"
     assert_tidy(tmp_path)

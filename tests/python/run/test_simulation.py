@@ -164,6 +164,19 @@ def test_resume_in_python(tmp_path):
     assert again.step == 8
 
 
+@pytest.mark.parametrize("by_hand", [0, 40])
+def test_the_shares_of_the_time_are_those_of_the_run(capsys, by_hand):
+    """Steps before `run` count for nothing, and no time counts twice: diagnostics transpose as the solver does."""
+    simulation = tr.Simulation(vortex(time__steps=by_hand + 2, diagnostics__every=1), MPI.COMM_SELF)
+    for _ in range(by_hand):
+        simulation.advance()
+    simulation.run()
+    table = [line.split() for line in capsys.readouterr().out.splitlines() if line.rstrip().endswith("%")]
+    shares = {words[0]: float(words[-1].rstrip("%")) for words in table if words[0] != "step"}
+    assert {"convection", "pressure", "diagnostics", "the"} <= set(shares)
+    assert sum(shares.values()) == pytest.approx(100, abs=0.5)
+
+
 def test_a_checkpoint_is_ahead_of_nothing(monkeypatch):
     """All that a resumed run goes on with is stored before the checkpoint of its step."""
     order = []
