@@ -6,7 +6,6 @@ import contextlib
 import errno
 import fcntl
 import itertools
-import os
 import secrets
 import shutil
 import signal
@@ -14,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING
@@ -23,6 +22,7 @@ from tailrace import _core  # does not start MPI
 from tailrace.io.regular import open_regular
 
 from . import launch, mpi_messages, processes
+from .lost_ranks import LostRanks
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
@@ -70,7 +70,7 @@ def start(simulation: Sequence[str], ranks: int, analysis: Sequence[str], analys
         stream = folder / "stream"
         first = launch.job(ranks, [*simulation, f"--beside-stream={stream}"], alone=False)
         second = launch.job(analysis_ranks, [*analysis, f"sst:{stream}"], alone=False)
-        with _Pair(first, second, analysis_ranks) as pair:
+        with _Pair(first, ranks, second, analysis_ranks) as pair:
             return pair.wait()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -117,7 +117,7 @@ _Job = tuple[list[str], dict[str, str], signal.Signals]
 class _Pair:
     """The two jobs. The first signal asks the simulation to stop, which ends the stream. The second one stops both."""
 
-    def __init__(self, simulation: _Job, analysis: _Job, analysis_ranks: int) -> None:
+    def __init__(self, simulation: _Job, ranks: int, analysis: _Job, analysis_ranks: int) -> None:
         self._ranks = analysis_ranks
         self._ask, self._asked = simulation[2], False
         self._analysis = _begin(analysis, piped=True)
@@ -126,6 +126,7 @@ class _Pair:
         except launch.LaunchError:
             self._analysis.terminate()
             raise
+        self._lost = LostRanks(self._simulation.pid, ranks), LostRanks(self._analysis.pid, analysis_ranks)
         pipes = ((self._analysis.stdout, sys.stdout), (self._analysis.stderr, sys.stderr))
         self._pumps = [threading.Thread(target=_pump, args=pair, daemon=True) for pair in pipes]
         assert self._simulation.stderr is not None
@@ -149,16 +150,20 @@ class _Pair:
         self._asked = True
 
     def wait(self) -> int:
-        told = False
+        told, why = False, ""
         request = launch.Request(self._simulation, self._ask)
-        while self._simulation.poll() is None:
+        while self._simulation.poll() is None and not why:
             if self._asked:
                 request.make()
             if self._analysis.poll() is not None and not told:
                 told = True
                 self._say(f"the analysis ended {_how(self._analysis.returncode)}; the simulation continues")
+            if not told and (why := self._lost[1].stuck()):
+                self._stop("analysis", self._analysis, why)
+            if why := self._lost[0].stuck():
+                self._stop("simulation", self._simulation, why)
             time.sleep(0.05)
-        code = _code(self._simulation.returncode)
+        code = 1 if why else _code(self._simulation.returncode)
         self._end_analysis(code)
         for pump in self._pumps:
             pump.join(10)
@@ -177,21 +182,14 @@ class _Pair:
                 return
             why = "the simulation failed" if time.monotonic() > deadline else ""
             if stopped_well:
-                why = watch.stands_still()
+                why = watch.stands_still() or self._lost[1].stuck()
             if why:
-                self._say(f"{why}, and the analysis is stopped")
-                self._stop_analysis()
+                self._stop("analysis", self._analysis, why)
                 return
 
-    def _stop_analysis(self) -> None:
-        known = processes.family(self._analysis.pid)
-        _signal_all(known, signal.SIGCONT)  # a stopped process takes no other signal
-        self._analysis.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._analysis.wait(_GRACE)
-        _signal_all([*known, *processes.family(self._analysis.pid)], signal.SIGKILL)
-        with contextlib.suppress(subprocess.TimeoutExpired):  # not even this ends one that waits for a dead disk
-            self._analysis.wait(_GRACE)
+    def _stop(self, name: str, process: subprocess.Popen[str], why: str) -> None:
+        self._say(f"{why}, and the {name} is stopped")
+        processes.stop(process, _GRACE)
 
     def _say(self, text: str) -> None:
         print(f"tailrace: {text}", file=sys.stderr, flush=True)
@@ -220,15 +218,6 @@ class _Watch:
         elif now - self._moved > _IDLE:
             return f"the analysis has used no processor time for {_IDLE:g} s"
         return ""
-
-
-def _signal_all(known: Iterable[processes.Process], number: signal.Signals) -> None:
-    """Send a signal to those that are still there."""
-    for one in known:
-        found = processes.find(one.number)
-        if found and found.begun == one.begun:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(one.number, number)
 
 
 def _begin(job: _Job, *, piped: bool) -> subprocess.Popen[str]:

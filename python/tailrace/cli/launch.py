@@ -15,14 +15,23 @@ from types import FrameType
 from typing import Any
 
 from . import mpi_messages, processes
+from .lost_ranks import LostRanks
 
 # Environment variables of launchers: Open MPI; MPICH and related libraries; Slurm and others that use PMIx.
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 _SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
-# Runs a program that ignores SIGUSR1 until it takes it: a request that the first ranks take would end the last ones.
-_IGNORING = ("sh", "-c", 'trap "" USR1; exec "$@"', "sh")
+# How Open MPI starts a rank. It ignores SIGUSR1 until it takes it: a request that the first ranks take would end the
+# last ones. Strangers may connect to Open MPI's ports, and ranks that wait would look at each such connection again and
+# again (poll). mpiexec itself cannot use epoll, which refuses an input that is a file.
+_RANK = (
+    "sh",
+    "-c",
+    'trap "" USR1; export OMPI_MCA_opal_event_include="${OMPI_MCA_opal_event_include-epoll}"; exec "$@"',
+    "sh",
+)
 _LAST_WORDS = 10.0  # seconds for the errors of a job that has ended: a process that it left may keep them open
+_GRACE = 15.0  # seconds that a job which has lost a rank gets to end when it is told to
 _UNSEEN = 30.0  # seconds until a request is sent to ranks that may all be on other machines
 _PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent ends
 
@@ -65,7 +74,7 @@ def start(ranks: int, arguments: Sequence[str], *, stops_itself: bool = True) ->
     if present is not None or ranks == 1:
         return None
     command, environment, ask = job(ranks, arguments)
-    return _supervise(command, environment, ask if stops_itself else None)
+    return _supervise(command, environment, ask if stops_itself else None, ranks)
 
 
 def job(
@@ -88,7 +97,7 @@ def job(
     return command, environment, signal.SIGUSR1 if open_mpi else signal.SIGTERM
 
 
-def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.Signals | None) -> int:
+def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.Signals | None, ranks: int) -> int:
     """Run a command until it ends; `ask` is the signal that asks it to end, None if it takes no requests."""
     asked: list[int] = []
 
@@ -109,16 +118,23 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
     errors = mpi_messages.forward(process.stderr)
     former = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
     request = None if ask is None else Request(process, ask)
+    lost, why = LostRanks(process.pid, ranks), ""
     try:
-        while process.poll() is None:
+        while process.poll() is None and not why:
             if asked and request:
                 request.make()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(0.1)
+            why = lost.stuck()
+        if why:
+            print(f"tailrace: {why}, and the job is stopped", file=sys.stderr, flush=True)
+            processes.stop(process, _GRACE)
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
     errors.join(_LAST_WORDS)
+    if why:
+        return 1
     if asked and ask is None and process.returncode != 0:
         return 128 + asked[0]  # as of one rank: the code of mpiexec would not tell
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
@@ -179,7 +195,7 @@ def command_line(
         # Under a scheduler, the number of slots comes from its nodes, and the scheduler itself refuses too many ranks.
         if ranks > physical_cores() and not any(name in os.environ for name in _SCHEDULERS):
             options.append("--oversubscribe")
-        options += _IGNORING
+        options += _RANK
     return [mpiexec, "-n", str(ranks), *options, sys.executable, "-m", "tailrace.cli", *arguments], environment
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _PROC = Path("/proc")
 
@@ -69,3 +74,24 @@ def family(number: int) -> list[Process]:
     for one in found:  # grows
         found += children.get(one.number, [])
     return found
+
+
+def signal_all(known: Iterable[Process], number: signal.Signals) -> None:
+    """Send a signal to those that are still there."""
+    for one in known:
+        found = find(one.number)
+        if found and found.begun == one.begun:
+            with suppress(ProcessLookupError):
+                os.kill(one.number, number)
+
+
+def stop(process: subprocess.Popen[Any], patience: float) -> None:
+    """End a process with all its descendants: by SIGTERM to the first, and after some seconds by SIGKILL to all."""
+    known = family(process.pid)
+    signal_all(known, signal.SIGCONT)  # a stopped process takes no other signal
+    process.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(patience)
+    signal_all([*known, *family(process.pid)], signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):  # not even this ends one that waits for a dead disk
+        process.wait(patience)

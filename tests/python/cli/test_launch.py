@@ -89,6 +89,19 @@ def test_the_command_line(monkeypatch, open_mpi, ranks, scheduler, oversubscribe
     assert (environment.get("OMPI_ALLOW_RUN_AS_ROOT") == "1") == open_mpi
 
 
+@pytest.mark.parametrize(("given", "found"), [({}, "epoll"), ({"OMPI_MCA_opal_event_include": "poll"}, "poll")])
+def test_how_ranks_of_open_mpi_wait(monkeypatch, given, found):
+    """With poll they would look at each connection of a stranger, again and again; the setting of the user stays."""
+    monkeypatch.delenv("OMPI_MCA_opal_event_include", raising=False)
+    command, environment = launch.command_line("mpiexec", 2, ["run"], open_mpi=True)
+    assert "OMPI_MCA_opal_event_include" not in environment, "mpiexec itself may have a file, which epoll refuses"
+    rank = command[command.index("sh") : command.index(sys.executable)]
+    env = {"PATH": os.environ["PATH"], **given}
+    told = subprocess.run([*rank, "env"], env=env, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert f"OMPI_MCA_opal_event_include={found}\n" in told
+    assert "sh" not in launch.command_line("mpiexec", 2, ["run"], open_mpi=False)[0]
+
+
 FAKE_SOLVER = """
 import sys, types
 from mpi4py import MPI

@@ -129,7 +129,7 @@ def test_a_signal_never_goes_to_a_later_process_of_the_same_number(child, monkey
     known = processes.find(child.pid)
     sent = []
     with monkeypatch.context() as patch:
-        patch.setattr(beside.os, "kill", lambda *words: sent.append(words))
+        patch.setattr(processes.os, "kill", lambda *words: sent.append(words))
         gone = [known._replace(begun=known.begun - 1), known._replace(number=2**30)]
-        beside._signal_all([*gone, known], signal.SIGCONT)
+        processes.signal_all([*gone, known], signal.SIGCONT)
     assert sent == [(child.pid, signal.SIGCONT)]
