@@ -9,6 +9,7 @@ Python files of an initial flow and of analyses are relative to the case file.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -144,7 +145,7 @@ class Case(Section):
 
     def warnings(self) -> list[str]:
         """What is allowed but probably a mistake: outputs and checkpoints that this run never reaches."""
-        steps, end = self.time.total_steps, self.time.end_time
+        steps, end = (math.inf if last is None else last for last in (self.time.total_steps, self.time.end_time))
         found = []
         for label, entry in self.rhythms():
             if entry.every is not None and entry.every > steps:
@@ -230,6 +231,8 @@ def _missed_points(case: Case) -> Iterable[Problem]:
 def _missed_times(case: Case) -> Iterable[Problem]:
     """Times that no step ends at: multiples of dt are needed where the scheme cannot shorten a step."""
     scheme, dt = case.time.scheme, case.time.dt
+    if dt == "auto":
+        return
     wanted: list[tuple[str, float]] = [("time.end", case.time.end)] if case.time.end is not None else []
     for key, entry in case.rhythms():
         if entry.interval is not None:

@@ -149,9 +149,11 @@ class Simulation(Model):
             self.say(repr(self))
             self._stop = stack.enter_context(StopRequest())
             if self.comm.rank == 0:
-                self._live = stack.enter_context(Live(self.case.time.total_steps, first_step=self.step))
+                time = self.case.time
+                live = Live(time.total_steps, first_step=self.step, end=time.end, first_time=self.time)
+                self._live = stack.enter_context(live)
             try:
-                self._after_step(self.case.time.dt)
+                self._after_step(self.dt)
                 if self._overwrite:
                     self._flush_results()
                     earlier_are_replaced()
@@ -172,7 +174,7 @@ class Simulation(Model):
         self._outputs = []
         with self.timed("output"):
             for section in case.output:
-                output = Output(section, case.time.dt, grid, self.comm, resumed)
+                output = Output(section, case.time, grid, self.comm, resumed)
                 output.describe({**self.about, **self.provenance})
                 self._outputs.append(output)
         checkpoint, self._resumed_from = self._resumed_from, None  # read once, then closed
@@ -198,8 +200,9 @@ class Simulation(Model):
     def _at_end(self) -> bool:
         time = self.case.time
         if time.end is not None:
-            return self.time >= time.end - SAME_TIME * time.dt
-        return self.step >= time.total_steps
+            return self.time >= time.end - SAME_TIME * self.dt
+        assert time.steps is not None  # a case has one of the two
+        return self.step >= time.steps
 
     def _after_step(self, dt: float) -> None:
         """Do all that is due in the present state: numbers, outputs, checkpoint, in the order that resuming needs."""
