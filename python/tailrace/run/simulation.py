@@ -32,6 +32,7 @@ from .progress import Live, output_table, summary_table
 from .results_there import check_free, set_aside
 from .stop import STOPPED, StopRequest
 from .targets import check_files_there, check_targets, files_there
+from .warnings import Warnings
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -79,6 +80,10 @@ class Simulation(Model):
         self._outputs: list[Output] = []
         self._analyses: InlineAnalyses | None = None
         self._live: Live | None = None
+        self._warnings = Warnings(
+            case.time.scheme, [self.grid.spacing(d) for d in range(3)], self.shape, case.viscosity,
+            auto=case.time.dt == "auto",
+        )  # fmt: skip
         self._checkpoint_step = self.step  # the state of the start can be made again
         self._last_checkpoint = clock.monotonic()
 
@@ -214,7 +219,10 @@ class Simulation(Model):
             self._check_finite()
         if measure:
             with self.timed("diagnostics"):
-                self.numbers = {**self.measure(), "dt": dt}
+                self.numbers = self.measure()
+                for line in self._warnings.look(self.numbers):
+                    self._tell(line)
+                self.numbers["dt"] = dt
                 self._diagnostics.append(self.numbers)
         fields = self.fields()
         if due:
@@ -318,6 +326,8 @@ class Simulation(Model):
             summary_table({name: times for name, times in phases.items() if times[2] > 0}, total)
             for output in self._outputs:
                 output_table(f"{output.section.name}: {output.section.path}", output.summary, output.notes)
+            for line in self._warnings.summary():
+                print(line)
             sys.stdout.flush()
 
 
