@@ -21,8 +21,9 @@ from tailrace.notebook import card
 
 from . import places, scripts
 from .document import ConfigError, Document, Problem, ProblemsError, apply_overrides, explain, read_toml
+from .random_flow import problems_of
 from .sections import (
-    TAYLOR_GREEN,
+    READY_FLOWS,
     AnalysisSection,
     CaseSection,
     CheckpointSection,
@@ -74,6 +75,7 @@ class Case(Section):
             *_clashes(self, Path((info.context or {}).get("source", "."))),
             *_missed_times(self),
             *_missed_points(self),
+            *problems_of(self.case, self.grid),
         ]
         if problems:
             raise ProblemsError(problems)
@@ -99,7 +101,7 @@ class Case(Section):
 
         :raises ConfigError: the file fails when it is loaded, or the name is not a function.
         """
-        return None if self.case.flow == TAYLOR_GREEN else scripts.load_flow(self.case.flow, self._directory)
+        return None if self.case.flow in READY_FLOWS else scripts.load_flow(self.case.flow, self._directory)
 
     def _repr_html_(self) -> str:
         """For notebooks: what was given, by its keys."""
@@ -115,7 +117,7 @@ class Case(Section):
     def places(self) -> Iterator[places.Place]:
         """Everything that a run reads, but for the case file, and then what it writes. Local."""
         Place = places.Place
-        if self.case.flow != TAYLOR_GREEN:
+        if self.case.flow not in READY_FLOWS:
             yield Place("case.flow", str(self.directory / self.case.flow.rpartition(":")[0]), "input")
         for at, analysis in enumerate(self.analysis):
             script, _ = scripts.find_analysis(analysis.script, self.directory)

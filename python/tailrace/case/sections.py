@@ -34,7 +34,7 @@ from .schedule import Schedule
 if TYPE_CHECKING:
     from tailrace.io.placement import Region
 
-TAYLOR_GREEN = "taylor-green"
+TAYLOR_GREEN, ISOTROPIC = READY_FLOWS = ("taylor-green", "isotropic")
 MIN_POINTS = 8  # the widest stencil of the sixth-order schemes, closures at both ends included
 
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -146,22 +146,44 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class FlowParameters(Section):
+    """[case.parameters], of flow = "isotropic": the wave number of the largest energy, the kinetic energy, the seed."""
+
+    k0: Real = Field(gt=0, description="the wave number of the largest energy, in radians per unit of length")
+    energy: Real = Field(1.5, gt=0)
+    seed: Annotated[Whole, Field(ge=0)] = 1
+
+
 class CaseSection(Section):
     """[case]: the flow."""
 
     name: Name = "run"
     flow: Text = Field(TAYLOR_GREEN, description="the initial flow")
     reynolds: Real = Field(gt=0, description="the Reynolds number; the viscosity is 1/reynolds")
+    parameters: FlowParameters | None = None
 
     @field_validator("flow")
     @classmethod
     def _flow_exists(cls, flow: str, info: ValidationInfo) -> str:
-        if flow == TAYLOR_GREEN:
+        if flow in READY_FLOWS:
             return flow
-        if difflib.get_close_matches(flow, [TAYLOR_GREEN], cutoff=0.7):
-            raise ValueError(f"must be '{TAYLOR_GREEN}' or a Python function as 'file.py:function'")
+        known = ", ".join(f"'{name}'" for name in READY_FLOWS)
+        if not flow.rpartition(":")[0].endswith(".py"):
+            near = difflib.get_close_matches(flow, READY_FLOWS, n=1, cutoff=0.6)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise ValueError(f"must be {known} or a Python function as 'file.py:function'{hint}")
         scripts.check_flow(flow, Path((info.context or {}).get("directory", ".")))
         return flow
+
+    @model_validator(mode="after")
+    def _parameters_fit_flow(self) -> Self:
+        if self.flow == ISOTROPIC and self.parameters is None:
+            raise ValueError(
+                f"flow = '{ISOTROPIC}' needs [case.parameters] with k0, the wave number of the largest energy"
+            )
+        if self.flow != ISOTROPIC and self.parameters is not None:
+            raise ValueError(f"parameters go with flow = '{ISOTROPIC}' only (found flow = '{self.flow}')")
+        return self
 
 
 class GridSection(Section):

@@ -84,8 +84,8 @@ class Model:
 
     def _initialise(self) -> None:
         own = agree(self.comm, self.case.initial_velocity)
-        velocity, name = (own, self.case.case.flow) if own else (initial.taylor_green(self.grid), "taylor-green")
-        components = initial.evaluate(velocity, self.grid, self.box, name, self.comm)
+        velocity = own or initial.ready_made(self.case, self.grid)
+        components = initial.evaluate(velocity, self.grid, self.box, self.case.case.flow, self.comm)
         for i, component in enumerate(components):
             self.flow.velocity(i)[...] = component
         self.flow.project()  # a formula free of divergence is so in the schemes up to their order only

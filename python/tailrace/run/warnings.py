@@ -109,8 +109,8 @@ class Warnings:
         return found.spacing_over_eta, (
             f"the flow is under-resolved: the largest spacing is {found.spacing_over_eta:.3g} Kolmogorov lengths, of "
             f"which {RESOLVED:.2g} are resolved (k_max eta = 1.5), and the dissipation by strain is "
-            f"{found.disagreement:.1%} less than that by the Laplacian. It needs at least {points} points, or a smaller "
-            "Reynolds number"
+            f"{found.disagreement:.1%} less than that by the Laplacian. It needs at least {points} points, or a "
+            "smaller Reynolds number"
         )
 
     def _of_step(self, rate: float, dt: float) -> tuple[float, str]:
