@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .fields.spectra import Correlation, Spectrum, correlation, spectrum, spectrum_1d
     from .fields.statistics import Statistics
     from .fields.vector import Tensor, Vector
+    from .flow.isotropic import RandomVelocity
     from .flow.model import Model
     from .io.placement import Block, Box, Region, StretchedGrid, UniformGrid
     from .run.simulation import Simulation, run
@@ -55,6 +56,7 @@ _PLACES = {
     "Operators": "fields.operators",
     **dict.fromkeys(("Block", "Box", "Region", "StretchedGrid", "UniformGrid"), "io.placement"),
     "Model": "flow.model",
+    "RandomVelocity": "flow.isotropic",
     **dict.fromkeys(("Series", "open"), "steps.series"),
     "Step": "steps.step",
     **dict.fromkeys(("Simulation", "run"), "run.simulation"),
@@ -81,6 +83,7 @@ __all__ = [
     "Model",
     "Operators",
     "Probes",
+    "RandomVelocity",
     "Region",
     "Series",
     "Simulation",

@@ -9,6 +9,7 @@ Python files of an initial flow and of analyses are relative to the case file.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -20,8 +21,9 @@ from tailrace.notebook import card
 
 from . import places, scripts
 from .document import ConfigError, Document, Problem, ProblemsError, apply_overrides, explain, read_toml
+from .random_flow import problems_of
 from .sections import (
-    TAYLOR_GREEN,
+    READY_FLOWS,
     AnalysisSection,
     CaseSection,
     CheckpointSection,
@@ -73,6 +75,7 @@ class Case(Section):
             *_clashes(self, Path((info.context or {}).get("source", "."))),
             *_missed_times(self),
             *_missed_points(self),
+            *problems_of(self.case, self.grid),
         ]
         if problems:
             raise ProblemsError(problems)
@@ -98,7 +101,7 @@ class Case(Section):
 
         :raises ConfigError: the file fails when it is loaded, or the name is not a function.
         """
-        return None if self.case.flow == TAYLOR_GREEN else scripts.load_flow(self.case.flow, self._directory)
+        return None if self.case.flow in READY_FLOWS else scripts.load_flow(self.case.flow, self._directory)
 
     def _repr_html_(self) -> str:
         """For notebooks: what was given, by its keys."""
@@ -114,7 +117,7 @@ class Case(Section):
     def places(self) -> Iterator[places.Place]:
         """Everything that a run reads, but for the case file, and then what it writes. Local."""
         Place = places.Place
-        if self.case.flow != TAYLOR_GREEN:
+        if self.case.flow not in READY_FLOWS:
             yield Place("case.flow", str(self.directory / self.case.flow.rpartition(":")[0]), "input")
         for at, analysis in enumerate(self.analysis):
             script, _ = scripts.find_analysis(analysis.script, self.directory)
@@ -144,7 +147,7 @@ class Case(Section):
 
     def warnings(self) -> list[str]:
         """What is allowed but probably a mistake: outputs and checkpoints that this run never reaches."""
-        steps, end = self.time.total_steps, self.time.end_time
+        steps, end = (math.inf if last is None else last for last in (self.time.total_steps, self.time.end_time))
         found = []
         for label, entry in self.rhythms():
             if entry.every is not None and entry.every > steps:
@@ -230,6 +233,8 @@ def _missed_points(case: Case) -> Iterable[Problem]:
 def _missed_times(case: Case) -> Iterable[Problem]:
     """Times that no step ends at: multiples of dt are needed where the scheme cannot shorten a step."""
     scheme, dt = case.time.scheme, case.time.dt
+    if dt == "auto":
+        return
     wanted: list[tuple[str, float]] = [("time.end", case.time.end)] if case.time.end is not None else []
     for key, entry in case.rhythms():
         if entry.interval is not None:

@@ -22,6 +22,7 @@ Document = dict[str, Any]
 
 # Keys that exclude each other. Setting one from outside removes the others.
 _ALTERNATIVES = ({"steps", "end"}, {"every", "interval", "times"})
+_OF_AUTO = {"dt": ("cfl", "dt_max")}  # keys that go with "auto" only: setting another value from outside removes them
 _LONGEST = 600  # letters of a problem in a message: a value may be as long as the file
 _STEP = re.compile(r"([A-Za-z_][\w-]*)((?:\[\d+\])*)")
 
@@ -179,6 +180,9 @@ def _assign(document: Document, key: str, value: Any) -> None:
         if last in group:
             for other in group - {last}:
                 place.pop(other, None)
+    if value != "auto":
+        for other in _OF_AUTO.get(last, ()):
+            place.pop(other, None)
     place[last] = value
 
 

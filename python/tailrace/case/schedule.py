@@ -7,12 +7,14 @@ rhythm. The times of a schedule are met exactly: `next_step` shortens a step whe
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 
 # Two times closer than this share of a step are the same time. The sum of a million steps has a rounding error of about
 # 1e-9 of a step; at every scheduled time `next_step` takes that time itself, which removes the error.
 SAME_TIME = 1e-6
+_SAME_SHARE = 1e-9  # the same as a share of the interval, where the step changes
 
 
 class Schedule:
@@ -20,7 +22,8 @@ class Schedule:
 
     `every` and `interval` count from step 0 and time 0: the initial state is the first that is due.
 
-    :param dt: the nominal time step; it sets the tolerance within which two times are the same.
+    :param dt: the nominal time step, which sets the tolerance within which two times are the same. None: the step
+        changes, and the tolerance is a share of the interval, or of the smallest distance of two of the times.
     :raises ValueError: not exactly one rhythm, or a value that is not positive.
     """
 
@@ -30,7 +33,7 @@ class Schedule:
         every: int | None = None,
         interval: float | None = None,
         times: Sequence[float] | None = None,
-        dt: float,
+        dt: float | None,
     ) -> None:
         rhythms = {"every": every, "interval": interval, "times": times}
         given = [name for name, value in rhythms.items() if value is not None]
@@ -43,7 +46,14 @@ class Schedule:
         self.every = every
         self.interval = interval
         self.times = None if times is None else tuple(sorted(times))
-        self._tolerance = SAME_TIME * dt
+        self._tolerance = SAME_TIME * dt if dt is not None else _SAME_SHARE * self._distance()
+
+    def _distance(self) -> float:
+        """The smallest distance of two scheduled times; 0 for a rhythm in steps."""
+        if self.interval is not None:
+            return self.interval
+        gaps = [later - earlier for earlier, later in itertools.pairwise((0.0, *(self.times or ())))]
+        return min((gap for gap in gaps if gap > 0), default=0.0)
 
     def due(self, step: int, time: float) -> bool:
         """Whether the state after `step` steps, at `time`, is one that the schedule asks for."""

@@ -30,7 +30,7 @@ def check_flow(flow: str, directory: Path) -> None:
     """
     file, separator, function = flow.rpartition(":")
     if not separator or not file.endswith(".py") or not function.isidentifier():
-        raise ValueError("must be 'taylor-green' or a Python function as 'file.py:function'")
+        raise ValueError("must name a Python function as 'file.py:function'")
     path = directory / file
     if not path.is_file():
         raise ValueError(f"there is no file {path} (the path is relative to the case file)")

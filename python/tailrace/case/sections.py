@@ -6,7 +6,7 @@ import difflib
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args
 
@@ -17,8 +17,10 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     Strict,
     ValidationInfo,
+    WrapValidator,
     field_validator,
     model_validator,
 )
@@ -32,12 +34,14 @@ from .schedule import Schedule
 if TYPE_CHECKING:
     from tailrace.io.placement import Region
 
-TAYLOR_GREEN = "taylor-green"
+TAYLOR_GREEN, ISOTROPIC = READY_FLOWS = ("taylor-green", "isotropic")
 MIN_POINTS = 8  # the widest stencil of the sixth-order schemes, closures at both ends included
 
 SMALLEST, LARGEST = 1e-100, 1e100
 MOST_RANKS = 2**31 - 1  # MPI counts ranks in C's int
 MOST_STEPS = 2**53  # more, and a step no longer changes the time
+CFL = 0.6  # the default of time.cfl
+LARGEST_CFL = 0.75  # rk3 is stable up to 0.87 (flow/stability.py); velocities grow between two evaluations of the step
 
 Boundary = Literal["periodic", "free-slip"]
 Parameter = str | int | float | bool
@@ -106,6 +110,12 @@ def _parameter(value: Any) -> Any:
     return value
 
 
+def _number_or_auto(value: Any, number: Callable[[Any], float]) -> Any:
+    if isinstance(value, str) and value != "auto":
+        raise ValueError('must be a number, or "auto" to choose it by the velocity')
+    return value if value == "auto" else number(value)
+
+
 def _computable(value: float) -> float:
     """A number whose products and quotients with others of its kind are no infinities."""
     if value != 0 and not SMALLEST <= abs(value) <= LARGEST:
@@ -121,6 +131,10 @@ Points = Annotated[Whole, Field(ge=MIN_POINTS)]
 Index = Annotated[Whole, Field(ge=0)]
 Step = Annotated[Whole, Field(ge=1)]
 Length = Annotated[Real, Field(gt=0), BeforeValidator(parse_length)]
+if TYPE_CHECKING:
+    StepSize = float | Literal["auto"]
+else:  # a union would name its members in the keys of problems
+    StepSize = Annotated[Real, Field(gt=0), WrapValidator(_number_or_auto), PlainSerializer(lambda dt: dt)]
 Side = Annotated[Boundary, BeforeValidator(_boundary)]
 _Entry = TypeVar("_Entry")
 Triple = Annotated[tuple[_Entry, _Entry, _Entry], BeforeValidator(_three)]
@@ -132,22 +146,44 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class FlowParameters(Section):
+    """[case.parameters], of flow = "isotropic": the wave number of the largest energy, the kinetic energy, the seed."""
+
+    k0: Real = Field(gt=0, description="the wave number of the largest energy, in radians per unit of length")
+    energy: Real = Field(1.5, gt=0)
+    seed: Annotated[Whole, Field(ge=0)] = 1
+
+
 class CaseSection(Section):
     """[case]: the flow."""
 
     name: Name = "run"
     flow: Text = Field(TAYLOR_GREEN, description="the initial flow")
     reynolds: Real = Field(gt=0, description="the Reynolds number; the viscosity is 1/reynolds")
+    parameters: FlowParameters | None = None
 
     @field_validator("flow")
     @classmethod
     def _flow_exists(cls, flow: str, info: ValidationInfo) -> str:
-        if flow == TAYLOR_GREEN:
+        if flow in READY_FLOWS:
             return flow
-        if difflib.get_close_matches(flow, [TAYLOR_GREEN], cutoff=0.7):
-            raise ValueError(f"must be '{TAYLOR_GREEN}' or a Python function as 'file.py:function'")
+        known = ", ".join(f"'{name}'" for name in READY_FLOWS)
+        if not flow.rpartition(":")[0].endswith(".py"):
+            near = difflib.get_close_matches(flow, READY_FLOWS, n=1, cutoff=0.6)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise ValueError(f"must be {known} or a Python function as 'file.py:function'{hint}")
         scripts.check_flow(flow, Path((info.context or {}).get("directory", ".")))
         return flow
+
+    @model_validator(mode="after")
+    def _parameters_fit_flow(self) -> Self:
+        if self.flow == ISOTROPIC and self.parameters is None:
+            raise ValueError(
+                f"flow = '{ISOTROPIC}' needs [case.parameters] with k0, the wave number of the largest energy"
+            )
+        if self.flow != ISOTROPIC and self.parameters is not None:
+            raise ValueError(f"parameters go with flow = '{ISOTROPIC}' only (found flow = '{self.flow}')")
+        return self
 
 
 class GridSection(Section):
@@ -159,34 +195,61 @@ class GridSection(Section):
 
 
 class TimeSection(Section):
-    """[time]: the scheme, its step, and the end."""
+    """[time]: the scheme, its step, and the end.
+
+    `cfl` and `dt_max` go with dt = "auto". Adams-Bashforth schemes need a constant step.
+    """
 
     scheme: Literal["euler", "ab2", "ab3", "rk3"] = "rk3"
-    dt: Real = Field(gt=0, description="the time step")
+    dt: StepSize = Field(description='the time step, or "auto" to choose it by the velocity')
+    cfl: Annotated[Real, Field(gt=0, le=LARGEST_CFL)] | None = None
+    dt_max: Annotated[Real, Field(gt=0)] | None = None
     steps: Annotated[Whole, Field(ge=0)] | None = None
     end: Annotated[Real, Field(gt=0)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_cfl(cls, data: Any) -> Any:
+        return {"cfl": CFL, **data} if isinstance(data, dict) and data.get("dt") == "auto" else data
+
+    @model_validator(mode="after")
+    def _step_fits_scheme(self) -> Self:
+        given = [key for key in ("cfl", "dt_max") if getattr(self, key) is not None]
+        if self.dt != "auto" and given:
+            raise ValueError(f'{given[0]} goes with dt = "auto" only (found dt = {self.dt:g})')
+        if self.dt == "auto" and self.scheme not in ("rk3", "euler"):
+            raise ValueError(
+                f'dt = "auto" changes the step, which {self.scheme} cannot: it extrapolates from steps of one size; '
+                'use scheme = "rk3", or give dt as a number'
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_end(self) -> Self:
         if (self.steps is None) == (self.end is None):
             found = "neither" if self.steps is None else "both"
             raise ValueError(f"give exactly one of steps (a number) and end (a time); found {found}")
-        if self.end is not None and not self.end / self.dt <= MOST_STEPS:
+        if self.end is not None and self.dt != "auto" and not self.end / self.dt <= MOST_STEPS:
             raise ValueError(f"end = {self.end:g} is more than {MOST_STEPS:g} steps of dt = {self.dt:g} away")
         return self
 
     @property
-    def total_steps(self) -> int:
-        """Steps of `dt` to the end of the run; steps shortened for output times may add a few."""
-        if self.steps is not None:
+    def total_steps(self) -> int | None:
+        """Steps of `dt` to the end of the run; steps shortened for output times may add a few. None: not known."""
+        if self.steps is not None or self.dt == "auto":
             return self.steps
         assert self.end is not None
         return math.ceil(self.end / self.dt * (1 - 1e-12) - 1e-6)
 
     @property
-    def end_time(self) -> float:
-        """The time at which the run ends; a run of a number of steps may end earlier, by shortened steps."""
-        return self.end if self.end is not None else self.total_steps * self.dt
+    def end_time(self) -> float | None:
+        """The time at which the run ends; a run of a number of steps may end earlier, by shortened steps.
+
+        None: it is not known.
+        """
+        if self.steps is None or self.dt == "auto":
+            return self.end
+        return self.steps * self.dt
 
 
 class NumericsSection(Section):
@@ -228,8 +291,9 @@ class Rhythm(Section):
             )
         return self
 
-    def schedule(self, dt: float) -> Schedule:
-        """The rhythm in a run with the nominal step `dt`."""
+    def schedule(self, time: TimeSection) -> Schedule:
+        """The rhythm in a run with the steps of [time]."""
+        dt = None if time.dt == "auto" else time.dt
         return Schedule(every=self.every, interval=self.interval, times=self.times, dt=dt)
 
 

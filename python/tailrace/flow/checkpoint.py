@@ -39,7 +39,10 @@ _SUMS = "SHA256SUMS"
 
 @dataclass(frozen=True)
 class State:
-    """The state of a run, besides its fields: step, time, and how its ranks shared the work."""
+    """The state of a run, besides its fields: step, time, how its ranks shared the work, and the nominal time step.
+
+    Checkpoints of earlier versions do not tell the time step.
+    """
 
     step: int
     time: float
@@ -47,6 +50,7 @@ class State:
     cols: int
     transpose: str
     ranks: int
+    dt: float | None = None
 
 
 class CheckpointStore:
@@ -123,7 +127,7 @@ class CheckpointStore:
                 partial, "w", comm=self._comm, engine="raw", parameters={"checksums": True, "sync": True}
             ) as out:
                 for key, value in {**vars(state), **about}.items():
-                    if key not in ("step", "time"):
+                    if key not in ("step", "time") and value is not None:
                         out.set_attribute(key, value)
                 out.write_step(state.time, fields, index=state.step, lists=lists)
                 written = int(out.counters["bytes_written"])
@@ -258,6 +262,7 @@ class OpenCheckpoint:
             cols=int(told["cols"]),
             transpose=str(told["transpose"]),
             ranks=int(told["ranks"]),
+            dt=float(told["dt"]) if "dt" in told else None,
         )
 
     def shape(self) -> tuple[int, int, int]:

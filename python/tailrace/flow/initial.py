@@ -12,9 +12,13 @@ from tailrace.case.names import COMPONENTS
 from tailrace.case.scripts import Velocity
 from tailrace.parallel import agree
 
+from .isotropic import isotropic
+
 if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
+
+    from tailrace.case.case import Case
 
 
 def coordinates(grid: _core.Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.float64], ...]:
@@ -23,6 +27,13 @@ def coordinates(grid: _core.Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.floa
         np.array(grid.coordinates(d))[start : start + count] for d, (start, count) in enumerate(zip(*box, strict=True))
     )
     return x[None, None, :], y[None, :, None], z[:, None, None]
+
+
+def ready_made(case: Case, grid: _core.Grid) -> Velocity:
+    """The flow that a case names and that is not a user's. Local."""
+    if case.case.parameters is not None:
+        return isotropic(case.case.parameters, case.grid)
+    return taylor_green(grid)
 
 
 def taylor_green(grid: _core.Grid) -> Velocity:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tailrace import _core
 from tailrace.case.names import COMPONENTS
 from tailrace.case.schedule import next_step
@@ -15,6 +17,7 @@ from tailrace.parallel import agree
 from . import initial
 from .checkpoint import State
 from .memory import check_memory
+from .time_step import TimeStep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,10 +58,12 @@ class Model:
             self.grid, self.processes, case.viscosity, case.time.scheme, case.numerics.interpolation, self._transpose
         )
         self.box = self.flow.box
+        self._time_step = TimeStep(case, [self.grid.spacing(d) for d in range(3)], comm)
         if checkpoint:
             self.restore(checkpoint)
         else:
             self._initialise()
+        self._time_step.begin(self._rate)
         self._finite_step = self.step  # the last step that was checked and found finite
 
     # ---- making ------------------------------------------------------------------------------------------------------
@@ -79,8 +84,8 @@ class Model:
 
     def _initialise(self) -> None:
         own = agree(self.comm, self.case.initial_velocity)
-        velocity, name = (own, self.case.case.flow) if own else (initial.taylor_green(self.grid), "taylor-green")
-        components = initial.evaluate(velocity, self.grid, self.box, name, self.comm)
+        velocity = own or initial.ready_made(self.case, self.grid)
+        components = initial.evaluate(velocity, self.grid, self.box, self.case.case.flow, self.comm)
         for i, component in enumerate(components):
             self.flow.velocity(i)[...] = component
         self.flow.project()  # a formula free of divergence is so in the schemes up to their order only
@@ -91,7 +96,7 @@ class Model:
     def state(self) -> State:
         """Where the flow stands, besides its fields. Local."""
         grid = self.processes
-        return State(self.step, self.time, grid.rows, grid.cols, self._transpose, self.comm.size)
+        return State(self.step, self.time, grid.rows, grid.cols, self._transpose, self.comm.size, self.dt)
 
     def blocks(self) -> dict[str, Block]:
         """Everything a state consists of, by name: this rank's blocks, views of the solver's memory. Local."""
@@ -126,6 +131,7 @@ class Model:
             values[...] = checkpoint.read(name, self.box)
         self.flow.steps = checkpoint.state.step
         self.time = checkpoint.state.time
+        self._time_step.restore(checkpoint.state.dt)
         self.flow.invalidate()
         self._finite_step = self.step
 
@@ -149,6 +155,11 @@ class Model:
     def step(self) -> int:
         """Steps since the start of the flow. Local."""
         return int(self.flow.steps)
+
+    @property
+    def dt(self) -> float:
+        """The nominal time step: that of the next step, unless it is shortened to end at a time. Local."""
+        return self._time_step.size
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -186,19 +197,32 @@ class Model:
         return {
             "name": case.case.name,
             "reynolds": case.case.reynolds,
-            "dt": case.time.dt,
+            **({} if case.time.dt == "auto" else {"dt": case.time.dt}),  # else no number is that of all steps
             "lengths": list(case.grid.lengths),
             "boundaries": ",".join(case.grid.boundaries),
             "interpolation": case.numerics.interpolation,
         }
+
+    def _rate(self) -> float:
+        """The largest sum |u_d| / h_d of a node, by which time steps are limited; infinite where one is not finite."""
+        velocity = [self.flow.velocity(i) for i in range(3)]
+        inverse = [1 / self.grid.spacing(d) for d in range(3)]
+        largest = 0.0
+        for planes in zip(*velocity, strict=True):  # plane by plane: the memory of a whole field is not needed
+            rate = sum(np.abs(plane, dtype=np.float64) * h for plane, h in zip(planes, inverse, strict=True))
+            peak = float(np.max(rate, initial=0))
+            largest = max(largest, math.inf if math.isnan(peak) else peak)
+        from mpi4py import MPI
+
+        return float(self.comm.allreduce(largest, op=MPI.MAX))
 
     def measure(self) -> dict[str, float]:
         """The volume averages of the present state, by the names of the columns of the time series.
 
         In units of the velocity scale U = 1 and the length scale L = 1.
         """
-        averages = self.flow.averages(self.case.time.dt)
-        return {"step": self.step, "time": self.time, "dt": self.case.time.dt, **averages}
+        averages = self.flow.averages(self.dt)
+        return {"step": self.step, "time": self.time, "dt": self.dt, **averages}
 
     def check_finite(self, cfl: float = math.nan) -> None:
         """Look for values that are not finite; a step that was found finite is not looked at again.
@@ -226,7 +250,14 @@ class Model:
 
         :returns: its size.
         """
-        dt, after = next_step(self.time, self.case.time.dt, targets or [])
+        self._time_step.update(self.step, self._rate)
+        dt, after = next_step(self.time, self.dt, targets or [])
+        if not after > self.time:
+            self.check_finite()
+            raise FlowError(
+                f"the time step {dt:.3g} that the velocity allows at step {self.step} does not change the time "
+                f"t = {self.time:g} any more: the velocity has grown without bound"
+            )
         self.flow.step(dt)
         self.time = after
         return dt

@@ -47,7 +47,7 @@ class InlineAnalyses:
         self._model, self._timed, self._say = model, timed, say
         self._provenance = provenance
         case = model.case
-        self._schedules = [section.schedule(case.time.dt) for section in case.analysis]
+        self._schedules = [section.schedule(case.time) for section in case.analysis]
         self._operators = model.operators()
         scripts = agree(model.comm, lambda: [_load(section, case.directory) for section in case.analysis])
         pairs = zip(case.analysis, scripts, strict=True)
@@ -106,7 +106,12 @@ class InlineAnalyses:
     def _step(self, fields: FieldCache) -> Step:
         model = self._model
         return Step(
-            model.step, model.time, self._operators, FIELDS, lambda name: fields(name).data, attributes=model.about
+            model.step,
+            model.time,
+            self._operators,
+            FIELDS,
+            lambda name: fields(name).data,
+            attributes={**model.about, "dt": model.dt},
         )
 
     @property

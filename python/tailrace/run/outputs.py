@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mpi4py import MPI
 
-    from tailrace.case.sections import OutputSection
+    from tailrace.case.sections import OutputSection, TimeSection
 
 _LEFT_OUT = "skipped = 1: to keep to the share of time that the stream may cost; 0: dropped, because the queue was full"
 
@@ -32,10 +32,15 @@ class Output:
     """
 
     def __init__(
-        self, section: OutputSection, dt: float, grid: series.UniformGrid, comm: MPI.Comm, resume_step: int | None
+        self,
+        section: OutputSection,
+        time: TimeSection,
+        grid: series.UniformGrid,
+        comm: MPI.Comm,
+        resume_step: int | None,
     ) -> None:
         self.section = section
-        self.schedule = section.schedule(dt)
+        self.schedule = section.schedule(time)
         path = Path(section.path)
         kept = resume_step is not None and section.engine != "null"
         self._region = section.region(grid.points)

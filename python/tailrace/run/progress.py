@@ -30,6 +30,8 @@ class Live:
     """The progress of a run, as a context manager, on one rank.
 
     :param total_steps: the step at which the run ends; None where it is not known.
+    :param end: the time at which it ends, which tells how far it is where the number of steps does not.
+    :param first_time: the time at which this run starts.
     :param stream: the output; standard output by default. Where it is not a terminal, lines are plain: one at every
         tenth of the run, or after ten seconds, and fewer the longer it runs.
     :param first_step: the step from which this run starts (that of its checkpoint).
@@ -42,22 +44,25 @@ class Live:
         stream: TextIO | None = None,
         *,
         first_step: int = 0,
+        end: float | None = None,
+        first_time: float = 0.0,
         now: Callable[[], float] = clock.monotonic,
     ) -> None:
         self._stream = stream if stream is not None else sys.stdout
         self._console = Console(file=self._stream, highlight=False, force_terminal=is_terminal(self._stream))
         self._total, self._first, self._now = total_steps, first_step, now
+        self._end, self._first_time = end, first_time
         self._step, self._time, self._dt = first_step, 0.0, 0.0
         self._energy = self._divergence = self._cfl = math.nan
         self._io_bytes = 0
-        self._recent: deque[tuple[float, int]] = deque()
+        self._recent: deque[tuple[float, int, float]] = deque()  # clock, step, share
         self._live: RichLive | None = None
         self._started = self._last_line = now()
         self._last_tenth = 0
 
     def __enter__(self) -> Self:
         self._started = self._last_line = self._now()
-        self._recent.append((self._started, self._first))
+        self._recent.append((self._started, self._first, 0.0))
         if self._console.is_terminal:
             self._live = RichLive(
                 get_renderable=self._render, console=self._console, refresh_per_second=4, transient=True
@@ -94,7 +99,7 @@ class Live:
         self._cfl = self._cfl if cfl is None else cfl
         self._io_bytes = self._io_bytes if io_bytes is None else io_bytes
         now = self._now()
-        self._recent.append((now, step))
+        self._recent.append((now, step, self._share()))
         while len(self._recent) > 2 and self._recent[0][0] < now - _WINDOW:
             self._recent.popleft()
         if not self._live and self._worth_a_line(now):
@@ -111,19 +116,28 @@ class Live:
         # A night of lines every ten seconds would be four thousand lines.
         if tenth == self._last_tenth and now - self._last_line < max(_QUIET, (now - self._started) / 20):
             return False
-        if self._total and self._step >= self._total:  # the last line says it
+        if self._share() >= 1:  # the last line says it
             return False
         self._last_tenth, self._last_line = tenth, now
         return True
 
     def _share(self) -> float:
-        if not self._total or self._total <= self._first:
+        if self._total is not None:
+            done, all_of_it = float(self._step - self._first), float(self._total - self._first)
+        elif self._end is not None:
+            done, all_of_it = self._time - self._first_time, self._end - self._first_time
+        else:
             return 0.0
-        return min(1.0, (self._step - self._first) / (self._total - self._first))
+        return min(1.0, done / all_of_it) if all_of_it > 0 else 0.0
+
+    def _left(self) -> float:
+        """Seconds to the end, at the speed of the last seconds; 0 where that is not known."""
+        (earlier, _, first), (later, _, last) = self._recent[0], self._recent[-1]
+        return (1 - last) * (later - earlier) / (last - first) if last > first else 0.0
 
     def _speed(self) -> float:
         """Steps per second in the last seconds."""
-        (earlier, first), (later, last) = self._recent[0], self._recent[-1]
+        (earlier, first, _), (later, last, _) = self._recent[0], self._recent[-1]
         return (last - first) / (later - earlier) if later > earlier else 0.0
 
     def _numbers(self) -> dict[str, str]:
@@ -140,15 +154,15 @@ class Live:
         numbers["steps/s"] = f"{speed:.3g}"
         if self._io_bytes and elapsed > 0:
             numbers["I/O"] = f"{size(self._io_bytes / elapsed)}/s"
-        if self._total and self._step < self._total and speed > 0:
-            numbers["left"] = duration((self._total - self._step) / speed)
+        if (left := self._left()) > 0:
+            numbers["left"] = duration(left)
         return numbers
 
     def _of(self) -> str:
         return f"{self._step}/{self._total}" if self._total else f"{self._step}"
 
     def _plain(self) -> Text:
-        share = f" ({self._share():.0%})" if self._total else ""
+        share = f" ({self._share():.0%})" if self._total or self._end else ""
         return Text(
             f"step {self._of()}{share}  " + "  ".join(f"{name} {text}" for name, text in self._numbers().items())
         )
@@ -157,12 +171,13 @@ class Live:
         line = Text(overflow="ellipsis", no_wrap=True)
         for name, text in self._numbers().items():
             line.append(f"{name} ", style="dim").append(f"{text}   ")
+        known = self._total or self._end
         head = Table.grid(padding=(0, 1))
         head.add_row(
             Text("step", style="dim"),
             Text(self._of(), style="bold"),
-            ProgressBar(total=1.0, completed=self._share(), width=40) if self._total else Text(""),
-            Text(f"{self._share():.0%}" if self._total else "", style="bold"),
+            ProgressBar(total=1.0, completed=self._share(), width=40) if known else Text(""),
+            Text(f"{self._share():.0%}" if known else "", style="bold"),
         )
         return Group(head, line)
 

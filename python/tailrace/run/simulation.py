@@ -32,6 +32,7 @@ from .progress import Live, output_table, summary_table
 from .results_there import check_free, set_aside
 from .stop import STOPPED, StopRequest
 from .targets import check_files_there, check_targets, files_there
+from .warnings import Warnings
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -79,6 +80,10 @@ class Simulation(Model):
         self._outputs: list[Output] = []
         self._analyses: InlineAnalyses | None = None
         self._live: Live | None = None
+        self._warnings = Warnings(
+            case.time.scheme, [self.grid.spacing(d) for d in range(3)], self.shape, case.viscosity,
+            auto=case.time.dt == "auto",
+        )  # fmt: skip
         self._checkpoint_step = self.step  # the state of the start can be made again
         self._last_checkpoint = clock.monotonic()
 
@@ -158,9 +163,11 @@ class Simulation(Model):
             self.say(repr(self))
             self._stop = stack.enter_context(StopRequest())
             if self.comm.rank == 0:
-                self._live = stack.enter_context(Live(self.case.time.total_steps, first_step=self.step))
+                time = self.case.time
+                live = Live(time.total_steps, first_step=self.step, end=time.end, first_time=self.time)
+                self._live = stack.enter_context(live)
             try:
-                self._after_step(self.case.time.dt)
+                self._after_step(self.dt)
                 if self._overwrite:
                     self._flush_results()
                     earlier_are_replaced()
@@ -181,7 +188,7 @@ class Simulation(Model):
         self._outputs = []
         with self.timed("output"):
             for section in case.output:
-                output = Output(section, case.time.dt, grid, self.comm, resumed)
+                output = Output(section, case.time, grid, self.comm, resumed)
                 output.describe({**self.about, **self.provenance})
                 self._outputs.append(output)
         checkpoint, self._resumed_from = self._resumed_from, None  # read once, then closed
@@ -207,8 +214,9 @@ class Simulation(Model):
     def _at_end(self) -> bool:
         time = self.case.time
         if time.end is not None:
-            return self.time >= time.end - SAME_TIME * time.dt
-        return self.step >= time.total_steps
+            return self.time >= time.end - SAME_TIME * self.dt
+        assert time.steps is not None  # a case has one of the two
+        return self.step >= time.steps
 
     def _after_step(self, dt: float) -> None:
         """Do all that is due in the present state: numbers, outputs, checkpoint, in the order that resuming needs."""
@@ -220,7 +228,10 @@ class Simulation(Model):
             self._check_finite()
         if measure:
             with self.timed("diagnostics"):
-                self.numbers = {**self.measure(), "dt": dt}
+                self.numbers = self.measure()
+                for line in self._warnings.look(self.numbers):
+                    self._tell(line)
+                self.numbers["dt"] = dt
                 self._diagnostics.append(self.numbers)
         fields = self.fields()
         if due:
@@ -324,6 +335,8 @@ class Simulation(Model):
             summary_table({name: times for name, times in phases.items() if times[2] > 0}, total)
             for output in self._outputs:
                 output_table(f"{output.section.name}: {output.section.path}", output.summary, output.notes)
+            for line in self._warnings.summary():
+                print(line)
             sys.stdout.flush()
 
 

@@ -95,7 +95,7 @@ parameters = {a = [1]}
 """
     found = problems(tmp_path, text)
     expected = {
-        "case.flow": "must be 'taylor-green' or a Python function as 'file.py:function' (found \"taylor_green\")",
+        "case.flow": "a Python function as 'file.py:function'; did you mean 'taylor-green'? (found \"taylor_green\")",
         "case.reynolds": "is missing: the Reynolds number",
         "case.reynold": "unknown key; did you mean case.reynolds? (found 1600)",
         "grid.points[1]": "must be at least 8 (found 4)",

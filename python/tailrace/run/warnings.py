@@ -1,0 +1,132 @@
+"""What a run says of itself while it computes: that it is under-resolved, or that its time step is too large.
+
+A warning is said when it is first seen, and again where it has become much worse; at the end, the worst of each kind is
+said once more. It changes nothing else: the exit code stays that of the run. All is local; the numbers that it looks at
+are the same on all ranks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tailrace.flow.stability import Stability
+
+# The spacing over the Kolmogorov length up to which a flow counts as resolved: k_max eta >= 1.5 with k_max = pi / h
+# (Pope, Turbulent Flows, 2000, section 9.1.2; Yeung and Pope 1989).
+RESOLVED = math.pi / 1.5
+# The dissipation by first derivatives falls behind that by second derivatives as soon as there is motion near the
+# spacing of the grid, where the former see less of it. A laminar flow has none, however small its Kolmogorov length.
+_DISAGREEMENT = 0.005
+_WORSE = 1.5  # a warning is repeated where it is worse by this factor
+_GROWTH = 1e-3  # of a mode in one step: less does no harm within the time in which the flow changes
+_ADVISED = 0.7  # of the largest stable step
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """How well a grid resolves a flow, by the flow's own dissipation.
+
+    :param spacing_over_eta: the largest spacing over the Kolmogorov length eta = (nu^3 / dissipation)^(1/4).
+    :param disagreement: by how much less dissipation the strain has than the Laplacian, as a share of the latter.
+    """
+
+    spacing_over_eta: float
+    disagreement: float
+
+    @property
+    def suffices(self) -> bool:
+        """Whether the flow is resolved, or is too smooth for that to matter."""
+        return self.spacing_over_eta <= RESOLVED or self.disagreement < _DISAGREEMENT
+
+
+def resolution(numbers: Mapping[str, float], spacing: Sequence[float], viscosity: float) -> Resolution:
+    """How well a grid resolves a flow.
+
+    :param numbers: its dissipation, by strain and by Laplacian, named as in the time series.
+    """
+    by_strain, by_laplacian = numbers["dissipation"], numbers["dissipation_laplacian"]
+    largest = max(by_strain, by_laplacian)
+    if not largest > 0:
+        return Resolution(0.0, 0.0)
+    eta = (viscosity**3 / largest) ** 0.25
+    return Resolution(max(spacing) / eta if eta > 0 else math.inf, 1 - by_strain / by_laplacian)
+
+
+class Warnings:
+    """The warnings of one run.
+
+    :param points: nodes in x, y and z.
+    :param auto: whether the time step is chosen by the velocity.
+    """
+
+    def __init__(
+        self,
+        scheme: str,
+        spacing: Sequence[float],
+        points: Sequence[int],
+        viscosity: float,
+        *,
+        auto: bool,
+    ) -> None:
+        self._scheme, self._spacing, self._points, self._viscosity = scheme, spacing, points, viscosity
+        self._auto = auto
+        self._stability = Stability(scheme, spacing, viscosity)
+        self._said: dict[str, float] = {}  # by kind, how bad it was when it was said
+        self._worst: dict[str, tuple[float, str]] = {}
+
+    def look(self, numbers: Mapping[str, float]) -> list[str]:
+        """The warnings to say now.
+
+        :param numbers: what the model measures; its "dt" is the step of its CFL number.
+        """
+        dt = numbers["dt"]
+        found = {"resolution": self._of_resolution(numbers), "step": self._of_step(numbers["cfl"] / dt, dt)}
+        lines = []
+        for kind, (badness, text) in found.items():
+            if not text:
+                continue
+            text = f"warning: step {int(numbers['step'])}, t = {numbers['time']:.4g}: {text}"
+            if badness > self._worst.get(kind, (0.0, ""))[0]:
+                self._worst[kind] = (badness, text)
+            if badness > _WORSE * self._said.get(kind, 0.0):
+                self._said[kind] = badness
+                lines.append(text)
+        return lines
+
+    def summary(self) -> list[str]:
+        """The worst of each kind, for the end of the run."""
+        return [text for _, text in self._worst.values()]
+
+    def _of_resolution(self, numbers: Mapping[str, float]) -> tuple[float, str]:
+        found = resolution(numbers, self._spacing, self._viscosity)
+        if found.suffices:
+            return 0.0, ""
+        largest = max(self._spacing)
+        factors = [found.spacing_over_eta / RESOLVED * h / largest for h in self._spacing]
+        points = " x ".join(str(math.ceil(n * max(1.0, f))) for n, f in zip(self._points, factors, strict=True))
+        return found.spacing_over_eta, (
+            f"the flow is under-resolved: the largest spacing is {found.spacing_over_eta:.3g} Kolmogorov lengths, of "
+            f"which {RESOLVED:.2g} are resolved (k_max eta = 1.5), and the dissipation by strain is "
+            f"{found.disagreement:.1%} less than that by the Laplacian. It needs at least {points} points, or a "
+            "smaller Reynolds number"
+        )
+
+    def _of_step(self, rate: float, dt: float) -> tuple[float, str]:
+        if not math.isfinite(rate) or self._stability.is_stable(dt, rate, _GROWTH):
+            return 0.0, ""
+        largest = self._stability.largest_step(rate, _GROWTH)
+        remedy = f"use time.dt = {_two_digits(_ADVISED * largest)}"
+        if not self._auto and self._scheme in ("rk3", "euler"):
+            remedy += ', or time.dt = "auto"'
+        return dt / largest, (
+            f"the time step {dt:.3g} is above {largest:.3g}, up to which {self._scheme} is stable with this velocity "
+            f"and viscosity (CFL number {rate * dt:.3g}): the flow may soon not be finite; {remedy}"
+        )
+
+
+def _two_digits(value: float) -> str:
+    """Rounded down."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{math.floor(value / unit) * unit:.2g}"

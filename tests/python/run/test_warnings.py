@@ -1,0 +1,102 @@
+"""A run says that it is under-resolved or that its step is too large, and says nothing where all is well."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import tailrace as tr
+from tailrace.run.simulation import FlowError
+from tailrace.run.warnings import Warnings, resolution
+
+VORTEX = """
+[case]
+reynolds = {reynolds}
+[grid]
+points = [20, 16, 24]
+lengths = ["2*pi", "2*pi", "2*pi"]
+boundaries = ["periodic", "periodic", "periodic"]
+[time]
+dt = {dt}
+end = {end}
+[diagnostics]
+every = 5
+"""
+
+
+def said(directory, monkeypatch, capsys, reynolds, *, dt='"auto"', end=8.0, error=None):
+    """The warnings of a Taylor-Green vortex, and the error that it ended by."""
+    (directory / "case.toml").write_text(VORTEX.format(reynolds=reynolds, dt=dt, end=end))
+    monkeypatch.chdir(directory)
+    simulation = tr.Simulation(tr.load_case("case.toml"), MPI.COMM_SELF, overwrite=True)
+    if error is None:
+        assert simulation.run() == 0
+    else:
+        with pytest.raises(error):
+            simulation.run()
+    return [line for line in capsys.readouterr().out.splitlines() if line.startswith("warning")]
+
+
+def test_a_resolved_flow_gives_no_warning(tmp_path, monkeypatch, capsys):
+    assert said(tmp_path, monkeypatch, capsys, 30.0) == []
+
+
+def test_a_laminar_flow_gives_no_warning(tmp_path, monkeypatch, capsys):
+    """Its Kolmogorov length is small, but there is no motion of that size."""
+    assert said(tmp_path, monkeypatch, capsys, 1600.0, end=0.5) == []
+
+
+def test_an_under_resolved_flow_says_so_early_and_at_the_end(tmp_path, monkeypatch, capsys):
+    first, *_, last = lines = said(tmp_path, monkeypatch, capsys, 400.0)
+    assert "the flow is under-resolved" in first
+    assert float(re.search(r"t = ([\d.]+)", first)[1]) < 4, "the maximum of dissipation comes at 6"
+    spacing = [float(re.search(r"spacing is ([\d.]+) Kolmogorov", line)[1]) for line in lines]
+    repeated = spacing[:-1]
+    assert all(later > 1.49 * earlier for earlier, later in itertools.pairwise(repeated))
+    assert spacing[-1] == max(spacing)
+    wanted = [int(number) for number in re.search(r"at least (\d+) x (\d+) x (\d+) points", last).groups()]
+    assert wanted == pytest.approx([wanted[0]] * 3, abs=1), "the spacing is to be that of all directions"
+    assert wanted[0] == pytest.approx(16 * spacing[-1] / 2.094, rel=0.02)
+
+
+@pytest.mark.parametrize("scheme", ["rk3", "ab3"])
+def test_a_flow_that_blows_up_says_so_before_and_the_advice_helps(tmp_path, monkeypatch, capsys, scheme):
+    dt = 0.5
+    monkeypatch.setitem(globals(), "VORTEX", VORTEX.replace("[time]", f'[time]\nscheme = "{scheme}"'))
+    first, *_ = said(tmp_path, monkeypatch, capsys, 30.0, dt=dt, end=500.0, error=FlowError)
+    assert "the time step 0.5 is above" in first
+    assert "step 0, " in first
+    assert ('"auto"' in first) == (scheme == "rk3")
+    advice = float(re.search(r"use time\.dt = ([\d.e-]+)", first)[1])
+    assert said(tmp_path, monkeypatch, capsys, 30.0, dt=advice, end=50 * advice) == []
+
+
+def test_a_warning_is_repeated_where_it_is_much_worse():
+    warnings = Warnings("rk3", (0.1, 0.2, 0.1), (10, 20, 30), 1e-3, auto=False)
+
+    def look(dissipation, disagreement):
+        numbers = {"step": 1, "time": 0.1, "dt": 0.01, "cfl": 0.1}
+        by = {"dissipation": dissipation * (1 - disagreement), "dissipation_laplacian": dissipation}
+        return warnings.look({**numbers, **by})
+
+    assert look(1e-5, 0.004) == [], "smooth, however small the Kolmogorov length is"
+    assert look(1e-6, 0.1) == [], "eta = (1e-9 / 1e-6)^(1/4) = 0.178, and the largest spacing is 0.2"
+    assert warnings.summary() == []
+    assert len(look(1e-4, 0.1)) == 1
+    assert look(4e-4, 0.1) == [], "the fourth root of the dissipation counts: 1.41"
+    assert look(1e-4, 0.1) == []
+    (again,) = look(6e-4, 0.1)
+    assert "5.57 Kolmogorov lengths" in again
+    assert warnings.summary() == [again]
+
+
+def test_the_kolmogorov_length_is_that_of_the_larger_dissipation():
+    numbers = {"dissipation": 0.5e-4, "dissipation_laplacian": 1e-4}
+    found = resolution(numbers, (0.1, 0.2, 0.15), 1e-3)
+    assert found.spacing_over_eta == pytest.approx(0.2 / (1e-9 / 1e-4) ** 0.25, rel=1e-12)
+    assert found.disagreement == pytest.approx(0.5)
+    rest = resolution({"dissipation": 0.0, "dissipation_laplacian": 0.0}, (0.1,) * 3, 1e-3)
+    assert rest.suffices
+    assert np.isfinite(rest.disagreement)
