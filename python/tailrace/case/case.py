@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_
 from tailrace.notebook import card
 
 from . import places, scripts
-from .document import ConfigError, Document, Problem, ProblemsError, apply_overrides, explain, read_toml
+from .document import ConfigError, Document, Problem, ProblemsError, apply_overrides, explain, plain_values, read_toml
 from .random_flow import problems_of
 from .sections import (
     READY_FLOWS,
@@ -40,6 +41,8 @@ __all__ = ["Case", "ConfigError", "case_from_document", "load_case"]
 
 # Adams-Bashforth extrapolates from steps of one size, so it cannot shorten one to land on a time.
 _FIXED_STEP = ("ab2", "ab3")
+# What `case_from_document` tells the constructor, which takes keys of the case only.
+_CONTEXT: ContextVar[dict[str, Any] | None] = ContextVar("_CONTEXT", default=None)
 
 
 class Case(Section):
@@ -57,6 +60,23 @@ class Case(Section):
 
     _directory: Path = PrivateAttr(default=Path())
     _text: str | None = PrivateAttr(default=None)  # without what a program added
+
+    def __init__(self, /, **document: Any) -> None:
+        """A case made in Python: the tables of a case file as dictionaries, `tr.Case(grid={"points": (64, 64, 64)})`.
+
+        Numbers and arrays of NumPy and paths are taken too. Python files are relative to the present directory.
+
+        :raises ConfigError: everything that is wrong with it.
+        """
+        context = _CONTEXT.get()
+        if context is not None:  # `case_from_document` explains what is wrong
+            self.__pydantic_validator__.validate_python(document, self_instance=self, context=context)
+            return
+        plain: Document = plain_values(document)
+        try:
+            self.__pydantic_validator__.validate_python(plain, self_instance=self)
+        except ValidationError as error:
+            raise ConfigError("the case", explain(error, Case, plain, ())) from None
 
     @model_validator(mode="before")
     @classmethod
@@ -274,10 +294,13 @@ def case_from_document(document: Document, *, source: str, directory: Path, over
     :raises ConfigError: everything that is wrong with it.
     """
     problems = apply_overrides(document, overrides)
+    token = _CONTEXT.set({"directory": directory, "source": source})
     try:
-        case = Case.model_validate(document, context={"directory": directory, "source": source})
+        case = Case(**document)
     except ValidationError as error:
         raise ConfigError(source, problems + explain(error, Case, document, overrides)) from None
+    finally:
+        _CONTEXT.reset(token)
     if problems:
         raise ConfigError(source, problems)
     return case

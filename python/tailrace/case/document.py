@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -231,6 +232,17 @@ def explain(
     return problems
 
 
+def plain_values(value: Any) -> Any:
+    """A document made in Python as TOML has it: numbers and lists for those of NumPy, text for paths. Local."""
+    if isinstance(value, dict):
+        return {key: plain_values(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_values(one) for one in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def show(value: Any) -> str:
     """A value as in a case file, cut where it is long. Local."""
     try:
@@ -284,6 +296,7 @@ def _reason(kind: str, details: Mapping[str, Any], model: type[BaseModel], path:
         "dict_type": "must be a table",
         "model_type": "must be a table",
         "model_attributes_type": "must be a table",
+        "invalid_key": "must be text, as all keys",
     }
     limits = {"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}
     if kind in limits:

@@ -1,0 +1,76 @@
+"""A case made in Python: the tables of a case file as dictionaries."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tailrace as tr
+from tailrace.case.case import case_from_document
+
+GOOD = {
+    "case": {"reynolds": 100.0},
+    "grid": {
+        "points": np.array([24, 16, 12]),
+        "lengths": ("2*pi", np.float64(3.0), np.pi),
+        "boundaries": ("periodic", "periodic", "free-slip"),
+    },
+    "time": {"dt": np.float32(0.5), "steps": np.int64(5)},
+}
+
+
+def test_it_is_the_case_of_the_file(tmp_path):
+    case = tr.Case(**GOOD, checkpoint={"path": Path("here")})
+    assert (case.grid.points, case.time.dt, case.checkpoint.path) == ((24, 16, 12), 0.5, "here")
+    (tmp_path / "case.toml").write_text(case.to_toml())
+    assert tr.load_case(tmp_path / "case.toml").model_dump() == case.model_dump()
+    assert pickle.loads(pickle.dumps(case)) == case
+
+
+@pytest.mark.parametrize(
+    "changes, found",
+    [
+        ({"case": 3}, ["case: must be a table (found 3)"]),
+        ({"cas": {}}, ["cas: unknown key; did you mean case?"]),
+        (
+            {"time": {"dt": "a", "steps": True, "scheme": 7}},
+            [
+                "time.scheme: must be 'euler', 'ab2', 'ab3' or 'rk3' (found 7)",
+                'time.dt: must be a number (found "a")',
+                "time.steps: must be a whole number (found true)",
+            ],
+        ),
+        ({"case": {1: 2, "reynolds": 1.0}}, ["case[1]: must be text, as all keys (found 1)"]),
+        (
+            {"output": [{"name": "a", "fields": "ux", "engine": "hdf5", "every": 1.5}]},
+            ["output[0] ('a').every: must be a whole number (found 1.5)", "output[0] ('a').fields: must be a list"],
+        ),
+        (
+            {"grid": {"points": np.zeros((3, 3)), "lengths": {1, 2, 3}, "boundaries": ["x", None, "periodic"]}},
+            ["grid.points[2]: must be a whole number", "grid.lengths: must be a list", "grid.boundaries[1]: must be"],
+        ),
+        ({"time": {"dt": 10**400, "steps": 2**60}}, ["time.dt: must be a number (found 1000", "time.steps: must be"]),
+    ],
+)
+def test_all_that_is_wrong_is_one_error_in_our_words(changes, found):
+    with pytest.raises(tr.ConfigError) as caught:
+        tr.Case(**{**GOOD, **changes})
+    text = str(caught.value)
+    assert text.startswith("the case: ")
+    for problem in found:
+        assert problem in text
+    assert not any(word in text for word in ("pydantic", "Input should", "validation error"))
+
+
+def test_nothing_is_given():
+    with pytest.raises(tr.ConfigError) as caught:
+        tr.Case()
+    assert [problem.key for problem in caught.value.problems] == ["case", "grid", "time"]
+
+
+def test_a_case_after_a_file_that_was_wrong_is_of_python_again():
+    with pytest.raises(tr.ConfigError, match="some file: "):
+        case_from_document({}, source="some file", directory=Path())
+    with pytest.raises(tr.ConfigError, match="the case: "):
+        tr.Case()
