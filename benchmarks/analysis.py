@@ -143,8 +143,8 @@ def balance(n: int, repetitions: int) -> None:
     ops = tr.Operators((n, n, n), lengths, kinds, comm=comm, processes=processes)
     u = tr.Vector(*(tr.Field(flow.velocity(i), ops) for i in range(3)))
     enstrophy = lambda: 0.5 * tr.mean_square(tr.curl(u))  # noqa: E731
-    enstrophy(), flow.step(0.005)
-    pairs = repeat(5 * repetitions, lambda: (cpu(lambda: flow.step(0.005)), cpu(enstrophy)))
+    enstrophy(), flow.step(0.005, None)
+    pairs = repeat(5 * repetitions, lambda: (cpu(lambda: flow.step(0.005, None)), cpu(enstrophy)))
     print(f"enstrophy of {n}^3 on one core")
     print(f"  a solver step, s of CPU:                  {spread([a for a, _ in pairs])}")
     print(f"  enstrophy, s of CPU:                      {spread([b for _, b in pairs], '.4f')}")

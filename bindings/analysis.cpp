@@ -1,5 +1,6 @@
 #include "bindings.hpp"
 #include <tailrace/analysis/moments.hpp>
+#include <tailrace/analysis/resample.hpp>
 #include <tailrace/analysis/spectrum.hpp>
 #include <tailrace/ops/invariants.hpp>
 #include <tailrace/ops/operators.hpp>
@@ -129,6 +130,23 @@ void bind_analysis(nb::module_ &m) {
         return std::tuple(shells.width, shells.energy, shells.modes);
       },
       nb::arg("grid"), nb::arg("processes"), nb::arg("fields"));
+  m.def(
+      "resample",
+      [](const Grid &grid, const Processes &processes, const std::array<int, 3> &parities, const Index3 &points,
+         const Input<double> &values) {
+        expect_size(values.size(), Decomposition(processes, grid.nodes, true).box(Pencil::x).size());
+        std::array<Parity, 3> signs;
+        for (std::size_t d = 0; d < 3; ++d)
+          signs[d] = parities[d] < 0 ? Parity::odd : Parity::even;
+        Buffer<double> out;
+        {
+          nb::gil_scoped_release release;
+          out = resample(grid, processes, signs, points, values.data());
+        }
+        const Box box = Decomposition(processes, points, true).box(Pencil::x);
+        return std::pair(adopt(std::move(out), box.count), box.start);
+      },
+      nb::arg("grid"), nb::arg("processes"), nb::arg("parities"), nb::arg("points"), nb::arg("values"));
   m.def(
       "mean_cross_spectrum",
       [](const Grid &grid, Centred centred, const Processes &processes, int direction, std::int64_t points,

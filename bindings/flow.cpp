@@ -2,6 +2,8 @@
 #include <tailrace/flow/diagnostics.hpp>
 #include <tailrace/flow/navier_stokes.hpp>
 
+#include <nanobind/stl/function.h>
+
 using namespace tailrace;
 using namespace tailrace::grid;
 using namespace tailrace::ops;
@@ -30,11 +32,20 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
           nb::arg("method"))
       .def(
           "step",
-          [](Flow<T> &self, double dt) {
-            self.solver.step(dt);
+          [](Flow<T> &self, double dt, const std::function<void(double)> &set_force) {
             self.diagnostics.invalidate();
+            self.solver.step(dt, set_force);
           },
-          nb::arg("dt"), nb::call_guard<nb::gil_scoped_release>())
+          nb::arg("dt"), nb::arg("set_force").none(), nb::call_guard<nb::gil_scoped_release>(),
+          "`set_force` is called before each stage with its time since the start of the step.")
+      .def("add_force", [](Flow<T> &self) { self.solver.add_force(); })
+      .def(
+          "force",
+          [](nb::handle_t<Flow<T>> self, int component) {
+            Field<T> &field = nb::cast<Flow<T> &>(self).solver.force(component);
+            return view(field.data(), field.box().count, self);
+          },
+          nb::arg("component"))
       .def_prop_ro("box",
                    [](const Flow<T> &self) {
                      const Box box = self.solver.nodes().box(Pencil::x);

@@ -1,6 +1,10 @@
-"""Sizes and lengths of time in words. All functions are local."""
+"""Sizes, lengths of time and functions of users in words. All functions are local."""
 
 from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
 
 
 def size(count: float) -> str:
@@ -29,3 +33,13 @@ def duration(seconds: float) -> str:
     if whole < 86400:
         return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
     return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"
+
+
+def named(work: Callable[..., object]) -> tuple[str, Path]:
+    """The name of a function and its file, for messages."""
+    inner = inspect.unwrap(getattr(work, "func", work))  # of a functools.partial
+    try:
+        path = inspect.getfile(inner)
+    except TypeError:  # an object with __call__, or a function of C
+        path = getattr(inspect.getmodule(type(inner)), "__file__", None) or "Python"
+    return getattr(inner, "__name__", type(inner).__name__), Path(path)

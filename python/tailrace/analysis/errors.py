@@ -10,9 +10,10 @@ class AnalysisError(RuntimeError):
     """An analysis failed: the message names script, file and line, and what happened."""
 
 
-def failure(name: str, path: Path, error: BaseException, where: str) -> AnalysisError:
+def failure(label: str, path: Path, error: BaseException, where: str) -> AnalysisError:
     """The error of a script as a message: the innermost line of its own file, type and text, and the step.
 
+    :param label: what the script is: "analysis 'budget'".
     :param where: what the script was doing, such as "at step 40, t = 0.4".
     """
     if isinstance(error, AnalysisError):
@@ -27,7 +28,7 @@ def failure(name: str, path: Path, error: BaseException, where: str) -> Analysis
             place = f"{path}, line {ours[-1].lineno}{inside}"
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     said = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return AnalysisError(f"analysis '{name}' failed {where}: {place}: {said}")
+    return AnalysisError(f"{label} failed {where}: {place}: {said}")
 
 
 def _same_file(one: str, other: Path) -> bool:

@@ -104,7 +104,7 @@ def load(word: str, directory: Path = Path(), name: str = "") -> Script:
     try:
         module = _run(path)
     except (Exception, SystemExit) as error:  # the user's code may raise anything
-        raise failure(name, path, error, "when it was loaded") from error
+        raise failure(f"analysis '{name}'", path, error, "when it was loaded") from error
     return Script(name, path, _entry(module, path, entry))
 
 

@@ -1,18 +1,14 @@
-"""Calls of scripts on all ranks: the failure of one rank is an error on all ranks, and no rank waits without end."""
+"""A script at work on all ranks: it is made, started, given steps, saved and finished."""
 
 from __future__ import annotations
 
-import os
-import sys
 import time as clock
-import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import state
-from .errors import AnalysisError, failure
+from .calls import call_together
+from .errors import AnalysisError
 from .results import Results, sort
 
 if TYPE_CHECKING:
@@ -22,9 +18,6 @@ if TYPE_CHECKING:
     from tailrace.steps.step import Step
 
     from .script import Script
-
-# Seconds that a rank whose script failed waits for the others, whose scripts may still compute.
-PATIENCE = float(os.environ.get("TAILRACE_ANALYSIS_PATIENCE", "30"))
 
 
 class ScriptRunner:
@@ -36,9 +29,8 @@ class ScriptRunner:
     def __init__(self, script: Script, comm: MPI.Comm) -> None:
         self.script = script
         self.name = script.name
-        self.seconds = 0.0
         self.last_step: int | None = None  # index
-        # An own communicator: calls of a rank that failed must not match collective calls of the script.
+        self.seconds = 0.0
         self._comm = comm.Dup()
         self._object: Any = self._call(script.make, "when it was made")
         self._started = self._closed = False
@@ -121,7 +113,6 @@ class ScriptRunner:
             self._comm.Free()
         self._closed = True
 
-    # ---- calls on all ranks ------------------------------------------------------------------------------------------
     def _sorted(self, work: Callable[[], Any], where: str) -> Results:
         def sorted_out() -> Results:
             results = sort(work(), self.name)
@@ -137,52 +128,7 @@ class ScriptRunner:
 
     def _call(self, work: Callable[[], Any], where: str, sign: Callable[[Any], list[str]] = lambda _: []) -> Any:
         started = clock.perf_counter()
-        result, error = None, None
-        signature: list[str] = []
-        try:
-            result = work()
-            signature = sign(result)
-        except (Exception, SystemExit) as caught:  # the user's code: whatever it raises is their message
-            error = failure(self.name, self.script.path, caught, where)
-            error.__cause__ = caught
-        self._meet(error, signature, where)
+        label = f"analysis '{self.name}'"
+        result = call_together(self._comm, work, label=label, path=self.script.path, where=where, sign=sign)
         self.seconds += clock.perf_counter() - started
         return result
-
-    def _meet(self, error: AnalysisError | None, signature: list[str], where: str) -> None:
-        """Wait for the others; raise where one failed, or where the ranks have different results."""
-        from mpi4py import MPI
-
-        number = zlib.crc32("\n".join(signature).encode())
-        found = np.array([error is not None, number, -number], np.int64)
-        worst = np.empty_like(found)
-        request = self._comm.Iallreduce(found, worst, op=MPI.MAX)
-        if error is None:
-            request.Wait()
-        else:
-            self._wait(request, error)
-        if worst[0]:
-            errors = self._comm.allgather(None if error is None else str(error))
-            raise error or AnalysisError(next(text for text in errors if text is not None))
-        if worst[1] != -worst[2]:
-            told: list[list[str]] = self._comm.allgather(signature)
-            other = next(rank for rank, names in enumerate(told) if names != told[0])
-            raise AnalysisError(
-                f"analysis '{self.name}' failed {where}: the ranks returned different things: rank 0 "
-                f"{', '.join(told[0]) or 'nothing'}; rank {other} {', '.join(told[other]) or 'nothing'}. Every rank "
-                "must return the same names in the same order"
-            )
-
-    def _wait(self, request: MPI.Request, error: AnalysisError) -> None:
-        """Wait for the others with a limit: they may wait for this rank in a collective call of the script."""
-        deadline = clock.monotonic() + PATIENCE
-        while not request.Test():
-            if clock.monotonic() > deadline:
-                print(
-                    f"tailrace: {error}\n  only on rank {self._comm.rank}; the other ranks did not return from the "
-                    f"script within {PATIENCE:g} s, so the program ends",
-                    file=sys.stderr,
-                    flush=True,
-                )
-                self._comm.Abort(1)
-            clock.sleep(0.002)

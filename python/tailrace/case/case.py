@@ -121,7 +121,18 @@ class Case(Section):
 
         :raises ConfigError: the file fails when it is loaded, or the name is not a function.
         """
-        return None if self.case.flow in READY_FLOWS else scripts.load_flow(self.case.flow, self._directory)
+        flow = self.case.flow
+        return (
+            None if flow is None or flow in READY_FLOWS else scripts.load_function(flow, self._directory, "case.flow")
+        )
+
+    def body_force(self) -> scripts.Force | None:
+        """The user's function of (x, y, z, t) returning (fx, fy, fz); None where the case has no forcing.
+
+        :raises ConfigError: the file fails when it is loaded, or the name is not a function.
+        """
+        forcing = self.case.forcing
+        return None if forcing is None else scripts.load_function(forcing, self._directory, "case.forcing")
 
     def _repr_html_(self) -> str:
         """For notebooks: what was given, by its keys."""
@@ -137,8 +148,11 @@ class Case(Section):
     def places(self) -> Iterator[places.Place]:
         """Everything that a run reads, but for the case file, and then what it writes. Local."""
         Place = places.Place
-        if self.case.flow not in READY_FLOWS:
-            yield Place("case.flow", str(self.directory / self.case.flow.rpartition(":")[0]), "input")
+        for key, word in (("case.flow", self.case.flow), ("case.forcing", self.case.forcing)):
+            if word is not None and word not in READY_FLOWS:
+                yield Place(key, str(self.directory / word.rpartition(":")[0]), "input")
+        if self.case.from_ is not None:
+            yield Place("case.from", str(self.directory / self.case.from_), "input")
         for at, analysis in enumerate(self.analysis):
             script, _ = scripts.find_analysis(analysis.script, self.directory)
             yield Place(f"analysis[{at}].script", str(script), "input")
@@ -164,6 +178,19 @@ class Case(Section):
                 if reason := places.clash(place, taken):
                     return f"{place.key}: {reason}"
         return ""
+
+    def missed(self, time: float) -> str:
+        """Why no step can end at a time; "" if one can. Local."""
+        scheme, dt = self.time.scheme, self.time.dt
+        if scheme not in _FIXED_STEP or dt == "auto":
+            return ""
+        count = round(time / dt)
+        if abs(time - count * dt) <= 1e-6 * dt:
+            return ""
+        return (
+            f"must be a multiple of time.dt = {dt:g}, because {scheme} cannot shorten a step to land on a time "
+            f"(found {time:g}); the nearest multiple is {max(count, 1) * dt:.12g}, or use scheme = 'rk3'"
+        )
 
     def warnings(self) -> list[str]:
         """What is allowed but probably a mistake: outputs and checkpoints that this run never reaches."""
@@ -252,7 +279,7 @@ def _missed_points(case: Case) -> Iterable[Problem]:
 
 def _missed_times(case: Case) -> Iterable[Problem]:
     """Times that no step ends at: multiples of dt are needed where the scheme cannot shorten a step."""
-    scheme, dt = case.time.scheme, case.time.dt
+    dt = case.time.dt
     if dt == "auto":
         return
     wanted: list[tuple[str, float]] = [("time.end", case.time.end)] if case.time.end is not None else []
@@ -263,17 +290,9 @@ def _missed_times(case: Case) -> Iterable[Problem]:
                 reason = f"{entry.interval:g} is shorter than the time step {dt:g}; use every = 1"
                 yield Problem(f"{key}.interval", reason)
         wanted += [(f"{key}.times[{number}]", time) for number, time in enumerate(entry.times or [])]
-    if scheme not in _FIXED_STEP:
-        return
     for key, time in wanted:
-        count = round(time / dt)
-        if abs(time - count * dt) > 1e-6 * dt:
-            nearest = f"{max(count, 1) * dt:.12g}"
-            yield Problem(
-                key,
-                f"must be a multiple of time.dt = {dt:g}, because {scheme} cannot shorten a step to land on a time "
-                f"(found {time:g}); the nearest multiple is {nearest}, or use scheme = 'rk3'",
-            )
+        if reason := case.missed(time):
+            yield Problem(key, reason)
 
 
 def load_case(path: str | Path, overrides: Sequence[str] = ()) -> Case:

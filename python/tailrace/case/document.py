@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from tailrace.io.regular import open_regular
 
@@ -278,7 +279,7 @@ def _reason(kind: str, details: Mapping[str, Any], model: type[BaseModel], path:
     if kind == "extra_forbidden":
         return "unknown key" + _nearest_key(model, path)
     if kind == "missing":
-        field = _table(model, path[:-1]).model_fields.get(str(path[-1]))
+        field = _keys(_table(model, path[:-1])).get(str(path[-1]))
         described = field.description if field else None
         return "is missing" + (f": {described}" if described else "")
     if kind == "literal_error":
@@ -316,7 +317,7 @@ def _nearest_choice(found: Any, expected: str) -> str:
 def _table(model: type[BaseModel], path: Sequence[int | str]) -> type[BaseModel]:
     """The model of the table at `path`, or of the last table on the way that has one."""
     for step in path:
-        field = None if isinstance(step, int) else model.model_fields.get(step)
+        field = None if isinstance(step, int) else _keys(model).get(step)
         if field is not None:
             inner = getattr(field.annotation, "__args__", (field.annotation,))[0]
             if isinstance(inner, type) and issubclass(inner, BaseModel):
@@ -324,15 +325,20 @@ def _table(model: type[BaseModel], path: Sequence[int | str]) -> type[BaseModel]
     return model
 
 
+def _keys(table: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a table by their keys."""
+    return {field.alias or name: field for name, field in table.model_fields.items()}
+
+
 def _nearest_key(model: type[BaseModel], path: Sequence[int | str]) -> str:
     """A suggestion for an unknown key: of the same table, else of another one."""
     name = str(path[-1])
     table = _table(model, path[:-1])
-    siblings = list(table.model_fields)
+    siblings = list(_keys(table))
     near = difflib.get_close_matches(name.lower(), siblings, n=1, cutoff=0.6)
     if near:
         return f"; did you mean {_key([*path[:-1], near[0]])}?"
     for section in model.model_fields:
-        if name in _table(model, [section]).model_fields and _table(model, [section]) is not model:
+        if name in _keys(_table(model, [section])) and _table(model, [section]) is not model:
             return f"; it belongs to [{section}]"
     return f"; valid here: {', '.join(siblings)}"

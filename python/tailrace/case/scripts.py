@@ -1,6 +1,7 @@
-"""The Python files that a case names: whether they are there and have what is asked for, and the user's initial flow.
+"""The Python files that a case names: whether they are there and have what is asked for, and the user's initial flow
+and body force.
 
-`check_flow` and `check_analysis` read a file, and do not run it. `load_flow` runs the file of an initial flow; scripts
+`check_function` and `check_analysis` read a file, and do not run it. `load_function` runs the file of a flow; scripts
 of analyses are run by `tailrace.analysis.script`.
 """
 
@@ -17,18 +18,19 @@ from tailrace.io.regular import open_regular
 
 from .document import ConfigError
 
-Velocity = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
+Velocity = Callable[[Any, Any, Any], Sequence[Any]]  # of x, y, z
+Force = Callable[[Any, Any, Any, float], Sequence[Any]]  # of x, y, z and the time
 READY = Path(__file__).parents[1] / "analysis" / "ready"
 
 
-# ---- initial flows ---------------------------------------------------------------------------------------------------
-def check_flow(flow: str, directory: Path) -> None:
+# ---- flows and forces ------------------------------------------------------------------------------------------------
+def check_function(word: str, directory: Path) -> None:
     """Check that 'file.py:function' names a function in a file that is there. Local.
 
     :param directory: what the file is relative to.
     :raises ValueError: what is wrong with it.
     """
-    file, separator, function = flow.rpartition(":")
+    file, separator, function = word.rpartition(":")
     if not separator or not file.endswith(".py") or not function.isidentifier():
         raise ValueError("must name a Python function as 'file.py:function'")
     path = directory / file
@@ -68,26 +70,27 @@ def _defined_names(body: Sequence[ast.stmt]) -> list[str]:
     return names
 
 
-def load_flow(flow: str, directory: Path) -> Velocity:
-    """Run the file of 'file.py:function' and return its function of x, y, z, which returns ux, uy, uz. Local.
+def load_function(word: str, directory: Path, key: str) -> Callable[..., Any]:
+    """Run the file of 'file.py:function' and return its function. Local.
 
+    :param key: where the case names it.
     :raises ConfigError: the file fails, or the name is not a function.
     """
-    file, _, function = flow.rpartition(":")
+    file, _, function = word.rpartition(":")
     path = directory / file
     spec = importlib.util.spec_from_file_location("tailrace_user_flow", path)
     if spec is None or spec.loader is None:
-        raise ConfigError.single(path, "case.flow", "Python finds no way to load this file")
+        raise ConfigError.single(path, key, "Python finds no way to load this file")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # the user's code: whatever it raises is their message
         reason = f"loading it failed: {type(error).__name__}: {error}"
-        raise ConfigError.single(path, "case.flow", reason) from error
-    velocity = getattr(module, function, None)
-    if not callable(velocity):
-        raise ConfigError.single(path, "case.flow", f"'{function}' is not a function (found {velocity!r})")
-    return velocity
+        raise ConfigError.single(path, key, reason) from error
+    found = getattr(module, function, None)
+    if not callable(found):
+        raise ConfigError.single(path, key, f"'{function}' is not a function (found {found!r})")
+    return found
 
 
 # ---- analyses --------------------------------------------------------------------------------------------------------

@@ -140,10 +140,15 @@ _Entry = TypeVar("_Entry")
 Triple = Annotated[tuple[_Entry, _Entry, _Entry], BeforeValidator(_three)]
 
 
+def _directory(info: ValidationInfo) -> Path:
+    """What the Python files and series of a case are relative to."""
+    return Path((info.context or {}).get("directory", "."))
+
+
 class Section(BaseModel):
     """A table of the case file: an unknown key is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
 
 
 class FlowParameters(Section):
@@ -155,24 +160,65 @@ class FlowParameters(Section):
 
 
 class CaseSection(Section):
-    """[case]: the flow."""
+    """[case]: the flow. It begins with `flow`, which is a vortex by default, or with a step of the series `from`."""
 
     name: Name = "run"
-    flow: Text = Field(TAYLOR_GREEN, description="the initial flow")
+    flow: Text | None = Field(None, description="the initial flow")
+    from_: Text | None = Field(None, alias="from", description="a series that has the initial flow")
+    from_step: Annotated[Whole, Field(ge=0)] | None = None
+    from_time: Real | None = None
+    forcing: Text | None = Field(None, description="a body force")
     reynolds: Real = Field(gt=0, description="the Reynolds number; the viscosity is 1/reynolds")
     parameters: FlowParameters | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _default_flow(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("flow") is None and data.get("from") is None:
+            return {**data, "flow": TAYLOR_GREEN}
+        return data
+
+    @model_validator(mode="after")
+    def _one_beginning(self) -> Self:
+        if self.flow is not None and self.from_ is not None:
+            raise ValueError("give flow or from, not both: the run begins with one of them")
+        chosen = [key for key in ("from_step", "from_time") if getattr(self, key) is not None]
+        if chosen and self.from_ is None:
+            raise ValueError(f"{chosen[0]} is of a series, which from names; from is missing")
+        if len(chosen) == 2:
+            raise ValueError("give from_step or from_time, not both")
+        return self
+
+    @field_validator("from_")
+    @classmethod
+    def _series_exists(cls, path: str | None, info: ValidationInfo) -> str | None:
+        if path is not None:
+            place = _directory(info) / path
+            if not place.exists():
+                names = [one.name for one in place.parent.glob("*")]
+                near = difflib.get_close_matches(place.name, names, n=1)
+                hint = f"did you mean {near[0]}?" if near else "the path is relative to the case file"
+                raise ValueError(f"there is no series {place}; {hint}")
+        return path
+
+    @field_validator("forcing")
+    @classmethod
+    def _forcing_exists(cls, forcing: str | None, info: ValidationInfo) -> str | None:
+        if forcing is not None:
+            scripts.check_function(forcing, _directory(info))
+        return forcing
+
     @field_validator("flow")
     @classmethod
-    def _flow_exists(cls, flow: str, info: ValidationInfo) -> str:
-        if flow in READY_FLOWS:
+    def _flow_exists(cls, flow: str | None, info: ValidationInfo) -> str | None:
+        if flow is None or flow in READY_FLOWS:
             return flow
         known = ", ".join(f"'{name}'" for name in READY_FLOWS)
         if not flow.rpartition(":")[0].endswith(".py"):
             near = difflib.get_close_matches(flow, READY_FLOWS, n=1, cutoff=0.6)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise ValueError(f"must be {known} or a Python function as 'file.py:function'{hint}")
-        scripts.check_flow(flow, Path((info.context or {}).get("directory", ".")))
+        scripts.check_function(flow, _directory(info))
         return flow
 
     @model_validator(mode="after")
@@ -234,6 +280,11 @@ class TimeSection(Section):
         return self
 
     @property
+    def constant_dt(self) -> float | None:
+        """The size of all steps but shortened ones; None where the velocity chooses it."""
+        return None if self.dt == "auto" else self.dt
+
+    @property
     def total_steps(self) -> int | None:
         """Steps of `dt` to the end of the run; steps shortened for output times may add a few. None: not known."""
         if self.steps is not None or self.dt == "auto":
@@ -293,8 +344,7 @@ class Rhythm(Section):
 
     def schedule(self, time: TimeSection) -> Schedule:
         """The rhythm in a run with the steps of [time]."""
-        dt = None if time.dt == "auto" else time.dt
-        return Schedule(every=self.every, interval=self.interval, times=self.times, dt=dt)
+        return Schedule(every=self.every, interval=self.interval, times=self.times, dt=time.constant_dt)
 
 
 class OutputSection(Rhythm):
@@ -374,7 +424,7 @@ class AnalysisSection(Rhythm):
     @field_validator("script")
     @classmethod
     def _script_exists(cls, script: str, info: ValidationInfo) -> str:
-        scripts.check_analysis(script, Path((info.context or {}).get("directory", ".")))
+        scripts.check_analysis(script, _directory(info))
         return script
 
 

@@ -15,6 +15,8 @@ from tailrace.parallel import agree
 from .isotropic import isotropic
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mpi4py import MPI
     from numpy.typing import NDArray
 
@@ -59,10 +61,11 @@ def _wave_number(length: float, boundary: str) -> float:
 
 
 def evaluate(
-    velocity: Velocity, grid: _core.Grid, box: tuple[Any, Any], name: str, comm: MPI.Comm
+    velocity: Velocity | Sequence[NDArray[Any]], grid: _core.Grid, box: tuple[Any, Any], name: str, comm: MPI.Comm
 ) -> list[NDArray[np.float64]]:
     """The three components of `velocity` on each rank's box, each (nz, ny, nx). Collective.
 
+    :param velocity: a function of x, y, z, or its three arrays.
     :raises InputError: on any rank the function fails or returns something else, or numbers that are not finite; or the
         velocity normal to a free-slip boundary is not zero there.
     """
@@ -73,16 +76,19 @@ def evaluate(
     return components
 
 
-def _components(velocity: Velocity, grid: _core.Grid, box: tuple[Any, Any], name: str) -> list[NDArray[np.float64]]:
+def _components(
+    velocity: Velocity | Sequence[NDArray[Any]], grid: _core.Grid, box: tuple[Any, Any], name: str
+) -> list[NDArray[np.float64]]:
     x, y, z = coordinates(grid, box)
     shape = (z.size, y.size, x.size)
     try:
-        result: Any = velocity(x, y, z)
+        result: Any = velocity(x, y, z) if callable(velocity) else velocity
     except (Exception, SystemExit) as error:  # the user's code may raise anything
         raise _core.InputError(f"{name} failed: {type(error).__name__}: {error}") from error
     if not isinstance(result, tuple | list) or len(result) != 3:
         found = f"{len(result)} values" if isinstance(result, tuple | list) else type(result).__name__
-        raise _core.InputError(f"{name} must return three arrays (ux, uy, uz); it returned {found}")
+        verb = "return" if callable(velocity) else "be"
+        raise _core.InputError(f"{name} must {verb} three arrays (x, y, z of a vector); found {found}")
     components = []
     for label, values in zip(COMPONENTS, result, strict=True):
         if np.iscomplexobj(values):

@@ -10,12 +10,18 @@ import numpy as np
 from tailrace import _core
 from tailrace.case.names import COMPONENTS
 from tailrace.case.schedule import next_step
+from tailrace.fields.field import Field
 from tailrace.fields.operators import Operators
+from tailrace.fields.parity import polar
+from tailrace.fields.vector import Vector
 from tailrace.io.placement import Block
 from tailrace.parallel import agree
+from tailrace.steps.step import Step
+from tailrace.text import named
 
-from . import initial
+from . import from_series, initial
 from .checkpoint import State
+from .forcing import Forcing
 from .memory import check_memory
 from .time_step import TimeStep
 
@@ -26,8 +32,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tailrace.case.case import Case
+    from tailrace.case.scripts import Force, Velocity
 
     from .checkpoint import OpenCheckpoint
+
+    InitialFlow = Velocity | Sequence[NDArray[Any]] | Vector | Step
 
 
 class FlowError(RuntimeError):
@@ -40,10 +49,24 @@ class Model:
     :param case: a validated case; its outputs, analyses and checkpoints play no part here.
     :param comm: the ranks; COMM_WORLD by default.
     :param checkpoint: the state to begin with; the initial flow of the case by default.
-    :raises InputError: the case does not fit the ranks or their memory, or the checkpoint does not fit the case.
+    :param flow: the initial flow instead of that of the case: a function of x, y, z that returns three arrays; three
+        arrays of this rank's part, (nz, ny, nx); a Vector; or a Step, of which "u" is taken. A Vector and a Step may
+        have other numbers of points in the same box, and are then interpolated. It is made free of divergence.
+    :param forcing: a body force instead of that of the case: a function of x, y, z and the time t that returns three
+        arrays or numbers. It is called for the time of each stage of a step, on each rank for itself.
+    :raises InputError: the case does not fit the ranks or their memory, or the checkpoint does not fit the case; or the
+        flow or the forcing fails, has another shape, or is not finite.
     """
 
-    def __init__(self, case: Case, comm: MPI.Comm | None = None, checkpoint: OpenCheckpoint | None = None) -> None:
+    def __init__(
+        self,
+        case: Case,
+        comm: MPI.Comm | None = None,
+        checkpoint: OpenCheckpoint | None = None,
+        *,
+        flow: InitialFlow | None = None,
+        forcing: Force | None = None,
+    ) -> None:
         if comm is None:
             from mpi4py import MPI
 
@@ -58,13 +81,18 @@ class Model:
             self.grid, self.processes, case.viscosity, case.time.scheme, case.numerics.interpolation, self._transpose
         )
         self.box = self.flow.box
+        self._velocity: Vector | None = None
+        self._finite_step = 0  # the last step that was checked and found finite
+        self._forcing = self._find_forcing(forcing)
         self._time_step = TimeStep(case, [self.grid.spacing(d) for d in range(3)], comm)
         if checkpoint:
             self.restore(checkpoint)
         else:
-            self._initialise()
+            self._initialise(flow)
         self._time_step.begin(self._rate)
-        self._finite_step = self.step  # the last step that was checked and found finite
+        if self._forcing:
+            self.flow.add_force()
+            self._set_force(0.0)  # the pressure of the first state needs it
 
     # ---- making ------------------------------------------------------------------------------------------------------
     def _share_work(self, before: State | None) -> tuple[_core.ProcessGrid, str]:
@@ -82,14 +110,42 @@ class Model:
         rows, cols, transpose, _ = _core.tune_process_grid(handle, self.grid.nodes, rows, cols, transpose)[0]
         return _core.ProcessGrid(handle, rows, cols), transpose
 
-    def _initialise(self) -> None:
-        own = agree(self.comm, self.case.initial_velocity)
-        velocity = own or initial.ready_made(self.case, self.grid)
-        components = initial.evaluate(velocity, self.grid, self.box, self.case.case.flow, self.comm)
-        for i, component in enumerate(components):
+    def _initialise(self, flow: InitialFlow | None) -> None:
+        told = self.case.case
+        if flow is not None:
+            self._fill(flow, f"flow '{named(flow)[0]}'" if callable(flow) else "flow")
+        elif told.from_ is not None:
+            path = self.case.directory / told.from_
+            with from_series.opened(path, told.from_step, told.from_time, self.comm) as step:
+                self._fill(step, f"{path}, step {step.index},")
+        else:
+            own = agree(self.comm, self.case.initial_velocity)
+            self._fill(own or initial.ready_made(self.case, self.grid), str(told.flow))
+        self.project()  # a formula free of divergence is so in the schemes up to their order only
+
+    def _fill(self, flow: InitialFlow, name: str) -> None:
+        """Set the velocity.
+
+        :param name: of the flow, for messages.
+        """
+        if isinstance(flow, Step | Vector):
+            flow = from_series.components(flow, self.grid, self.box, name, self.comm)
+        values = initial.evaluate(flow, self.grid, self.box, name, self.comm)
+        for i, component in enumerate(values):
             self.flow.velocity(i)[...] = component
-        self.flow.project()  # a formula free of divergence is so in the schemes up to their order only
-        self.flow.invalidate()
+
+    def _find_forcing(self, given: Force | None) -> Forcing | None:
+        if given is not None:
+            if not callable(given):
+                raise _core.InputError(f"forcing must be a function of x, y, z, t; found {given!r}")
+            return Forcing(given, f"forcing '{named(given)[0]}'", self.grid, self.box, self.comm)
+        own = agree(self.comm, self.case.body_force)
+        return Forcing(own, str(self.case.case.forcing), self.grid, self.box, self.comm) if own else None
+
+    def _set_force(self, since_now: float) -> None:
+        assert self._forcing is not None
+        for i, component in enumerate(self._forcing(self.time + since_now)):
+            self.flow.force(i)[...] = component
 
     # ---- the state ---------------------------------------------------------------------------------------------------
     @property
@@ -119,6 +175,7 @@ class Model:
             "scheme": case.time.scheme,
             "precision": case.numerics.precision,
             "reynolds": case.case.reynolds,
+            "forcing": self._forcing.name if self._forcing else "",
         }
 
     def restore(self, checkpoint: OpenCheckpoint) -> None:
@@ -149,6 +206,12 @@ class Model:
                     f"checkpoint {checkpoint.path} was written with {key} = {theirs}, the case says {ours}; resume "
                     "with the case it was written by, or start again without --resume"
                 )
+        before = str(told.get("forcing", ""))
+        if before and not self._forcing:
+            how = "give it again, by tr.Simulation(case, forcing=...)" if before.startswith("forcing '") else "add it"
+            raise _core.InputError(
+                f"checkpoint {checkpoint.path} was written by a run with {before}, this one has no forcing; {how}"
+            )
 
     # ---- looking -----------------------------------------------------------------------------------------------------
     @property
@@ -244,6 +307,40 @@ class Model:
             f"last CFL number was {cfl:.3g}; reduce time.dt. The last checkpoint is untouched"
         )
 
+    # ---- changing ----------------------------------------------------------------------------------------------------
+    @property
+    def velocity(self) -> Vector:
+        """The velocity: the memory of the solver, to read and to write, `model.velocity.x[...] *= 2`.
+
+        `project` must be called after a change. Set it as a whole, as `model.velocity = (ux, uy, uz)`, to any initial
+        flow that `Model` takes. Collective at the first access, then local; setting is collective.
+
+        Adams-Bashforth schemes keep the right-hand sides of earlier steps, which are those of the velocity before the
+        change: the next one or two steps are extrapolated from them.
+        """
+        if self._velocity is None:
+            operators = self.operators()
+            parts = enumerate(COMPONENTS)
+            self._velocity = Vector(
+                *(Field(self.flow.velocity(d), operators, parity=polar(d), name=name) for d, name in parts)
+            )
+        return self._velocity
+
+    @velocity.setter
+    def velocity(self, values: InitialFlow) -> None:
+        self._fill(values, "the velocity")
+        self._velocity_changed()
+
+    def project(self) -> None:
+        """Remove the divergence of the velocity, after it was changed, and forget what was computed from it."""
+        self.flow.project()
+        self._velocity_changed()
+
+    def _velocity_changed(self) -> None:
+        """Forget what is known of the former velocity. Local."""
+        self.flow.invalidate()
+        self._finite_step = min(self._finite_step, max(self.step - 1, 0))
+
     # ---- stepping ----------------------------------------------------------------------------------------------------
     def advance(self, targets: Sequence[float | None] | None = None) -> float:
         """One step, shortened where a target time lies closer.
@@ -258,7 +355,7 @@ class Model:
                 f"the time step {dt:.3g} that the velocity allows at step {self.step} does not change the time "
                 f"t = {self.time:g} any more: the velocity has grown without bound"
             )
-        self.flow.step(dt)
+        self.flow.step(dt, self._set_force if self._forcing else None)
         self.time = after
         return dt
 

@@ -3,59 +3,83 @@
     simulation = tr.Simulation(tr.load_case("tgv.toml"))
     simulation.run()
 
-or step it yourself with `advance`, and look at it with `field` and `measure`.
+or step it yourself, with everything that the case schedules:
+
+    with tr.Simulation(case) as simulation:
+        while simulation.time < 1:
+            simulation.advance()
 """
 
 from __future__ import annotations
 
+import operator
 import secrets
-import sys
 import time as clock
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Self
 
 from tailrace import _core
+from tailrace.analysis.calls import wait_for_others
 from tailrace.analysis.errors import AnalysisError
-from tailrace.case.schedule import SAME_TIME
+from tailrace.case.schedule import SAME_TIME, Schedule
 from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.flow.model import FlowError, Model
-from tailrace.io.placement import UniformGrid
 from tailrace.io.provenance import of_program
-from tailrace.parallel import spread
+from tailrace.text import named
 
-from .diagnostics import Diagnostics
-from .inline_analyses import InlineAnalyses
-from .outputs import Output
-from .progress import Live, output_table, summary_table
+from .callbacks import Callbacks, checked_times
+from .checkpoint_rhythm import CheckpointRhythm
+from .progress import Live
+from .recorder import Recorder
 from .results_there import check_free, set_aside
-from .stop import STOPPED, StopRequest
+from .stop import STOPPED, Stopped, StopRequest
 from .targets import check_files_there, check_targets, files_there
-from .warnings import Warnings
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from mpi4py import MPI
 
     from tailrace.analysis.state import Packed
     from tailrace.case.case import Case
+    from tailrace.case.scripts import Force
+    from tailrace.flow.model import InitialFlow
 
 __all__ = ["FlowError", "Simulation", "run"]
+
+
+_CALLED = "callbacks_called"  # of a checkpoint: how many callbacks have seen its state
 
 
 class Simulation(Model):
     """A model that is also written, analysed, stopped and resumed, as its case says. Collective throughout.
 
+    `run` computes the whole case. As a context manager it is stepped by hand, by `advance` or `steps`, which do after
+    each step all that is due, as `run` does. Outside of `with`, `advance` steps the flow alone, and nothing is opened.
+
+    Where the `with` block is left without an error, `finish` of the analyses is called, and where the case has
+    checkpoints there is one of the last state, also when the end of the case was not reached.
+
     :param case: a validated case.
     :param comm: the ranks; COMM_WORLD by default.
     :param resume: go on from the newest complete checkpoint of the case.
-    :param overwrite: `run` may replace results of an earlier run, which is an error otherwise.
+    :param overwrite: results of an earlier run may be replaced, which is an error otherwise.
+    :param flow, forcing: as of `Model`; a resumed run needs the forcing again.
     :raises InputError: the case does not fit the ranks.
     :raises IoError: nothing to resume from, or a file cannot be opened.
     """
 
     def __init__(
-        self, case: Case, comm: MPI.Comm | None = None, *, resume: bool = False, overwrite: bool = False
+        self,
+        case: Case,
+        comm: MPI.Comm | None = None,
+        *,
+        resume: bool = False,
+        overwrite: bool = False,
+        flow: InitialFlow | None = None,
+        forcing: Force | None = None,
     ) -> None:
         if comm is None:
             from mpi4py import MPI
@@ -66,26 +90,25 @@ class Simulation(Model):
         self._goes_on = resume  # what lies at the places of the case is this run's
         self.store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
         self._resumed_from = self.store.newest(self.say) if resume else None
-        super().__init__(case, comm, self._resumed_from)
-        told = self._resumed_from.about.get("run") if self._resumed_from else None
+        super().__init__(case, comm, self._resumed_from, flow=flow, forcing=forcing)
+        about = self._resumed_from.about if self._resumed_from else {}
         # Of rank 0. A resumed run is the same run.
         self.provenance = {
-            **of_program("run", comm.size), "run": told or secrets.token_hex(8), "case": case.text
-        }  # fmt: skip
+            **of_program("run", comm.size),
+            "run": about.get("run") or secrets.token_hex(8),
+            "case": _given("flow", flow) + _given("forcing", forcing) + case.text,
+        }
         if self._resumed_from:
             self.say(f"resuming from {self._resumed_from.path}: step {self.step}, t = {self.time:g}")
         self.numbers: dict[str, float] = {}  # the volume averages that were measured last
         self.seconds: dict[str, float] = defaultdict(float)  # of this rank, by phase
         self.bytes_checkpoints = 0  # of this rank
-        self._outputs: list[Output] = []
-        self._analyses: InlineAnalyses | None = None
+        self.stopped = False  # on request, by a signal
+        self._callbacks = Callbacks(self.step, int(about.get(_CALLED, 0)))
+        self._recorder: Recorder | None = None  # while the simulation is open
+        self._opened: AbstractContextManager[None] | None = None
         self._live: Live | None = None
-        self._warnings = Warnings(
-            case.time.scheme, [self.grid.spacing(d) for d in range(3)], self.shape, case.viscosity,
-            auto=case.time.dt == "auto",
-        )  # fmt: skip
-        self._checkpoint_step = self.step  # the state of the start can be made again
-        self._last_checkpoint = clock.monotonic()
+        self._rhythm = CheckpointRhythm(case.checkpoint, self.step)
 
     def __repr__(self) -> str:
         nx, ny, nz = self.shape
@@ -105,6 +128,7 @@ class Simulation(Model):
         """
         with self.timed("checkpoint"):
             blocks, about = self.blocks(), {**self.provenance, **self.description, **(files or {})}
+            about[_CALLED] = self._callbacks.called(self.step)
             if more is not None:
                 blocks.update(more.blocks)
                 about.update(more.about)
@@ -133,6 +157,34 @@ class Simulation(Model):
         if self.comm.rank == 0:
             print(text, flush=True)
 
+    # ---- callbacks ---------------------------------------------------------------------------------------------------
+    def every(self, steps: int, work: Callable[[Simulation], object]) -> None:
+        """Call `work(simulation)` on all ranks every so many steps, counted from step 0, also when resumed.
+
+        Callbacks are called in the order in which they were added, after the outputs and analyses of the state. An
+        error of one on any rank stops the run as that of an analysis does. They may change the velocity.
+
+        :raises InputError: `steps` is not a number of at least 1, or `work` is not a function.
+        """
+        try:
+            count = operator.index(steps)
+        except TypeError:
+            count = 0
+        if count < 1:
+            raise _core.InputError(f"every: the number of steps must be a whole number of at least 1; found {steps!r}")
+        self._callbacks.add(work, Schedule(every=count, dt=self.case.time.constant_dt))
+
+    def at(self, times: Sequence[float] | float, work: Callable[[Simulation], object]) -> None:
+        """Call `work(simulation)` on all ranks at these times, on which steps end exactly; see `every`.
+
+        :raises InputError: a time is not a number from 0 on, or no step can end at it; or `work` is not a function.
+        """
+        chosen = checked_times(times)
+        for time in chosen:
+            if reason := self.case.missed(time):
+                raise _core.InputError(f"at: {reason}")
+        self._callbacks.add(work, Schedule(times=chosen, dt=self.case.time.constant_dt))
+
     # ---- running -----------------------------------------------------------------------------------------------------
     def run(self) -> int:
         """Step to the end of the case, or to where somebody asks to stop, with everything that the case asks for.
@@ -140,116 +192,209 @@ class Simulation(Model):
         :returns: the exit code of the program: 0 done, 143 stopped on request after a checkpoint.
         :raises InputError: there are results of an earlier run, or files of something else.
         :raises FlowError: the flow is not finite any more.
-        :raises AnalysisError: a script failed, and its errors stop the run.
+        :raises AnalysisError: a script or a callback failed, and its errors stop the run.
         :raises IoError: a disk is full or gone.
         """
-        _core.keep_freed_memory()  # every step takes the same again: copies of outputs, results of analyses
-        started = self._last_checkpoint = clock.monotonic()
-        before = self._phases()  # of steps that the caller made
-        self._checkpoint_step = self.step
-        resumed = self.step if self.step > 0 else None
-        check_targets(self.case, self.comm)
-        if self._resumed_from:
-            check_files_there(self.case, self._resumed_from, self.comm)
-        with ExitStack() as stack:
-            earlier_are_replaced = stack.enter_context(
-                set_aside(self.case, self.comm, resumed=self._goes_on, overwrite=self._overwrite)
+        with self._recording(show=True):
+            for _ in self.steps():
+                pass
+        return STOPPED if self.stopped else 0
+
+    def __enter__(self) -> Self:
+        """Open all that the case writes, and do what is due in the present state; errors as of `run`."""
+        opened = self._recording(show=False)
+        opened.__enter__()
+        self._opened = opened
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        assert self._opened is not None
+        opened, self._opened = self._opened, None
+        return opened.__exit__(kind, error, trace)
+
+    def advance(self, targets: Sequence[float | None] | None = None) -> float:
+        """One step, and in a `with` block all that is due in the state after it.
+
+        :param targets: times that the step must not pass, besides those that are scheduled.
+        :returns: its size.
+        :raises InputError: the end of the case is reached; and as of `run`.
+        :raises SystemExit: the run was asked to stop, by SIGTERM or Ctrl-C; there is a checkpoint of this state.
+        """
+        if self._recorder is None and not self._opened:
+            return super().advance(targets)
+        if self._recorder and self.at_end:
+            raise _core.InputError(
+                f"the end of the case is reached, step {self.step}, t = {self.time:g}; to go on, give a later one in "
+                "[time] (end or steps)"
             )
-            self._goes_on = True
-            if self.case.checkpoint.every or self.case.checkpoint.minutes:
-                stack.enter_context(self.store.claim())
-            self._diagnostics = stack.enter_context(Diagnostics(self, resumed, self.provenance))
-            self._open_outputs(resumed)
-            self.say(repr(self))
-            self._stop = stack.enter_context(StopRequest())
-            if self.comm.rank == 0:
-                time = self.case.time
-                live = Live(time.total_steps, first_step=self.step, end=time.end, first_time=self.time)
-                self._live = stack.enter_context(live)
-            try:
-                self._after_step(self.dt)
-                if self._overwrite:
-                    self._flush_results()
-                    earlier_are_replaced()
-                code = self._loop()
-                if code == 0 and self._analyses:
-                    self._analyses.finish()
-                self._diagnostics.sync()
-            except (AnalysisError, FlowError) as error:  # raised on all ranks alike
-                self._leave(error)
-                raise
-        self._close_outputs()
-        self._sum_up(clock.monotonic() - started, before)
-        return code
+        dt = self._advance(targets or [])
+        if self.stopped:
+            raise Stopped
+        return dt
 
-    def _open_outputs(self, resumed: int | None) -> None:
-        case = self.case
-        grid = UniformGrid(self.shape, spacing=tuple(self.grid.spacing(d) for d in range(3)))  # type: ignore[arg-type]
-        self._outputs = []
-        with self.timed("output"):
-            for section in case.output:
-                output = Output(section, case.time, grid, self.comm, resumed)
-                output.describe({**self.about, **self.provenance})
-                self._outputs.append(output)
-        checkpoint, self._resumed_from = self._resumed_from, None  # read once, then closed
-        self._analyses = None
-        if case.analysis:
-            self._analyses = InlineAnalyses(
-                self, resumed, checkpoint, provenance=self.provenance, timed=self.timed, say=self._tell
-            )
+    def steps(self) -> Iterator[float]:
+        """Advance to the end of the case, or to where the run is asked to stop (`stopped` tells): yields step sizes.
 
-    def _loop(self) -> int:
-        while not self._at_end():
-            targets = [output.schedule.next_time(self.time) for output in self._outputs]
-            if self._analyses:
-                targets += self._analyses.next_times(self.time)
-            dt = self.advance([*targets, self.case.time.end])
-            self._after_step(dt)
-            if self._stop.agreed(self.comm):
-                self._checkpoint()
-                self._tell(f"stopped on request at step {self.step}, t = {self.time:g}; {self._way_on()}")
-                return STOPPED
-        return 0
+        :raises InputError: the simulation is not in a `with` block; and as of `run`.
+        """
+        self._open_recorder()
+        while not (self.stopped or self.at_end):
+            yield self._advance([])
 
-    def _at_end(self) -> bool:
+    @property
+    def at_end(self) -> bool:
+        """Whether the end of the case is reached. Local."""
         time = self.case.time
         if time.end is not None:
             return self.time >= time.end - SAME_TIME * self.dt
         assert time.steps is not None  # a case has one of the two
         return self.step >= time.steps
 
+    def _open_recorder(self) -> Recorder:
+        if self._recorder is None:
+            raise _core.InputError("the simulation is not open: write `with tr.Simulation(case) as simulation:`")
+        return self._recorder
+
+    def _advance(self, targets: Sequence[float | None]) -> float:
+        recorder = self._open_recorder()
+        self._callbacks.check_idle()
+        due = [*recorder.next_times(self.time), *self._callbacks.next_times(self.time), self.case.time.end]
+        with self._leaving(recorder, _core.InputError):  # of a forcing, raised on all ranks
+            dt = super().advance([*targets, *due])
+        with self._leaving(recorder):
+            self._after_step(dt)
+            if self._stop.agreed(self.comm):
+                self._checkpoint()
+                self.stopped = True
+                self._tell(f"stopped on request at step {self.step}, t = {self.time:g}; {self._way_on()}")
+        return dt
+
     def _after_step(self, dt: float) -> None:
         """Do all that is due in the present state: numbers, outputs, checkpoint, in the order that resuming needs."""
-        due = [output for output in self._outputs if output.schedule.due(self.step, self.time)]
-        measure = self.step % self.case.diagnostics.every == 0 or self._at_end()
-        checkpoint = self._checkpoint_due()
-        looking = self._analyses.due(self.step, self.time) if self._analyses else []
-        if measure or due or looking:
-            self._check_finite()
-        if measure:
-            with self.timed("diagnostics"):
-                self.numbers = self.measure()
-                for line in self._warnings.look(self.numbers):
-                    self._tell(line)
-                self.numbers["dt"] = dt
-                self._diagnostics.append(self.numbers)
-        fields = self.fields()
-        if due:
-            with self.timed("output"):
-                for output in due:
-                    output.write(self.step, self.time, fields)
-        if looking and self._analyses:
-            self._analyses.look(looking, fields)
+        recorder, checkpoint = self._open_recorder(), self._rhythm.due(self.step, self.comm, at_end=self.at_end)
+        recorder.record(dt, at_end=self.at_end)
+        self.numbers = recorder.numbers
+        if self._callbacks.call(self, self._alone):
+            self._velocity_changed()
         if checkpoint:
             self._checkpoint()
         self._show_progress(dt)
 
-    def _check_finite(self) -> None:
-        self.check_finite(self.numbers.get("cfl", float("nan")))
+    # ---- opening and closing -----------------------------------------------------------------------------------------
+    @contextmanager
+    def _recording(self, *, show: bool) -> Iterator[None]:
+        """Around all steps: everything that is written is open.
+
+        :param show: print the progress, and where the time went.
+        """
+        if self._recorder is not None:
+            raise _core.InputError("the simulation is open already")
+        _core.keep_freed_memory()  # every step takes the same again: copies of outputs, results of analyses
+        started, self.stopped = clock.monotonic(), False
+        before = self._phases()  # of steps that the caller made
+        self._rhythm.begin(self.step)
+        resumed = self.step if self.step > 0 else None
+        check_targets(self.case, self.comm)
+        if self._resumed_from:
+            check_files_there(self.case, self._resumed_from, self.comm)
+        try:
+            with ExitStack() as stack:
+                earlier_are_replaced = stack.enter_context(
+                    set_aside(self.case, self.comm, resumed=self._goes_on, overwrite=self._overwrite)
+                )
+                self._goes_on = True
+                if self._rhythm.is_on:
+                    stack.enter_context(self.store.claim())
+                checkpoint, self._resumed_from = self._resumed_from, None  # read once, then closed
+                self._alone = self.comm.Dup()  # calls of a rank that failed must not match those of the others
+                recorder = self._recorder = Recorder(
+                    self, stack, resumed, checkpoint, provenance=self.provenance, timed=self.timed, say=self._tell
+                )
+                self._stop = stack.enter_context(StopRequest())
+                if show:
+                    self.say(repr(self))
+                if show and self.comm.rank == 0:
+                    time = self.case.time
+                    live = Live(time.total_steps, first_step=self.step, end=time.end, first_time=self.time)
+                    self._live = stack.enter_context(live)
+                with self._leaving(recorder):
+                    self._after_step(self.dt)
+                    if self._overwrite:
+                        recorder.flush()
+                        earlier_are_replaced()
+                with self._closing_together(recorder):
+                    yield
+                with self._leaving(recorder):
+                    self._end(recorder)
+            recorder.close()
+            self._alone.Free()
+        finally:
+            self._recorder = self._live = None
+        if show:
+            spent = {name: seconds - before.get(name, 0.0) for name, seconds in self._phases().items()}
+            recorder.sum_up(spent, clock.monotonic() - started)
+
+    def _end(self, recorder: Recorder) -> None:
+        """At the end of all steps, wherever that is: the analyses finish, unless the run was asked to stop."""
+        if not self.stopped and self._rhythm.is_on:
+            self._checkpoint()
+        if not self.stopped:
+            recorder.finish()
+        recorder.sync()
+
+    @contextmanager
+    def _leaving(self, recorder: Recorder, *more: type[Exception]) -> Iterator[None]:
+        """Around what may end the run: keep what was computed, and let no step follow.
+
+        :param more: further errors that are raised on all ranks alike.
+        """
+        alike: tuple[type[Exception], ...] = (AnalysisError, FlowError, *more)
+        try:
+            yield
+        except alike as error:
+            self._leave(recorder, error)
+            self._recorder = None
+            raise
+        except BaseException:  # perhaps of one rank, so that nothing together with the others is possible
+            self._recorder = None
+            raise
+
+    def _leave(self, recorder: Recorder, error: Exception) -> None:
+        """Keep what was computed; where a script stops the run, it can continue once the script is corrected."""
+        of_script = isinstance(error, AnalysisError)
+        if of_script and recorder.states_are_whole and self._rhythm.is_on:
+            self._checkpoint()
+        if of_script:
+            self._tell(f"stopped by an error at step {self.step}, t = {self.time:g}; {self._way_on()}")
+        # Readers of a stream are to see its end. A second failure tells less than the error that is raised.
+        with suppress(_core.Error, OSError):
+            recorder.close()
+
+    @contextmanager
+    def _closing_together(self, recorder: Recorder) -> Iterator[None]:
+        """Around the caller's own code: failed on all ranks, everything is closed; on some, the program ends."""
+        try:
+            yield
+        except GeneratorExit:  # the simulation was never left, and is thrown away
+            raise
+        except BaseException as error:
+            if self._recorder is not None:  # else it is left already
+                wait_for_others(self._alone, self._alone.Ibarrier(), f"{type(error).__name__}: {error}")
+                with suppress(_core.Error, OSError):
+                    recorder.sync()
+                    recorder.close()
+            raise
+
+    def _way_on(self) -> str:
+        if self._has_checkpoint:
+            return "go on with --resume"
+        return "there is no checkpoint to go on from: start again, with --overwrite"
 
     def _show_progress(self, dt: float) -> None:
         if self._live:
-            written = sum(output.bytes_written for output in self._outputs) + self.bytes_checkpoints
+            written = self._open_recorder().bytes_written + self.bytes_checkpoints
             self._live.update(
                 self.step,
                 self.time,
@@ -261,83 +406,31 @@ class Simulation(Model):
             )
 
     def _tell(self, text: str) -> None:
-        """Print a line beside the progress, on rank 0."""
+        """Print a line on rank 0, beside the progress where that is shown."""
         if self._live:
             self._live.message(text)
+        else:
+            self.say(text)
 
     # ---- checkpoints of a run ----------------------------------------------------------------------------------------
-    def _checkpoint_due(self) -> bool:
-        """By steps, by the clock of rank 0, and at the end; the state that the run starts from needs none."""
-        wanted = self.case.checkpoint
-        if self.step == self._checkpoint_step or not (wanted.every or wanted.minutes):
-            return False
-        if (wanted.every and self.step % wanted.every == 0) or self._at_end():
-            return True
-        if not wanted.minutes:
-            return False
-        return bool(self.comm.bcast(clock.monotonic() - self._last_checkpoint >= 60 * wanted.minutes))
-
     def _checkpoint(self) -> None:
         """Write a checkpoint with the states of the analyses, after everything that it must not be ahead of."""
-        if self.step == self._checkpoint_step:
+        if self.step == self._rhythm.stored:
             return
-        self._check_finite()
-        self._flush_results()
-        packed = self._analyses.packed() if self._analyses else None
-        self.write_checkpoint(packed, files_there(self.case, self.comm))
+        recorder = self._open_recorder()
+        recorder.check_finite()
+        recorder.flush()
+        self.write_checkpoint(recorder.packed(), files_there(self.case, self.comm))
         self._has_checkpoint = True
-        self._checkpoint_step = self.step
-        self._last_checkpoint = clock.monotonic()
+        self._rhythm.begin(self.step)
 
-    def _flush_results(self) -> None:
-        """Wait until everything up to now is written."""
-        self._diagnostics.sync()
-        with self.timed("output"):
-            for output in self._outputs:
-                output.flush()
-        if self._analyses:
-            self._analyses.flush()
 
-    # ---- the end of a run --------------------------------------------------------------------------------------------
-    def _leave(self, error: AnalysisError | FlowError) -> None:
-        """Keep what was computed; where a script stops the run, it can continue once the script is corrected."""
-        wanted = self.case.checkpoint
-        of_script = isinstance(error, AnalysisError) and self._analyses and self._analyses.states_are_whole
-        if of_script and (wanted.every or wanted.minutes):
-            self._checkpoint()
-        if isinstance(error, AnalysisError):
-            self._tell(f"stopped by an analysis at step {self.step}, t = {self.time:g}; {self._way_on()}")
-        # Readers of a stream are to see its end. A second failure tells less than the error that is raised.
-        with suppress(_core.Error, OSError):
-            self._close_outputs()
-
-    def _way_on(self) -> str:
-        if self._has_checkpoint:
-            return "go on with --resume"
-        return "there is no checkpoint to go on from: start again, with --overwrite"
-
-    def _close_outputs(self) -> None:
-        with self.timed("output"):
-            for output in self._outputs:
-                output.close()
-        if self._analyses:
-            self._analyses.close()
-
-    def _sum_up(self, total: float, before: Mapping[str, float]) -> None:
-        """Print where the time of the run went.
-
-        :param before: the phases as they were when it began.
-        """
-        names = ["diagnostics", "output", "checkpoint", *(self._analyses.phases if self._analyses else [])]
-        found = {**dict.fromkeys(names, 0.0), **self._phases()}  # the same names on all ranks
-        phases = spread(self.comm, {name: seconds - before.get(name, 0.0) for name, seconds in found.items()})
-        if self.comm.rank == 0:
-            summary_table({name: times for name, times in phases.items() if times[2] > 0}, total)
-            for output in self._outputs:
-                output_table(f"{output.section.name}: {output.section.path}", output.summary, output.notes)
-            for line in self._warnings.summary():
-                print(line)
-            sys.stdout.flush()
+def _given(key: str, value: object) -> str:
+    """What the text of a case says of a part that was given in Python."""
+    if value is None:
+        return ""
+    what = "{} of {}".format(*named(value)) if callable(value) else type(value).__name__
+    return f"# {key}: {what}, given in Python\n"
 
 
 def run(case: Case, *, resume: bool = False, overwrite: bool = False) -> int:

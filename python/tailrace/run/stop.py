@@ -15,6 +15,13 @@ STOPPED = 128 + signal.SIGTERM  # exit code of a run that was asked to stop
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 
 
+class Stopped(SystemExit):
+    """A run that was stepped by hand was asked to stop, and has written its checkpoint."""
+
+    def __init__(self) -> None:
+        super().__init__(STOPPED)
+
+
 class StopRequest:
     """Takes note of SIGTERM, SIGINT and SIGUSR1 as long as it is entered. A second SIGINT is a KeyboardInterrupt."""
 

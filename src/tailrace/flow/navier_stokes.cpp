@@ -42,8 +42,12 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
     allocate(z_pencil_, Pencil::z);
 }
 
-template <class T> void NavierStokes<T>::step(double dt) {
+template <class T> void NavierStokes<T>::step(double dt, const std::function<void(double since_start)> &set_force) {
+  double since_start = 0;
   for (const Stage &stage : stages(options_.scheme, steps_)) {
+    if (set_force)
+      set_force(since_start);
+    since_start += stage.share() * dt;
     advance(stage, dt);
     const double before = workspace_->seconds;
     {
@@ -54,6 +58,11 @@ template <class T> void NavierStokes<T>::step(double dt) {
     last_share_ = stage.share() * dt;
   }
   ++steps_;
+}
+
+template <class T> void NavierStokes<T>::add_force() {
+  for (Field<T> &field : force_)
+    field = Field<T>(nodes_.decomposition().box(Pencil::x));
 }
 
 /// u <- u + dt * sum of weights * right-hand sides.
@@ -125,7 +134,9 @@ template <class T> void NavierStokes<T>::sweep_x(const Stage &stage, double dt, 
   for (std::int64_t k = 0; k < count[2]; ++k) {
     const std::int64_t start = k * count[0] * count[1];
     std::array<T *, 3> u, f, past[2];
+    std::array<const T *, 3> force{};
     for (int i = 0; i < 3; ++i) {
+      force[i] = force_[i].size() > 0 ? force_[i].data() + start : nullptr;
       u[i] = velocity_[i].data() + start;
       f[i] = rhs[i].data() + start;
       for (int age = 0; age < older; ++age)
@@ -136,7 +147,9 @@ template <class T> void NavierStokes<T>::sweep_x(const Stage &stage, double dt, 
         store(f[i] + offset, load(f[i] + offset, lanes_used) + v, lanes_used);
       });
     convection_diffusion_[0].sweep(along_x, constant(u), [&](int i, std::int64_t offset, Vec<T> v, int lanes_used) {
-      const Vec<T> total = load(f[i] + offset, lanes_used) + v;
+      Vec<T> total = load(f[i] + offset, lanes_used) + v;
+      if (force[i])
+        total += load(force[i] + offset, lanes_used);
       Vec<T> next = load(u[i] + offset, lanes_used) + weights[0] * total;
       for (int age = 0; age < older; ++age)
         next += weights[age + 1] * load(past[age][i] + offset, lanes_used);

@@ -4,6 +4,8 @@
 #include <tailrace/flow/projection.hpp>
 #include <tailrace/flow/time_integration.hpp>
 
+#include <functional>
+
 namespace tailrace::flow {
 
 /// The parameters of a flow besides its grid.
@@ -19,19 +21,27 @@ struct FlowTimes {
   double convection = 0, pressure = 0, transposes = 0;
 };
 
-/// Incompressible Navier-Stokes,  du/dt = -1/2 (u . grad u + div(u u)) + nu lap u - grad p,  div u = 0, on collocated
-/// velocities and half-shifted pressure (Laizet and Lamballais 2009). Fields live in X pencils.
+/// Incompressible Navier-Stokes,  du/dt = -1/2 (u . grad u + div(u u)) + nu lap u + f - grad p,  div u = 0, on
+/// collocated velocities and half-shifted pressure (Laizet and Lamballais 2009). The body force f is optional. Fields
+/// live in X pencils.
 template <class T> class NavierStokes {
 public:
   /// Collective. Throws InputError for boundary conditions that the solver does not support.
   NavierStokes(const grid::Grid &grid, const FlowOptions &options, std::shared_ptr<const grid::ProcessGrid> processes,
                grid::TransposeMethod method);
 
-  /// One time step of size dt. Collective.
-  void step(double dt);
+  /// One time step of size dt. `set_force`, where there is one, is called before each stage with the time of the stage
+  /// counted from the start of the step; it fills `force`. Collective.
+  void step(double dt, const std::function<void(double since_start)> &set_force = {});
 
-  /// Removes the divergence of the present velocity, for initial fields that have some. Collective.
-  void project() { projection_(pointers(velocity_)); }
+  /// Makes `force` a part of the right-hand side from now on; it is zero at first.
+  void add_force();
+
+  /// Removes the divergence of the present velocity, for fields from outside that have some. Collective.
+  void project() {
+    projection_(pointers(velocity_));
+    last_share_ = 0;
+  }
 
   /// Bytes that all ranks together hold for each node at least: velocities and right-hand sides. Local.
   static std::int64_t least_bytes_per_node(TimeScheme scheme) {
@@ -46,6 +56,8 @@ public:
 
   /// Velocity component i on this rank's X pencil of the nodes.
   grid::Field<T> &velocity(int i) { return velocity_[i]; }
+  /// Component i of the body force on the same pencil; only after `add_force`.
+  grid::Field<T> &force(int i) { return force_[i]; }
   /// Right-hand side of component i, `age` stages ago (1 is the newest). Checkpoints of Adams-Bashforth schemes need
   /// it.
   grid::Field<T> &history(int age, int i) {
@@ -55,8 +67,8 @@ public:
   long steps() const { return steps_; }
   void set_steps(long steps) { steps_ = steps; }
 
-  /// Writes the pressure on the nodes (X pencil) that the last stage used; its mean is zero. Before the first step it
-  /// is the pressure that keeps the present velocity divergence-free. Collective.
+  /// Writes the pressure on the nodes (X pencil) that the last stage used; its mean is zero. Before the first step,
+  /// and after `project`, it is the pressure that keeps the present velocity divergence-free. Collective.
   void pressure(T *nodes);
   /// Largest |div u| on the cells. Collective.
   double max_divergence();
@@ -77,6 +89,7 @@ private:
   std::array<ConvectionDiffusion<T>, 3> convection_diffusion_;
   Projection<T> projection_;
   Components velocity_;
+  Components force_;                         ///< no memory where there is no force
   std::vector<Components> right_hand_sides_; ///< a ring; [newest_] is the newest finished one
   std::size_t newest_ = 0;
   Components y_pencil_, z_pencil_, y_sum_; ///< only where those pencils differ

@@ -1,0 +1,92 @@
+"""Calls of users' code on all ranks: the failure of one is an error on all, and no rank waits without end."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time as clock
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import AnalysisError, failure
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+# Seconds that a rank whose script failed waits for the others, whose scripts may still compute.
+PATIENCE = float(os.environ.get("TAILRACE_ANALYSIS_PATIENCE", "30"))
+
+
+def call_together(
+    comm: MPI.Comm,
+    work: Callable[[], Any],
+    *,
+    label: str,
+    path: Path,
+    where: str,
+    sign: Callable[[Any], list[str]] = lambda _: [],
+) -> Any:
+    """The result of `work`, which may communicate. Collective.
+
+    :param comm: a communicator for this alone: calls of a rank that failed must not match collective calls of `work`.
+    :param label: what it is, for messages: "analysis 'budget'"; `path` is its file.
+    :param where: what it is doing, such as "at step 40, t = 0.4".
+    :param sign: names of what a result has, which must be the same on all ranks.
+    :raises AnalysisError: whatever it raises, on any rank, is raised on all of them.
+    """
+    result, error = None, None
+    signature: list[str] = []
+    try:
+        result = work()
+        signature = sign(result)
+    except (Exception, SystemExit) as caught:  # the user's code: whatever it raises is their message
+        error = failure(label, path, caught, where)
+        error.__cause__ = caught
+    _meet(comm, error, signature, f"{label} failed {where}")
+    return result
+
+
+def _meet(comm: MPI.Comm, error: AnalysisError | None, signature: list[str], what: str) -> None:
+    """Wait for the others; raise where one failed, or where the ranks have different results."""
+    from mpi4py import MPI
+
+    number = zlib.crc32("\n".join(signature).encode())
+    found = np.array([error is not None, number, -number], np.int64)
+    worst = np.empty_like(found)
+    request = comm.Iallreduce(found, worst, op=MPI.MAX)
+    if error is None:
+        request.Wait()
+    else:
+        wait_for_others(comm, request, str(error))
+    if worst[0]:
+        errors = comm.allgather(None if error is None else str(error))
+        raise error or AnalysisError(next(text for text in errors if text is not None))
+    if worst[1] != -worst[2]:
+        told: list[list[str]] = comm.allgather(signature)
+        other = next(rank for rank, names in enumerate(told) if names != told[0])
+        raise AnalysisError(
+            f"{what}: the ranks returned different things: rank 0 {', '.join(told[0]) or 'nothing'}; rank {other} "
+            f"{', '.join(told[other]) or 'nothing'}. Every rank must return the same names in the same order"
+        )
+
+
+def wait_for_others(comm: MPI.Comm, request: MPI.Request, error: str) -> None:
+    """Wait for a request with a limit: the others may wait for this rank in a collective call of the user's code.
+
+    Where they do not come, the program ends.
+    """
+    deadline = clock.monotonic() + PATIENCE
+    while not request.Test():
+        if clock.monotonic() > deadline:
+            print(
+                f"tailrace: {error}\n  only on rank {comm.rank}; the other ranks did not return from the "
+                f"script within {PATIENCE:g} s, so the program ends",
+                file=sys.stderr,
+                flush=True,
+            )
+            comm.Abort(1)
+        clock.sleep(0.002)
