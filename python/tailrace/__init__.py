@@ -59,7 +59,7 @@ _PLACES = {
     "RandomVelocity": "flow.isotropic",
     **dict.fromkeys(("Series", "open"), "steps.series"),
     "Step": "steps.step",
-    **dict.fromkeys(("Simulation", "run"), "run.simulation"),
+    "Simulation": "run.simulation",
     **dict.fromkeys(("Histogram", "JointHistogram", "histogram", "joint_histogram"), "fields.distributions"),
     "filter": "fields.filtering",
     **dict.fromkeys(("lambda2", "q_criterion", "third_invariant"), "fields.invariants"),
@@ -132,6 +132,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("._core", __name__).build_info()["version"]
+    if name == "run":  # a package with the name of its function, which can be called
+        return import_module(".run", __name__)
     if name not in _PLACES:
         raise AttributeError(f"module 'tailrace' has no attribute {name!r}")
     value = getattr(import_module(f".{_PLACES[name]}", __name__), name)

@@ -52,6 +52,14 @@ def test_six_lines(tmp_path):
     assert "24 x 16 x 12 nodes, Re 100" in repr(simulation)
 
 
+def test_run_is_a_function_whatever_was_imported_before(monkeypatch):
+    assert tr.run(vortex(diagnostics__path="one.csv", grid__points=[8, 8, 8], time__steps=1)) == 0
+    from tailrace.run import outputs
+
+    assert tr.run(vortex(diagnostics__path="other.csv", grid__points=[8, 8, 8], time__steps=1)) == 0
+    assert outputs.Output
+
+
 def test_measure_against_the_formula():
     simulation = tr.Simulation(vortex(grid__points=[48, 40, 33]), MPI.COMM_SELF)
     numbers = simulation.measure()
