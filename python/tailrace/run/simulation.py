@@ -13,10 +13,8 @@ or step it yourself, with everything that the case schedules:
 from __future__ import annotations
 
 import operator
-import secrets
 import time as clock
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
@@ -24,10 +22,7 @@ from tailrace import _core
 from tailrace.analysis.calls import wait_for_others
 from tailrace.analysis.errors import AnalysisError
 from tailrace.case.schedule import SAME_TIME, Schedule
-from tailrace.flow.checkpoint import CheckpointStore
-from tailrace.flow.model import FlowError, Model
-from tailrace.io.provenance import of_program
-from tailrace.text import named
+from tailrace.flow.model import FlowError
 
 from .callbacks import Callbacks, checked_times
 from .checkpoint_rhythm import CheckpointRhythm
@@ -35,6 +30,7 @@ from .progress import Live
 from .recorder import Recorder
 from .results_there import check_free, set_aside
 from .stop import STOPPED, Stopped, StopRequest
+from .stored_model import StoredModel
 from .targets import check_files_there, check_targets, files_there
 
 if TYPE_CHECKING:
@@ -42,7 +38,6 @@ if TYPE_CHECKING:
 
     from mpi4py import MPI
 
-    from tailrace.analysis.state import Packed
     from tailrace.case.case import Case
     from tailrace.case.scripts import Force
     from tailrace.flow.model import InitialFlow
@@ -53,7 +48,7 @@ __all__ = ["FlowError", "Simulation", "run"]
 _CALLED = "callbacks_called"  # of a checkpoint: how many callbacks have seen its state
 
 
-class Simulation(Model):
+class Simulation(StoredModel):
     """A model that is also written, analysed, stopped and resumed, as its case says. Collective throughout.
 
     `run` computes the whole case. As a context manager it is stepped by hand, by `advance` or `steps`, which do after
@@ -81,30 +76,14 @@ class Simulation(Model):
         flow: InitialFlow | None = None,
         forcing: Force | None = None,
     ) -> None:
-        if comm is None:
-            from mpi4py import MPI
-
-            comm = MPI.COMM_WORLD
-        self.comm, self._overwrite = comm, overwrite
+        super().__init__(case, comm, resume=resume, flow=flow, forcing=forcing)
+        self._overwrite = overwrite
         self._has_checkpoint = resume
         self._goes_on = resume  # what lies at the places of the case is this run's
-        self.store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
-        self._resumed_from = self.store.newest(self.say) if resume else None
-        super().__init__(case, comm, self._resumed_from, flow=flow, forcing=forcing)
-        about = self._resumed_from.about if self._resumed_from else {}
-        # Of rank 0. A resumed run is the same run.
-        self.provenance = {
-            **of_program("run", comm.size),
-            "run": about.get("run") or secrets.token_hex(8),
-            "case": _given("flow", flow) + _given("forcing", forcing) + case.text,
-        }
-        if self._resumed_from:
-            self.say(f"resuming from {self._resumed_from.path}: step {self.step}, t = {self.time:g}")
         self.numbers: dict[str, float] = {}  # the volume averages that were measured last
-        self.seconds: dict[str, float] = defaultdict(float)  # of this rank, by phase
-        self.bytes_checkpoints = 0  # of this rank
         self.stopped = False  # on request, by a signal
-        self._callbacks = Callbacks(self.step, int(about.get(_CALLED, 0)))
+        told = self._resumed_from.about if self._resumed_from else {}
+        self._callbacks = Callbacks(self.step, int(told.get(_CALLED, 0)))
         self._recorder: Recorder | None = None  # while the simulation is open
         self._opened: AbstractContextManager[None] | None = None
         self._live: Live | None = None
@@ -117,45 +96,6 @@ class Simulation(Model):
             f"{self.comm.size} rank(s) as {self.processes.rows} x {self.processes.cols}, "
             f"step {self.step}, t = {self.time:g}>"
         )
-
-    # ---- checkpoints, times, messages --------------------------------------------------------------------------------
-    def write_checkpoint(self, more: Packed | None = None, files: Mapping[str, str] | None = None) -> None:
-        """Store the present state so that `resume` finds it.
-
-        :param more: states of others than the flow.
-        :param files: what `files_there` tells, in a run that writes files.
-        :raises IoError: the disk is full or gone; earlier checkpoints are untouched.
-        """
-        with self.timed("checkpoint"):
-            blocks, about = self.blocks(), {**self.provenance, **self.description, **(files or {})}
-            about[_CALLED] = self._callbacks.called(self.step)
-            if more is not None:
-                blocks.update(more.blocks)
-                about.update(more.about)
-            lists = more.lists if more is not None else {}
-            self.bytes_checkpoints += self.store.write(self.state, blocks, about, lists)
-
-    @contextmanager
-    def timed(self, phase: str) -> Iterator[None]:
-        """Count the time of a block under the name of a phase, without what the solver counts itself in it. Local."""
-        start, solver = clock.perf_counter(), sum(self.flow.times.values())
-        try:
-            yield
-        finally:
-            inside = sum(self.flow.times.values()) - solver
-            self.seconds[phase] += clock.perf_counter() - start - inside
-
-    def _phases(self) -> dict[str, float]:
-        """Seconds of this rank since the simulation was made, by phase. No phase contains another. Local."""
-        solver = self.flow.times
-        # Ranks that arrive early wait for the others there, so that not all of this time is movement of data.
-        solver["transposes, waiting"] = solver.pop("transposes")
-        return {**self.seconds, **solver}
-
-    def say(self, text: str) -> None:
-        """Print a line on rank 0. Local."""
-        if self.comm.rank == 0:
-            print(text, flush=True)
 
     # ---- callbacks ---------------------------------------------------------------------------------------------------
     def every(self, steps: int, work: Callable[[Simulation], object]) -> None:
@@ -387,6 +327,9 @@ class Simulation(Model):
                     recorder.close()
             raise
 
+    def _more_about(self) -> dict[str, int]:
+        return {_CALLED: self._callbacks.called(self.step)}
+
     def _way_on(self) -> str:
         if self._has_checkpoint:
             return "go on with --resume"
@@ -423,14 +366,6 @@ class Simulation(Model):
         self.write_checkpoint(recorder.packed(), files_there(self.case, self.comm))
         self._has_checkpoint = True
         self._rhythm.begin(self.step)
-
-
-def _given(key: str, value: object) -> str:
-    """What the text of a case says of a part that was given in Python."""
-    if value is None:
-        return ""
-    what = "{} of {}".format(*named(value)) if callable(value) else type(value).__name__
-    return f"# {key}: {what}, given in Python\n"
 
 
 def run(case: Case, *, resume: bool = False, overwrite: bool = False) -> int:
