@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +17,7 @@ import typer
 
 from . import analyse as cli_analyse
 from .common import enter, fail, guarded, on_ranks, say, settle
+from .new import new
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
@@ -163,25 +164,7 @@ def _case_of(path: Path) -> str:
     return text
 
 
-@app.command()
-def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The template: tgv.")],
-    path: Annotated[Path | None, typer.Option("--path", help="The file to write; NAME.toml by default.")] = None,
-) -> None:
-    """Write a commented case as a beginning."""
-    templates = resources.files("tailrace.case.templates")
-    known = sorted(entry.name.removesuffix(".toml") for entry in templates.iterdir() if entry.name.endswith(".toml"))
-    if name not in known:
-        fail(f"there is no template '{name}'; there are: {', '.join(known)}")
-    path = path or Path(f"{name}.toml")
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write((templates / f"{name}.toml").read_text(encoding="utf-8"))
-    except FileExistsError:
-        fail(f"{path} exists and is left as it is; choose another place with --path")
-    except OSError as error:
-        fail(f"{path}: {error.strerror}")
-    print(f"wrote {path}; next: tailrace run {path} -n 2")
+app.command()(new)
 
 
 @app.command()

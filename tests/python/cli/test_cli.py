@@ -65,7 +65,7 @@ def test_new_writes_a_case_that_is_valid_and_commented(case_file):
     assert sections == set(tomllib.loads(text)), "the template shows every section"
     for name in ("case", "grid", "time", "numerics", "parallel", "diagnostics", "checkpoint"):
         missing = set(type(getattr(case, name)).model_fields) - set(tomllib.loads(text)[name])
-        assert missing <= {"steps"}, "the template shows every key"
+        assert missing <= {"steps", "dt_max", "parameters"}, "the template shows every key"
 
 
 def test_new_never_overwrites(case_file):
@@ -78,7 +78,37 @@ def test_new_never_overwrites(case_file):
 
 
 def test_new_knows_its_templates():
-    assert "there is no template 'tvg'; there are: tgv" in tailrace("new", "tvg").stderr
+    known = ["own-flow", "tgv", "turbulence"]
+    assert f"there is no template 'tvg'; there are: {', '.join(known)} " in tailrace("new", "tvg").stderr
+    assert "which template? there are: own-flow" in tailrace("new").stderr
+    lines = tailrace("new", "--list").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == known
+    assert all(len(line) < 120 and line.endswith(".") for line in lines), "one sentence each"
+
+
+@pytest.mark.parametrize("name", ["own-flow", "tgv", "turbulence"])
+def test_every_template_is_a_case_and_says_how_to_run_it(tmp_path, name):
+    place = tmp_path / "sub"
+    place.mkdir()
+    said = tailrace("new", name, "--path", place / "mine.toml").stdout
+    case = load_case(place / "mine.toml")
+    assert case.case.name == name
+    assert case.time.dt == "auto"
+    assert case.warnings() == []
+    assert f"  tailrace run {place / 'mine.toml'} -n 2" in said.splitlines()[-2]
+    for path in place.iterdir():
+        assert str(path) in said
+    if name == "own-flow":
+        assert callable(case.initial_velocity())
+
+
+def test_new_writes_all_files_or_none(tmp_path):
+    (tmp_path / "my_flow.py").write_text("mine")
+    result = tailrace("new", "own-flow")
+    assert result.exit_code == 2
+    assert "my_flow.py exists and is left as it is" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["my_flow.py"]
+    assert (tmp_path / "my_flow.py").read_text() == "mine"
 
 
 def test_run_hands_the_case_to_the_solver(case_file, solver):

@@ -8,6 +8,8 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
+from tailrace.case import templates
+from tailrace.io.time_series import read_time_series
 from tailrace.run.simulation import FlowError
 from tailrace.run.warnings import Warnings, resolution
 
@@ -41,6 +43,20 @@ def said(directory, monkeypatch, capsys, reynolds, *, dt='"auto"', end=8.0, erro
 
 def test_a_resolved_flow_gives_no_warning(tmp_path, monkeypatch, capsys):
     assert said(tmp_path, monkeypatch, capsys, 30.0) == []
+
+
+def test_the_template_of_turbulence_gives_no_warning(tmp_path, monkeypatch, capsys):
+    """On the smaller grid of its comment, up to the maximum of spacing over Kolmogorov length, 2.04 at t = 0.35."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "case.toml").write_text(templates.case_of("turbulence"))
+    smaller = ["grid.points=[48, 48, 48]", "case.reynolds=40.0", "time.end=0.4", "checkpoint.every=0"]
+    case = tr.load_case("case.toml", smaller)
+    assert tr.Simulation(case, MPI.COMM_SELF).run() == 0
+    assert "warning: step" not in capsys.readouterr().out
+    rows = read_time_series("time_series.csv")
+    each_row = [{name: rows[name][at] for name in rows} for at in range(len(rows["step"]))]
+    ratios = [resolution(row, case.grid.lengths, case.viscosity).spacing_over_eta / 48 for row in each_row]
+    assert max(ratios) == pytest.approx(2.04, abs=0.01)
 
 
 def test_a_laminar_flow_gives_no_warning(tmp_path, monkeypatch, capsys):
