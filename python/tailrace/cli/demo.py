@@ -67,7 +67,7 @@ def main(directory: Path) -> int:
     :returns: the exit code; 1 if the results of the analyses differ.
     """
     from tailrace.render.comparison import plot_comparison
-    from tailrace.render.plot import plot_slice, plot_time_series
+    from tailrace.render.plot import plot
 
     directory.mkdir(parents=True, exist_ok=True)
     case = directory / "case.toml"
@@ -80,10 +80,10 @@ def main(directory: Path) -> int:
         code = subprocess.run([sys.executable, "-m", "tailrace.cli", *words], cwd=directory, check=False).returncode
         if code != 0:
             return code
-    pictures = [plot_time_series([directory / "time_series.csv"], directory / "history.png", None, None)]
+    pictures = plot(directory / "time_series.csv", directory / "history.png")
     for step in _SLICES:
         name = directory / f"vorticity-t{4 * step}.png"
-        pictures.append(plot_slice(directory / "snapshots.h5", name, "vorticity", "z", 8, step))
+        pictures += plot(directory / "snapshots.h5", name, field="vorticity", axis="z", index=8, steps=[step])
     pictures.append(directory / "three_places.png")
     worst = plot_comparison(
         {

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import analyse as cli_analyse
+from . import plot as cli_plot
 from .common import enter, fail, guarded, on_ranks, say, settle
 from .new import new
 
@@ -167,38 +168,7 @@ def _case_of(path: Path) -> str:
 app.command()(new)
 
 
-@app.command()
-def plot(
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Time series (.csv) or snapshots (.h5, .bp, raw).")
-    ],
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="The picture (.png, .pdf, .svg).")] = None,
-    reference: Annotated[
-        Path | None,
-        typer.Option("--reference", help="History to compare with: a time series or Xcompact3D's time_evol.dat."),
-    ] = None,
-    dt: Annotated[float | None, typer.Option("--dt", help="Time step of a time_evol.dat.")] = None,
-    field: Annotated[str | None, typer.Option("--field", help="Field of a slice; vorticity by default.")] = None,
-    axis: Annotated[str, typer.Option("--axis", help="Direction that the slice is seen along: x, y or z.")] = "z",
-    index: Annotated[int | None, typer.Option("--index", help="Node of the slice; the middle by default.")] = None,
-    step: Annotated[int, typer.Option("--step", help="Stored step of the slice, from 0; -1 is the last.")] = -1,
-) -> None:
-    """Draw time series, or a slice of each snapshot file."""
-    from tailrace.render.plot import plot_slice, plot_time_series
-
-    series = [path for path in paths if path.suffix in (".csv", ".dat")]
-    others = [path for path in paths if path not in series]
-    if out is not None and len(others) + bool(series) > 1:
-        fail("-o names one picture, but these paths make several; leave it out or draw them one by one")
-    try:
-        if series:
-            print(plot_time_series(series, out or Path(f"{series[0].stem}.png"), reference, dt))
-        for path in others:
-            print(plot_slice(path, out, field, axis, index, step))
-    except (ValueError, OSError, MemoryError) as error:
-        fail(error)
-    except ImportError as error:
-        fail(f"{error}\n  tailrace doctor says what is missing", 1)
+app.command()(cli_plot.plot)
 
 
 @app.command()

@@ -13,14 +13,9 @@ from numpy.typing import NDArray
 
 from tailrace.io.time_series import read_time_series
 
-from .plot import COLOURS, STYLE, PlotError, save
+from .curves import TITLES as QUANTITIES
+from .style import COLOURS, STYLE, PlotError, save
 
-QUANTITIES = {
-    "kinetic_energy": "Kinetic energy  ⟨u·u⟩/2",
-    "dissipation": "Dissipation  2ν⟨S:S⟩",
-    "dissipation_laplacian": "Dissipation  −ν⟨u·∇²u⟩",
-    "enstrophy": "Enstrophy  ⟨ω·ω⟩/2",
-}
 _MARKS: tuple[dict[str, Any], ...] = (
     {"ls": "-", "lw": 4, "alpha": 0.35},
     {"ls": "--", "lw": 1.6},

@@ -1,323 +1,320 @@
-"""Draws the time series of a run, and slices through its fields, as PNG files."""
+"""Pictures of any file that a run or an analysis has written: it is found out what each one is. All is local.
+
+    from tailrace.render.plot import plot
+
+    plot("time_series.csv")  # returns the paths of the pictures, here time_series.png
+    plot(["a/spectrum.h5", "b/spectrum.h5"], slopes=["-5/3"])
+    plot("snapshots.h5", field="q", axis="y", at=1.5, time=8.0, out="q.pdf")
+
+Every kind of picture has a function of its own, which returns a figure of matplotlib: see `figures`, and the modules
+`tables`, `arrays`, `computed`, `slices` and `isosurface`.
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from matplotlib import rc_context
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure  # without pyplot: no window, and no shared state with plots of the user
-from numpy.typing import NDArray
+from tailrace import _core
+from tailrace.io.marks import TIME_SERIES, is_ours
 
-from tailrace.io.regular import refuse_special
-from tailrace.io.time_series import read_time_series
+from . import arrays, tables
+from .abscissae import KINDS, Kind
+from .computed import computed_curve
+from .curves import Curve, Scales, draw_curves, slope
+from .isosurface import draw_isosurface
+from .quantities import known_names, unknown
+from .slices import draw_plane, read_plane
+from .stored import check_there, chosen_steps, open_stored
+from .style import AXES, PlotError, check_picture, save
 
-AXES = ("x", "y", "z")
-# Colours that can be distinguished in grey and with every kind of colour vision (Okabe and Ito).
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-STYLE: dict[Any, Any] = {
-    "figure.dpi": 150,
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e6e6e6",
-    "grid.linewidth": 0.7,
-    "axes.axisbelow": True,
-    "lines.linewidth": 1.6,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-}
-_POSITIVE = ("vorticity",)
-DRAWN = ("kinetic_energy", "dissipation", "dissipation_laplacian", "enstrophy")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-
-class PlotError(ValueError):
-    """A picture cannot be drawn. The message says what is missing and what is available."""
-
-
-def plot_time_series(
-    paths: Sequence[str | Path], out: str | Path, reference: str | Path | None = None, dt: float | None = None
-) -> Path:
-    """Draw kinetic energy, dissipation and enstrophy over time, one colour per run.
-
-    The solid line of the dissipation is computed from the strain, the dashed line from the Laplacian. If the flow is
-    resolved, both lines are the same.
-
-    :param paths: time series of runs.
-    :param reference: a time series, a `time_evol.dat` of Xcompact3D, or the published table; drawn as black dots.
-    :param dt: the time step of a `time_evol.dat`, if there is no `input.i3d` beside it.
-    :raises PlotError, TimeSeriesError, ConfigError: a file has no rows, or is not of the expected kind.
-    """
-    runs = [(_run_name(Path(path), paths), _history(Path(path), dt)) for path in paths]
-    with rc_context(STYLE):
-        figure = Figure(figsize=(7.0, 8.2), layout="constrained")
-        panels = figure.subplots(3, 1, sharex=True)
-        for (name, columns), colour in zip(runs, itertools.cycle(COLOURS), strict=False):
-            _draw_run(panels, name, columns, colour)
-        if reference is not None:
-            _draw_reference(panels, Path(reference), dt, until=max(columns["time"][-1] for _, columns in runs))
-        titles = ("Kinetic energy  ⟨u·u⟩/2", "Dissipation", "Enstrophy  ⟨ω·ω⟩/2")
-        for panel, title in zip(panels, titles, strict=True):
-            panel.set_title(title, loc="left", fontsize=11)
-            panel.set_ylim(bottom=0)
-            panel.margins(x=0.01)
-        panels[1].legend(loc="upper left")
-        if len(runs) > 1 or reference is not None:
-            panels[0].legend(loc="lower left")
-        panels[-1].set_xlabel("time  t U / L")
-        return save(figure, out)
-
-
-def _run_name(path: Path, paths: Sequence[str | Path]) -> str:
-    """The name of a run: its file name, together with the directory if several runs have the same file name."""
-    same = sum(Path(other).name == path.name for other in paths) > 1
-    return str(path.parent / path.stem) if same else path.stem.replace("_", " ")
-
-
-def _history(path: Path, dt: float | None) -> Mapping[str, NDArray[Any]]:
-    if path.suffix == ".csv":
-        columns = read_time_series(path)
-    else:
-        from tailrace.formats.xcompact3d import read_history
-
-        table = read_history(path, dt)
-        columns = {name: table[name] for name in ("kinetic_energy", "dissipation", "enstrophy")}
-        columns["time"], columns["dissipation_laplacian"] = table["t"], table["dissipation2"]
-    missing = [name for name in DRAWN if name not in columns]
-    if missing:
-        raise PlotError(f"{path}: has no column {', '.join(missing)}; draw the time series of a run")
-    if not len(columns["time"]):
-        raise PlotError(f"{path}: has no rows yet; is the run still at its first steps?")
-    return columns
-
-
-def _draw_run(panels: Sequence[Axes], name: str, columns: Mapping[str, NDArray[Any]], colour: str) -> None:
-    time = columns["time"]
-    marker = "o" if len(time) == 1 else None  # a line of one point is not visible
-    labels: tuple[str | None, str | None] = ("2ν⟨S:S⟩ (strain)", "−ν⟨u·∇²u⟩ (Laplacian)")
-    if panels[1].lines:  # the labels of the first run are enough
-        labels = (None, None)
-    energy, dissipation, enstrophy = panels
-    energy.plot(time, columns["kinetic_energy"], color=colour, marker=marker, label=name)
-    dissipation.plot(time, columns["dissipation"], color=colour, marker=marker, label=labels[0])
-    dissipation.plot(time, columns["dissipation_laplacian"], color=colour, ls="--", lw=1.2, label=labels[1])
-    enstrophy.plot(time, columns["enstrophy"], color=colour, marker=marker)
-
-
-def _draw_reference(panels: Sequence[Axes], path: Path, dt: float | None, until: float) -> None:
-    columns = _history(path, dt)
-    shown = columns["time"] <= until * 1.02 + 1e-12  # a long reference would make a short run very narrow
-    # Draw about forty dots, because a second line on top of an equal line would hide it.
-    some = np.flatnonzero(shown)[:: max(1, int(shown.sum()) // 40)]
-    keys = ("kinetic_energy", "dissipation_laplacian", "enstrophy")
-    for panel, key in zip(panels, keys, strict=True):
-        style: dict[str, Any] = {
-            "color": "black",
-            "ls": "none",
-            "marker": "o",
-            "ms": 3.2,
-            "mfc": "white",
-            "mew": 0.8,
-            "zorder": 4,
-        }
-        panel.plot(columns["time"][some], columns[key][some], label=f"reference: {path.name}", **style)
+    from tailrace.steps.series import Series
+    from tailrace.steps.stored_step import StoredStep
 
 
 @dataclass(frozen=True)
-class Plane:
-    """A slice through a field: its values and its position. The rows are along the second of the two directions."""
+class Options:
+    """What is drawn of the files. An option that the kind of picture does not use is an error.
 
-    values: NDArray[Any]
-    field: str
-    axis: str
-    index: int
-    time: float
-    step: int
-    origin: tuple[float, float, float] | None = None  # of the whole field in x, y, z; None if the file has no origin
-    spacing: tuple[float, float, float] | None = None
-
-
-def plot_slice(
-    path: str | Path,
-    out: str | Path | None = None,
-    field: str | None = None,
-    axis: str = "z",
-    index: int | None = None,
-    step: int = -1,
-) -> Path:
-    """Draw a plane of a field that is normal to `axis`.
-
-    :param path: a VTKHDF file (.h5), a BP directory (.bp) or a directory of raw snapshots.
-    :param out: the picture; by default, the name contains the file, field, plane and step.
-    :param field: the variable; by default the vorticity, or the first variable if there is no vorticity.
-    :param index: the node along `axis`, negative from the end; by default the middle.
-    :param step: the position of the stored step, negative from the end.
-    :raises PlotError: the file has no such field, plane or step; the message lists what is available.
+    :param kind: what is drawn; by default what the files hold.
+    :param columns: columns of tables, numbers or arrays of series; by default all.
+    :param x: the column or array that they are drawn over.
+    :param field: what is drawn of the points, see `quantities.quantity`.
+    :param axis: the direction normal to a slice, or along a profile or a one-dimensional spectrum.
+    :param index, at: the place of a slice: a node, or a coordinate.
+    :param steps, times: stored steps by position, -1 being the last, and by the nearest time.
+    :param values: of isosurfaces.
+    :param log, loglog: a logarithmic axis of values; two of them. Spectra have two in any case.
+    :param slopes: exponents of reference lines, as "-5/3"; both axes must be logarithmic.
+    :param reference: a history that runs are compared with.
+    :param dt: the time step of a `time_evol.dat`.
+    :param grid: a TOML file that says the grid of a series which does not say it.
     """
-    path = Path(path)
-    plane = read_plane(path, field, axis, index, step)
-    if out is None:
-        out = f"{path.stem}-{plane.field}-{axis}{plane.index}-step{plane.step}.png"
-    with rc_context({**STYLE, "axes.grid": False}):
-        return save(_draw_plane(plane), out)
+
+    kind: Kind | None = None
+    columns: Sequence[str] = ()
+    x: str | None = None
+    field: str | None = None
+    axis: str | None = None
+    index: int | None = None
+    at: float | None = None
+    steps: Sequence[int] = ()
+    times: Sequence[float] = ()
+    values: Sequence[float] = ()
+    log: bool = False
+    loglog: bool = False
+    slopes: Sequence[str] = ()
+    reference: Path | None = None
+    dt: float | None = None
+    grid: Path | None = None
+
+    def given(self) -> list[str]:
+        """The names of the options that differ from their defaults."""
+        return [one.name for one in fields(self) if getattr(self, one.name) not in (one.default, [])]
 
 
-def _draw_plane(plane: Plane) -> Figure:
-    across, up = (name for name in AXES if name != plane.axis)
-    height, width = plane.values.shape
-    spacing = {name: plane.spacing[at] if plane.spacing else 1.0 for at, name in enumerate(AXES)}
-    origin = {name: plane.origin[at] if plane.origin else 0.0 for at, name in enumerate(AXES)}
-    size = (width * spacing[across], height * spacing[up])
-    # Pixels are centred on the nodes, so the picture is half a spacing larger on each side.
-    left, bottom = origin[across] - spacing[across] / 2, origin[up] - spacing[up] / 2
-    colours, low, high, extend = _colours(plane)
-    figure = Figure(figsize=_figure_size(*size), layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(
-        plane.values,
-        origin="lower",
-        extent=(left, left + size[0], bottom, bottom + size[1]),
-        cmap=colours,
-        interpolation="bilinear",  # the fields are smooth between nodes
-        vmin=low,
-        vmax=high,
-    )
-    unit = "" if plane.spacing else " (node)"
-    axes.set(xlabel=across + unit, ylabel=up + unit)
-    place = f"{plane.axis} = {origin[plane.axis] + plane.index * spacing[plane.axis]:.4g}"
-    where = place if plane.spacing else f"{plane.axis} node {plane.index}"
-    axes.set_title(f"{plane.field} at {where}, t = {plane.time:.4g}", loc="left", fontsize=11)
-    bar = figure.colorbar(image, ax=axes, extend=extend, shrink=0.85, aspect=30, pad=0.02)
-    bar.outline.set_visible(False)
-    return figure
+_CURVES = {"kind", "columns", "x", "log", "loglog", "slopes"}
+_OF_STEPS = {"field", "axis", "steps", "times", "grid"}
+_USED: dict[Kind, set[str]] = {
+    "time-series": {*_CURVES, "reference", "dt", "grid"},
+    "spectrum": _CURVES | _OF_STEPS,
+    "histogram": (_CURVES | _OF_STEPS) - {"axis"},
+    "profile": _CURVES | _OF_STEPS,
+    "slice": {"kind", "index", "at", *_OF_STEPS},
+    "isosurface": {"kind", "values", *_OF_STEPS} - {"axis"},
+}
+_FLAGS = {"columns": "--column", "slopes": "--slope", "steps": "--step", "times": "--time", "values": "--value"}
 
 
-def _figure_size(width: float, height: float) -> tuple[float, float]:
-    """The size of a figure for the plane in its proportions, with colour bar and title, which fits on a page."""
-    scale = 5.6 / max(width, height)
-    return max(3.2, width * scale) + 1.3, max(1.4, height * scale) + 0.8
+def plot(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]], out: str | PathLike[str] | None = None, **options: Any
+) -> list[Path]:
+    """Draw files, and return where the pictures are: curves of all files in one, slices and isosurfaces one each.
 
-
-def _colours(plane: Plane) -> tuple[str, float, float, str]:
-    """Colour map and limits: dark to bright from zero for fields that cannot be negative, otherwise white at zero.
-
-    A few extreme points would hide the contrast of all others, so the limits leave out 0.5 percent of the points.
+    :param out: the picture (.png, .pdf, .svg); by default it is a .png in the working directory, named after the file.
+    :param options: see `Options`.
+    :raises PlotError: something cannot be drawn; the message says why, and what there is.
+    :raises TimeSeriesError, InputError, IoError, ConfigError, OSError: a file cannot be read.
     """
-    finite = plane.values[np.isfinite(plane.values)]
-    if not finite.size:
-        raise PlotError(
-            f"{plane.field}: the plane {plane.axis} = {plane.index} of step {plane.step} has no finite value"
-        )
-    top = float(np.percentile(np.abs(finite), 99.5)) or float(np.abs(finite).max()) or 1.0
-    if plane.field in _POSITIVE:
-        return "inferno", 0.0, top, "max" if finite.max() > top else "neither"
-    below, above = finite.min() < -top, finite.max() > top
-    extend = {(True, True): "both", (True, False): "min", (False, True): "max"}.get(
-        (bool(below), bool(above)), "neither"
+    given = [Path(paths)] if isinstance(paths, str | PathLike) else [Path(path) for path in paths]
+    target = None if out is None else check_picture(Path(out))
+    drawn = figures(given, Options(**options), alone=target is not None)
+    return [save(figure, target or name) for figure, name in drawn]
+
+
+def figures(paths: Sequence[Path], options: Options, *, alone: bool = False) -> list[tuple[Figure, str]]:
+    """The figures of files, each with a name for its file.
+
+    :param alone: only one figure is wanted.
+    :raises PlotError: see `plot`.
+    """
+    _check(options)
+    sources = [_source(path, paths, options) for path in paths]
+    kinds = {source.kind for source in sources}
+    if len(kinds) > 1:
+        told = ", ".join(f"{source.path}: {source.kind}" for source in sources)
+        raise PlotError(f"one picture shows files of one kind; draw these one by one, or choose by --kind: {told}")
+    kind = sources[0].kind
+    _check_used(options, kind)
+    if kind not in ("slice", "isosurface"):
+        return [(_draw_together(sources, kind, options), _name(sources[0], kind))]
+    if alone and len(paths) > 1:
+        raise PlotError("-o names one picture, but these files make several; leave it out or draw them one by one")
+    draw = _draw_slice if kind == "slice" else _draw_surface
+    return [draw(path, options) for path in paths]
+
+
+def _check(options: Options) -> None:
+    if options.kind is not None and options.kind not in KINDS:
+        raise PlotError(f"--kind {options.kind}: expected one of {', '.join(KINDS)}")
+    if options.axis is not None and options.axis not in AXES:
+        raise PlotError(f"axis must be x, y or z (found {options.axis!r})")
+    for text in options.slopes:
+        slope(text)
+
+
+def _check_used(options: Options, kind: Kind) -> None:
+    for name in options.given():
+        if name not in _USED[kind]:
+            users = [one for one in KINDS if name in _USED[one]]
+            flag = _FLAGS.get(name, f"--{name}")
+            raise PlotError(f"{flag} is for pictures of the kind {' or '.join(users)}; this is a {kind}")
+    for name in ("steps", "times"):
+        if kind in ("slice", "isosurface") and len(getattr(options, name)) > 1:
+            raise PlotError(f"{_FLAGS[name]}: a {kind} shows one step")
+    if options.steps and options.times:
+        raise PlotError("steps are given by --step or by --time; leave one of them out")
+    if options.slopes and not (options.loglog or kind == "spectrum"):
+        raise PlotError("--slope is a line between two logarithmic axes; add --loglog")
+
+
+# ---- what files are --------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class _Source:
+    """A file, what is drawn of it, and how its curves are made."""
+
+    path: Path
+    label: str
+    kind: Kind
+    curves: Callable[[], list[Curve]] = list
+    run: tables.Columns | None = None  # the table of a run
+
+
+def _source(path: Path, paths: Sequence[Path], options: Options) -> _Source:
+    label = tables.run_name(path, paths)
+    if _is_table(path):
+        return _table(path, label, options)
+    with open_stored(path, options.grid) as stored:
+        kind = _kind_of_series(stored, options)
+    return _Source(path, label, kind, lambda: _series_curves(path, label, kind, options))
+
+
+def _is_table(path: Path) -> bool:
+    check_there(path)
+    if path.is_dir() or path.suffix in (".csv", ".dat"):
+        return path.is_file()
+    return path.stat().st_size > 0 and not _core.engine_at(str(path)) and is_ours(path, TIME_SERIES)
+
+
+def _table(path: Path, label: str, options: Options) -> _Source:
+    columns = tables.history(path, options.dt) if path.suffix == ".dat" else tables.read_table(path)
+    kind = options.kind or tables.kind_of_table(columns)
+    if options.x is not None and options.kind is None and "time" in columns:
+        kind = "time-series"
+    run = columns if kind == "time-series" and tables.is_of_a_run(columns) else None
+    if kind in ("slice", "isosurface"):
+        raise PlotError(f"{path}: is a table, which has no {kind}")
+    return _Source(
+        path, label, kind, lambda: tables.table_curves(path, columns, label, options.columns, options.x), run
     )
-    return "RdBu_r", -top, top, extend
 
 
-def read_plane(path: Path, field: str | None, axis: str, index: int | None, step: int) -> Plane:
-    """A plane of a stored field; see `plot_slice`. Only this plane is read from the file."""
-    if axis not in AXES:
-        raise PlotError(f"axis must be x, y or z (found {axis!r})")
-    if not path.exists():
-        raise PlotError(f"{path}: there is no such file or directory")
-    refuse_special(path)
-    if path.suffix in (".h5", ".hdf", ".hdf5", ".vtkhdf"):
-        return _vtkhdf_plane(path, field, axis, index, step)
-    if path.is_dir() or path.suffix in (".bp", ".bp4", ".bp5"):
-        return _series_plane(path, field, axis, index, step)
-    raise PlotError(
-        f"{path}: slices are drawn from .h5 (VTKHDF), .bp, .sion and raw snapshots, time series from .csv files"
-    )
+def _kind_of_series(stored: Series, options: Options) -> Kind:
+    """What is drawn of a series: what is asked for, else curves of its arrays, slices of its fields, its numbers."""
+    if options.kind is not None:
+        return options.kind
+    step = chosen_steps(stored, options.steps[:1], options.times[:1])[0]
+    names = _array_names(step, options)
+    if options.columns and not names:
+        there = arrays.numbers(stored)
+        wrong = next((name for name in options.columns if name not in there), None)
+        if wrong is not None:
+            raise PlotError(f"{stored.path}: {unknown('array or number', wrong, [*arrays.lists(step, 1), *there])}")
+        return "time-series"
+    if options.values:
+        return "isosurface"
+    if names or options.x or _has_curves(step, options):
+        found = arrays.ordinates(step, stored.path, names, options.x, options.axis)
+        return arrays.chosen(stored.path, found, None, names)[0]
+    if options.field is not None or known_names(step) or arrays.lists(step, 2):
+        return "slice"
+    if arrays.numbers(stored):
+        return "time-series"
+    raise PlotError(f"{stored.path}: has no field, no array and no number in step {step.index}")
 
 
-def _vtkhdf_plane(path: Path, field: str | None, axis: str, index: int | None, step: int) -> Plane:
-    import h5py
-
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise PlotError(f"{path}: HDF5 does not open it: {error}") from None
-    with file:
-        root = file.get("VTKHDF")
-        if root is None or "PointData" not in root:
-            raise PlotError(f"{path}: is not a VTKHDF file: there is no group /VTKHDF/PointData")
-        name = _pick(path, field, list(root["PointData"]))
-        data = root["PointData"][name]
-        times = root["Steps/Values"][...] if "Steps" in root else None
-        at = _resolve(path, "step", step, 1 if times is None else len(times))
-        shape = data.shape if times is None else data.shape[1:]
-        node = _node(path, axis, index, shape)
-        cut: list[Any] = [slice(None)] * 3
-        cut[2 - AXES.index(axis)] = node
-        if times is not None:
-            offsets = root.get(f"Steps/PointDataOffsets/{name}")
-            cut.insert(0, int(offsets[at]) if offsets is not None else at)
-        values = _magnitude(np.asarray(data[tuple(cut)]))
-        origin, spacing = (
-            tuple(map(float, root.attrs[key])) if key in root.attrs else None for key in ("Origin", "Spacing")
-        )
-        time = float(times[at]) if times is not None else 0.0
-        return Plane(values, name, axis, node, time, at, origin, spacing)  # type: ignore[arg-type]
+def _has_curves(step: StoredStep, options: Options, kind: Kind | None = None) -> bool:
+    """Whether a step has arrays to draw: beside fields only those count that are over another array."""
+    there = arrays.lists(step, 1)
+    if not there or options.field is not None:
+        return False
+    found = arrays.ordinates(step, "", [], None, None)
+    return not known_names(step) or any(one.over in there and kind in (None, one.kind) for one in found)
 
 
-def _series_plane(path: Path, field: str | None, axis: str, index: int | None, step: int) -> Plane:
-    from tailrace.io import series
-
-    with series.open(path) as stored:
-        at = _resolve(path, "step", step, len(stored))
-        current = stored[at]
-        name = _pick(path, field, current.names)
-        shape = current.variables[name][1]
-        node = _node(path, axis, index, shape[::-1])
-        start, count = [0, 0, 0], list(shape)
-        start[AXES.index(axis)], count[AXES.index(axis)] = node, 1
-        values = np.squeeze(current.read(name, (start, count)), axis=2 - AXES.index(axis))
-        grid = stored.grid
-        origin, spacing = (grid.origin, grid.spacing) if grid else (None, None)
-        return Plane(values, name, axis, node, float(current.time), at, origin, spacing)
+def _array_names(step: StoredStep, options: Options) -> list[str]:
+    """The stored arrays of one dimension that are asked for, as columns or as the field."""
+    there = arrays.lists(step, 1)
+    asked = [*options.columns, *([options.field] if options.field is not None else [])]
+    return [name for name in asked if name in there]
 
 
-def _pick(path: Path, field: str | None, names: list[str]) -> str:
-    if field is None and names:
-        return "vorticity" if "vorticity" in names else names[0]
-    if field not in names:
-        raise PlotError(f"{path}: there is no field {field!r}; there are {', '.join(names) or 'none'}")
-    return str(field)
+# ---- drawing ---------------------------------------------------------------------------------------------------------
+def _draw_together(sources: Sequence[_Source], kind: Kind, options: Options) -> Figure:
+    plain = not (options.columns or options.x or options.log or options.loglog)
+    runs = {source.label: source.run for source in sources if source.run is not None}
+    if kind == "time-series" and plain and len(runs) == len(sources):
+        for source in sources:
+            _check_rows(source)
+        reference = options.reference
+        compared = None if reference is None else (reference.name, tables.history(reference, options.dt))
+        return tables.draw_runs(runs, compared)
+    if options.reference is not None:
+        raise PlotError("--reference is for the picture of whole runs, without --column, --x, --log or --loglog")
+    curves = [curve for source in sources for curve in source.curves()]
+    both = options.loglog or kind == "spectrum"
+    return draw_curves(curves, Scales(both, both or options.log, tuple(slope(text) for text in options.slopes)))
 
 
-def _resolve(path: Path, what: str, index: int, count: int) -> int:
-    if not -count <= index < count:
-        there = f"there are {count}, counted from 0" if count else "there are none"
-        raise PlotError(f"{path}: there is no {what} {index}; {there}")
-    return index % count
+def _check_rows(source: _Source) -> None:
+    if source.run is not None and not len(source.run["time"]):
+        raise PlotError(f"{source.path}: has no rows yet; is the run still at its first steps?")
 
 
-def _node(path: Path, axis: str, index: int | None, shape: Sequence[int]) -> int:
-    count = shape[2 - AXES.index(axis)]
-    return count // 2 if index is None else _resolve(path, f"node in {axis}", index, count)
+def _series_curves(path: Path, label: str, kind: Kind, options: Options) -> list[Curve]:
+    with open_stored(path, options.grid) as stored:
+        if kind == "time-series":
+            if options.x is not None:
+                raise PlotError(f"{stored.path}: the numbers of a series are drawn over its time; leave --x out")
+            return _some(stored.path, kind, arrays.number_curves(stored, options.columns, label))
+        curves = []
+        steps = chosen_steps(stored, options.steps, options.times)
+        for step in steps:
+            note = f"t = {step.time:.4g}"
+            name = f"{label}, {note}" if len(steps) > 1 else label
+            names = _array_names(step, options)
+            wrong = next((one for one in options.columns if one not in names), None)
+            if wrong is not None:
+                raise PlotError(f"{stored.path}: {unknown('array', wrong, list(arrays.lists(step, 1)))}")
+            if names or options.x or _has_curves(step, options, kind):
+                found = arrays.ordinates(step, stored.path, names, options.x, options.axis)
+                curves += arrays.stored_curves(step, arrays.chosen(stored.path, found, kind, names)[1], name, note)
+            else:
+                curves.append(computed_curve(step, stored.path, kind, options.field, options.axis, name, note))
+        return curves
 
 
-def _magnitude(values: NDArray[Any]) -> NDArray[Any]:
-    """The lengths of a plane of vectors. A plane of numbers is returned unchanged."""
-    return np.sqrt((values**2).sum(axis=-1)) if values.ndim == 3 else values
+def _some(path: str, kind: Kind, curves: list[Curve]) -> list[Curve]:
+    if not curves:
+        raise PlotError(f"{path}: has nothing that is drawn as {kind}")
+    return curves
 
 
-def save(figure: Figure, out: str | Path) -> Path:
-    """Write a picture. Missing directories are created."""
-    out = Path(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        figure.savefig(out, bbox_inches="tight", pad_inches=0.1)  # the title may be wider than the image
-    except ValueError as error:  # matplotlib does not know the extension
-        raise PlotError(f"{out}: {error}") from None
-    return out
+def _one(given: Sequence[Any]) -> Any:
+    return given[0] if given else None
+
+
+def _draw_slice(path: Path, options: Options) -> tuple[Figure, str]:
+    step, time = _one(options.steps), _one(options.times)
+    with open_stored(path, options.grid) as stored:
+        one = chosen_steps(stored, options.steps, options.times)[0]
+        planes = arrays.lists(one, 2)
+        name = options.field if options.field in planes else None
+        if options.field is None and planes and not known_names(one):
+            name = next(iter(planes))
+        if name is not None:
+            if options.axis is not None or options.index is not None or options.at is not None:
+                raise PlotError(f"{stored.path}: '{name}' has two dimensions; leave --axis, --index and --at out")
+            return arrays.draw_table(one, name), f"{path.stem}-{name}-step{one.index}.png"
+    plane = read_plane(
+        path, options.field, axis=options.axis, index=options.index, at=options.at, step=step, time=time,
+        grid=options.grid,
+    )  # fmt: skip
+    return draw_plane(plane), f"{path.stem}-{plane.field}-{plane.axis}{plane.index}-step{plane.step}.png"
+
+
+def _draw_surface(path: Path, options: Options) -> tuple[Figure, str]:
+    return draw_isosurface(
+        path, options.field, values=options.values, step=_one(options.steps), time=_one(options.times),
+        grid=options.grid,
+    )  # fmt: skip
+
+
+def _name(source: _Source, kind: Kind) -> str:
+    return f"{source.path.stem}.png" if _is_table(source.path) else f"{source.path.stem}-{kind}.png"

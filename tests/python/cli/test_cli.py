@@ -174,8 +174,8 @@ def test_the_exit_code_is_that_of_the_run(case_file, solver):
         (["run", "tgv.toml", "-n", "0"], "-n"),
         (["case", "none.i3d"], "there is no such file"),
         (["plot", "none.csv"], "none.csv"),
-        (["plot", "tgv.toml"], "slices are drawn from .h5"),
-        (["plot", "a.csv", "b.h5", "-o", "c.png"], "-o names one picture"),
+        (["plot", "tgv.toml"], "is no series and no table"),
+        (["plot", "tgv.toml", "-o", "c.txt"], "a picture is a .png, .pdf or .svg file"),
         (["paint"], "No such command"),
     ],
 )

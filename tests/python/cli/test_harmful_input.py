@@ -79,9 +79,9 @@ def test_a_pipe_in_place_of_what_a_run_looks_at(tmp_path):
     assert "fig-line-000004.png is there already, and is no picture of" in cases.message(cases.run(case, limit=120))
 
 
-def test_a_time_series_without_the_columns_to_draw(tmp_path):
-    (tmp_path / "other.csv").write_text("step,time,kinetic_energy\n0,0.0,1.0\n")
-    assert "has no column dissipation, dissipation_laplacian, enstrophy" in said("plot", "other.csv", cwd=tmp_path)
+def test_a_table_with_words_in_place_of_numbers(tmp_path):
+    (tmp_path / "other.csv").write_text("step,time,kinetic_energy\n0,0.0,much\n")
+    assert "other.csv, line 2: expected 3 numbers, found: 0,0.0,much" in said("plot", "other.csv", cwd=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,76 @@
+"""The command `tailrace plot`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import fail
+
+
+def plot(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Tables (.csv), series of any engine, checkpoints; of one kind."),
+    ],
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="The picture (.png, .pdf, .svg).")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind", help="time-series, spectrum, histogram, profile, slice or isosurface; by default what is there."
+        ),
+    ] = None,
+    columns: Annotated[
+        list[str], typer.Option("--column", metavar="NAME", help="A column, number or array; repeatable.")
+    ] = [],  # noqa: B006
+    x: Annotated[str | None, typer.Option("--x", metavar="NAME", help="The column that they are drawn over.")] = None,
+    field: Annotated[
+        str | None,
+        typer.Option(
+            "--field", help="A stored field, a vector (u: its length), or vorticity, q, lambda2, divergence of u."
+        ),
+    ] = None,
+    axis: Annotated[
+        str | None, typer.Option("--axis", help="x, y or z: normal to a slice; along a profile or a 1-D spectrum.")
+    ] = None,
+    index: Annotated[int | None, typer.Option("--index", help="Node of a slice; the middle by default.")] = None,
+    at: Annotated[float | None, typer.Option("--at", metavar="COORDINATE", help="Place of a slice.")] = None,
+    steps: Annotated[
+        list[int], typer.Option("--step", help="Stored step, from 0; -1 is the last. Of curves repeatable.")
+    ] = [],  # noqa: B006
+    times: Annotated[list[float], typer.Option("--time", help="The stored step nearest to a time, instead.")] = [],  # noqa: B006
+    values: Annotated[list[float], typer.Option("--value", help="Value of an isosurface; repeatable.")] = [],  # noqa: B006
+    log: Annotated[bool, typer.Option("--log", help="Logarithmic values.")] = False,
+    loglog: Annotated[bool, typer.Option("--loglog", help="Both axes logarithmic, as of spectra.")] = False,
+    slopes: Annotated[
+        list[str], typer.Option("--slope", metavar="-5/3", help="A reference line of this slope; repeatable.")
+    ] = [],  # noqa: B006
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", help="History to compare runs with: a time series or Xcompact3D's time_evol.dat."),
+    ] = None,
+    dt: Annotated[float | None, typer.Option("--dt", help="Time step of a time_evol.dat.")] = None,
+    grid: Annotated[
+        Path | None, typer.Option("--grid", help="TOML file with the grid, where a series has none.")
+    ] = None,
+) -> None:
+    """Draw what runs and analyses have written: curves of several files over each other, slices and isosurfaces.
+
+    It is found out what each file is; --kind draws something else of it. Fields can be drawn as slices and isosurfaces,
+    and as their spectrum, histogram or profile.
+    """
+    try:
+        from tailrace.render.plot import plot as draw
+    except ImportError as error:
+        fail(f"{error}\n  tailrace doctor says what is missing", 1)
+    try:
+        pictures = draw(
+            paths, out, kind=kind, columns=columns, x=x, field=field, axis=axis, index=index, at=at, steps=steps,
+            times=times, values=values, log=log, loglog=loglog, slopes=slopes, reference=reference, dt=dt, grid=grid,
+        )  # fmt: skip
+    except (ValueError, OSError, RuntimeError, MemoryError) as error:
+        fail(str(error) or type(error).__name__)
+    for picture in pictures:
+        print(picture)

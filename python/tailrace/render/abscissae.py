@@ -1,0 +1,30 @@
+"""What arrays are drawn over, known by their names: wave numbers, edges of bins, coordinates. All is local."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, get_args
+
+Kind = Literal["time-series", "spectrum", "histogram", "profile", "slice", "isosurface"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_NAMES: dict[Kind, re.Pattern[str]] = {
+    "spectrum": re.compile(r"(.*_)?(k|k[xyz]|kappa(_?[xyz])?|wave_?numbers?)"),
+    "histogram": re.compile(r"(.*_)?(bin_)?(edges|bins|centres|centers)(_.*)?"),
+    "profile": re.compile(r"[xyzr]|[xyzr]_?plus|radius|distance|height|coordinates?"),
+}
+
+
+def is_abscissa(name: str) -> bool:
+    """Whether other arrays are drawn over one of this name."""
+    return any(form.fullmatch(name.lower()) for form in _NAMES.values())
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of picture that an array of this name is the abscissa of; a profile where nothing else is known."""
+    return next((kind for kind, form in _NAMES.items() if form.fullmatch(name.lower())), "profile")
+
+
+def label_of(name: str) -> str:
+    """The label of the axis of an abscissa."""
+    return f"wave number  {name}" if kind_of(name) == "spectrum" else name

@@ -1,0 +1,66 @@
+"""Spectra, histograms and profiles that are computed from stored fields when they are drawn. All is local.
+
+The functions are those of analyses, so that the curves are the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tailrace import _core
+from tailrace.fields import distributions, reductions, spectra
+from tailrace.fields.field import Field
+from tailrace.fields.vector import Vector
+
+from .curves import Curve
+from .quantities import arrays, field_of
+from .style import AXES, PlotError
+
+if TYPE_CHECKING:
+    from tailrace.steps.stored_step import StoredStep
+
+    from .abscissae import Kind
+
+
+def computed_curve(
+    step: StoredStep, path: str, kind: Kind, name: str | None, axis: str | None, label: str, note: str
+) -> Curve:
+    """A spectrum (of a vector: of all components), a histogram or a profile of a field (of a vector: of its length).
+
+    :param axis: the direction of a profile, y by default, or of a one-dimensional spectrum; else that is over shells.
+    :raises PlotError: there is no such field, its grid is not known, or a spectrum needs periodic boundaries.
+    """
+    name = name or _default(step, kind)
+    found = field_of(step, name, path)
+    try:
+        if kind == "spectrum":
+            return _spectrum(found, name, axis, label, note)
+    except _core.InputError as error:
+        raise PlotError(f"{path}: {error}") from None
+    field = found.norm() if isinstance(found, Vector) else found
+    if kind == "histogram":
+        histogram = distributions.histogram(field)
+        return Curve("probability density", histogram.edges, histogram.density, name, label, note)
+    axis = axis or "y"
+    places = field.operators.coordinates(field.centred)[AXES.index(axis)]
+    return Curve(f"⟨{name}⟩", places, reductions.mean(field, "xyz".replace(axis, "")), axis, label, note)
+
+
+def _spectrum(found: Field | Vector, name: str, axis: str | None, label: str, note: str) -> Curve:
+    if axis is None:
+        one = spectra.spectrum(found)
+        return Curve(f"E(k) of {name}", one.k, one.density, "wave number  k", label, note)
+    parts = [spectra.spectrum_1d(part, axis) for part in ([found] if isinstance(found, Field) else found)]
+    density = np.sum([part.density for part in parts], axis=0)
+    return Curve(f"E(k{axis}) of {name}", parts[0].k, density, f"wave number  k{axis}", label, note)
+
+
+def _default(step: StoredStep, kind: Kind) -> str:
+    stored = arrays(step)
+    if kind == "spectrum" and all(one in stored for one in ("ux", "uy", "uz")):
+        return "u"
+    if kind == "histogram" and "vorticity" in stored:
+        return "vorticity"
+    return stored[0] if stored else ""

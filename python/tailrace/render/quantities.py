@@ -1,0 +1,163 @@
+"""What can be drawn of the points of a step: stored fields, magnitudes of vectors, and what follows from the velocity.
+
+A stored array is read by the box, so that a slice reads no more than its plane. What is derived needs whole fields.
+All functions are local.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailrace.fields.calculus import curl, div
+from tailrace.fields.field import Field
+from tailrace.fields.invariants import lambda2, q_criterion
+from tailrace.fields.vector import Vector
+from tailrace.io.placement import Box, Triple
+
+from .style import PlotError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tailrace.steps.stored_step import StoredStep
+
+DERIVED: dict[str, Callable[[Vector], Field]] = {
+    "vorticity": lambda u: curl(u).norm(),
+    "vorticity_x": lambda u: curl(u).x,
+    "vorticity_y": lambda u: curl(u).y,
+    "vorticity_z": lambda u: curl(u).z,
+    "q": q_criterion,
+    "lambda2": lambda2,
+    "divergence": div,
+}
+_VELOCITY = ("ux", "uy", "uz")
+_POSITIVE = ("vorticity",)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity on points.
+
+    :param shape: points in x, y, z.
+    :param positive: it cannot be negative.
+    :param read: returns a box of it, or all: (nz, ny, nx).
+    """
+
+    name: str
+    shape: Triple
+    positive: bool
+    read: Callable[[Box | None], NDArray[Any]]
+
+
+def quantity(step: StoredStep, name: str | None, path: str) -> Quantity:
+    """The quantity of that name; by default the vorticity where it is stored, else the first array.
+
+    :raises PlotError: there is none; the message lists what there is, with the nearest name.
+    """
+    stored = arrays(step)
+    if name is None:
+        name = "vorticity" if "vorticity" in stored or not stored else stored[0]
+    parts = _parts(step, name)
+    if parts:
+        shape = step.variables[step.stored_name(parts[0])].shape
+        if len({step.variables[step.stored_name(part)].shape for part in parts}) > 1:
+            raise PlotError(f"{path}: the components {', '.join(parts)} have different points")
+        several = len(parts) > 1
+        return Quantity(name, shape, several or name in _POSITIVE, lambda box: _magnitude(step, parts, box))
+    if name in DERIVED and all(one in stored for one in _VELOCITY):
+        values: list[NDArray[Any]] = []
+
+        def derived(box: Box | None) -> NDArray[Any]:
+            if not values:
+                values.append(np.asarray(DERIVED[name](_velocity(step, name, path))))
+            return values[0] if box is None else values[0][_slices(box)]
+
+        return Quantity(name, step.variables[step.stored_name("ux")].shape, name in _POSITIVE, derived)
+    raise PlotError(f"{path}: {unknown('field', name, known_names(step))}")
+
+
+def field_of(step: StoredStep, name: str, path: str) -> Field | Vector:
+    """The field or the vector of that name, with its grid.
+
+    :raises PlotError: there is none, or the series does not say the grid that it is on.
+    """
+    stored = arrays(step)
+    parts = _parts(step, name)
+    if len(parts) == 1:
+        found = step[parts[0]]
+        if isinstance(found, Field):
+            return found
+        raise PlotError(f"{path}: {_why_no_field(step, name)}")
+    if len(parts) == 3:
+        return Vector(*(_on_grid(step, part, path) for part in parts))
+    if name in DERIVED and all(one in stored for one in _VELOCITY):
+        return DERIVED[name](_velocity(step, name, path))
+    raise PlotError(f"{path}: {unknown('field', name, known_names(step))}")
+
+
+def arrays(step: StoredStep) -> list[str]:
+    """The names of the stored arrays on points; lists are none."""
+    return [name for name in step.names if not step.variables[step.stored_name(name)].is_list]
+
+
+def known_names(step: StoredStep) -> list[str]:
+    """The names of all quantities on points."""
+    stored = arrays(step)
+    vectors = dict.fromkeys(name[:-2] for name in stored if name[-2:] in ("_1", "_x"))
+    bases = [*(["u"] if all(one in stored for one in _VELOCITY) else []), *vectors]
+    names = [*stored, *(base for base in bases if len(_parts(step, base)) > 1)]
+    if all(one in stored for one in _VELOCITY) and step.known.problem is None:
+        names += DERIVED
+    return list(dict.fromkeys(names))
+
+
+def unknown(what: str, name: str, there: list[str]) -> str:
+    """The message for a name that is not there."""
+    near = difflib.get_close_matches(name.lower(), there, n=1)
+    hint = f"did you mean '{near[0]}'? There" if near else "there"
+    return f"there is no {what} '{name}'; {hint} are {', '.join(there) or 'none'}"
+
+
+def _parts(step: StoredStep, name: str) -> list[str]:
+    """The stored arrays of a name: one, or the components of a vector; empty where there are none."""
+    stored = arrays(step)
+    if name in stored:
+        return [name]
+    for ends in ([f"{name}{axis}" for axis in "xyz"], [f"{name}_{axis}" for axis in "xyz"]):
+        if all(one in stored for one in ends):
+            return ends
+    return [f"{name}_{number + 1}" for number in range(step.components(name))]
+
+
+def _magnitude(step: StoredStep, parts: list[str], box: Box | None) -> NDArray[Any]:
+    """An array, or the length of a vector."""
+    if len(parts) == 1:
+        return step.read(parts[0], box)
+    total = sum(step.read(part, box).astype(np.float64) ** 2 for part in parts)
+    return np.asarray(np.sqrt(total))
+
+
+def _velocity(step: StoredStep, name: str, path: str) -> Vector:
+    if step.known.problem is not None:
+        raise PlotError(f"{path}: '{name}' is derived from the velocity, and {step.known.problem}")
+    return Vector(*(_on_grid(step, one, path) for one in _VELOCITY))
+
+
+def _on_grid(step: StoredStep, name: str, path: str) -> Field:
+    found = step[name]
+    if not isinstance(found, Field):
+        raise PlotError(f"{path}: {_why_no_field(step, name)}")
+    return found
+
+
+def _why_no_field(step: StoredStep, name: str) -> str:
+    return f"'{name}' is on no grid that is known: {step.known.problem or 'its points are not those of the grid'}"
+
+
+def _slices(box: Box) -> tuple[slice, ...]:
+    return tuple(slice(s, s + n) for s, n in zip(reversed(box.start), reversed(box.count), strict=True))

@@ -1,0 +1,239 @@
+"""Slices: planes of a field as pictures. All functions are local."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from tailrace.io.placement import Box
+
+from .quantities import Quantity, quantity
+from .stored import chosen_steps, open_stored
+from .style import AXES, IMAGE_STYLE, TITLE, PlotError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from tailrace.steps.stored_step import StoredStep
+
+Coordinates = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any]"]
+_LONGEST = 12  # sides of a plane that differ more are not drawn in proportion: one of them would be a line
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A slice through a field: its values and its position. The rows are along the second of the two directions.
+
+    :param axis, index: the direction normal to it, and its node there.
+    :param step: the index of the step.
+    :param coordinates: of the points in x, y, z; None where the series does not say them.
+    """
+
+    values: NDArray[Any]
+    field: str
+    axis: str
+    index: int
+    time: float
+    step: int
+    coordinates: Coordinates | None = None
+    positive: bool = False
+    units: str = ""
+
+
+def read_plane(
+    path: str | Path,
+    field: str | None = None,
+    *,
+    axis: str | None = None,
+    index: int | None = None,
+    at: float | None = None,
+    step: int | None = None,
+    time: float | None = None,
+    grid: Path | None = None,
+) -> Plane:
+    """A plane of a field. Of a stored field only this plane is read from the file.
+
+    :param field: a stored field, a vector (its magnitude), or what follows from the velocity, see `quantities.DERIVED`;
+        by default the vorticity, or the first one where that is not stored.
+    :param axis: the direction normal to it: x, y or z; by default that which has one point only, else z.
+    :param index: the node along `axis`, negative from the end; by default the middle.
+    :param at: the coordinate along `axis`, instead; the nearest node counts.
+    :param step: the position of the stored step, negative from the end; by default the last.
+    :param time: instead, the time of which the nearest step is taken.
+    :raises PlotError: there is no such field, plane or step; the message lists what there is.
+    """
+    if axis is not None and axis not in AXES:
+        raise PlotError(f"axis must be x, y or z (found {axis!r})")
+    with open_stored(Path(path), grid) as stored:
+        (one,) = chosen_steps(stored, [] if step is None else [step], [] if time is None else [time])
+        shown = quantity(one, field, stored.path)
+        axis = axis or _thin(shown.shape)
+        places = coordinates_of(one, shown)
+        node = _node(stored.path, axis, index, at, shown, places, one)
+        d = AXES.index(axis)
+        start, count = [0, 0, 0], list(shown.shape)
+        start[d], count[d] = node, 1
+        box = Box((start[0], start[1], start[2]), (count[0], count[1], count[2]))
+        values = np.squeeze(shown.read(box), axis=2 - d)
+        units = str(one.attributes.get(f"{shown.name}/units", ""))
+        return Plane(values, shown.name, axis, node, one.time, one.index, places, shown.positive, units)
+
+
+def coordinates_of(step: StoredStep, shown: Quantity) -> Coordinates | None:
+    """The coordinates of the points of a quantity in x, y, z; None where the series does not say them."""
+    known = step.known.coordinates()
+    if known is None or tuple(map(len, known)) != shown.shape:
+        return None
+    x, y, z = known
+    return x, y, z
+
+
+def _thin(shape: Sequence[int]) -> str:
+    thin = [axis for axis, count in zip(AXES, shape, strict=True) if count == 1]
+    return thin[0] if len(thin) == 1 else "z"
+
+
+def _node(
+    path: str,
+    axis: str,
+    index: int | None,
+    at: float | None,
+    shown: Quantity,
+    places: Coordinates | None,
+    step: StoredStep,
+) -> int:
+    d = AXES.index(axis)
+    count = shown.shape[d]
+    if at is None:
+        if index is not None and not -count <= index < count:
+            raise PlotError(f"{path}: there is no node {index} in {axis}; there are {count}, counted from 0")
+        return count // 2 if index is None else index % count
+    if index is not None:
+        raise PlotError("the place of a slice is given by its index or its coordinate; leave one of them out")
+    if places is None:
+        raise PlotError(f"{path}: does not say the coordinates of '{shown.name}'; choose the slice by its index")
+    along, low = places[d], float(places[d][0])
+    known = step.known
+    periodic = known.problem is None and known.boundaries is not None and known.boundaries[d] == "periodic"
+    high = low + known.lengths[d] if periodic else float(along[-1])
+    if not low - 1e-9 * abs(high) <= at <= high + 1e-9 * abs(high):
+        raise PlotError(f"{path}: {axis} = {at:g} is outside: it goes from {low:g} to {high:.7g}")
+    distance = np.abs(along - at)
+    if periodic:
+        distance = np.minimum(distance, np.abs(along + known.lengths[d] - at))
+    return int(np.argmin(distance))
+
+
+# ---- drawing ---------------------------------------------------------------------------------------------------------
+def draw_plane(plane: Plane) -> Figure:
+    """The figure of a plane, with its coordinates, its place and its time.
+
+    :raises PlotError: it has no finite value.
+    """
+    across, up = (name for name in AXES if name != plane.axis)
+    known = plane.coordinates
+    places = dict(zip(AXES, known, strict=True)) if known else {}
+    rows, columns = plane.values.shape
+    ends = [edges_of(places[name]) if known else np.arange(n + 1) - 0.5 for name, n in ((across, columns), (up, rows))]
+    where = f"{plane.axis} = {places[plane.axis][plane.index]:.4g}" if known else f"{plane.axis} node {plane.index}"
+    unit = "" if known else " (node)"
+    title = f"{plane.field} at {where}, t = {plane.time:.4g}"
+    return draw_image(
+        plane.values, ends[0], ends[1], (across + unit, up + unit), title, positive=plane.positive, units=plane.units,
+        proportional=True,
+    )  # fmt: skip
+
+
+def draw_image(
+    values: NDArray[Any],
+    across: NDArray[Any],
+    up: NDArray[Any],
+    labels: tuple[str, str],
+    title: str,
+    *,
+    positive: bool = False,
+    units: str = "",
+    proportional: bool = False,
+) -> Figure:
+    """A two-dimensional array as a picture.
+
+    :param values: (rows, columns), the rows from the bottom up.
+    :param across, up: the edges of the columns and of the rows, one more than there are; they grow.
+    :param positive: values cannot be negative.
+    :param proportional: both directions are lengths.
+    """
+    colours, low, high, extend = _colours(values, title, positive)
+    width, height = across[-1] - across[0], up[-1] - up[0]
+    proportional = proportional and min(values.shape) > 1 and max(width, height) <= _LONGEST * min(width, height)
+    with rc_context(IMAGE_STYLE):
+        size = _figure_size(width, height) if proportional else (6.9, 5.0 if min(values.shape) > 4 else 2.4)
+        figure = Figure(figsize=size, layout="constrained")
+        axes: Axes = figure.subplots()
+        options: dict[str, Any] = {"cmap": colours, "vmin": low, "vmax": high}
+        if _is_uniform(across) and _is_uniform(up):
+            image: Any = axes.imshow(
+                values,
+                origin="lower",
+                extent=(across[0], across[-1], up[0], up[-1]),
+                interpolation="bilinear" if proportional else "nearest",  # the fields are smooth between nodes
+                **options,
+            )
+        else:
+            image = axes.pcolormesh(across, up, values, rasterized=True, **options)
+        axes.set_aspect("equal" if proportional else "auto")
+        axes.set(xlabel=labels[0], ylabel=labels[1])
+        axes.set_title(title, **TITLE)
+        bar = figure.colorbar(image, ax=axes, extend=extend, shrink=0.85, aspect=30, pad=0.02)
+        bar.outline.set_visible(False)
+        if units:
+            bar.set_label(units)
+    return figure
+
+
+def edges_of(points: NDArray[Any]) -> NDArray[Any]:
+    """The edges of pixels that are centred on points: half a spacing beyond the first and the last."""
+    if len(points) == 1:
+        return np.array([points[0] - 0.5, points[0] + 0.5])
+    middle = 0.5 * (points[1:] + points[:-1])
+    return np.concatenate([[2 * points[0] - middle[0]], middle, [2 * points[-1] - middle[-1]]])
+
+
+def _is_uniform(edges: NDArray[Any]) -> bool:
+    return bool(np.allclose(np.diff(edges), (edges[-1] - edges[0]) / (len(edges) - 1), rtol=1e-6))
+
+
+def _figure_size(width: float, height: float) -> tuple[float, float]:
+    """The size of a figure for the plane in its proportions, with colour bar and title, which fits on a page."""
+    scale = 5.6 / max(width, height)
+    return max(3.2, width * scale) + 1.3, max(1.4, height * scale) + 0.8
+
+
+def _colours(values: NDArray[Any], title: str, positive: bool) -> tuple[str, float, float, str]:
+    """Colour map and limits: from zero, dark to bright, for what cannot be negative; white at zero where signs differ.
+
+    A few extreme points would hide the contrast of all others, so the limits leave out 0.5 percent of the points.
+    """
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        raise PlotError(f"{title}: has no finite value")
+    lowest, highest = float(finite.min()), float(finite.max())
+    top = float(np.percentile(np.abs(finite), 99.5)) or float(np.abs(finite).max()) or 1.0
+    if positive:
+        return "inferno", 0.0, top, "max" if highest > top else "neither"
+    if lowest > 0 or highest < 0:
+        low, high = (float(end) for end in np.percentile(finite, [0.5, 99.5]))
+        if low == high:
+            low, high = low - 0.5 * abs(low), high + 0.5 * abs(high)
+        return "viridis", low, high, _extend(lowest < low, highest > high)
+    return "RdBu_r", -top, top, _extend(lowest < -top, highest > top)
+
+
+def _extend(below: bool, above: bool) -> str:
+    return {(True, True): "both", (True, False): "min", (False, True): "max"}.get((below, above), "neither")

@@ -1,0 +1,84 @@
+"""Opening what pictures are drawn from: series of any engine, and checkpoints. All functions are local."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from tailrace import _core
+from tailrace.io import guard
+from tailrace.io.regular import refuse_special
+from tailrace.steps import series
+from tailrace.steps.series import Series
+from tailrace.steps.stored_step import StoredStep
+
+from .style import PlotError
+
+_CHECKPOINT = re.compile(r"step-\d+")
+
+
+def open_stored(path: Path, grid: Path | None = None) -> Series:
+    """Open a series of any engine, or the newest checkpoint in a directory of them.
+
+    :param grid: a TOML file that says the grid of a series, where it does not say it itself.
+    :raises PlotError: there is nothing, or something else.
+    :raises InputError, IoError, ConfigError: the series or the grid file cannot be read.
+    """
+    check_there(path)
+    path = _newest_checkpoint(path) or path
+    engine = _core.engine_at(str(path))
+    if not engine:
+        raise PlotError(
+            f"{path}: is no series and no table; pictures are drawn from series of any engine, checkpoints, and .csv "
+            "files"
+        )
+    try:
+        return series.open(path, guard=not guard.vouched(path, engine), grid=grid)
+    except _core.IoError as error:
+        if str(path) in str(error):
+            raise
+        raise _core.IoError(f"{path} cannot be read: {error}") from None
+
+
+def check_there(path: Path) -> None:
+    """Check that there is a file or a directory.
+
+    :raises PlotError: there is nothing, or it is a stream.
+    :raises OSError: it is a named pipe, a socket or a device.
+    """
+    if str(path).startswith("sst:"):
+        raise PlotError(f"{path}: a stream is not stored; draw a series on disk, or return a figure from an analysis")
+    if not path.exists():
+        raise PlotError(f"{path}: there is no such file or directory")
+    refuse_special(path)
+
+
+def _newest_checkpoint(path: Path) -> Path | None:
+    """The newest complete checkpoint in a directory of checkpoints; None where there are none."""
+    if not path.is_dir():
+        return None
+    found = [entry for entry in path.iterdir() if entry.is_dir() and _CHECKPOINT.fullmatch(entry.name)]
+    return max(found, key=lambda entry: int(entry.name[5:]), default=None)
+
+
+def chosen_steps(stored: Series, steps: Sequence[int], times: Sequence[float]) -> list[StoredStep]:
+    """Steps by position and those nearest to times; the last one where none is asked for.
+
+    :raises PlotError: the series has no steps, or not this one.
+    """
+    count = len(stored)
+    if not count:
+        raise PlotError(f"{stored.path}: has no steps yet")
+    found = []
+    for at in steps or (() if times else (-1,)):
+        if not -count <= at < count:
+            raise PlotError(f"{stored.path}: there is no step {at}; there are {count}, counted from 0")
+        found.append(stored[at])
+    for time in times:
+        first, last = stored.times[0], stored.times[-1]
+        slack = (last - first) / max(1, count - 1) / 2 + 1e-9 * abs(last)
+        if not first - slack <= time <= last + slack:
+            raise PlotError(f"{stored.path}: there is no step near time {time:g}; its times are {first:g} to {last:g}")
+        found.append(stored.at(time, method="nearest"))
+    return found

@@ -1,0 +1,173 @@
+"""Curves of what analyses return, and of fields: against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tailrace as tr
+from helpers.flows_on_disk import GRID, arrays, write
+from tailrace.render.plot import Options, figures
+from tailrace.render.style import PlotError
+
+N = (16, 12, 20)  # x, y, z
+BOX = tr.UniformGrid(N, spacing=(2 * np.pi / 16, 2 * np.pi / 12, 2 * np.pi / 20), boundaries=("periodic",) * 3)
+K, EDGES = np.arange(9.0), np.linspace(-1, 2, 8)
+
+
+def values(number):
+    return np.random.default_rng(number).normal(size=N[::-1])
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """What an analysis leaves: three steps of arrays and numbers."""
+    path = tmp_path_factory.mktemp("results") / "results.h5"
+    with tr.open(path, "w", grid=BOX) as out:
+        for number in range(3):
+            lists = {"k": K, "energy": (number + 1.0) * np.exp(-K), "edges": EDGES, "density": np.arange(7.0) + number}
+            lists |= {"y": np.linspace(0, 1, 5) ** 2, "mean": np.arange(5.0) * number, "along_z": np.arange(20.0)}
+            lists |= {"odd": np.arange(33.0), "table": np.arange(12.0 * 16).reshape(12, 16)}
+            out.write_step(0.5 * number, index=number, lists=lists, scalars={"total": 2.0 * number, "said": "x"})
+    return path
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory):
+    path = tmp_path_factory.mktemp("box") / "box.h5"
+    with tr.open(path, "w", grid=BOX) as out:
+        for number in range(2):
+            parts = {name: values(10 * number + d) for d, name in enumerate(("ux", "uy", "uz"))}
+            out.write_step(0.5 * number, parts, index=number)
+    return path
+
+
+def drawn(*paths, **options):
+    ((figure, name),) = figures(list(paths), Options(**options))
+    return figure, name
+
+
+def xy(line):
+    return np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)
+
+
+def test_a_stored_spectrum_is_what_is_drawn_first(results):
+    figure, name = drawn(results, slopes=["-3"])
+    (axes,) = figure.axes
+    assert (axes.get_xscale(), axes.get_yscale(), axes.get_xlabel()) == ("log", "log", "wave number  k")
+    assert (axes.get_title(loc="left"), name) == ("energy,  t = 1", "results-spectrum.png")
+    curve, slope = axes.lines
+    np.testing.assert_array_equal(xy(curve), [K, 3 * np.exp(-K)])
+    x, y = xy(slope)
+    assert np.log(y[1] / y[0]) / np.log(x[1] / x[0]) == pytest.approx(-3, rel=1e-12)
+
+
+def test_steps_and_files_over_each_other(results, tmp_path):
+    other = tmp_path / "other.h5"
+    with tr.open(other, "w", grid=BOX) as out:
+        out.write_step(2.5, index=9, lists={"k": K[:4], "energy": K[:4] + 1})
+    figure, _ = drawn(results, steps=[0, -1])
+    assert [line.get_label() for line in figure.axes[0].lines] == ["results, t = 0", "results, t = 1"]
+    assert len(figure.legends[0].get_texts()) == 2
+    figure, _ = drawn(results, other)
+    first, second = figure.axes[0].lines
+    assert (first.get_label(), second.get_label()) == ("results", "other")
+    assert first.get_color() != second.get_color()
+    np.testing.assert_array_equal(xy(second), [K[:4], K[:4] + 1])
+    figure, _ = drawn(results, times=[0.6], columns=["energy"])
+    np.testing.assert_array_equal(xy(figure.axes[0].lines[0])[1], 2 * np.exp(-K))
+
+
+def test_a_stored_histogram(results):
+    for options in ({"kind": "histogram"}, {"columns": ["density"]}, {"field": "density"}):
+        (axes,) = drawn(results, **options)[0].axes
+        (stairs,) = axes.patches
+        np.testing.assert_array_equal(stairs.get_data().values, np.arange(7.0) + 2)
+        np.testing.assert_array_equal(stairs.get_data().edges, EDGES)
+        assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "linear")
+    assert drawn(results, kind="histogram", log=True)[0].axes[0].get_yscale() == "log"
+
+
+def test_stored_profiles(results):
+    figure, _ = drawn(results, kind="profile")
+    found = {axes.get_title(loc="left").split(",")[0]: axes for axes in figure.axes}
+    assert set(found) == {"mean", "along_z", "odd"}
+    np.testing.assert_array_equal(xy(found["mean"].lines[0]), [np.linspace(0, 1, 5) ** 2, 2 * np.arange(5.0)])
+    np.testing.assert_allclose(xy(found["along_z"].lines[0])[0], 2 * np.pi / 20 * np.arange(20), atol=1e-14)
+    assert [found[name].get_xlabel() for name in found] == ["y", "z", "index"]
+    (axes,) = drawn(results, columns=["density"], x="edges")[0].axes
+    assert len(axes.patches) == 1
+
+
+def test_numbers_of_steps_are_time_series(results, tmp_path):
+    (axes,) = drawn(results, columns=["total"])[0].axes
+    np.testing.assert_array_equal(xy(axes.lines[0]), [[0, 0.5, 1], [0, 2, 4]])
+    assert axes.get_xlabel() == "time"
+    with tr.open(tmp_path / "numbers.h5", "w") as out:
+        for number in range(2):
+            out.write_step(float(number), scalars={"a": 1.5 * number})
+    assert drawn(tmp_path / "numbers.h5")[0].axes[0].get_title(loc="left") == "a"
+
+
+def test_an_array_of_two_dimensions(results):
+    axes = drawn(results, field="table")[0].axes[0]
+    np.testing.assert_array_equal(axes.images[0].get_array(), np.arange(12.0 * 16).reshape(12, 16))
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y"), "it has as many points as the grid there"
+
+
+def test_a_computed_spectrum_is_that_of_numpy(box):
+    (axes,) = drawn(box, kind="spectrum", steps=[1])[0].axes
+    x, y = xy(axes.lines[0])
+    power = sum(abs(np.fft.fftn(values(10 + d)) / np.prod(N)) ** 2 for d in range(3)) / 2
+    kz, ky, kx = np.meshgrid(*(np.fft.fftfreq(n, 1 / n) for n in N[::-1]), indexing="ij")
+    shells = np.bincount(np.rint(np.sqrt(kx**2 + ky**2 + kz**2)).astype(int).ravel(), power.ravel())
+    np.testing.assert_allclose(x, np.arange(len(shells)), atol=1e-13)
+    np.testing.assert_allclose(y, shells, rtol=1e-12)
+    assert axes.get_title(loc="left") == "E(k) of u,  t = 0.5"
+    x, y = xy(drawn(box, kind="spectrum", field="uy", axis="z")[0].axes[0].lines[0])
+    lines = (abs(np.fft.fft(values(11), axis=0) / N[2]) ** 2).mean(axis=(1, 2)) / 2
+    np.testing.assert_allclose(y[1:10], 2 * lines[1:10], rtol=1e-12)
+
+
+def test_a_computed_histogram_is_that_of_numpy(box):
+    (stairs,) = drawn(box, kind="histogram", field="u")[0].axes[0].patches
+    length = np.sqrt(sum(values(10 + d) ** 2 for d in range(3)))
+    density, edges = np.histogram(length, 100, density=True)
+    np.testing.assert_allclose(stairs.get_data().values, density, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(stairs.get_data().edges, edges, rtol=1e-12)
+
+
+def test_a_computed_profile_is_that_of_numpy(tmp_path):
+    path = write(tmp_path / "flow.h5")  # with walls in y; and its lists, over no other array, are not what is drawn
+    (axes,) = drawn(path, kind="profile", field="uz")[0].axes
+    x, y = xy(axes.lines[0])
+    np.testing.assert_allclose(x, GRID.spacing[1] * np.arange(17), atol=1e-14)
+    np.testing.assert_allclose(y, arrays(2)["uz"].mean(axis=(0, 2)), atol=1e-14)
+    x, y = xy(drawn(path, kind="profile", field="ux", axis="x")[0].axes[0].lines[0])
+    weights = np.r_[0.5, np.ones(15), 0.5] / 16
+    np.testing.assert_allclose(y, np.einsum("zyx,y->x", arrays(2)["ux"], weights) / 20, atol=1e-14)
+    with pytest.raises(PlotError, match=r"flow\.h5: .*periodic"):
+        drawn(path, kind="spectrum")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": ["energi"]}, "no array or number 'energi'; did you mean 'energy'"),
+        ({"columns": ["energy", "density"]}, "of several: energy (spectrum), density (histogram)"),
+        ({"columns": ["mean"], "x": "k"}, "'mean' has 5 values, and 'k' has 9"),
+        ({"columns": ["energy"], "axis": "z"}, "'energy' has 9 values, and the grid not as many points in z"),
+        ({"kind": "isosurface"}, "there is no field 'vorticity'; there are none"),
+        ({"kind": "slice", "field": "table", "index": 2}, "'table' has two dimensions"),
+        ({"kind": "time-series", "columns": ["tot"]}, "no number 'tot'; did you mean 'total'"),
+    ],
+)
+def test_what_is_not_there_is_said_with_what_is(results, options, message):
+    with pytest.raises(PlotError) as error:
+        drawn(results, **options)
+    assert message in str(error.value)
+
+
+def test_files_of_different_kinds_are_refused(results, box):
+    with pytest.raises(PlotError, match=r"files of one kind; .*results\.h5: spectrum, .*box\.h5: slice"):
+        drawn(results, box)

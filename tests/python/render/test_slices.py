@@ -1,0 +1,174 @@
+"""Slices: their values and places, from every engine, and what is derived from the velocity."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tailrace as tr
+from helpers.flows_on_disk import GRID, arrays, exact_vorticity, write
+from tailrace import _core
+from tailrace.render.plot import Options, figures
+from tailrace.render.slices import Plane, draw_plane, read_plane
+from tailrace.render.style import PlotError
+from tailrace.steps.stored_step import StoredStep
+
+ENGINES = [name for name in _core.engine_names() if name not in ("null", "sst")]
+X, Y, Z = (h * np.arange(n) for n, h in zip(GRID.points, GRID.spacing, strict=True))
+
+
+@pytest.fixture(scope="module")
+def flow(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("flow") / "flow.h5")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_planes_of_every_engine(tmp_path, monkeypatch, engine):
+    path = write(tmp_path / "run", engine)
+    asked = []
+    read = StoredStep.read
+    monkeypatch.setattr(StoredStep, "read", lambda self, name, box, **more: asked.append(box) or read(self, name, box))
+    uy = arrays(1)["uy"]
+    for axis, index, expected in (("z", 3, uy[3]), ("y", -1, uy[:, -1]), ("x", None, uy[:, :, 12])):
+        plane = read_plane(path, "uy", axis=axis, index=index, step=1)
+        np.testing.assert_array_equal(plane.values, expected)
+        assert np.prod(asked[-1].count) == expected.size, "no more is read"
+    assert (plane.field, plane.axis, plane.index, plane.time, plane.step) == ("uy", "x", 12, 0.5, 10)
+    for found, exact in zip(plane.coordinates, (X, Y, Z), strict=True):
+        np.testing.assert_allclose(found, exact, atol=1e-14)
+
+
+def test_the_picture_of_a_plane(flow):
+    ((figure, name),) = figures([flow], Options(field="uy", axis="y", at=1.0, times=[0.6]))
+    axes, bar = figure.axes
+    (image,) = axes.images
+    np.testing.assert_array_equal(image.get_array(), arrays(1)["uy"][:, 5])
+    hx, _, hz = GRID.spacing
+    np.testing.assert_allclose(image.get_extent(), (-hx / 2, X[-1] + hx / 2, -hz / 2, Z[-1] + hz / 2))
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "z")
+    assert axes.get_title(loc="left") == f"uy at y = {Y[5]:.4g}, t = 0.5"
+    low, high = image.get_clim()
+    assert low == -high and image.get_cmap().name == "RdBu_r", "white is zero"
+    assert name == "flow-uy-y5-step10.png"
+    (_, bar) = figures([flow], Options(field="ux"))[0][0].axes
+    assert bar.get_ylabel() == "m/s"
+
+
+def test_a_vector_is_drawn_by_its_length(flow, tmp_path):
+    velocity = arrays(2)
+    exact = np.sqrt(sum(part**2 for part in velocity.values()))
+    plane = read_plane(flow, "u")
+    np.testing.assert_allclose(plane.values, exact[10], rtol=1e-14)
+    assert draw_plane(plane).axes[0].images[0].get_clim()[0] == 0
+    with tr.open(tmp_path / "v.h5", "w", grid=GRID) as out:
+        out.write_step(0.0, v=np.stack(list(velocity.values())))
+    np.testing.assert_allclose(read_plane(tmp_path / "v.h5", "v", axis="x", index=3).values, exact[:, :, 3], rtol=1e-14)
+
+
+def test_what_follows_from_the_velocity(flow):
+    exact = exact_vorticity(X, Y[:, None], Z[:, None, None], 2)
+    for name, values in zip(("vorticity_x", "vorticity_y", "vorticity_z"), exact, strict=True):
+        np.testing.assert_allclose(read_plane(flow, name, axis="y", index=4).values, values[:, 4], atol=2e-3)
+    found = read_plane(flow, "vorticity", axis="y", index=4)
+    np.testing.assert_allclose(found.values, np.sqrt(sum(part**2 for part in exact))[:, 4], atol=2e-3)
+    assert found.positive
+
+
+def test_the_nearest_node_is_meant_also_around_a_periodic_box(flow):
+    assert read_plane(flow, "ux", axis="x", at=X[7] + 0.4 * GRID.spacing[0]).index == 7
+    assert read_plane(flow, "ux", axis="x", at=2 * np.pi - 1e-3).index == 0
+    assert read_plane(flow, "ux", axis="y", at=np.pi).index == 16
+    with pytest.raises(PlotError, match=r"y = 3\.2 is outside: it goes from 0 to 3\.14159"):
+        read_plane(flow, "ux", axis="y", at=3.2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"field": "uv"}, "there is no field 'uv'; did you mean 'u'? There are ux, uy, uz, count, u, vorticity"),
+        ({"steps": [3]}, "there is no step 3; there are 3, counted from 0"),
+        ({"steps": [-4]}, "there is no step -4"),
+        ({"times": [9.0]}, "there is no step near time 9; its times are 0 to 1"),
+        ({"steps": [1], "times": [0.5]}, "by --step or by --time"),
+        ({"steps": [0, 1]}, "--step: a slice shows one step"),
+        ({"axis": "x", "index": 24}, "there is no node 24 in x; there are 24"),
+        ({"index": 2, "at": 1.0}, "by its index or its coordinate"),
+        ({"axis": "r"}, "axis must be x, y or z"),
+        ({"field": "count", "at": 1.0}, "does not say the coordinates of 'count'"),
+        ({"log": True}, "--log is for pictures of the kind time-series or spectrum"),
+    ],
+)
+def test_what_is_not_there_is_said_with_what_is(flow, options, message):
+    with pytest.raises(PlotError) as error:
+        figures([flow], Options(**options))
+    assert message in str(error.value)
+
+
+def test_files_that_are_no_series(tmp_path):
+    (tmp_path / "cut.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + b"\0" * 100)
+    (tmp_path / "x.bin").write_bytes(b"\0\1\2")
+    (tmp_path / "empty").mkdir()
+    for name, message in (
+        ("cut.h5", "cut.h5"),
+        ("x.bin", "is no series and no table"),
+        ("empty", "is no series and no table"),
+        ("none.h5", "there is no such file"),
+    ):
+        with pytest.raises((PlotError, OSError), match=message):
+            figures([tmp_path / name], Options())
+    with pytest.raises(PlotError, match="a stream is not stored"):
+        read_plane("sst:run")
+    with tr.open(tmp_path / "new.h5", "w", grid=GRID):
+        pass
+    with pytest.raises(PlotError, match="has no steps yet"):
+        figures([tmp_path / "new.h5"], Options())
+
+
+def test_a_stretched_grid_and_another_shape(tmp_path):
+    y = np.array([0.0, 0.1, 0.3, 0.7, 1.5])
+    values = np.arange(4.0 * 5 * 3).reshape(3, 5, 4) + 1
+    with tr.open(tmp_path / "s.h5", "w", grid=tr.StretchedGrid((4, 5, 3), coordinates=((), y, ()))) as out:
+        out.write_step(0.0, a_name_that_is_long_as_some_are=values)
+    figure = draw_plane(read_plane(tmp_path / "s.h5", axis="x", index=2))
+    (mesh,) = figure.axes[0].collections
+    np.testing.assert_array_equal(mesh.get_array(), values[:, :, 2])
+    np.testing.assert_allclose(mesh.get_coordinates()[0, :, 0], [-0.05, 0.05, 0.2, 0.5, 1.1, 1.9])
+    assert mesh.get_cmap().name == "viridis", "values of one sign, not near zero"
+
+
+def test_a_plane_in_a_file_is_seen_from_its_normal(tmp_path):
+    values = np.arange(6.0 * 4).reshape(4, 1, 6)
+    with tr.open(tmp_path / "plane.h5", "w", grid=tr.UniformGrid((6, 1, 4), (0.0, 0.5, 0.0))) as out:
+        out.write_step(0.0, f=values)
+    plane = read_plane(tmp_path / "plane.h5")
+    assert plane.axis == "y"
+    np.testing.assert_array_equal(plane.values, values[:, 0])
+    assert draw_plane(plane).axes[0].get_title(loc="left") == "f at y = 0.5, t = 0"
+
+
+def test_one_row_zeros_and_holes_are_drawn(tmp_path):
+    for values in (np.zeros((3, 3)), np.array([[np.nan, 1.0], [2.0, np.inf]]), np.ones((1, 40)), np.ones((40, 1))):
+        draw_plane(Plane(values, "q", "z", 0, 0.0, 0)).savefig(tmp_path / "a.png", dpi=30)
+    with pytest.raises(PlotError, match="has no finite value"):
+        draw_plane(Plane(np.full((2, 2), np.nan), "q", "z", 0, 0.0, 0))
+
+
+def test_the_newest_checkpoint_is_taken(tmp_path):
+    for number in (2, 10):
+        with tr.open(tmp_path / f"step-{number:08d}", "w", engine="raw", grid=GRID) as out:
+            out.write_step(0.1 * number, arrays(number), index=number)
+    (tmp_path / "step-00000020.partial").mkdir()
+    np.testing.assert_array_equal(read_plane(tmp_path, "ux").values, arrays(10)["ux"][10])
+
+
+def test_a_grid_file_makes_a_series_one_of_fields(tmp_path):
+    with tr.open(tmp_path / "plain.h5", "w", grid=tr.UniformGrid(GRID.points)) as out:
+        out.write_step(0.0, arrays(0))
+    with pytest.raises(PlotError, match="is derived from the velocity, and"):
+        read_plane(tmp_path / "plain.h5", "vorticity_x")
+    (tmp_path / "grid.toml").write_text(
+        '[grid]\nlengths = ["2*pi", "pi", "4*pi"]\nboundaries = ["periodic", "free-slip", "periodic"]\n'
+    )
+    found = read_plane(tmp_path / "plain.h5", "vorticity_x", axis="x", index=5, grid=tmp_path / "grid.toml")
+    exact = exact_vorticity(X, Y[:, None], Z[:, None, None], 0)[0]
+    np.testing.assert_allclose(found.values, exact[:, :, 5], atol=2e-3)
