@@ -21,13 +21,17 @@ Beside = Annotated[
 ]
 BesideRanks = Annotated[int, typer.Option("--beside-ranks", min=1, help="The number of ranks that analyse.")]
 BesideEvery = Annotated[
-    int | None, typer.Option("--beside-every", min=1, help="Every N steps; by default as the time series.")
+    int | None, typer.Option("--beside-every", min=1, help="Every N steps; by default every row of the time series.")
 ]
 BesidePolicy = Annotated[
     Literal["block", "drop_oldest", "drop_newest", "adapt"],
-    typer.Option("--beside-policy", help="When the analysis is slower: the run waits, or steps are left out."),
+    typer.Option(
+        "--beside-policy",
+        help="When the analysis is slower: the run waits (block), or steps are left out (adapt: so that the run loses "
+        "at most 2 % of its time).",
+    ),
 ]
-BesideFields = Annotated[str, typer.Option("--beside-fields", help="The fields that it gets, as ux,uy,uz.")]
+BesideFields = Annotated[str, typer.Option("--beside-fields", help="The fields that it gets.")]
 BesideOut = Annotated[Path, typer.Option("--beside-out", help="Directory of its results.")]
 BesideSet = Annotated[
     list[str],
@@ -122,18 +126,21 @@ def analyse(
         list[str],
         typer.Argument(
             metavar="SCRIPT... SOURCE",
-            help="Python files or ready-made analyses; last, a series on disk or a stream (sst:NAME).",
+            help="Python files, or ready-made analyses (budget, enstrophy, qcriterion, spectrum, statistics); last, a "
+            "series on disk or a stream (sst:NAME).",
         ),
     ],
-    ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks.")] = None,
+    ranks: Annotated[
+        int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks; by default one.")
+    ] = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Directory of the results.")] = Path("analysis"),
     values: Annotated[
         list[str],
         typer.Option("--set", metavar="[SCRIPT:]NAME=VALUE", help="A parameter of the scripts; repeatable."),
     ] = [],  # noqa: B006
-    every: Annotated[int, typer.Option("--every", min=1, help="Every N-th step of the source.")] = 1,
+    every: Annotated[int, typer.Option("--every", min=1, help="Only every N-th step of the source.")] = 1,
     steps: Annotated[
-        str, typer.Option("--steps", metavar="A:B", help="The stored steps A to B - 1, counted from 0.")
+        str, typer.Option("--steps", metavar="A:B", help="The stored steps A to B - 1, counted from 0; by default all.")
     ] = ":",
     at_once: Annotated[
         int, typer.Option("--steps-at-once", min=1, help="The number of groups of ranks, which take steps in turn.")
@@ -151,10 +158,16 @@ def analyse(
         str | None, typer.Option("--precision", help="float64 or float32 for the fields; by default as stored.")
     ] = None,
     on_error: Annotated[
-        str, typer.Option("--on-error", help="stop, or off: an error switches off its script.")
+        str,
+        typer.Option(
+            "--on-error", help="An error in a script ends the command (stop), or switches off that script (off)."
+        ),
     ] = "stop",
 ) -> None:
-    """Run analyses on the steps of a series or of a stream."""
+    """Run analyses on the steps of a series or of a stream.
+
+    For example: tailrace analyse enstrophy snapshots.h5 -n 2
+    """
     if resume and overwrite:
         fail("--resume goes on with the results that are there, and --overwrite replaces them; leave one out")
     if len(words) < 2:

@@ -24,18 +24,19 @@ if TYPE_CHECKING:
     from tailrace.case.case import Case
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Compute incompressible flow, write it, analyse it.",
+    epilog="To begin: tailrace new tgv, then tailrace run tgv.toml -n 2, then tailrace plot time_series.csv. "
+    "tailrace COMMAND -h explains a command.",
 )
 
 CASES = (".toml", ".i3d", ".prm")  # the endings of cases
 Overrides = Annotated[
     list[str],
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the case, as time.end=5; repeatable."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the case, for example time.end=5; repeatable."),
 ]
 
 
@@ -79,11 +80,16 @@ def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
 @app.command()
 def run(
     case: Annotated[Path, typer.Argument(metavar="CASE", help="A case (.toml) or an Xcompact3D input (.i3d).")],
-    ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks.")] = None,
+    ranks: Annotated[
+        int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks; by default one.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest complete checkpoint.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace results of an earlier run.")] = False,
     directory: Annotated[
-        Path | None, typer.Option("--directory", metavar="DIR", help="Write all results there; made where missing.")
+        Path | None,
+        typer.Option(
+            "--directory", metavar="DIR", help="Write all results there, by default here; it is made if missing."
+        ),
     ] = None,
     overrides: Overrides = [],  # noqa: B006
     beside: cli_analyse.Beside = [],  # noqa: B006
@@ -142,7 +148,10 @@ def case(
     ],
     overrides: Overrides = [],  # noqa: B006
 ) -> None:
-    """Print a case as TOML with all its values: from an input (tailrace case input.i3d), or from what a run wrote."""
+    """Print a case as TOML with all its values.
+
+    From an input, `tailrace case input.i3d`, or from what a run wrote, `tailrace case snapshots.h5`.
+    """
     if path.suffix not in CASES and path.exists():
         if overrides:
             fail("--set changes a case; what a run wrote tells the case as it was")
@@ -181,9 +190,10 @@ def info(
     minmax: Annotated[bool, typer.Option("--minmax", help="Read the variables: smallest and largest value.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
-    """Show what series contain: engine, size, grid, steps, variables.
+    """Show what series contain.
 
-    Exit code 1: one cannot be read; 2: one is no series, or has no such step.
+    Their engine, size, grid, steps and variables, and where they come from. Exit code 1: one cannot be read; 2: one is
+    no series, or has no such step.
     """
     from . import listing
 
@@ -208,9 +218,9 @@ def verify(
         list[Path], typer.Argument(metavar="PATH...", help="Series of any engine, checkpoints, or a directory of them.")
     ],
 ) -> None:
-    """Compare series with their checksums; print one line for each damage.
+    """Compare series with their checksums.
 
-    Exit code 0: all is well; 1: something is damaged; 2: one is no series.
+    Prints one line for each damage. Exit code 0: all is well; 1: something is damaged; 2: one is no series.
     """
     inspection = _inspection()
     code = 0

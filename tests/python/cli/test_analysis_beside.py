@@ -296,15 +296,15 @@ def test_a_stream_of_another_program(tmp_path, start, ranks):
     assert abs(rows["strain"]).max() < 1e-12
 
 
-EXAMPLES = Path(__file__).parents[3] / "examples/analysis"
-VORTEX = Path(__file__).parents[3] / "build/python/examples/decaying_vortex"
+EXAMPLES = Path(__file__).parents[3] / "examples"
+VORTEX = Path(__file__).parents[3] / "build/python/examples/5_stream_adios2_cpp"
 
 
 @pytest.mark.skipif(not VORTEX.exists(), reason="the example was not built")
 def test_the_example_of_another_program(tmp_path, start):
     """A vortex whose budget is known: enstrophy exp(-4 nu t) / 2, energy half of it, dissipation 2 nu times it."""
     other = start(2, VORTEX, "vortex", 6)
-    grid = f"--grid={EXAMPLES / 'grid.toml'}"
+    grid = f"--grid={EXAMPLES / '5_stream_adios2.toml'}"
     start(None, *TAILRACE, "analyse", "budget", "spectrum", "sst:vortex", grid).finish()
     other.finish()
     rows = read_time_series(tmp_path / "analysis/budget.csv")

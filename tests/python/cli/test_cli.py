@@ -249,3 +249,13 @@ def test_version_and_help_are_quick_and_light():
     assert answer.stdout.strip() == "[]", "heavy modules are for the commands that need them"
     assert tailrace("--version").stdout.startswith("tailrace")
     assert "doctor" in tailrace("--help").stdout
+
+
+def test_completion():
+    """What the shell asks with its tab key, and the script that --show-completion gives it."""
+    asked = {"_TAILRACE_COMPLETE": "complete_bash", "COMP_WORDS": "tailrace ver", "COMP_CWORD": "1"}
+    command = [sys.executable, "-c", "from tailrace.cli.main import main; main()"]
+    environment = {**os.environ, "PYTHONPATH": PACKAGES, **asked}
+    answer = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=True)
+    assert answer.stdout.split() == ["verify"]
+    assert {"--install-completion", "--show-completion"} <= set(tailrace("--help").stdout.split())

@@ -1,5 +1,6 @@
 """A simulation as an object in Python, on this process only."""
 
+import importlib
 import math
 from pathlib import Path
 
@@ -218,3 +219,11 @@ def test_user_flow_is_made_free_of_divergence(tmp_path):
     assert abs(simulation.field("ux")).max() > 0.3
     uy = simulation.field("uy")
     assert abs(uy[:, [0, -1], :]).max() < 1e-12, "nothing through the walls"
+
+
+def test_run_is_called_alike_whatever_was_imported_before(monkeypatch):
+    """`tr.Simulation` imports the package tailrace.run, which then hides the function of this name."""
+    package = importlib.import_module("tailrace.run")
+    monkeypatch.setattr(importlib.import_module("tailrace.run.simulation"), "run", lambda *a, **b: (a, b))
+    monkeypatch.setattr(tr, "run", package)
+    assert tr.run("case", resume=True) == (("case",), {"resume": True})

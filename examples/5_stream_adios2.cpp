@@ -1,8 +1,8 @@
 // A simulation without Tailrace. It sends its velocity as a stream through ADIOS2: ux, uy, uz with shape {nz, ny, nx},
 // without time and attributes. To analyse the stream while the simulation runs:
 //
-//   mpiexec -n 2 decaying_vortex vortex 20 &
-//   tailrace analyse enstrophy sst:vortex --grid grid.toml
+//   mpiexec -n 2 5_stream_adios2_cpp vortex 20 &
+//   tailrace analyse enstrophy sst:vortex --grid 5_stream_adios2.toml
 //
 // The flow is a decaying vortex: ux = sin x cos y exp(-2 nu t), uy = -cos x sin y exp(-2 nu t). Its enstrophy is
 // exp(-4 nu t) / 2.
@@ -21,7 +21,7 @@ constexpr double pi = 3.14159265358979323846, viscosity = 0.01, dt = 0.5;
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   if (argc != 3) {
-    std::fprintf(stderr, "usage: decaying_vortex STREAM STEPS\n");
+    std::fprintf(stderr, "usage: 5_stream_adios2_cpp STREAM STEPS\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   int rank = 0, size = 1;
