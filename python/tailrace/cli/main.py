@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tailrace.case.case import Case
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
