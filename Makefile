@@ -1,5 +1,5 @@
 # The entry point for all tasks. The scripts in tools/ do the work. `make` lists the targets.
-.PHONY: help setup develop demo test lint format bench clean distclean
+.PHONY: help setup develop demo test docs lint format bench clean distclean
 .DEFAULT_GOAL := help
 
 # Open MPI refuses to run as root, which is usual in containers, unless both variables are set.
@@ -21,6 +21,9 @@ demo: setup ## compute a turbulent flow in a minute and draw pictures
 test: setup ## run all C++ and Python tests
 	@tools/test.sh
 
+docs: setup ## build the documentation: build/docs/html/index.html
+	@tools/docs.sh
+
 lint: setup ## run ruff, mypy, clang-format, clang-tidy
 	@tools/lint.sh
 
@@ -31,7 +34,7 @@ bench: setup ## measure the speed of the solver and of analyses
 	@for file in benchmarks/solver.py benchmarks/analysis.py; do echo "== $$file"; .venv/bin/python "$$file" || exit 1; done
 
 clean: ## remove build results (keep .venv and the ADIOS2 cache)
-	rm -rf build demo-output .venv/tailrace-sources
+	rm -rf build demo-output docs/reference/generated .venv/tailrace-sources
 
-distclean: clean ## remove build results and .venv
-	rm -rf .venv
+distclean: clean ## remove build results, .venv and .venv-docs
+	rm -rf .venv .venv-docs

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Install all that `make test` and `make demo` need: system packages, a virtual environment, ADIOS2, this package.
+# tools/docs.sh installs what only `make docs` needs.
 # Each step first checks whether it is already done, so a second run does nothing.
 #
 #   tools/setup.sh              copies the Python sources into the environment, as for any user
@@ -129,7 +130,8 @@ with open("pyproject.toml", "rb") as file:
     declared = tomllib.load(file)
 project = declared["project"]
 print(*declared["build-system"]["requires"], *project["dependencies"], sep="\n")
-print(*sum(project["optional-dependencies"].values(), []), sep="\n")
+extras = project["optional-dependencies"]
+print(*(name for extra in extras if extra != "docs" for name in extras[extra]), sep="\n")
 EOF
   )
   run "Python packages" "$python" -m pip install "${requirements[@]}"

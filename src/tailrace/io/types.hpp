@@ -58,8 +58,8 @@ template <class Work> auto with_type(Type type, Work work) {
   }
 }
 
-/// Positions of the points of grid variables, for programs that draw them: point i of direction d is at `origin[d] + i
-/// * spacing[d]` (in the length unit of the run); on a stretched grid at `coordinates[d][i]`.
+/// Positions of the points of grid variables, for programs that draw them. Point i of direction d is at
+/// `origin[d] + i * spacing[d]` (in the length unit of the run); on a stretched grid at `coordinates[d][i]`.
 struct GridDescription {
   Index3 points{0, 0, 0};
   std::array<double, 3> origin{0, 0, 0};
