@@ -148,7 +148,9 @@ def test_an_analysis_that_is_stopped_for_good_is_ended(tmp_path, start, readers)
     assert said and f"process {ranks[-1]} of the analysis" in said[0]
     if readers == 1:
         # It goes on before it takes the SIGTERM, and may see first that it has lost the stream.
-        assert any(f"exit code {code}" in line for code in (1, 143) for line in program.errors if line), "without SIGKILL"
+        assert any(f"exit code {code}" in line for code in (1, 143) for line in program.errors if line), (
+            "without SIGKILL"
+        )
     assert list(read_time_series(tmp_path / "time_series.csv")["step"])[-1] == 400
     assert not mpi_run.members(program.process), "nothing is left"
     assert_tidy(tmp_path)

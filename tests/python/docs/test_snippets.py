@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import tailrace as tr
 from helpers.snippet_runner import Runner
 from helpers.snippets import ROOT, RUN, SHOWN, Page, pages, read

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from helpers.mpi_run import environment
 from helpers.snippets import ROOT, Block, Page
 
