@@ -23,7 +23,7 @@ from tailrace.io.regular import open_regular
 Document = dict[str, Any]
 
 # Keys that exclude each other. Setting one from outside removes the others.
-_ALTERNATIVES = ({"steps", "end"}, {"every", "interval", "times"})
+_ALTERNATIVES = ({"steps", "end"}, {"every", "interval", "times"}, {"flow", "from"}, {"from_step", "from_time"})
 _OF_AUTO = {"dt": ("cfl", "dt_max")}  # keys that go with "auto" only: setting another value from outside removes them
 _LONGEST = 600  # letters of a problem in a message: a value may be as long as the file
 _STEP = re.compile(r"([A-Za-z_][\w-]*)((?:\[\d+\])*)")

@@ -284,12 +284,14 @@ def test_the_time_to_the_next_one_begins_with_each(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     simulation, times = tr.Simulation(tr.load_case(case), MPI.COMM_SELF), [0.0]
 
-    def advance(targets):
-        times.append(times[-1] + 10)
-        return tr.Simulation.advance(simulation, targets)
+    step = tr.Model.advance
 
-    monkeypatch.setattr("tailrace.run.simulation.clock.monotonic", lambda: times[-1])
-    monkeypatch.setattr(simulation, "advance", advance)
+    def advance(self, targets):
+        times.append(times[-1] + 10)
+        return step(self, targets)
+
+    monkeypatch.setattr("tailrace.run.checkpoint_rhythm.clock.monotonic", lambda: times[-1])
+    monkeypatch.setattr(tr.Model, "advance", advance)
     assert simulation.run() == 0
     assert cases.checkpoints(tmp_path) == [3, 6, 8]
 

@@ -151,6 +151,16 @@ def test_the_case_is_written_out_and_its_series_is_not_written_over(old):
         old('from = "../old.h5"', output)
 
 
+def test_an_override_replaces_the_flow_of_the_file(old):
+    case = old('flow = "taylor-green"', "case.from=../old.h5", "case.from_step=2", "case.from_time=0.02")
+    assert (case.case.flow, case.case.from_, case.case.from_step, case.case.from_time) == (
+        None,
+        "../old.h5",
+        None,
+        0.02,
+    )
+
+
 def test_writing_to_the_velocity(old):
     model = tr.Model(old('from = "../old.h5"'), MPI.COMM_SELF)
     for _ in range(2):
