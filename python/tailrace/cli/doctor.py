@@ -237,10 +237,8 @@ def file_system(directory: Path, mounts: Path = Path("/proc/mounts")) -> str:
 def _extras() -> list[Finding]:
     findings = []
     for module, use in (
-        ("h5py", "slices of HDF5 files"),
         ("matplotlib", "tailrace plot"),
-        ("vtk", "three-dimensional pictures"),
-        ("pyvista", "three-dimensional pictures"),
+        ("vtk", "isosurfaces of tailrace plot"),
     ):
         if importlib.util.find_spec(module) is None:
             findings.append(Finding(module, "not installed", "note", f"for {use}: pip install {module}"))

@@ -72,12 +72,12 @@ def _ordinate(
 ) -> Ordinate:
     count = there[name][0]
     fitting = [one for one, (length,) in there.items() if one != name and _fits(one, length, count)]
-    if fitting and axis is None:  # of several, that whose name has the same beginning, as q_edges and q_density
+    if fitting and (axis is None or not asked):  # of several, that whose name has the same beginning, as q_edges and q_density
         best = max(fitting, key=lambda one: _in_common(one, name))
         return Ordinate(name, kind_of(best), best)
     points = step.known.coordinates() or ()
     along = [one for one, places in zip(AXES, points, strict=False) if len(places) == count]
-    if axis is not None:
+    if axis is not None and (asked or axis in along):
         if axis not in along:
             raise PlotError(f"{path}: '{name}' has {count} values, and the grid not as many points in {axis}")
         return Ordinate(name, "profile", axis)

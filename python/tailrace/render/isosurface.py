@@ -125,8 +125,13 @@ def render(
             raise PlotError(f"VTK did not draw the isosurface within {_LIMIT} s") from None
         if done.returncode:
             raise PlotError(_why(done.returncode, done.stderr))
-        image: NDArray[np.uint8] = np.load(folder / "image.npy")
-        return image
+        return _without_margins(np.load(folder / "image.npy"))
+
+
+def _without_margins(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The part of an image that is not white."""
+    rows, columns = (np.flatnonzero((image < 250).any(axis=(2, other))) for other in (1, 0))
+    return image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
 def _why(code: int, errors: str) -> str:

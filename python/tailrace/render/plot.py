@@ -89,13 +89,14 @@ _USED: dict[Kind, set[str]] = {
     "slice": {"kind", "index", "at", *_OF_STEPS},
     "isosurface": {"kind", "values", *_OF_STEPS} - {"axis"},
 }
+_EACH: set[Kind] = {"slice", "isosurface"}  # of which each file has its own picture
 _FLAGS = {"columns": "--column", "slopes": "--slope", "steps": "--step", "times": "--time", "values": "--value"}
 
 
 def plot(
     paths: str | PathLike[str] | Sequence[str | PathLike[str]], out: str | PathLike[str] | None = None, **options: Any
 ) -> list[Path]:
-    """Draw files, and return where the pictures are: curves of all files in one, slices and isosurfaces one each.
+    """Draw files, and return where the pictures are: curves of one kind in one, slices and isosurfaces one each.
 
     :param out: the picture (.png, .pdf, .svg); by default it is a .png in the working directory, named after the file.
     :param options: see `Options`.
@@ -116,18 +117,22 @@ def figures(paths: Sequence[Path], options: Options, *, alone: bool = False) -> 
     """
     _check(options)
     sources = [_source(path, paths, options) for path in paths]
-    kinds = {source.kind for source in sources}
-    if len(kinds) > 1:
+    kinds = list(dict.fromkeys(source.kind for source in sources))
+    _check_used(options, kinds)
+    if alone and len(kinds) > 1:
         told = ", ".join(f"{source.path}: {source.kind}" for source in sources)
-        raise PlotError(f"one picture shows files of one kind; draw these one by one, or choose by --kind: {told}")
-    kind = sources[0].kind
-    _check_used(options, kind)
-    if kind not in ("slice", "isosurface"):
-        return [(_draw_together(sources, kind, options), _name(sources[0], kind))]
-    if alone and len(paths) > 1:
+        raise PlotError(f"one picture shows files of one kind; leave -o out, or choose by --kind: {told}")
+    if alone and kinds[0] in _EACH and len(paths) > 1:
         raise PlotError("-o names one picture, but these files make several; leave it out or draw them one by one")
-    draw = _draw_slice if kind == "slice" else _draw_surface
-    return [draw(path, options) for path in paths]
+    found = []
+    for kind in kinds:
+        same = [source for source in sources if source.kind == kind]
+        if kind in _EACH:
+            draw = _draw_slice if kind == "slice" else _draw_surface
+            found += [draw(source.path, options) for source in same]
+        else:
+            found.append((_draw_together(same, kind, options), _name(same[0], kind)))
+    return found
 
 
 def _check(options: Options) -> None:
@@ -139,18 +144,22 @@ def _check(options: Options) -> None:
         slope(text)
 
 
-def _check_used(options: Options, kind: Kind) -> None:
+def _check_used(options: Options, kinds: Sequence[Kind]) -> None:
+    """Check that every option that is given is used by one of the kinds of pictures."""
     for name in options.given():
-        if name not in _USED[kind]:
+        if not any(name in _USED[kind] for kind in kinds):
             users = [one for one in KINDS if name in _USED[one]]
             flag = _FLAGS.get(name, f"--{name}")
-            raise PlotError(f"{flag} is for pictures of the kind {' or '.join(users)}; this is a {kind}")
+            raise PlotError(
+                f"{flag} is for pictures of the kind {' or '.join(users)}; this is a {' and a '.join(kinds)}"
+            )
     for name in ("steps", "times"):
-        if kind in ("slice", "isosurface") and len(getattr(options, name)) > 1:
-            raise PlotError(f"{_FLAGS[name]}: a {kind} shows one step")
+        for kind in _EACH.intersection(kinds):
+            if len(getattr(options, name)) > 1:
+                raise PlotError(f"{_FLAGS[name]}: a {kind} shows one step")
     if options.steps and options.times:
         raise PlotError("steps are given by --step or by --time; leave one of them out")
-    if options.slopes and not (options.loglog or kind == "spectrum"):
+    if options.slopes and not (options.loglog or "spectrum" in kinds):
         raise PlotError("--slope is a line between two logarithmic axes; add --loglog")
 
 
@@ -249,7 +258,8 @@ def _draw_together(sources: Sequence[_Source], kind: Kind, options: Options) -> 
         raise PlotError("--reference is for the picture of whole runs, without --column, --x, --log or --loglog")
     curves = [curve for source in sources for curve in source.curves()]
     both = options.loglog or kind == "spectrum"
-    return draw_curves(curves, Scales(both, both or options.log, tuple(slope(text) for text in options.slopes)))
+    slopes = tuple(slope(text) for text in options.slopes) if both else ()
+    return draw_curves(curves, Scales(both, both or options.log, slopes))
 
 
 def _check_rows(source: _Source) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,7 +51,10 @@ def check_there(path: Path) -> None:
     if str(path).startswith("sst:"):
         raise PlotError(f"{path}: a stream is not stored; draw a series on disk, or return a figure from an analysis")
     if not path.exists():
-        raise PlotError(f"{path}: there is no such file or directory")
+        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        near = difflib.get_close_matches(path.name, beside, n=1)
+        hint = f"; did you mean {path.parent / near[0]}?" if near else ""
+        raise PlotError(f"{path}: there is no such file or directory{hint}")
     refuse_special(path)
 
 

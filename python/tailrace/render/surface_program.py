@@ -85,6 +85,7 @@ def _scene(folder: Path) -> Any:
     outline.SetInputData(grid)
     renderer.AddActor(_actor(outline, "#999999", 1.0))
     axes = vtkCubeAxesActor()
+    axes.SetScreenSize(8.0)
     axes.SetLabelOffset(16)
     axes.SetTitleOffset([16, 16])
     axes.SetBounds(grid.GetBounds())

@@ -57,7 +57,7 @@ def test_errors_are_one_line(place, monkeypatch):
     monkeypatch.chdir(place)
     for words, message in (
         ("run.bp --field vortcity", "did you mean 'vorticity'"),
-        ("run.bp budget.csv", "one picture shows files of one kind"),
+        ("run.bp budget.csv -o a.png", "one picture shows files of one kind"),
         ("run.bp --kind foo", "expected one of time-series"),
         ("run.bp run.bp -o both.png", "-o names one picture"),
     ):

@@ -7,7 +7,7 @@ import pytest
 
 import tailrace as tr
 from helpers.flows_on_disk import GRID, arrays, write
-from tailrace.render.plot import Options, figures
+from tailrace.render.plot import Options, figures, plot
 from tailrace.render.style import PlotError
 
 N = (16, 12, 20)  # x, y, z
@@ -168,6 +168,10 @@ def test_what_is_not_there_is_said_with_what_is(results, options, message):
     assert message in str(error.value)
 
 
-def test_files_of_different_kinds_are_refused(results, box):
+def test_files_of_different_kinds_have_different_pictures(results, box, tmp_path):
+    found = figures([results, box], Options(slopes=["-2"], axis="y", index=0))
+    assert [name for _, name in found] == ["results-spectrum.png", "box-ux-y0-step1.png"]
     with pytest.raises(PlotError, match=r"files of one kind; .*results\.h5: spectrum, .*box\.h5: slice"):
-        drawn(results, box)
+        plot([results, box], tmp_path / "both.png")
+    with pytest.raises(PlotError, match="--dt is for pictures of the kind time-series; this is a spectrum and a slice"):
+        plot([results, box], dt=0.1)
