@@ -35,15 +35,27 @@ public:
   Type stored_type(const std::string &name, Type type, const Index3 &shape, bool list) const;
   Block block_of(const WriteRequest &request, std::int64_t component, std::vector<char> &packed) const;
   Block check_write(const WriteRequest &request, std::vector<char> &packed) const;
+  /// A request that all ranks have checked, and its first block.
+  struct Checked {
+    WriteRequest request;
+    Block block;
+    std::vector<char> packed; ///< the points of a region
+  };
+  Checked check_write(const std::function<WriteRequest()> &make) const;
+  void compare_requests(const std::string &ours, const Tally &all) const;
+  StepInfo check_begin(std::int64_t index, double time) const;
   void place_rows(Block &block, std::int64_t rows) const;
   void put(const Block &block, Type given);
   void take(const Block &block, const WriteRequest &request);
-  void write(const std::function<WriteRequest()> &make);
+  void take(Checked &checked);
+  void write_step(const std::function<StepRequest()> &make);
   void read(std::size_t step, const VariableInfo &info, Type type, const Box &box, void *data) const;
   void begin_step(const StepInfo &step);
   void check_deferred() const;
   void write_deferred();
   void end_step();
+  void abandon_step() noexcept;
+  void forget_step();
   void close();
   /// Removes the steps that the background could not write from the list of steps.
   void forget_lost();
@@ -72,9 +84,9 @@ public:
   std::optional<StepInfo> open_step_;
   bool taken_ = true; ///< whether the open step is taken
   std::optional<std::int64_t> last_index_;
-  std::map<std::string, VariableInfo> declared_;
-  std::set<std::string> written_; ///< variables of the open step
-  Scalars scalars_;               ///< of the open step
+  std::map<std::string, VariableInfo> declared_, declared_before_; ///< now, and before the open step
+  std::set<std::string> written_;                                  ///< variables of the open step
+  Scalars scalars_;                                                ///< of the open step
   struct Deferred {
     Block block;
     Type given;
