@@ -267,6 +267,7 @@ void bind_io(nb::module_ &m) {
       .def("counters", &counters)
       .def("summary", &summary, free);
   m.def("engine_at", &io::engine_at, "path"_a);
+  m.def("finish_replacing", &io::finish_replacing, "path"_a);
   m.def("metadata_vouched", &io::metadata_vouched, "path"_a);
   m.def("is_foreign_file", &io::is_foreign_file, "path"_a);
   m.def("check_only_bp", &io::check_only_bp, "directory"_a);

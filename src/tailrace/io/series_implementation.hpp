@@ -20,6 +20,7 @@ namespace tailrace::io {
 class Series::Implementation {
 public:
   Implementation(const std::string &path, Mode mode, const Communicator &comm, const Options &options);
+  ~Implementation();
 
   void require_reading() const;
   void require_writing() const;
@@ -71,18 +72,20 @@ public:
   mutable Trace trace_; // mutable: reading and verifying are timed too
   Notes notes_;
   std::string trace_file_, folded_file_;
-  std::optional<FileLock> lock_;   ///< on rank 0, when open to write; before engine_, which must end first
-  std::unique_ptr<Engine> engine_; // after trace_ and notes_, because it uses them
-  StepSink *sink_ = nullptr;       ///< the engine, if it is open to write
-  StepSource *source_ = nullptr;   ///< the engine, if it is open to read
-  StreamSource *stream_ = nullptr; ///< the engine, if steps come one by one
+  std::optional<FileLock> lock_;           ///< on rank 0, when open to write; before engine_, which must end first
+  std::optional<ReplacedSeries> replaced_; ///< on rank 0, when open to write; before engine_, which uses it
+  std::unique_ptr<Engine> engine_;         // after trace_ and notes_, because it uses them
+  StepSink *sink_ = nullptr;               ///< the engine, if it is open to write
+  StepSource *source_ = nullptr;           ///< the engine, if it is open to read
+  StreamSource *stream_ = nullptr;         ///< the engine, if steps come one by one
   std::optional<StepWriter> writer_;
   std::unique_ptr<AsyncWriter> async_; // after writer_, because it uses writer_
   std::vector<StepInfo> steps_;
   Attributes attributes_;
   bool attributes_changed_ = false;
   std::optional<StepInfo> open_step_;
-  bool taken_ = true; ///< whether the open step is taken
+  bool taken_ = true;      ///< whether the open step is taken
+  bool any_begun_ = false; ///< whether a step has begun
   std::optional<std::int64_t> last_index_;
   std::map<std::string, VariableInfo> declared_, declared_before_; ///< now, and before the open step
   std::set<std::string> written_;                                  ///< variables of the open step

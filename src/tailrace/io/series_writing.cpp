@@ -301,6 +301,12 @@ void Series::Implementation::close() {
       engine_->close();
     });
   }
+  attempt([&] { // a series that is closed without having begun a step replaces the earlier one too
+    comm_.agree([&] {
+      if (replaced_)
+        any_begun_ &&steps_.empty() ? replaced_->put_back() : replaced_->remove();
+    });
+  });
   lock_.reset();
   if (!trace_file_.empty())
     attempt([&] { write_chrome_trace(trace_file_, path_, trace_, comm_); });
@@ -369,6 +375,7 @@ void Series::Implementation::begin_step(const StepInfo &step) {
   open_step_ = step;
   declared_before_ = declared_;
   taken_ = true;
+  any_begun_ = true;
   in_step([&] {
     if (async_)
       async_->begin_step(step);

@@ -142,6 +142,13 @@ std::vector<std::string> Hdf5Engine::files() const {
 }
 
 void Hdf5Engine::create() {
+  if (request_.replaced && std::filesystem::exists(request_.path)) {
+    const FileDescriptor readers = Journal::hold_off_readers(request_.path);
+    std::vector<std::string> beside{"journal"};
+    if (Hdf5Drawing::is_at(request_.path))
+      beside.push_back("xdmf");
+    request_.replaced->set_aside(beside);
+  }
   Journal::discard(request_.path);
   if (const std::string said = apply_striping(request_.striping, request_.path, Kind::file); !said.empty())
     request_.notes->push_back(said);
