@@ -168,7 +168,8 @@ class Simulation(Model):
 
     def _open_outputs(self, resumed: int | None) -> None:
         case = self.case
-        grid = UniformGrid(self.shape, spacing=tuple(self.grid.spacing(d) for d in range(3)))  # type: ignore[arg-type]
+        spacing = tuple(self.grid.spacing(d) for d in range(3))
+        grid = UniformGrid(self.shape, spacing=spacing, boundaries=tuple(self.grid.boundaries))  # type: ignore[arg-type]
         self._outputs = []
         with self.timed("output"):
             for section in case.output:

@@ -312,3 +312,11 @@ def remove_between(
         attempt(third)
     attempt(out.close)
     return errors
+
+
+def write_on_grid(comm: Any, path: str, engine: str, parameters: dict[str, Any]) -> None:
+    """Two steps on a grid."""
+    grid = tr.UniformGrid(SHAPE)
+    with tr.open(path, "w", comm=comm, engine=engine, parameters=parameters, grid=grid) as out:
+        for index in (1, 2):
+            write_step(out, comm, index)
