@@ -78,12 +78,18 @@ template <class AnyArray> std::optional<std::int64_t> components_of(const AnyArr
   return array.ndim() == 4 ? std::optional(static_cast<std::int64_t>(array.shape(0))) : std::nullopt;
 }
 
+io::WriteRequest block_request(const std::string &name, const AnySource &array, const Index3 &shape,
+                               const BoxPair &block, const BoxPair &memory) {
+  io::WriteRequest request{name, {}, array.data(), {shape, box_of(block), box_of(memory)}, components_of(array)};
+  request.type = check_array(name, array, request.place.memory);
+  return request;
+}
+
 void write_block(io::Series &series, const std::string &name, const AnySource &array, const Index3 &shape,
                  const BoxPair &block, const BoxPair &memory, const std::optional<RegionTuple> &region, bool deferred) {
   const nb::gil_scoped_release release;
   series.write([&] {
-    io::WriteRequest request{name, {}, array.data(), {shape, box_of(block), box_of(memory)}, components_of(array)};
-    request.type = check_array(name, array, request.place.memory);
+    io::WriteRequest request = block_request(name, array, shape, block, memory);
     if (region)
       request.region = io::Region{std::get<0>(*region), std::get<1>(*region), std::get<2>(*region)};
     if (deferred)
@@ -93,16 +99,33 @@ void write_block(io::Series &series, const std::string &name, const AnySource &a
 }
 
 /// `array` has the shape (rows, columns).
+io::WriteRequest list_request(const std::string &name, const AnySource &array) {
+  if (array.ndim() != 2)
+    throw InputError(fmt::format("{}: a list is an array of rows, or of rows and columns", name));
+  const Box block{{0, 0, 0}, {static_cast<std::int64_t>(array.shape(1)), static_cast<std::int64_t>(array.shape(0)), 1}};
+  io::WriteRequest request{name, type_of(name, array), array.data(), {block.count, block, block}};
+  request.list = true;
+  return request;
+}
+
 void write_list(io::Series &series, const std::string &name, const AnySource &array) {
   const nb::gil_scoped_release release;
-  series.write([&] {
-    if (array.ndim() != 2)
-      throw InputError(fmt::format("{}: a list is an array of rows, or of rows and columns", name));
-    const Box block{{0, 0, 0},
-                    {static_cast<std::int64_t>(array.shape(1)), static_cast<std::int64_t>(array.shape(0)), 1}};
-    io::WriteRequest request{name, type_of(name, array), array.data(), {block.count, block, block}};
-    request.list = true;
-    return request;
+  series.write([&] { return list_request(name, array); });
+}
+
+using NamedBlock = std::tuple<std::string, AnySource, Index3, BoxPair, BoxPair>; // name, array, shape, block, memory
+using NamedList = std::tuple<std::string, AnySource>;
+
+void write_step(io::Series &series, std::int64_t index, double time, const std::vector<NamedBlock> &blocks,
+                const std::vector<NamedList> &lists, const io::Scalars &scalars) {
+  const nb::gil_scoped_release release;
+  series.write_step([&] {
+    io::StepRequest step{index, time, {}, scalars};
+    for (const auto &[name, array, shape, block, memory] : blocks)
+      step.arrays.push_back(block_request(name, array, shape, block, memory));
+    for (const auto &[name, rows] : lists)
+      step.arrays.push_back(list_request(name, rows));
+    return step;
   });
 }
 
@@ -224,6 +247,8 @@ void bind_io(nb::module_ &m) {
       .def("write_scalar", &Series::write_scalar, "name"_a, "value"_a, free)
       .def("set_attribute", &Series::set_attribute, "name"_a, "value"_a, free)
       .def("end_step", &Series::end_step, free)
+      .def("abandon_step", &Series::abandon_step, free)
+      .def("write_step", &write_step, "index"_a, "time"_a, "arrays"_a, "lists"_a, "scalars"_a)
       .def("flush", &Series::flush, free)
       .def("close", &Series::close, free)
       .def("steps", &steps)
@@ -242,6 +267,7 @@ void bind_io(nb::module_ &m) {
       .def("counters", &counters)
       .def("summary", &summary, free);
   m.def("engine_at", &io::engine_at, "path"_a);
+  m.def("finish_replacing", &io::finish_replacing, "path"_a);
   m.def("metadata_vouched", &io::metadata_vouched, "path"_a);
   m.def("is_foreign_file", &io::is_foreign_file, "path"_a);
   m.def("check_only_bp", &io::check_only_bp, "directory"_a);

@@ -51,6 +51,13 @@ def connect(
         coordinates = getattr(grid, "coordinates", ((), (), ()))
         place = (triple(grid.points), origin, spacing, tuple([float(x) for x in along] for along in coordinates))
     texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
+    if texts.get("closing") == "true":  # the engine knows no boundaries
+        if grid is None or grid.boundaries is None:
+            raise _core.InputError(
+                "closing = true: it is not known which directions are periodic. To fix this, give a grid with "
+                'boundaries, or name the directions, as closing = "xz"'
+            )
+        texts["closing"] = grid.periodic
     if guard and mode in ("r", "a"):
         from .guard import check_metadata
 

@@ -37,7 +37,11 @@ def of_table(path: Path) -> Iterator[Found]:
 
 
 def of_series(path: Path) -> Iterator[Found]:
-    """The series at a path; one without a step is no result."""
+    """The series at a path; one without a step is no result.
+
+    :raises IoError: a program is replacing it.
+    """
+    _core.finish_replacing(str(path))  # what a killed program began to replace is a result
     try:
         engine = _core.engine_at(str(path))
         if not engine or (engine == "hdf5" and _core.is_foreign_file(str(path))):

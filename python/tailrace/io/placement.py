@@ -53,6 +53,11 @@ class UniformGrid:
     boundaries: tuple[str, str, str] | None = field(default=None, kw_only=True)
 
     @property
+    def periodic(self) -> str:
+        """The names of its periodic directions, as "xz"; empty where the boundaries are not known."""
+        return "".join(axis for axis, kind in zip("xyz", self.boundaries or (), strict=False) if kind == "periodic")
+
+    @property
     def lengths(self) -> tuple[float, float, float] | None:
         """Lengths of the box; None where the boundaries are not known."""
         if self.boundaries is None:

@@ -27,7 +27,7 @@ from tailrace import _core
 from .connection import Mode, connect
 from .coupling import Coupling, CouplingSide, LeftOut
 from .handle import Handle
-from .placement import Block, Box, Region, StretchedGrid, UniformGrid, shape_of, triple
+from .placement import Block, Box, Region, StretchedGrid, Triple, UniformGrid, shape_of, triple
 from .step import Step
 from .steps import Steps
 from .values import Attribute, Scalar, attribute_value, scalar_value, stored_array
@@ -91,20 +91,20 @@ class SeriesOf(ABC, Generic[OneStep]):
         :param index: larger than that of the step before; by default that plus one, or 0.
         :param scalars: numbers and texts; those of rank 0 are stored.
         :param lists: this rank's own rows of each list.
-        :raises InputError: see `begin_step` and `write`.
+        After an error the series is as it was before, without the step, and takes the next one; docs/io.md says what a
+        stream cannot take back.
+
+        :raises InputError: see `begin_step` and `write`. Nothing was written, or all of it is dropped.
         :raises IoError: the disk is full or gone.
         """
-        if index is None:
-            last = self._handle.core().last_index()
-            index = 0 if last is None else last + 1
-        if self.begin_step(index, time):
-            for name, data in {**(fields or {}), **more}.items():
-                self.write(name, data)
-            for name, rows in (lists or {}).items():
-                self.write_list(name, rows)
-            for name, value in (scalars or {}).items():
-                self.write_scalar(name, value)
-        self.end_step()
+        with self._handle.raise_on_all_ranks() as core:
+            last = core.last_index()
+            number = int(index) if index is not None else 0 if last is None else last + 1
+            moment = float(time)
+            arrays = [self._place(name, data) for name, data in {**(fields or {}), **more}.items()]
+            rows = [(name, _rows(name, data)) for name, data in (lists or {}).items()]
+            values = {name: scalar_value(value) for name, value in (scalars or {}).items()}
+        core.write_step(number, moment, arrays, rows, values)
 
     def declare(self, name: str, shape: Sequence[int], dtype: str) -> None:
         """Fix the shape (x, y, z) and the stored type ("float32", "int64") of a variable before its first write."""
@@ -135,9 +135,7 @@ class SeriesOf(ABC, Generic[OneStep]):
             is an error there.
         """
         with self._handle.raise_on_all_ranks() as core:
-            part = data if isinstance(data, Block) else self._whole(name, data)
-            array, shape = stored_array(name, part.data), triple(part.shape)
-            block, memory = part.boxes()
+            _, array, shape, block, memory = self._place(name, data)
             place = None if region is None else Region(*(triple(three) for three in Region(*region)))
         if deferred:
             self._kept.append(array)
@@ -149,8 +147,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         :param rows: (rows,) or (rows, columns); stored in the order of the ranks.
         """
         with self._handle.raise_on_all_ranks() as core:
-            array = stored_array(name, rows)
-            array = array.reshape(-1, 1) if array.ndim == 1 else array
+            array = _rows(name, rows)
         core.write_list(name, array)
 
     def write_scalar(self, name: str, value: Scalar) -> None:
@@ -176,6 +173,16 @@ class SeriesOf(ABC, Generic[OneStep]):
         """
         try:
             self._handle.core().end_step()
+        finally:
+            self._kept.clear()
+
+    def abandon_step(self) -> None:
+        """Drop the open step; without one, nothing happens. Local, but all ranks must drop the same step.
+
+        The series is as it was before `begin_step`. Of a stream this holds where nothing was written yet.
+        """
+        try:
+            self._handle.core().abandon_step()
         finally:
             self._kept.clear()
 
@@ -336,6 +343,12 @@ class SeriesOf(ABC, Generic[OneStep]):
             lines += [f"  {name} = {value}" for name, value in core.scalars(len(steps) - 1).items()]
         return "\n".join(lines)
 
+    def _place(self, name: str, data: NDArray[Any] | Block) -> tuple[str, NDArray[Any], Triple, Box, Box]:
+        """The name, the contiguous array, the global shape, the box to write and the box that the array covers."""
+        part = data if isinstance(data, Block) else self._whole(name, data)
+        array = stored_array(name, part.data)
+        return name, array, triple(part.shape), *part.boxes()
+
     def _whole(self, name: str, data: NDArray[Any]) -> Block:
         array = np.asarray(data)
         # On several ranks a bare array is nobody's whole; the check is local, but true of every rank alike.
@@ -356,6 +369,11 @@ class Series(SeriesOf[Step]):
 def open(path: str | PathLike[str], mode: Mode = "r", **how: Any) -> Series:
     """Open the series at `path`; its steps give plain arrays. Collective. Arguments are those of `connect`."""
     return Series(*connect(path, mode, **how))
+
+
+def _rows(name: str, data: Any) -> NDArray[Any]:
+    array = stored_array(name, data)
+    return array.reshape(-1, 1) if array.ndim == 1 else array
 
 
 class PhaseSummary(NamedTuple):

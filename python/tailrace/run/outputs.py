@@ -15,7 +15,7 @@ from tailrace.io.time_series import TimeSeries, last_step
 from tailrace.parallel import on_root
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mpi4py import MPI
 
@@ -51,7 +51,7 @@ class Output:
             "a" if going_on else "w",
             comm=comm,
             engine=section.engine,
-            parameters=section.parameters,
+            parameters=_with_closing(section.parameters, grid, self._region),
             grid=grid if self._region is None else _grid_of(grid, self._region),
             precision=section.precision,
             rewind_to=resume_step if going_on else None,
@@ -135,6 +135,21 @@ class Output:
         self._series.close()
         self._record_left_out()
         self.notes += explain(self._series.coupling)
+
+
+def _with_closing(
+    parameters: Mapping[str, Any], grid: series.UniformGrid, region: series.Region | None
+) -> Mapping[str, Any]:
+    """The parameters, with `closing = true` as the names of the periodic directions that are stored as a whole."""
+    if parameters.get("closing") is not True:
+        return parameters
+    start, count, stride = region or ((0, 0, 0), grid.points, (1, 1, 1))
+    whole = [
+        axis
+        for axis, first, n, step, points in zip("xyz", start, count, stride, grid.points, strict=True)
+        if axis in grid.periodic and first == 0 and n * step == points
+    ]
+    return {**parameters, "closing": "".join(whole)}
 
 
 def _grid_of(grid: series.UniformGrid, region: series.Region) -> series.UniformGrid:

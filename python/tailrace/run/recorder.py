@@ -55,7 +55,8 @@ class Recorder:
         self._warnings = Warnings(
             case.time.scheme, spacing, model.shape, case.viscosity, auto=case.time.constant_dt is None
         )
-        grid = UniformGrid(model.shape, spacing=spacing)  # type: ignore[arg-type] # three of them
+        sides = tuple(model.grid.boundaries)
+        grid = UniformGrid(model.shape, spacing=spacing, boundaries=sides)  # type: ignore[arg-type] # three of each
         self._outputs: list[Output] = []
         with timed("output"):
             for section in case.output:

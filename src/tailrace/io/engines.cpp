@@ -241,6 +241,22 @@ void check_family(const std::string &path, Mode mode, const std::string &family)
                             path, there, fmt::join(ours, " or ")));
 }
 
+/// Whether there is a series with a complete step. Local.
+bool has_steps_at(const std::string &path) {
+  try {
+    const std::string engine = engine_at(path);
+    if (engine.empty())
+      return false;
+    Trace trace;
+    Notes notes;
+    const OpenRequest request{path, Mode::read, false, Communicator(MPI_COMM_SELF), {}, {}, false, false,
+                              {},   &trace,     &notes};
+    return !engines().at(engine).open(request, Parameters({}))->steps().empty();
+  } catch (const Error &) { // of a first step that was not completed
+    return false;
+  }
+}
+
 /// Throws IoError if there is anything at the path but an empty directory. Local.
 void check_free(const std::string &path) {
   const fs::file_status status = fs::symlink_status(path);
@@ -253,21 +269,36 @@ void check_free(const std::string &path) {
 } // namespace
 
 std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &request, const Parameters &parameters,
-                                    std::optional<FileLock> &lock) {
+                                    std::optional<FileLock> &lock, std::optional<ReplacedSeries> &replaced) {
   const EngineEntry &entry = engines().at(name);
+  OpenRequest own = request;
   if (request.mode != Mode::read)
     request.comm.from_root([&] {
       check_family(request.path, request.mode, entry.family);
       if (entry.family == "none")
         return std::string();
       lock.emplace(request.path);
+      replaced.emplace(request.path, request.sync);
+      if (replaced->is_there()) {
+        replaced->finish([&] { return has_steps_at(request.path); });
+        check_family(request.path, request.mode, entry.family);
+      }
+      if (request.mode == Mode::write)
+        own.replaced = &*replaced;
       if (request.exclusive)
         check_free(request.path);
       if (!lock->note().empty())
         request.notes->push_back(lock->note());
       return std::string();
     });
-  return entry.open(request, parameters);
+  return entry.open(own, parameters);
+}
+
+void finish_replacing(const std::string &path) {
+  if (!ReplacedSeries(path).is_there())
+    return;
+  const FileLock lock(path);
+  ReplacedSeries(path).finish([&] { return has_steps_at(path); });
 }
 
 } // namespace tailrace::io

@@ -49,6 +49,14 @@ struct WriteRequest {
   bool list = false; ///< `place.block.count` is (columns, rows, 1); its start is computed
 };
 
+/// A whole step as one value.
+struct StepRequest {
+  std::int64_t index = 0; ///< larger than that of the previous step
+  double time = 0;        ///< that of rank 0 is stored
+  std::vector<WriteRequest> arrays;
+  Scalars scalars; ///< those of rank 0 are stored, under names that are the same on all ranks
+};
+
 /// The arguments of a read as one value.
 struct ReadRequest {
   std::string name;
@@ -63,8 +71,9 @@ struct ReadRequest {
 ///
 /// All functions are collective over the communicator and, if they fail, throw the same error on every rank; any rank
 /// may call a function marked local alone. Errors: InputError if the caller asks for something impossible, IoError if
-/// the file system or the files prevent it. An IoError inside a step drops that step and keeps the earlier ones. bp4
-/// and bp5 cannot drop a step: after an IoError inside a step, their series takes no more steps.
+/// the file system or the files prevent it. An IoError inside a step drops that step and keeps the earlier ones, and
+/// the series takes the next step. A stream cannot drop a step of which ADIOS2 has the first array: after an IoError
+/// there it takes no more steps, like a bp series with the asynchronous writing of ADIOS2 itself.
 ///
 ///     auto out = Series("run.bp", Mode::write, comm);
 ///     out.begin_step(100, 0.25);
@@ -126,6 +135,12 @@ public:
   /// with the next step, or by close after the last step.
   void set_attribute(const std::string &name, const Attribute &value);
   void end_step();
+  /// Drops the open step: the series is as it was before begin_step. Without an open step it does nothing. Local, but
+  /// all ranks must drop the same step.
+  void abandon_step();
+  /// Writes a whole step. `make` returns it. If `make` throws, all ranks throw. All arguments are checked on all ranks
+  /// before the step begins, and a step that fails later is dropped: after an error the series is as it was before.
+  void write_step(const std::function<StepRequest()> &make);
   /// Waits until every ended step is written; throws errors of the background. Without `buffers` this does not wait.
   void flush();
   /// Closes everything and stores late attributes, then throws the first error, also of the background.

@@ -20,6 +20,7 @@ namespace tailrace::io {
 class Series::Implementation {
 public:
   Implementation(const std::string &path, Mode mode, const Communicator &comm, const Options &options);
+  ~Implementation();
 
   void require_reading() const;
   void require_writing() const;
@@ -35,15 +36,27 @@ public:
   Type stored_type(const std::string &name, Type type, const Index3 &shape, bool list) const;
   Block block_of(const WriteRequest &request, std::int64_t component, std::vector<char> &packed) const;
   Block check_write(const WriteRequest &request, std::vector<char> &packed) const;
+  /// A request that all ranks have checked, and its first block.
+  struct Checked {
+    WriteRequest request;
+    Block block;
+    std::vector<char> packed; ///< the points of a region
+  };
+  Checked check_write(const std::function<WriteRequest()> &make) const;
+  void compare_requests(const std::string &ours, const Tally &all) const;
+  StepInfo check_begin(std::int64_t index, double time) const;
   void place_rows(Block &block, std::int64_t rows) const;
   void put(const Block &block, Type given);
   void take(const Block &block, const WriteRequest &request);
-  void write(const std::function<WriteRequest()> &make);
+  void take(Checked &checked);
+  void write_step(const std::function<StepRequest()> &make);
   void read(std::size_t step, const VariableInfo &info, Type type, const Box &box, void *data) const;
   void begin_step(const StepInfo &step);
   void check_deferred() const;
   void write_deferred();
   void end_step();
+  void abandon_step() noexcept;
+  void forget_step();
   void close();
   /// Removes the steps that the background could not write from the list of steps.
   void forget_lost();
@@ -59,22 +72,24 @@ public:
   mutable Trace trace_; // mutable: reading and verifying are timed too
   Notes notes_;
   std::string trace_file_, folded_file_;
-  std::optional<FileLock> lock_;   ///< on rank 0, when open to write; before engine_, which must end first
-  std::unique_ptr<Engine> engine_; // after trace_ and notes_, because it uses them
-  StepSink *sink_ = nullptr;       ///< the engine, if it is open to write
-  StepSource *source_ = nullptr;   ///< the engine, if it is open to read
-  StreamSource *stream_ = nullptr; ///< the engine, if steps come one by one
+  std::optional<FileLock> lock_;           ///< on rank 0, when open to write; before engine_, which must end first
+  std::optional<ReplacedSeries> replaced_; ///< on rank 0, when open to write; before engine_, which uses it
+  std::unique_ptr<Engine> engine_;         // after trace_ and notes_, because it uses them
+  StepSink *sink_ = nullptr;               ///< the engine, if it is open to write
+  StepSource *source_ = nullptr;           ///< the engine, if it is open to read
+  StreamSource *stream_ = nullptr;         ///< the engine, if steps come one by one
   std::optional<StepWriter> writer_;
   std::unique_ptr<AsyncWriter> async_; // after writer_, because it uses writer_
   std::vector<StepInfo> steps_;
   Attributes attributes_;
   bool attributes_changed_ = false;
   std::optional<StepInfo> open_step_;
-  bool taken_ = true; ///< whether the open step is taken
+  bool taken_ = true;      ///< whether the open step is taken
+  bool any_begun_ = false; ///< whether a step has begun
   std::optional<std::int64_t> last_index_;
-  std::map<std::string, VariableInfo> declared_;
-  std::set<std::string> written_; ///< variables of the open step
-  Scalars scalars_;               ///< of the open step
+  std::map<std::string, VariableInfo> declared_, declared_before_; ///< now, and before the open step
+  std::set<std::string> written_;                                  ///< variables of the open step
+  Scalars scalars_;                                                ///< of the open step
   struct Deferred {
     Block block;
     Type given;

@@ -65,7 +65,16 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   request.background = background;
   if (background && BackgroundThread::allowed())
     request.comm = Communicator(comm.get());
-  engine_ = open_engine(engine_name_, request, *parameters, lock_);
+  try {
+    engine_ = open_engine(engine_name_, request, *parameters, lock_, replaced_);
+  } catch (const IoError &error) {
+    if (const std::string told = mode_ == Mode::read ? ReplacedSeries::told(request.path) : ""; !told.empty())
+      throw IoError(fmt::format("{}; {}", error.what(), told));
+    throw;
+  }
+  if (mode_ == Mode::read && engine_->steps().empty())
+    if (const std::string told = ReplacedSeries::told(request.path); !told.empty())
+      notes_.push_back(told);
   sink_ = dynamic_cast<StepSink *>(engine_.get());
   source_ = dynamic_cast<StepSource *>(engine_.get());
   stream_ = dynamic_cast<StreamSource *>(engine_.get());
@@ -78,7 +87,7 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
     last_index_ = steps_.back().index;
   attributes_ = engine_->attributes();
   if (mode_ != Mode::read)
-    writer_.emplace(*sink_, request.comm, trace_, with_checksums_);
+    writer_.emplace(*sink_, request.comm, trace_, with_checksums_, replaced_ ? &*replaced_ : nullptr);
   if (background && BackgroundThread::allowed()) {
     const bool one_is_theirs = sink_->copies();
     if (one_is_theirs)
@@ -89,6 +98,19 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   } else if (background)
     notes_.push_back("writes in the calling thread, though buffers were asked for: this MPI was started without "
                      "MPI_THREAD_MULTIPLE");
+}
+
+/// A series that is not closed. Other ranks may still be dropping their files of an open step, which have the names of
+/// earlier files: then the next writer puts the earlier series back.
+Series::Implementation::~Implementation() {
+  async_.reset();
+  writer_.reset();
+  engine_.reset();
+  try {
+    if (replaced_ && comm_.size() == 1)
+      replaced_->put_back();
+  } catch (const std::exception &) { // the next writer puts it back
+  }
 }
 
 Tally Series::Implementation::enter(const std::function<void(Tally &)> &check) const {

@@ -2,9 +2,11 @@
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/series_implementation.hpp>
 #include <tailrace/io/trace_report.hpp>
+#include <tailrace/io/writing/background_thread.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -51,9 +53,26 @@ template <class Work> void Series::Implementation::in_step(Work work) {
     } else {
       writer_->abandon_step();
     }
-    open_step_.reset();
+    forget_step();
     throw;
   }
+}
+
+/// After a step is dropped: nothing of it is known any more.
+void Series::Implementation::forget_step() {
+  if (!open_step_)
+    return;
+  open_step_.reset();
+  deferred_.clear();
+  declared_ = std::move(declared_before_);
+}
+
+void Series::Implementation::abandon_step() noexcept {
+  if (open_step_ && taken_) {
+    BackgroundThread::wait_until_idle();
+    async_ ? async_->abandon_step() : writer_->abandon_step();
+  }
+  forget_step();
 }
 
 /// The type in which a variable is stored. Throws InputError if it contradicts an earlier write or declaration.
@@ -94,7 +113,6 @@ Block Series::Implementation::block_of(const WriteRequest &request, std::int64_t
 
 /// Checks the whole request and returns its first block. Local.
 Block Series::Implementation::check_write(const WriteRequest &request, std::vector<char> &packed) const {
-  require_step();
   const Index3 &count = request.place.block.count;
   if (request.list && (count[1] < 0 || count[0] < 1))
     throw InputError(fmt::format("{}: no list has {} rows of {} columns", request.name, count[1], count[0]));
@@ -150,10 +168,24 @@ std::string describe_request(const WriteRequest &request) {
 
 } // namespace
 
-void Series::Implementation::write(const std::function<WriteRequest()> &make) {
-  WriteRequest request;
-  std::vector<char> packed;
-  Block block;
+/// Throws if the ranks, which have compared their requests, want different things: they would wait for each other or
+/// mix two variables.
+void Series::Implementation::compare_requests(const std::string &ours, const Tally &all) const {
+  if (all.same(1))
+    return;
+  const std::string theirs = comm_.broadcast(ours, 0);
+  comm_.agree([&] {
+    if (ours != theirs)
+      throw InputError(
+          fmt::format("{}: rank 0 writes {} and this rank {}; all ranks write the same variables in the same order",
+                      path_, theirs, ours));
+  });
+}
+
+/// Collective; the same error on all ranks.
+Series::Implementation::Checked Series::Implementation::check_write(const std::function<WriteRequest()> &make) const {
+  Checked checked;
+  auto &[request, block, packed] = checked;
   std::string ours;
   std::exception_ptr fault;
   const Tally all = enter([&](Tally &tally) {
@@ -168,16 +200,7 @@ void Series::Implementation::write(const std::function<WriteRequest()> &make) {
       tally.largest[3] = 1;
     }
   });
-  // If ranks wrote different things, they would wait for each other or mix two variables.
-  if (!all.same(1)) {
-    const std::string theirs = comm_.broadcast(ours, 0);
-    comm_.agree([&] {
-      if (ours != theirs)
-        throw InputError(
-            fmt::format("{}: rank 0 writes {} and this rank {}; all ranks write the same variables in the same order",
-                        path_, theirs, ours));
-    });
-  }
+  compare_requests(ours, all);
   if (all.largest[3] > 0)
     comm_.agree([&] {
       if (fault)
@@ -188,6 +211,11 @@ void Series::Implementation::write(const std::function<WriteRequest()> &make) {
   else if (all.sum[0] != product(block.place.shape))
     throw InputError(fmt::format("{}: the blocks of '{}' hold {} points together, but its shape {} has {}", path_,
                                  request.name, all.sum[0], describe(block.place.shape), product(block.place.shape)));
+  return checked;
+}
+
+void Series::Implementation::take(Checked &checked) {
+  auto &[request, block, packed] = checked;
   take(block, request);
   for (std::int64_t c = 1; c < request.components.value_or(1); ++c)
     take(block_of(request, c, packed), request);
@@ -250,9 +278,7 @@ void Series::Implementation::close() {
   if (closed_)
     return;
   closed_ = true;
-  if (open_step_ && taken_)
-    async_ ? async_->abandon_step() : writer_->abandon_step();
-  open_step_.reset();
+  abandon_step();
   std::exception_ptr fault;
   const auto attempt = [&](const auto &work) {
     try {
@@ -275,6 +301,12 @@ void Series::Implementation::close() {
       engine_->close();
     });
   }
+  attempt([&] { // a series that is closed without having begun a step replaces the earlier one too
+    comm_.agree([&] {
+      if (replaced_)
+        any_begun_ &&steps_.empty() ? replaced_->put_back() : replaced_->remove();
+    });
+  });
   lock_.reset();
   if (!trace_file_.empty())
     attempt([&] { write_chrome_trace(trace_file_, path_, trace_, comm_); });
@@ -304,33 +336,36 @@ std::int64_t of_rank_0(const Communicator &comm, double value) {
 
 } // namespace
 
-bool Series::begin_step(std::int64_t index, double time) {
-  auto &self = *self_;
-  const Tally all = self.enter([&](Tally &tally) {
-    self.require_writing();
-    if (self.open_step_)
-      throw InputError(fmt::format("{}: step {} is still open; call end_step first", path(), self.open_step_->index));
+/// Collective; the same error on all ranks.
+StepInfo Series::Implementation::check_begin(std::int64_t index, double time) const {
+  const Tally all = enter([&](Tally &tally) {
+    require_writing();
+    if (open_step_)
+      throw InputError(fmt::format("{}: step {} is still open; call end_step first", path_, open_step_->index));
     tally.compare(1, index);
-    tally.largest[3] = of_rank_0(self.comm_, time);
+    tally.largest[3] = of_rank_0(comm_, time);
   });
   if (!all.same(1)) {
-    const std::int64_t first =
-        self.comm_.max(self.comm_.rank() == 0 ? index : std::numeric_limits<std::int64_t>::min());
-    self.comm_.agree([&] {
+    const std::int64_t first = comm_.max(comm_.rank() == 0 ? index : std::numeric_limits<std::int64_t>::min());
+    comm_.agree([&] {
       if (first != index)
-        throw InputError(fmt::format("{}: rank 0 begins step {} and this rank step {}", path(), first, index));
+        throw InputError(fmt::format("{}: rank 0 begins step {} and this rank step {}", path_, first, index));
     });
   }
   // From here on all ranks have the same values: they all throw or all continue.
   time = std::bit_cast<double>(all.largest[3]);
-  if (self.last_index_ && index <= *self.last_index_)
+  if (last_index_ && index <= *last_index_)
     throw InputError(fmt::format("{}: step {} cannot follow step {}. To overwrite later steps, open the series to "
                                  "append with rewind_to",
-                                 path(), index, *self.last_index_));
+                                 path_, index, *last_index_));
   if (!std::isfinite(time))
-    throw InputError(fmt::format("{}: the time of step {} is {}", path(), index, time));
-  self.begin_step({index, time});
-  return self.taken_;
+    throw InputError(fmt::format("{}: the time of step {} is {}", path_, index, time));
+  return {index, time};
+}
+
+bool Series::begin_step(std::int64_t index, double time) {
+  self_->begin_step(self_->check_begin(index, time));
+  return self_->taken_;
 }
 
 void Series::Implementation::begin_step(const StepInfo &step) {
@@ -338,7 +373,9 @@ void Series::Implementation::begin_step(const StepInfo &step) {
   scalars_.clear();
   deferred_.clear();
   open_step_ = step;
+  declared_before_ = declared_;
   taken_ = true;
+  any_begun_ = true;
   in_step([&] {
     if (async_)
       async_->begin_step(step);
@@ -353,20 +390,26 @@ bool Series::step_taken() const { return self_->taken_; }
 
 std::optional<std::int64_t> Series::last_index() const { return self_->last_index_; }
 
-void Series::write(const std::function<WriteRequest()> &make) { self_->write(make); }
+void Series::write(const std::function<WriteRequest()> &make) {
+  auto checked = self_->check_write([&] {
+    self_->require_step();
+    return make();
+  });
+  self_->take(checked);
+}
 
 void Series::write(const std::string &name, Type type, const void *data, const Placement &place, Put put) {
-  self_->write([&] { return WriteRequest{name, type, data, place, {}, {}, put}; });
+  write([&] { return WriteRequest{name, type, data, place, {}, {}, put}; });
 }
 
 void Series::write_region(const std::string &name, Type type, const void *data, const Placement &place,
                           const Region &region) {
-  self_->write([&] { return WriteRequest{name, type, data, place, {}, region}; });
+  write([&] { return WriteRequest{name, type, data, place, {}, region}; });
 }
 
 void Series::write_list(const std::string &name, Type type, const void *data, std::int64_t rows, std::int64_t columns) {
   const Box block{{0, 0, 0}, {columns, rows, 1}};
-  self_->write([&] { return WriteRequest{name, type, data, {block.count, block, block}, {}, {}, Put::sync, true}; });
+  write([&] { return WriteRequest{name, type, data, {block.count, block, block}, {}, {}, Put::sync, true}; });
 }
 
 void Series::write_scalar(const std::string &name, const Scalar &value) {
@@ -387,6 +430,60 @@ void Series::set_attribute(const std::string &name, const Attribute &value) {
 }
 
 void Series::end_step() { self_->end_step(); }
+
+void Series::abandon_step() { self_->abandon_step(); }
+
+namespace {
+
+/// The names of all that a step holds, in the order of writing. Throws InputError if two are the same.
+std::vector<std::string> names_in(const StepRequest &step) {
+  std::vector<std::string> names;
+  for (const auto &array : step.arrays)
+    if (array.components)
+      for (std::int64_t c = 0; c < *array.components; ++c)
+        names.push_back(component_name(array.name, c));
+    else
+      names.push_back(array.name);
+  for (const auto &[name, value] : step.scalars)
+    names.push_back(name);
+  for (const auto &name : names) {
+    check_name(name);
+    if (std::ranges::count(names, name) > 1 || name == "time" || name == "step")
+      throw InputError(fmt::format("'{}' is given twice in one step, or is what every step has", name));
+  }
+  return names;
+}
+
+} // namespace
+
+void Series::write_step(const std::function<StepRequest()> &make) { self_->write_step(make); }
+
+void Series::Implementation::write_step(const std::function<StepRequest()> &make) {
+  StepRequest step;
+  std::string ours;
+  const Tally all = enter([&](Tally &tally) {
+    step = make();
+    ours = fmt::format("{}", fmt::join(names_in(step), ", "));
+    tally.compare(1, static_cast<std::int64_t>(std::hash<std::string>{}(ours)));
+  });
+  compare_requests(ours, all);
+  const StepInfo info = check_begin(step.index, step.time);
+  written_.clear();
+  scalars_.clear();
+  std::vector<Checked> arrays;
+  for (const auto &request : step.arrays)
+    arrays.push_back(check_write([&] { return request; }));
+  begin_step(info);
+  try {
+    for (auto &array : arrays)
+      take(array);
+    scalars_ = std::move(step.scalars);
+    end_step();
+  } catch (...) {
+    abandon_step();
+    throw;
+  }
+}
 
 void Series::flush() {
   self_->enter([&](Tally &) { self_->require_writing(); });

@@ -20,7 +20,6 @@ class Engine:
     parameters: Mapping[str, object] = field(default_factory=dict)
     is_file: bool = False  # else a directory
     every_rank_writes: bool = True  # else the lowest of each group, rank 0 among them
-    goes_on: bool = True  # after a step that failed, the same series takes the next one
     steps_apart: bool = False  # damage in the data of a step leaves the others readable
     spares_strangers: bool = True  # writes beside other files in its directory; else it refuses to
 
@@ -42,8 +41,8 @@ ENGINES = [
     Engine("mpiio-small", "mpiio", "run", every_rank_writes=False, steps_apart=True),
     Engine("hdf5", "hdf5", "run.vtkhdf", is_file=True),
     Engine("hdf5-gzip", "hdf5", "run.vtkhdf", {"compression": "gzip", "chunk_bytes": 3000}, is_file=True),
-    Engine("bp4", "bp4", "run.bp4", spares_strangers=False, goes_on=False),
-    Engine("bp5", "bp5", "run.bp", spares_strangers=False, goes_on=False),
+    Engine("bp4", "bp4", "run.bp4", spares_strangers=False),
+    Engine("bp5", "bp5", "run.bp", spares_strangers=False),
     Engine("adios_hdf5", "adios_hdf5", "run.adios_hdf5"),
     Engine("sion", "sion", "run.sion", steps_apart=True),
     Engine("sion-files", "sion", "run.sion", {"files": 2, "chunk_bytes": 3000}, steps_apart=True),

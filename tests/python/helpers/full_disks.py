@@ -32,9 +32,7 @@ def almost_full(comm: Any, disk: str, pages: int) -> Iterator[None]:
         comm.barrier()
 
 
-def fill_disk(
-    comm: Any, disk: str, path: str, engine: str, parameters: dict[str, Any], pages: int, goes_on: bool
-) -> dict[str, Any]:
+def fill_disk(comm: Any, disk: str, path: str, engine: str, parameters: dict[str, Any], pages: int) -> dict[str, Any]:
     """Write steps 1 and 2, steps 3 and 4 with so many free pages, and step 5 with space again."""
     error, at = "", ""
     out = tr.open(path, "w", comm=comm, engine=engine, parameters=parameters)
@@ -60,7 +58,7 @@ def fill_disk(
             except tr.IoError as caught:
                 error = str(caught)
     kept = None
-    if goes_on and at != "close":
+    if at != "close":
         kept = [step.index for step in out]
         write_step(out, comm, 5)
         out.close()
@@ -97,7 +95,7 @@ def lose_steps(comm: Any, disk: str, path: str, engine: str, parameters: dict[st
 
 
 def write_too_much(
-    comm: Any, disk: str, path: str, engine: str, parameters: dict[str, Any], megabytes: int, goes_on: bool
+    comm: Any, disk: str, path: str, engine: str, parameters: dict[str, Any], megabytes: int
 ) -> dict[str, Any]:
     """Step 1, a step 2 of so many MiB per rank that fails, and step 3; `lost` is the space that step 2 used."""
 
@@ -118,10 +116,6 @@ def write_too_much(
         out.flush()
     except tr.IoError as caught:
         error = str(caught)
-    if not goes_on:
-        with contextlib.suppress(tr.IoError):
-            out.close()
-        out = tr.open(path, "a", comm=comm, engine=engine)
     lost = before - free()
     write_step(out, comm, 3)
     out.close()

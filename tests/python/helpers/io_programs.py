@@ -15,9 +15,13 @@ from typing import Any
 import numpy as np
 
 import tailrace as tr
+from helpers.failed_steps import fail_steps as fail_steps
 from helpers.full_disks import fill_disk as fill_disk
 from helpers.full_disks import lose_steps as lose_steps
 from helpers.full_disks import write_too_much as write_too_much
+from helpers.replacing import replace as replace
+from helpers.replacing import replace_killed as replace_killed
+from helpers.replacing import write_old as write_old
 from helpers.steps import SHAPE, check_step, part, whole, write_arrays, write_rows, write_step
 
 
@@ -62,9 +66,7 @@ def small_files(bytes_at_most: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, handler)
 
 
-def one_rank_cannot_write(
-    comm: Any, path: str, engine: str, parameters: dict[str, Any], which: int, goes_on: bool
-) -> dict[str, Any]:
+def one_rank_cannot_write(comm: Any, path: str, engine: str, parameters: dict[str, Any], which: int) -> dict[str, Any]:
     """Rank `which` runs into a limit in step 2; step 3 is written without."""
     error = ""
     out = tr.open(path, "w", comm=comm, engine=engine, parameters=parameters)
@@ -82,9 +84,6 @@ def one_rank_cannot_write(
         except tr.IoError as caught:
             error = str(caught)
     comm.barrier()
-    if not goes_on:
-        out.close()
-        out = tr.open(path, "a", comm=comm, engine=engine)
     write_step(out, comm, 4)
     out.close()
     return {"error": error}
@@ -313,3 +312,11 @@ def remove_between(
         attempt(third)
     attempt(out.close)
     return errors
+
+
+def write_on_grid(comm: Any, path: str, engine: str, parameters: dict[str, Any]) -> None:
+    """Two steps on a grid."""
+    grid = tr.UniformGrid(SHAPE)
+    with tr.open(path, "w", comm=comm, engine=engine, parameters=parameters, grid=grid) as out:
+        for index in (1, 2):
+            write_step(out, comm, index)

@@ -70,7 +70,7 @@ def test_disk_full_in_between(small_disk, engine, some, how):
         folder = disk / str(pages)
         folder.mkdir()
         given = target(engine, folder, **more)
-        found = some.results("fill_disk", disk=str(disk), pages=pages, goes_on=engine.goes_on, **given)
+        found = some.results("fill_disk", disk=str(disk), pages=pages, **given)
         assert len({(one["error"], one["at"]) for one in found}) == 1, found
         error, at, kept = (found[0][key] for key in ("error", "at", "kept"))
         # A step is there as soon as its end_step has returned, unless it was still on its way.
@@ -105,7 +105,7 @@ def test_disk_full_loses_the_steps_behind(small_disk, engine, three):
 def test_a_step_too_large_for_the_disk(small_disk, engine, three, how):
     disk = small_disk("64m")
     given = target(engine, disk, **HOWS[how])
-    found = three.results("write_too_much", disk=str(disk), megabytes=30, goes_on=engine.goes_on, **given)
+    found = three.results("write_too_much", disk=str(disk), megabytes=30, **given)
     assert len({one["error"] for one in found}) == 1, found
     assert FULL in found[0]["error"] and str(disk) in found[0]["error"], found
     assert found[0]["lost"] < 1 << 20, "its room is free again"
@@ -261,7 +261,7 @@ def test_one_rank_cannot_write(tmp_path, engine, three, which, how):
     if which and not engine.every_rank_writes:
         pytest.skip("this rank writes nothing")
     given = target(engine, tmp_path, **HOWS[how])
-    found = three.results("one_rank_cannot_write", limit=60, which=which, goes_on=engine.goes_on, **given)
+    found = three.results("one_rank_cannot_write", limit=60, which=which, **given)
     assert len({one["error"] for one in found}) == 1, found
     assert "File too large" in found[0]["error"] and f"(on rank {which})" in found[0]["error"], found
     assert three.results("check_series", path=given["path"])[0] == [1, 4]

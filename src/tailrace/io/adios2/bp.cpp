@@ -27,6 +27,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <limits>
 #include <optional>
 
 namespace tailrace::io {
@@ -64,6 +65,8 @@ private:
   template <class Work> auto look(std::size_t step, const std::string &what, Work work) const;
   bool root() const { return request_.comm.rank() == 0; }
   bool is_bp4() const { return kind_ == "bp4"; }
+  void open();
+  void open_again();
   void open_engine(adios2::Mode mode);
   void note_files(OwnFiles::State state);
   void sync_files() const;
@@ -74,6 +77,7 @@ private:
 
   std::string kind_;
   OpenRequest request_;
+  Adios2Options options_;
   std::vector<StepInfo> steps_;
   std::vector<std::size_t> numbers_; ///< open to read: ADIOS2's numbers of the steps
   BpView view_;                      ///< open to read
@@ -87,8 +91,8 @@ private:
   std::int64_t own_ = 0;       ///< the part of `buffered_` on this rank
   std::int64_t variables_ = 0; ///< of the open step
   std::string own_file_;       ///< data file that only this rank writes; empty: the file is shared
-  double failure_timeout_ = 0;
-  bool in_step_ = false, broken_ = false, asynchronous_ = false;
+  bool in_step_ = false, asynchronous_ = false;
+  bool broken_ = false; ///< ADIOS2 is in a step that it cannot drop
   std::optional<Adios2Io> adios_;
   bp::Output output_;
   mutable adios2::IO io_; // ADIOS2 sets selections on the variables themselves, also to read
@@ -97,16 +101,20 @@ private:
 
 BpEngine::BpEngine(const std::string &kind, const OpenRequest &request, Parameters &parameters)
     : kind_(kind), request_(request) {
-  Adios2Options options;
-  request.comm.agree([&] { options = adios2_options(kind, request.path, parameters); });
-  bp::Found found = bp::prepare(kind, request);
-  adios_.emplace(options, request.path, request.comm.get());
-  if (bp::choose_parameters(*adios_, kind, request, found.data_files))
-    own_file_ = file(fmt::format("data.{}", request.comm.rank()));
-  failure_timeout_ = options.failure_timeout;
+  request.comm.agree([&] { options_ = adios2_options(kind, request.path, parameters); });
+  open();
+}
+
+/// Opens the series as the request says. Collective.
+void BpEngine::open() {
+  const OpenRequest &request = request_;
+  bp::Found found = bp::prepare(kind_, request);
+  adios_.emplace(options_, request.path, request.comm.get());
+  const bool alone = bp::choose_parameters(*adios_, kind_, request, found.data_files);
+  own_file_ = alone ? file(fmt::format("data.{}", request.comm.rank())) : "";
   asynchronous_ = adios_->has("AsyncWrite") || adios_->has("BurstBufferPath");
   io_ = adios_->io();
-  output_ = bp::Output(io_, options.operation);
+  output_ = bp::Output(io_, options_.operation);
   if (request.mode == Mode::append && !is_bp4()) // all of them; a configuration file may say less
     io_.SetParameter("AppendAfterSteps", std::to_string(found.counted()));
   attributes_ = std::move(found.attributes);
@@ -135,9 +143,34 @@ BpEngine::BpEngine(const std::string &kind, const OpenRequest &request, Paramete
     });
 }
 
+/// Drops the step that ADIOS2 is in, which it cannot: lets go of it without closing, and appends to what was complete
+/// before. Collective.
+void BpEngine::open_again() {
+  if (asynchronous_)
+    throw IoError(fmt::format("{} is out of use since an error; ADIOS2 cannot drop the step it was in, and with its "
+                              "asynchronous writing no series is opened again. To go on, open it to append",
+                              request_.path));
+  const Attributes attributes = attributes_; // the files may not have the last ones yet
+  const std::size_t steps = steps_.size();
+  engine_ = {};
+  io_ = {};
+  output_ = {};
+  adios_.reset();
+  record_.reset();
+  own_files_ = {};
+  request_.mode = Mode::append;
+  request_.rewind_to = steps_.empty() ? std::numeric_limits<std::int64_t>::min() : steps_.back().index;
+  open();
+  attributes_ = attributes;
+  if (steps_.size() != steps)
+    throw IoError(fmt::format("cannot go on with {} after an error: it has {} steps, and should have {}", request_.path,
+                              steps_.size(), steps));
+  broken_ = in_step_ = false;
+}
+
 /// Opens the series with ADIOS2. Collective.
 void BpEngine::open_engine(adios2::Mode mode) {
-  meet_in_adios2(request_.comm, failure_timeout_, "open " + request_.path,
+  meet_in_adios2(request_.comm, options_.failure_timeout, "open " + request_.path,
                  [&] { engine_ = io_.Open(request_.path, mode); });
   request_.comm.agree([&] { // when every rank has cut its file of an earlier series; otherwise after the first step
     if (record_ && lower_case(adios_->value("AsyncOpen")) == "false")
@@ -155,9 +188,7 @@ void BpEngine::note_files(OwnFiles::State state) {
 
 void BpEngine::begin_step(const StepInfo &step) {
   if (broken_)
-    throw IoError(fmt::format(
-        "{} is out of use since an error; ADIOS2 cannot drop the step it was in. To go on, open it to append",
-        request_.path));
+    open_again();
   step_ = step;
   buffered_ = own_ = variables_ = 0;
   in_step_ = true;
@@ -194,7 +225,8 @@ void BpEngine::write(const Block &block) {
     own_ += bytes;
     return;
   }
-  meet_in_adios2(request_.comm, failure_timeout_, "write " + request_.path, [&] { engine_.PerformDataWrite(); });
+  meet_in_adios2(request_.comm, options_.failure_timeout, "write " + request_.path,
+                 [&] { engine_.PerformDataWrite(); });
   buffered_ = own_ = 0;
 }
 
@@ -257,7 +289,7 @@ void BpEngine::end_step(const StepMetadata &metadata) {
   });
   {
     const Span span(*request_.trace, Phase::write);
-    meet_in_adios2(request_.comm, failure_timeout_, "write " + request_.path, [&] {
+    meet_in_adios2(request_.comm, options_.failure_timeout, "write " + request_.path, [&] {
       engine_.EndStep();
       own_files_.check();
       if (record_)
@@ -281,14 +313,16 @@ void BpEngine::sync_files() const {
 }
 
 void BpEngine::close() {
-  if (broken_)
+  if (broken_ && asynchronous_)
     return;
+  if (broken_)
+    open_again();
   if (request_.mode == Mode::read) { // do not close the engine, see bp::prepare
     engine_ = {};
     io_ = {};
     return adios_.reset();
   }
-  meet_in_adios2(request_.comm, failure_timeout_, "close " + request_.path, [&] {
+  meet_in_adios2(request_.comm, options_.failure_timeout, "close " + request_.path, [&] {
     if (engine_)
       engine_.Close();
     own_files_.check();

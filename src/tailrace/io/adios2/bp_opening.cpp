@@ -103,7 +103,7 @@ Found probe_to_read(const std::string &kind, const OpenRequest &request) {
 /// On rank 0.
 Found prepare_alone(const std::string &kind, const OpenRequest &request) {
   check_target(request.path, request.mode, Kind::directory);
-  const bool there = fs::exists(request.path);
+  bool there = fs::exists(request.path);
   if (request.mode == Mode::read)
     return probe_to_read(kind, request);
   Found found;
@@ -113,6 +113,10 @@ Found prepare_alone(const std::string &kind, const OpenRequest &request) {
     return found;
   if (there)
     check_only_bp(request.path);
+  if (request.replaced && there && has_steps(request.path)) {
+    request.replaced->set_aside();
+    there = fs::exists(request.path);
+  }
   remove_bp_record(request.path);
   ::unlink((fs::path(request.path) / "md.idx").c_str()); // first of all, see BpView
   if (!there && ::mkdir(request.path.c_str(), 0777) != 0 && errno != EEXIST)

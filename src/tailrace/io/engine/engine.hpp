@@ -5,6 +5,7 @@
 #include <tailrace/io/engine/notes.hpp>
 #include <tailrace/io/engine/parameters.hpp>
 #include <tailrace/io/engine/striping.hpp>
+#include <tailrace/io/storage/replaced_series.hpp>
 #include <tailrace/io/trace.hpp>
 #include <tailrace/io/types.hpp>
 #include <tailrace/support/communicator.hpp>
@@ -29,6 +30,7 @@ struct OpenRequest {
   Striping striping;                     ///< for the function that creates the file or directory
   Trace *trace = nullptr;                ///< never null; outlives the engine
   Notes *notes = nullptr;                ///< never null; rank 0 has all of them; outlives the engine
+  ReplacedSeries *replaced = nullptr;    ///< mode write: sets aside what is there; on rank 0; outlives the engine
 };
 
 /// The contents of a step besides its grid variables. Only those of rank 0 are stored.

@@ -54,8 +54,8 @@ Handle access_list(std::int64_t alignment) {
   else
     H5Pset_alignment(list, 1 << 20, static_cast<hsize_t>(alignment));
   // Objects of version 1.8 carry checksums, older ones do not. With those of 1.10, other programs could not open the
-  // file while a step is written.
-  H5Pset_libver_bounds(list, H5F_LIBVER_V18, H5F_LIBVER_V18);
+  // file while a step is written: they are allowed for virtual datasets, which 1.8 does not have.
+  H5Pset_libver_bounds(list, H5F_LIBVER_V18, H5F_LIBVER_V110);
   return list;
 }
 

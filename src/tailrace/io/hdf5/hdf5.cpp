@@ -53,6 +53,16 @@ std::vector<vtkhdf::Chunk> chunks_of(std::string_view bytes) {
   return chunks;
 }
 
+std::string names_of(const vtkhdf::Closing &closing) {
+  std::string names;
+  for (std::size_t d = 0; d < 3; ++d)
+    if (closing[d])
+      names += "xyz"[d];
+  return names.empty() ? "no direction" : names;
+}
+
+bool has_equal_spacing(const std::optional<GridDescription> &grid) { return grid && !grid->stretched(); }
+
 class Hdf5Engine final : public StepSink, public StepSource {
 public:
   Hdf5Engine(const OpenRequest &request, Parameters &parameters);
@@ -112,7 +122,12 @@ Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : req
     check_target(request.path, request.mode, Kind::file);
     if (request.mode != Mode::read && request.grid && request.grid->stretched())
       drawing_.emplace(request.path);
-    const bool there = std::filesystem::exists(request.path);
+    const bool there = std::filesystem::exists(request.path), begins = request.mode == Mode::write || !there;
+    if (request.mode != Mode::read && begins && options_.closing != vtkhdf::Closing{} &&
+        !has_equal_spacing(request.grid))
+      throw InputError(
+          "parameter closing: it needs a grid with equal spacing. To fix this, give the series its grid, or "
+          "leave closing out");
     if (there && request.mode == Mode::append)
       Journal::recover(request.path, patience);
     if (request.mode == Mode::write || (request.mode == Mode::append && !there))
@@ -122,6 +137,11 @@ Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : req
     load();
     if (request.mode == Mode::append)
       require_sound();
+    if (request.mode == Mode::append && options_.closing_given && options_.closing != contents_.closing)
+      throw InputError(
+          fmt::format("parameter closing: {} was begun with closing planes in {} and goes on with them. To "
+                      "fix this, give the same, or none",
+                      request.path, names_of(contents_.closing)));
     if (request.rewind_to)
       rewind(*request.rewind_to);
     if (request.mode == Mode::append && vtkhdf::has_leftovers(h5::read_file(request.path, nullptr), row()))
@@ -142,13 +162,20 @@ std::vector<std::string> Hdf5Engine::files() const {
 }
 
 void Hdf5Engine::create() {
+  if (request_.replaced && std::filesystem::exists(request_.path)) {
+    const FileDescriptor readers = Journal::hold_off_readers(request_.path);
+    std::vector<std::string> beside{"journal"};
+    if (Hdf5Drawing::is_at(request_.path))
+      beside.push_back("xdmf");
+    request_.replaced->set_aside(beside);
+  }
   Journal::discard(request_.path);
   if (const std::string said = apply_striping(request_.striping, request_.path, Kind::file); !said.empty())
     request_.notes->push_back(said);
   const FileDescriptor readers = Journal::hold_off_readers(request_.path);
   h5::Handle file = h5::create_file(request_.path);
   try {
-    vtkhdf::create(file, request_.grid);
+    vtkhdf::create(file, request_.grid, options_.closing);
     h5::changes(file, request_.path);
     h5::apply(file);
   } catch (...) {
@@ -217,11 +244,15 @@ const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
   }
   if (!contents_.grid) { // not given: the points are those of the first variable
     contents_.grid = GridDescription{n, {0, 0, 0}, {1, 1, 1}};
-    vtkhdf::write_grid(*file_, *contents_.grid);
+    vtkhdf::write_grid(*file_, *contents_.grid, contents_.closing);
   }
   created_.push_back(block.name);
-  return contents_.variables[block.name] = vtkhdf::create_variable(*file_, {block.name, block.type, n}, *contents_.grid,
-                                                                   options_.filters, options_.chunk_bytes);
+  vtkhdf::Variable &made = contents_.variables[block.name];
+  made =
+      vtkhdf::create_variable(*file_, {block.name, block.type, n}, contents_, options_.filters, options_.chunk_bytes);
+  if (contents_.closing != vtkhdf::Closing{} && n == contents_.grid->points)
+    vtkhdf::add_closed_view(*file_, made, contents_);
+  return made;
 }
 
 /// Rank 0: makes space for a variable and returns what the other ranks must know.
@@ -298,6 +329,7 @@ void Hdf5Engine::end_step(const StepMetadata &metadata) {
         vtkhdf::leave_out(*file_, request_.path, variable, row());
     if (attributes_unsaved_)
       vtkhdf::write_attributes(*file_, contents_.attributes);
+    vtkhdf::add_vectors(*file_, contents_);
     if (contents_.grid && contents_.grid->stretched())
       draw();
     step_.scalars = metadata.scalars;

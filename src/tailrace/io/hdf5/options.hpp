@@ -4,6 +4,7 @@
 #include <tailrace/io/hdf5/filters.hpp>
 #include <tailrace/io/storage/mpi_file.hpp>
 
+#include <array>
 #include <cstdint>
 
 namespace tailrace::io {
@@ -14,6 +15,8 @@ struct Hdf5Options {
   double failure_timeout = 0; ///< seconds, of collective transfer
   Filters filters;
   std::int64_t chunk_bytes = 0, alignment = 0;
+  std::array<bool, 3> closing{}; ///< directions with a closing plane
+  bool closing_given = false;
 };
 
 /// Throws InputError. Local.

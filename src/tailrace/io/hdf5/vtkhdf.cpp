@@ -16,25 +16,42 @@ namespace {
 
 constexpr std::int64_t version = 2;
 constexpr std::int64_t largest_chunk = (std::int64_t{1} << 32) - 1; // HDF5's limit
-const std::string own_path = "/Tailrace", id_path = "/Tailrace/id", rewound_name = "rewound",
-                  attributes_path = "/Tailrace/attributes", coordinates_path = "/Tailrace/coordinates/";
-const std::string point_group = "/VTKHDF/PointData", cell_group = "/VTKHDF/CellData", other_group = "/Fields";
+const std::string id_path = "/Tailrace/id", rewound_name = "rewound", attributes_path = "/Tailrace/attributes",
+                  coordinates_path = "/Tailrace/coordinates/", closing_name = "closing";
+const std::string cell_group = "/VTKHDF/CellData", other_group = "/Fields";
 
 hsize_t size(std::int64_t value) { return static_cast<hsize_t>(value); }
 
-std::string group_for(const Index3 &shape, const Index3 &points) {
-  const Index3 cells{points[0] - 1, points[1] - 1, points[2] - 1};
-  return shape == points ? point_group : shape == cells ? cell_group : other_group;
+std::string group_for(const Index3 &shape, const Contents &contents) {
+  const auto &[x, y, z] = contents.closing;
+  const Index3 &points = contents.grid->points;
+  const Index3 cells{points[0] - !x, points[1] - !y, points[2] - !z};
+  if (shape == points)
+    return x || y || z ? other_group : point_group;
+  return shape == cells ? cell_group : other_group;
 }
 
-std::optional<GridDescription> read_grid(hid_t vtk) {
+Closing read_closing(hid_t file) {
+  Closing closing{};
+  if (!h5::exists(file, own_path))
+    return closing;
+  const h5::Handle own = h5::group(file, own_path);
+  if (H5Aexists(own, closing_name.c_str()) > 0) {
+    const auto stored = h5::numbers<std::int64_t>(own, closing_name);
+    for (std::size_t d = 0; d < 3; ++d)
+      closing[d] = stored.at(d) != 0;
+  }
+  return closing;
+}
+
+std::optional<GridDescription> read_grid(hid_t vtk, const Closing &closing) {
   if (H5Aexists(vtk, "WholeExtent") <= 0)
     return std::nullopt;
   const auto whole = h5::numbers<std::int64_t>(vtk, "WholeExtent");
   const auto origin = h5::numbers<double>(vtk, "Origin"), spacing = h5::numbers<double>(vtk, "Spacing");
   GridDescription grid;
   for (std::size_t d = 0; d < 3; ++d) {
-    grid.points[d] = whole.at(2 * d + 1) - whole.at(2 * d) + 1;
+    grid.points[d] = whole.at(2 * d + 1) - whole.at(2 * d) + 1 - closing[d];
     grid.origin[d] = origin.at(d);
     grid.spacing[d] = spacing.at(d);
   }
@@ -60,7 +77,7 @@ void check_version(hid_t file, const std::string &path) {
 
 } // namespace
 
-void create(hid_t file, const std::optional<GridDescription> &grid) {
+void create(hid_t file, const std::optional<GridDescription> &grid, const Closing &closing) {
   const h5::Handle vtk = h5::group(file, "/VTKHDF"), steps = h5::group(file, steps_path),
                    own = h5::group(file, own_path);
   h5::group(file, point_group);
@@ -70,9 +87,11 @@ void create(hid_t file, const std::optional<GridDescription> &grid) {
   h5::set_attribute(vtk, "Direction", std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 1});
   h5::set_attribute(steps, "NSteps", std::int64_t{0});
   h5::set_attribute(own, "version", version);
+  if (closing != Closing{})
+    h5::set_attribute(own, closing_name, std::vector<std::int64_t>(closing.begin(), closing.end()));
   h5::write_text(file, id_path, random_id());
   if (grid)
-    write_grid(file, *grid);
+    write_grid(file, *grid, closing);
 }
 
 std::string generation_of(hid_t file) {
@@ -104,23 +123,26 @@ Contents read_contents(hid_t file, const std::string &path) {
     contents.steps.push_back({indices.empty() ? static_cast<std::int64_t>(step) : indices[step], times[step]});
   if (h5::exists(file, attributes_path))
     contents.attributes = h5::attributes(h5::group(file, attributes_path));
-  contents.grid = read_grid(h5::group(file, "/VTKHDF"));
+  contents.closing = read_closing(file);
+  contents.grid = read_grid(h5::group(file, "/VTKHDF"), contents.closing);
   for (const auto &group : {point_group, cell_group, other_group})
     for (const auto &name : h5::datasets(file, group)) {
       const h5::Handle data = h5::dataset(file, group + "/" + name);
       const auto n = h5::extent(data);
-      if (n.size() != 4 || n[0] < size(count))
-        continue; // vectors and so on, of another program
+      if (n.size() != 4 || n[0] < size(count) || is_view(file, group + "/" + name))
+        continue; // vectors and so on
       const auto points = [&](std::size_t d) { return static_cast<std::int64_t>(n[d]); };
       contents.variables[name] = {{name, h5::type_of(data), {points(3), points(2), points(1)}}, group + "/" + name};
     }
   return contents;
 }
 
-void write_grid(hid_t file, const GridDescription &grid) {
+void write_grid(hid_t file, const GridDescription &grid, const Closing &closing) {
   const h5::Handle vtk = h5::group(file, "/VTKHDF");
-  const auto &n = grid.points;
-  h5::set_attribute(vtk, "WholeExtent", std::vector<std::int64_t>{0, n[0] - 1, 0, n[1] - 1, 0, n[2] - 1});
+  std::vector<std::int64_t> whole;
+  for (std::size_t d = 0; d < 3; ++d)
+    whole.insert(whole.end(), {0, grid.points[d] - 1 + closing[d]});
+  h5::set_attribute(vtk, "WholeExtent", whole);
   h5::set_attribute(vtk, "Origin", std::vector<double>(grid.origin.begin(), grid.origin.end()));
   h5::set_attribute(vtk, "Spacing", std::vector<double>(grid.spacing.begin(), grid.spacing.end()));
   for (std::size_t d = 0; d < 3; ++d)
@@ -210,10 +232,10 @@ template <class Visit> void for_each_chunk(hid_t data, const std::string &path, 
 
 } // namespace
 
-Variable create_variable(hid_t file, const VariableInfo &info, const GridDescription &grid, const Filters &filters,
+Variable create_variable(hid_t file, const VariableInfo &info, const Contents &contents, const Filters &filters,
                          std::int64_t chunk_bytes) {
   const Index3 &n = info.shape;
-  const std::string group = group_for(n, grid.points), path = group + "/" + info.name;
+  const std::string group = group_for(n, contents), path = group + "/" + info.name;
   const Index3 box =
       filters.any() ? small_box(info, chunk_bytes) : Index3{n[0], n[1], planes_of_chunk(info, chunk_bytes)};
   const hsize_t none[4] = {0, size(n[2]), size(n[1]), size(n[0])}, any[4] = {H5S_UNLIMITED, none[1], none[2], none[3]};
@@ -227,6 +249,8 @@ Variable create_variable(hid_t file, const VariableInfo &info, const GridDescrip
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);   // the ranks write it
   }
   h5::group(file, group);
+  if (const std::string view = point_group + "/" + info.name; is_view(file, view)) // of a vector of this name
+    h5::remove(file, view);
   const h5::Handle made(
       h5::check(H5Dcreate2(file, path.c_str(), h5::type(info.type), space, H5P_DEFAULT, creation, H5P_DEFAULT),
                 "create " + path),

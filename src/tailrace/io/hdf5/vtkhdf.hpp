@@ -4,6 +4,7 @@
 #include <tailrace/io/hdf5/filters.hpp>
 #include <tailrace/io/types.hpp>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,6 +17,11 @@
 ///     /VTKHDF/PointData/<name>    [step, z, y, x]; variables with one value less per direction are in CellData
 ///     /VTKHDF/Steps               attribute NSteps; dataset Values, the times
 ///     /Fields/<name>              [step, z, y, x]; variables of any other shape
+///     /VTKHDF/PointData/velocity  [step, z, y, x, 3]; a view: a virtual dataset, which repeats what is stored
+///     elsewhere
+///                                 in the form that VTK draws, and takes no space. We never read views. There is one
+///                                 for each vector whose three components are on the points. With closing planes (see
+///                                 Closing) the points are in /Fields, and PointData/<name> is a view too
 ///     /Lists/<name>/<row>         [rows, columns] of a list in step number <row>, from 0
 ///     /Tailrace                   attribute version, and rewound, a text that is new whenever steps were dropped; id,
 ///                                 a text that no other file has; index and scalars/<name> by step; attributes of the
@@ -29,7 +35,11 @@ namespace tailrace::io::vtkhdf {
 
 // What has a row for each step.
 inline const std::string steps_path = "/VTKHDF/Steps", values_path = "/VTKHDF/Steps/Values",
-                         index_path = "/Tailrace/index";
+                         index_path = "/Tailrace/index", own_path = "/Tailrace", point_group = "/VTKHDF/PointData";
+
+/// For x, y, z: whether views repeat the first plane behind the last one, so that VTK draws a periodic box as a whole.
+/// WholeExtent then counts these planes; the grid of a series does not. Stored as the attribute "closing" of /Tailrace.
+using Closing = std::array<bool, 3>;
 
 /// A grid variable and the path of its dataset.
 struct Variable {
@@ -41,6 +51,7 @@ struct Contents {
   std::string generation; ///< see generation_of
   std::vector<StepInfo> steps;
   std::optional<GridDescription> grid;
+  Closing closing{};
   Attributes attributes;
   std::map<std::string, Variable> variables; ///< of any step
 };
@@ -54,7 +65,7 @@ struct Chunk {
 };
 
 /// Fills a new, empty file.
-void create(hid_t file, const std::optional<GridDescription> &grid);
+void create(hid_t file, const std::optional<GridDescription> &grid, const Closing &closing);
 /// A text that changes whenever steps are dropped from a file of ours, and that no other file has: while it is the
 /// same, the steps of before are there. "" for a file of another program.
 std::string generation_of(hid_t file);
@@ -67,7 +78,7 @@ Contents read_contents(hid_t file, const std::string &path);
 /// Looks for damage besides the data of steps, in a file that read_file has just opened: one line each, with the name
 /// of the object. HDF5 may crash, also when the program ends, if it changes a file with such damage.
 std::vector<std::string> damage(hid_t file, const Contents &contents);
-void write_grid(hid_t file, const GridDescription &grid);
+void write_grid(hid_t file, const GridDescription &grid, const Closing &closing);
 void write_attributes(hid_t file, const Attributes &attributes);
 
 // ---- grid variables ----
@@ -75,7 +86,7 @@ void write_attributes(hid_t file, const Attributes &attributes);
 /// Creates the dataset of a variable, without steps. Without filters a step is one chunk, or several if it is larger
 /// than `chunk_bytes`, and a chunk has whole planes. With filters chunks are boxes of at most `chunk_bytes`. Throws
 /// InputError when a plane is larger than HDF5's limit for a chunk.
-Variable create_variable(hid_t file, const VariableInfo &info, const GridDescription &grid, const Filters &filters,
+Variable create_variable(hid_t file, const VariableInfo &info, const Contents &contents, const Filters &filters,
                          std::int64_t chunk_bytes);
 /// Makes space for step number `row` of a variable if there is none yet, and returns where it is: nothing when the
 /// chunks have filters, because then they have no place before they are written.
@@ -85,6 +96,16 @@ std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t 
 void leave_out(hid_t file, const std::string &path, const Variable &variable, std::int64_t row);
 /// Removes steps from number `steps` on, in datasets whose data have no fixed place.
 void cut_variable(hid_t file, const Variable &variable, std::int64_t steps);
+
+// ---- views ----
+
+/// Adds the view of a variable on the points with its closing planes.
+void add_closed_view(hid_t file, const Variable &variable, const Contents &contents);
+/// Adds the views of vectors that are not there yet: of ux, uy, uz as velocity; of Ax, Ay, Az, of A_x, A_y, A_z and of
+/// an array A with three components as A_vector. A variable of that name has priority.
+void add_vectors(hid_t file, const Contents &contents);
+/// Whether there is a view of ours at the path.
+bool is_view(hid_t file, const std::string &path);
 
 // ---- lists ----
 

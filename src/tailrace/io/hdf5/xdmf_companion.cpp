@@ -13,6 +13,11 @@ std::string Hdf5Drawing::path_for(const std::string &path) {
   return std::filesystem::path(path).replace_extension(".xdmf").string();
 }
 
+bool Hdf5Drawing::is_at(const std::string &path) {
+  const std::string drawing = path_for(path);
+  return std::filesystem::is_regular_file(drawing) && is_xdmf_series(read_file(drawing));
+}
+
 Hdf5Drawing::Hdf5Drawing(const std::string &path)
     : path_(path_for(path)), file_(std::filesystem::path(path).filename().string()) {
   if (!std::filesystem::exists(path_))

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <exception>
 #include <filesystem>
+#include <set>
 
 namespace tailrace::io {
 
@@ -81,17 +82,33 @@ void SidecarEngine::create() {
     header_["strangers"] = std::move(names);
   if (xdmf_)
     refuse_stranger(header_, xdmf_->all_steps());
-  log_.replace({header_}, request_.sync);                 // first: a listed file must exist
-  for (const auto &[offset, length, sum, step] : earlier) // files of an earlier series only; all other files stay
-    if (step.contains("index"))
-      try {
-        remove_files(step);
-      } catch (const std::exception &) { // if the first line is damaged, the lines may be of another engine
-      }
+  set_aside(earlier);
+  log_.replace({header_}, request_.sync);
   if (xdmf_)
     xdmf_->clear();
   if (request_.sync)
     sync_parent(request_.path);
+}
+
+/// Sets aside the files of an earlier series, which the new one replaces; all other files stay.
+void SidecarEngine::set_aside(const std::vector<StepLog::Line> &earlier) const {
+  std::set<std::string> names;
+  for (const auto &[offset, length, sum, step] : earlier)
+    if (step.contains("index"))
+      try {
+        for (const auto &name : files(step))
+          if (std::filesystem::is_regular_file(std::filesystem::symlink_status(file(name))))
+            names.insert(name);
+      } catch (const std::exception &) { // if the first line is damaged, the lines may be of another engine
+      }
+  if (names.empty() || !request_.replaced)
+    return;
+  const std::string drawing = xdmf_ ? std::filesystem::path(xdmf_->all_steps()).filename().string() : "";
+  std::vector<std::string> moved{"series.jsonl"}; // first: it lists the others
+  moved.insert(moved.end(), names.begin(), names.end());
+  if (!drawing.empty() && std::filesystem::exists(file(drawing)))
+    moved.push_back(drawing);
+  request_.replaced->set_aside_in(moved);
 }
 
 void SidecarEngine::rewind(std::int64_t last_index) {

@@ -94,6 +94,7 @@ private:
   IoError changed(std::size_t step) const;
   IoError damaged(const nlohmann::json &step, const std::exception &error) const;
   void create();
+  void set_aside(const std::vector<StepLog::Line> &earlier) const;
   void rewind(std::int64_t last_index);
   void remove_files(const nlohmann::json &step) const;
   void share();

@@ -68,6 +68,8 @@ void StepWriter::end_step(const Scalars &scalars, const std::optional<Attributes
       sink_.set_attributes(*attributes);
     sink_.end_step({scalars, with_checksums_ ? gather_checksums() : ""});
   });
+  if (replaced_)
+    replaced_->remove();
   Trace::set_step(-1);
 }
 

@@ -15,8 +15,9 @@ namespace tailrace::io {
 /// communicator.
 class StepWriter {
 public:
-  StepWriter(StepSink &sink, const Communicator &comm, Trace &trace, bool checksums)
-      : sink_(sink), comm_(comm), trace_(trace), with_checksums_(checksums) {}
+  /// `replaced`: removed when the first step is complete, where there is one.
+  StepWriter(StepSink &sink, const Communicator &comm, Trace &trace, bool checksums, ReplacedSeries *replaced = nullptr)
+      : sink_(sink), comm_(comm), trace_(trace), with_checksums_(checksums), replaced_(replaced) {}
 
   /// Returns whether the engine takes the step; if not, the step is over.
   bool begin_step(const StepInfo &step);
@@ -34,6 +35,7 @@ private:
   Communicator comm_;
   Trace &trace_;
   bool with_checksums_;
+  ReplacedSeries *replaced_;
   std::vector<char> converted_;
   nlohmann::json checksums_; ///< of this rank, for the open step: name -> [z, y, x, nz, ny, nx, sum]
 };

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tailrace::io {
+
+/// The series that a new one replaces: set aside under PATH.replaced until the new one has its first step. A record,
+/// PATH.replaced.json, is there from before the first renaming until the last removal, so that the next writer can
+/// finish what a killed one began. All functions are local, for the rank that holds the lock of the series.
+class ReplacedSeries {
+public:
+  explicit ReplacedSeries(const std::string &path, bool sync = false);
+  ReplacedSeries(const ReplacedSeries &) = delete;
+  ReplacedSeries &operator=(const ReplacedSeries &) = delete;
+
+  /// Whether a program was killed, or is just replacing a series, at the path.
+  bool is_there() const;
+  /// After a program that was killed: removes the old series if `begun` says that the new one has a step, and puts it
+  /// back if not. Throws IoError.
+  void finish(const std::function<bool()> &begun);
+
+  /// Renames the file or directory at the path, which must be there. `beside`: the endings of files that belong to it:
+  /// PATH.ending, or PATH with the ending in place of its own. Throws IoError; then everything is as before.
+  void set_aside(const std::vector<std::string> &beside = {});
+  /// Renames these files in the directory at the path; all others stay there.
+  void set_aside_in(const std::vector<std::string> &names);
+  /// Whether something is set aside.
+  bool holds() const { return holds_; }
+
+  /// Removes what is set aside. What cannot be removed now is removed by the next writer.
+  void remove() noexcept;
+  /// Puts back what is set aside, in place of the new series. Throws IoError.
+  void put_back();
+
+  /// Where the earlier series is, for a reader: a sentence, or "" if there is none.
+  static std::string told(const std::string &path);
+
+private:
+  struct Move {
+    std::string from, to;
+  };
+  std::vector<Move> moves() const;
+  void rename_all();
+  void write_record(const char *state) const;
+  void read_record(std::string &state);
+  void forget();
+
+  std::string path_, aside_, record_;
+  bool sync_, holds_ = false;
+  std::vector<std::string> beside_, names_; ///< names_: empty when the whole file or directory is set aside
+};
+
+} // namespace tailrace::io

@@ -1,0 +1,41 @@
+"""A step that fails leaves the series as it was before: it takes the same step again, and the files are whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from helpers.engines import ENGINES
+
+WORDS = {
+    "in the first step": "(nz, ny, nx)",
+    "type in the first step": "found bool",
+    "shape": "6 x 5 x 3",
+    "shape of one": "6 x 5 x 3",
+    "type of one": "int16",
+    "points": "points together",
+    "name": "../uy",
+    "another variable of one": "odd",
+    "one more of one": "more",
+    "scalar of one": "energy",
+    "scalar": "a number or a text",
+    "list": "twice",
+    "columns of one": "same variables in the same order",
+    "index": "cannot follow",
+    "time": "every step has",
+    "changed": "was changed",
+    "after it": "6 x 5 x 3",
+}
+ALONE = ("another variable of one", "one more of one", "scalar of one", "columns of one")  # no errors there
+
+
+@pytest.mark.parametrize("how", [{}, {"buffers": 2}, {"buffers": 1}], ids=["plain", "background", "one buffer"])
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_steps_that_fail(tmp_path, engine, some, how):
+    given = {"path": str(engine.path(tmp_path)), "engine": engine.name, "parameters": {**engine.parameters, **how}}
+    found = some.results("fail_steps", **given)
+    assert all(one == found[0] for one in found), "every rank gets the same errors"
+    expected = [what for what in WORDS if some.size > 1 or what not in ALONE]
+    assert [*found[0]] == expected
+    for what in expected:
+        assert WORDS[what] in found[0][what], (what, found[0][what])
+    assert some.results("check_series", path=given["path"])[0] == [1, 2, 3]

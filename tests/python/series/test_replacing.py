@@ -1,0 +1,66 @@
+"""A new series in the place of another: the old one is there until the new one has a step, also after a kill.
+
+TAILRACE_TEST_KILLS (2): how often a program is killed while it replaces a series of each kind; 50 for a release.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from helpers.engines import ENGINES
+from helpers.replacing import NEW, OLD
+
+KILLS = int(os.environ.get("TAILRACE_TEST_KILLS", "2"))
+
+
+def target(engine, folder, **more):
+    return {"path": str(engine.path(folder)), "engine": engine.name, "parameters": {**engine.parameters, **more}}
+
+
+@pytest.mark.parametrize("how", ["steps", "none", "failed", "raised"])
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_replaced(tmp_path, engine, some, how):
+    given = target(engine, tmp_path, **({"buffers": 2} if how == "steps" else {}))
+    some.results("write_old", **given)
+    stranger = tmp_path / "run" / "notes.txt"
+    if engine.place == "run":
+        stranger.write_text("mine")
+    found = some.results("replace", how=how, **given)[0]
+    assert found["aside"] == OLD
+    assert f"{given['path']}.replaced" in found["text"]
+    assert found["steps"] == {"steps": NEW, "none": [], "failed": OLD, "raised": OLD}[how]
+    assert found.get("gone", True)
+    assert not list(tmp_path.glob("*.replaced*"))
+    assert engine.place != "run" or stranger.read_text() == "mine"
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_killed_while_replacing(tmp_path, engine, one):
+    given = target(engine, tmp_path)
+    one.results("write_old", **given)
+    ends = one.results("replace_killed", kills=KILLS, **given)[0]
+    print(f"{engine}: {ends}")
+
+
+def test_what_is_in_the_way(tmp_path, one):
+    given = target(ENGINES[0], tmp_path)
+    one.results("write_old", **given)
+    (tmp_path / "run.replaced").mkdir()
+    outcome = one.run("write_old", **given)[0]
+    assert outcome.error == "IoError" and "run.replaced is there already" in outcome.text
+    (tmp_path / "run.replaced").rmdir()
+    assert one.results("check_series", path=given["path"])[0] == OLD
+
+
+@pytest.mark.parametrize(
+    "text", ["no JSON", '{"tailrace": "replaced series", "state": "aside", "beside": [], "names": ["../run"]}']
+)
+def test_damaged_record(tmp_path, one, text):
+    given = target(ENGINES[0], tmp_path)
+    one.results("write_old", **given)
+    (tmp_path / "run.replaced.json").write_text(text)
+    outcome = one.run("write_old", **given)[0]
+    assert outcome.error == "IoError" and "run.replaced.json is damaged" in outcome.text
+    assert one.results("check_series", path=given["path"])[0] == OLD
