@@ -16,5 +16,5 @@ def velocity(x, y, z):
     """
     lower = np.tanh((y - np.pi / 2) / THICKNESS)
     upper = np.tanh((3 * np.pi / 2 - y) / THICKNESS)
-    disturbance = 0.05 * np.sin(x) * (1 + 0.2 * np.cos(z))
+    disturbance = 0.05 * np.sin(x) * (1 + 0.2 * np.cos(8 * z))
     return np.where(y < np.pi, lower, upper), disturbance, 0 * x

@@ -234,6 +234,21 @@ def test_xarray(run, tmp_path):
     assert_drawn(tmp_path / "9_xarray.png")
 
 
+def test_look_at_a_run(command, run, tmp_path):
+    """The numbers of one and of two ranks are equal, and those of NumPy for what it can compute."""
+    command("run", EXAMPLES / "6_three_places.toml", "--set", "analysis=[]", size=2)
+    texts = [run("10_look_at_a_run", "snapshots.h5", size=size) for size in (1, 2)]
+    names = ("enstrophy", "spectrum", "profile")
+    one, two = ([np.array(line.split()[1:], float) for line in text.splitlines()] for text in texts)
+    for name, mine, other in zip(names, one, two, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12 * abs(mine).max(), err_msg=name)
+    ux, uy, uz = (values_of(tmp_path / "snapshots.h5", name)[0] for name in ("ux", "uy", "uz"))
+    np.testing.assert_allclose(one[2].reshape(5, 24), (ux**2).mean((1, 3)), rtol=1e-12)
+    assert one[1].sum() == pytest.approx(0.5 * (ux[-1] ** 2 + uy[-1] ** 2 + uz[-1] ** 2).mean(), rel=1e-12)
+    np.testing.assert_allclose(one[0], [enstrophy((ux, uy, uz), step) for step in range(5)], rtol=3e-3)
+    assert_drawn(tmp_path / "10_look_at_a_run.png")
+
+
 def test_index():
     """The index names all examples, and each has its picture and says its command."""
     index = (EXAMPLES / "README.md").read_text(encoding="utf-8")
@@ -245,7 +260,7 @@ def test_index():
             assert len(path.read_text(encoding="utf-8").splitlines()) <= 80, path
     for picture in re.findall(r"\(\.\./(docs/pictures/examples/[^)]*)\)", index):
         assert_drawn(ROOT / picture)
-    assert len(re.findall(r"docs/pictures/examples", index)) == 9
+    assert len(re.findall(r"docs/pictures/examples", index)) == 10
 
 
 @pytest.mark.parametrize("name", ["from_a_run_to_figures", "your_data_in_xarray"])

@@ -19,7 +19,8 @@ def plot(
     kind: Annotated[
         str | None,
         typer.Option(
-            "--kind", help="time-series, spectrum, histogram, profile, slice or isosurface; by default what is there."
+            "--kind",
+            help="time-series, spectrum, histogram, profile, slice or isosurface; by default what the file is.",
         ),
     ] = None,
     columns: Annotated[
@@ -29,16 +30,22 @@ def plot(
     field: Annotated[
         str | None,
         typer.Option(
-            "--field", help="A stored field, a vector (u: its length), or vorticity, q, lambda2, divergence of u."
+            "--field",
+            help="A stored field, a vector (u: its length), or vorticity, q, lambda2, divergence of u. By default the "
+            "vorticity if it is stored, else the first field.",
         ),
     ] = None,
     axis: Annotated[
-        str | None, typer.Option("--axis", help="x, y or z: normal to a slice; along a profile or a 1-D spectrum.")
+        str | None,
+        typer.Option("--axis", help="x, y or z: normal to a slice, by default z; along a profile or a 1-D spectrum."),
     ] = None,
     index: Annotated[int | None, typer.Option("--index", help="Node of a slice; the middle by default.")] = None,
-    at: Annotated[float | None, typer.Option("--at", metavar="COORDINATE", help="Place of a slice.")] = None,
+    at: Annotated[
+        float | None, typer.Option("--at", metavar="COORDINATE", help="Place of a slice, instead of --index.")
+    ] = None,
     steps: Annotated[
-        list[int], typer.Option("--step", help="Stored step, from 0; -1 is the last. Of curves repeatable.")
+        list[int],
+        typer.Option("--step", help="Stored step, from 0; -1, the default, is the last. Of curves repeatable."),
     ] = [],  # noqa: B006
     times: Annotated[list[float], typer.Option("--time", help="The stored step nearest to a time, instead.")] = [],  # noqa: B006
     values: Annotated[list[float], typer.Option("--value", help="Value of an isosurface; repeatable.")] = [],  # noqa: B006

@@ -45,6 +45,7 @@ def notebook(world: MPI.Comm, directory: str, path: str) -> list[str]:
     import matplotlib.pyplot as plt
 
     os.chdir(directory)
+    plt.close("all")  # those of scripts before
     names: dict[str, Any] = {"__name__": "__main__"}
     shown = []
     for number, cell in enumerate(cells(Path(path)), 1):
