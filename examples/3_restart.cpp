@@ -41,7 +41,9 @@ void simulate(const std::string &path, int last_step) {
   if (step < 0)
     write(results, step = 0);
 
-  io::Options on_disk{.engine = "raw", .parameters = {{"sync", "on"}}}; // end_step returns when the step is on the disk
+  io::Options on_disk;
+  on_disk.engine = "raw";
+  on_disk.parameters = {{"sync", "on"}}; // end_step returns when the step is on the disk
   while (step < last_step) {
     flow.advance();
     if (++step % 5 == 0)
