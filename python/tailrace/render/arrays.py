@@ -72,7 +72,9 @@ def _ordinate(
 ) -> Ordinate:
     count = there[name][0]
     fitting = [one for one, (length,) in there.items() if one != name and _fits(one, length, count)]
-    if fitting and (axis is None or not asked):  # of several, that whose name has the same beginning, as q_edges and q_density
+    if fitting and (
+        axis is None or not asked
+    ):  # of several, that whose name has the same beginning, as q_edges and q_density
         best = max(fitting, key=lambda one: _in_common(one, name))
         return Ordinate(name, kind_of(best), best)
     points = step.known.coordinates() or ()
