@@ -75,7 +75,10 @@ class Model:
         self.time = 0.0
         self.grid = _core.Grid(case.grid.points, case.grid.lengths, case.grid.boundaries)
         make = _core.Flow64 if case.numerics.precision == "double" else _core.Flow32
-        check_memory(self.shape, make.least_bytes_per_node(case.time.scheme), comm)
+        least = make.least_bytes_per_node(case.time.scheme)
+        if forcing is not None or case.case.forcing is not None:
+            least += 24 if case.numerics.precision == "double" else 12
+        check_memory(self.shape, least, comm)
         self.processes, self._transpose = self._share_work(checkpoint.state if checkpoint else None)
         self.flow = make(
             self.grid, self.processes, case.viscosity, case.time.scheme, case.numerics.interpolation, self._transpose

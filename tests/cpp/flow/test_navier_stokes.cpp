@@ -168,6 +168,30 @@ TEST(NavierStokes, FreeSlipLetsNothingThrough) {
   EXPECT_LE(largest, 1e-15); // sin(pi) in the initial field is not exactly zero
 }
 
+TEST(NavierStokes, AForceIsThatOfTheTimeOfEachStage) {
+  const Grid grid(odd_nodes, odd_lengths, {Boundary::periodic, Boundary::free_slip, Boundary::periodic});
+  const double dt = 0.3;
+  const std::vector<std::pair<TimeScheme, std::vector<double>>> schemes{
+      {TimeScheme::euler, {0}}, {TimeScheme::ab2, {0}}, {TimeScheme::rk3, {0, 8.0 / 15, 2.0 / 3}}};
+  for (const Processes &processes : every_process_grid())
+    for (const auto &[scheme, stages] : schemes) {
+      NavierStokes<double> flow(grid, {0.01, scheme}, processes, TransposeMethod::alltoall);
+      flow.add_force();
+      std::vector<double> asked;
+      flow.step(dt, [&](double since_start) {
+        asked.push_back(since_start);
+        std::ranges::fill(flow.force(0).values(), 2 * since_start);
+        std::ranges::fill(flow.force(2).values(), -1.5);
+      });
+      ASSERT_EQ(asked.size(), stages.size());
+      for (std::size_t s = 0; s < stages.size(); ++s)
+        EXPECT_NEAR(asked[s], stages[s] * dt, 1e-15);
+      // The integral of 2 t, which an RK3 step has exactly, and that of a constant, which every scheme has.
+      const double x = scheme == TimeScheme::rk3 ? dt * dt : 0;
+      EXPECT_LE(error(flow, [&](const Point &) { return Point{x, 0, -1.5 * dt}; }), 1e-14);
+    }
+}
+
 TEST(NavierStokes, SinglePrecisionFollowsDouble) {
   const Grid grid(odd_nodes, odd_lengths, {Boundary::free_slip, Boundary::periodic, Boundary::periodic});
   const Processes processes = every_process_grid().back();

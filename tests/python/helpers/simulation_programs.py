@@ -30,7 +30,8 @@ def compute(comm: Any, directory: str, how: str, end: int = 6, resume: bool = Fa
     """Compute the case of a directory, by `run` or in one of the ways by hand; returns what the callbacks saw."""
     seen: list[Any] = []
     with inside(directory):
-        case = tr.load_case("case.toml", [f"time.steps={end}"])
+        fixed = ["parallel.rows=1", f"parallel.cols={comm.size}"]  # what is chosen by measuring may give other bits
+        case = tr.load_case("case.toml", [f"time.steps={end}", *fixed])
         simulation = tr.Simulation(case, comm, resume=resume)
         simulation.every(2, lambda one: seen.append(["even", one.step, one.time]))
         simulation.at([0.025, 0.04], lambda one: seen.append(["at", one.step, one.time]))
