@@ -1,6 +1,12 @@
-"""A run: the simulation, its outputs, its analyses and its progress.
+"""Compute a case on COMM_WORLD. Collective.
 
-`tr.run` is this package, which has the name of the function `run`; it can be called as that function.
+:param case: a validated case.
+:param resume: go on from its newest complete checkpoint.
+:param overwrite: results of an earlier run may be replaced.
+:returns: the exit code: 0 done, 143 stopped on request (SIGTERM, Ctrl-C) after a checkpoint.
+:raises InputError, IoError, FlowError, AnalysisError: on every rank alike.
+
+`tailrace.run` is this function and the package of simulations, their outputs, their analyses and their progress.
 """
 
 from __future__ import annotations

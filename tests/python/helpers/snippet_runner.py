@@ -66,8 +66,8 @@ if set(given) <= set(Case.model_fields) and not {"variables"} & set(given):
     merged = {**whole, **given}
     for name in given:
         if isinstance(given[name], dict) and isinstance(whole.get(name), dict):
-            clash = {"steps", "end"} & set(given[name])
-            kept = {key: value for key, value in whole[name].items() if not (clash and key in ("steps", "end"))}
+            clashes = [group for group in ({"steps", "end"}, {"flow", "from"}) if group & set(given[name])]
+            kept = {key: value for key, value in whole[name].items() if not any(key in group for group in clashes)}
             merged[name] = {**kept, **given[name]}
     case.write_text(tomlkit.dumps(merged))
     load_case(case)
