@@ -48,6 +48,8 @@ def kind(annotation: Any) -> str:
         return f"list of: {kind(arguments[0])}"
     if origin is dict or annotation is dict:
         return "table"
+    if hasattr(annotation, "model_fields"):
+        return "table, see below"
     return NAMES.get(annotation, "any value" if annotation is Any else getattr(annotation, "__name__", str(annotation)))
 
 
@@ -75,8 +77,16 @@ def rows(section: Any) -> str:
     for name, field in section.model_fields.items():
         annotation = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
         about = (field.description or "").replace("|", "\\|")
-        table.append(f"| `{name}` | {kind(annotation)} | {_default(field)} | {about[:1].upper() + about[1:]} |")
+        table.append(
+            f"| `{field.alias or name}` | {kind(annotation)} | {_default(field)} | {about[:1].upper() + about[1:]} |"
+        )
     return "\n".join(table)
+
+
+def nested(section: Any) -> list[tuple[str, Any]]:
+    """The keys of a section that are tables with keys of their own, and those tables."""
+    found = [(name, each) for name, field in section.model_fields.items() for each in get_args(field.annotation)]
+    return [(name, each) for name, each in found if hasattr(each, "model_fields")]
 
 
 def write(pages: Path) -> None:
@@ -92,4 +102,7 @@ def write(pages: Path) -> None:
         title = f"[[{name}]]" if many else f"[{name}]"
         about = re.sub(r"^\[+\w+\]+: *", "", inspect.getdoc(section) or "")
         parts += [f"(case-{name})=\n## `{title}`\n", about[:1].upper() + about[1:], "", rows(section), ""]
+        for key, table in nested(section):
+            about = re.sub(r"^\[[\w.]+\],? *", "", inspect.getdoc(table) or "")
+            parts += [f"### `[{name}.{key}]`\n", about[:1].upper() + about[1:], "", rows(table), ""]
     (pages / "case.md").write_text("\n".join(parts), encoding="utf-8")

@@ -155,8 +155,8 @@ class FlowParameters(Section):
     """[case.parameters], of flow = "isotropic": the wave number of the largest energy, the kinetic energy, the seed."""
 
     k0: Real = Field(gt=0, description="the wave number of the largest energy, in radians per unit of length")
-    energy: Real = Field(1.5, gt=0)
-    seed: Annotated[Whole, Field(ge=0)] = 1
+    energy: Real = Field(1.5, gt=0, description="the kinetic energy <u . u> / 2")
+    seed: Annotated[Whole, Field(ge=0)] = Field(1, description="another one gives another field of the same spectrum")
 
 
 class CaseSection(Section):
@@ -169,7 +169,7 @@ class CaseSection(Section):
     from_time: Real | None = None
     forcing: Text | None = Field(None, description="a body force")
     reynolds: Real = Field(gt=0, description="the Reynolds number; the viscosity is 1/reynolds")
-    parameters: FlowParameters | None = None
+    parameters: FlowParameters | None = Field(None, description='of flow = "isotropic"')
 
     @model_validator(mode="before")
     @classmethod
@@ -228,7 +228,8 @@ class CaseSection(Section):
                 f"flow = '{ISOTROPIC}' needs [case.parameters] with k0, the wave number of the largest energy"
             )
         if self.flow != ISOTROPIC and self.parameters is not None:
-            raise ValueError(f"parameters go with flow = '{ISOTROPIC}' only (found flow = '{self.flow}')")
+            found = f"flow = '{self.flow}'" if self.flow else "from"
+            raise ValueError(f"parameters go with flow = '{ISOTROPIC}' only (found {found})")
         return self
 
 
@@ -248,8 +249,10 @@ class TimeSection(Section):
 
     scheme: Literal["euler", "ab2", "ab3", "rk3"] = "rk3"
     dt: StepSize = Field(description='the time step, or "auto" to choose it by the velocity')
-    cfl: Annotated[Real, Field(gt=0, le=LARGEST_CFL)] | None = None
-    dt_max: Annotated[Real, Field(gt=0)] | None = None
+    cfl: Annotated[Real, Field(gt=0, le=LARGEST_CFL)] | None = Field(
+        None, description=f'the CFL number that dt = "auto" keeps to; {CFL} by default'
+    )
+    dt_max: Annotated[Real, Field(gt=0)] | None = Field(None, description='the largest step of dt = "auto"')
     steps: Annotated[Whole, Field(ge=0)] | None = None
     end: Annotated[Real, Field(gt=0)] | None = None
 

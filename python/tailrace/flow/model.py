@@ -338,6 +338,7 @@ class Model:
         """Remove the divergence of the velocity, after it was changed, and forget what was computed from it."""
         self.flow.project()
         self._velocity_changed()
+        self._time_step.limit(self._rate)
 
     def _velocity_changed(self) -> None:
         """Forget what is known of the former velocity. Local."""

@@ -64,6 +64,11 @@ class TimeStep:
         if self.changes and not self._known:
             self._take(self._limit(rate()))
 
+    def limit(self, rate: Callable[[], float]) -> None:
+        """Shorten the step where the velocity was changed and does not allow it any more."""
+        if self.changes and self._known:
+            self._take(min(self.size, self._limit(rate())))
+
     def _take(self, size: float) -> None:
         self.size = self._comm.bcast(size)  # processors of another kind may round otherwise
         self._known = True

@@ -1,6 +1,7 @@
 """The command: exit codes, clean messages."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -64,8 +65,10 @@ def test_new_writes_a_case_that_is_valid_and_commented(case_file):
     sections = set(type(case).model_fields)
     assert sections == set(tomllib.loads(text)), "the template shows every section"
     for name in ("case", "grid", "time", "numerics", "parallel", "diagnostics", "checkpoint"):
-        missing = set(type(getattr(case, name)).model_fields) - set(tomllib.loads(text)[name])
-        assert missing <= {"steps", "dt_max", "parameters"}, "the template shows every key"
+        fields = type(getattr(case, name)).model_fields
+        keys = {field.alias or key for key, field in fields.items()}
+        missing = {key for key in keys if not re.search(rf"\b{key}\b", text)}
+        assert missing <= {"parameters"}, "the template shows every key, if only in a comment"
 
 
 def test_new_never_overwrites(case_file):

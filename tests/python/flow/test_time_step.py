@@ -157,6 +157,18 @@ def test_a_checkpoint_of_a_given_step_is_resumed_with_a_chosen_one(tmp_path, mon
     assert dt[21:31] == pytest.approx(0.011, rel=1e-12)
 
 
+def test_a_velocity_that_a_program_changes_shortens_the_step_at_once(tmp_path):
+    model = tr.Model(tr.load_case(auto(tmp_path)), MPI.COMM_SELF)
+    for _ in range(13):
+        model.advance()
+    before = model.dt
+    for component in model.velocity:
+        component.data[...] *= 4
+    model.project()
+    assert model.measure()["cfl"] == pytest.approx(0.6, rel=1e-12)
+    assert model.dt < 0.5 * before
+
+
 def test_what_grows_without_bound_is_an_error(tmp_path):
     model = tr.Model(tr.load_case(auto(tmp_path)), MPI.COMM_SELF)
     model.advance()

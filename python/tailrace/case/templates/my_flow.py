@@ -2,7 +2,7 @@
 
 import numpy as np
 
-THICKNESS = 0.3
+THICKNESS = 0.25
 DISTURBANCE = 0.05
 
 
@@ -14,9 +14,8 @@ def velocity(x, y, z):
     divergence is removed before the first step.
     """
     layer = np.tanh((y - np.pi) / THICKNESS)
-    near = np.exp(-(((y - np.pi) / (2 * THICKNESS)) ** 2))
-    wave = DISTURBANCE * near * np.sin(y / 2)  # 0 at the boundaries y = 0 and y = 2 pi
-    return layer, wave * np.sin(2 * x) * np.cos(z), wave * np.sin(2 * z)
+    near = np.exp(-(((y - np.pi) / (2 * THICKNESS)) ** 2)) * np.sin(y / 2)  # 0 at the boundaries y = 0 and y = 2 pi
+    return layer, DISTURBANCE * near * np.sin(x) * (1 + 0.5 * np.cos(2 * z)), 0 * z
 
 
 # A random velocity of a spectrum of your own, on a periodic box:
