@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from .quantities import Quantity, quantity
 from .slices import coordinates_of
 from .stored import chosen_steps, open_stored
-from .style import COLOURS, IMAGE_STYLE, TITLE, PlotError
+from .style import COLOURS, IMAGE_STYLE, TITLE, PlotError, plain
 from .surface_program import NO_GRAPHICS, NO_LIBRARY
 
 if TYPE_CHECKING:
@@ -153,5 +153,5 @@ def _figure(image: NDArray[np.uint8], title: str) -> Figure:
         axes = figure.subplots()
         axes.imshow(image, interpolation="lanczos")
         axes.set_axis_off()
-        axes.set_title(title, **TITLE)
+        axes.set_title(plain(title), **TITLE)
     return figure

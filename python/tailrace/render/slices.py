@@ -15,7 +15,7 @@ from tailrace.io.placement import Box
 
 from .quantities import Quantity, quantity
 from .stored import chosen_steps, open_stored
-from .style import AXES, IMAGE_STYLE, TITLE, PlotError
+from .style import AXES, IMAGE_STYLE, TITLE, PlotError, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -189,7 +189,7 @@ def draw_image(
             image = axes.pcolormesh(across, up, values, rasterized=True, **options)
         axes.set_aspect("equal" if proportional else "auto")
         axes.set(xlabel=labels[0], ylabel=labels[1])
-        axes.set_title(title, **TITLE)
+        axes.set_title(plain(title), **TITLE)
         bar = figure.colorbar(image, ax=axes, extend=extend, shrink=0.85, aspect=30, pad=0.02)
         bar.outline.set_visible(False)
         if units:
