@@ -58,8 +58,9 @@ def draw_isosurface(
         wanted = _values(stored.path, shown, data, values)
         data, places = _closed(one, shown, data)
         title = f"{shown.name} = {', '.join(f'{value:.4g}' for value in wanted)}, t = {one.time:.4g}"
+        position = stored.steps.position_of(one.index)
         image = render(data, places, wanted)
-        return _figure(image, title), f"{Path(path).stem}-{shown.name}-isosurface-step{one.index}.png"
+        return _figure(image, title), f"{Path(path).stem}-{shown.name}-isosurface-step{position}.png"
 
 
 def _values(path: str, shown: Quantity, data: NDArray[Any], values: Sequence[float]) -> list[float]:
