@@ -81,9 +81,11 @@ def main(directory: Path) -> int:
         code = subprocess.run([sys.executable, "-m", "tailrace.cli", *words], cwd=directory, check=False).returncode
         if code != 0:
             return code
+    names = {step: directory / f"vorticity-t{4 * step}.png" for step in _SLICES}
+    for picture in (directory / "history.png", *names.values(), directory / "three_places.png"):
+        picture.unlink(missing_ok=True)  # of an earlier demonstration
     pictures = plot(directory / "time_series.csv", directory / "history.png")
-    for step in _SLICES:
-        name = directory / f"vorticity-t{4 * step}.png"
+    for step, name in names.items():
         pictures += plot(directory / "snapshots.h5", name, field="vorticity", axis="z", index=8, steps=[step])
     pictures.append(directory / "three_places.png")
     worst = plot_comparison(

@@ -13,7 +13,7 @@ from .common import fail
 def plot(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="Tables (.csv), series of any engine, checkpoints; of one kind."),
+        typer.Argument(metavar="FILE...", help="Tables (.csv), series of any engine, checkpoints."),
     ],
     out: Annotated[Path | None, typer.Option("-o", "--out", help="The picture (.png, .pdf, .svg).")] = None,
     kind: Annotated[
@@ -45,10 +45,16 @@ def plot(
     ] = None,
     steps: Annotated[
         list[int],
-        typer.Option("--step", help="Stored step, from 0; -1, the default, is the last. Of curves repeatable."),
+        typer.Option(
+            "--step", metavar="N", help="Stored step, from 0; -1, the default, is the last. Of curves repeatable."
+        ),
     ] = [],  # noqa: B006
-    times: Annotated[list[float], typer.Option("--time", help="The stored step nearest to a time, instead.")] = [],  # noqa: B006
-    values: Annotated[list[float], typer.Option("--value", help="Value of an isosurface; repeatable.")] = [],  # noqa: B006
+    times: Annotated[
+        list[float], typer.Option("--time", metavar="T", help="The stored step nearest to a time, instead.")
+    ] = [],  # noqa: B006
+    values: Annotated[
+        list[float], typer.Option("--value", metavar="V", help="Value of an isosurface; repeatable.")
+    ] = [],  # noqa: B006
     log: Annotated[bool, typer.Option("--log", help="Logarithmic values.")] = False,
     loglog: Annotated[bool, typer.Option("--loglog", help="Both axes logarithmic, as of spectra.")] = False,
     slopes: Annotated[
@@ -63,7 +69,7 @@ def plot(
         Path | None, typer.Option("--grid", help="TOML file with the grid, where a series has none.")
     ] = None,
 ) -> None:
-    """Draw what runs and analyses have written: curves of several files over each other, slices and isosurfaces.
+    """Draw what runs and analyses have written: curves, those of several files over each other, slices, isosurfaces.
 
     It is found out what each file is; --kind draws something else of it. Fields can be drawn as slices and isosurfaces,
     and as their spectrum, histogram or profile.

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib import colormaps, rc_context
 from matplotlib.figure import Figure
 
-from .style import COLOURS, STYLE, TITLE, PlotError
+from .style import COLOURS, STYLE, TITLE, PlotError, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +82,7 @@ def slope(text: str) -> tuple[str, float]:
 def draw_curves(curves: Sequence[Curve], scales: Scales) -> Figure:
     """A panel for each quantity, with the curves of all files and steps in it.
 
-    :raises PlotError: there are too many panels, or no value can be drawn on a logarithmic axis.
+    :raises PlotError: there are too many panels, or there is no value that can be drawn.
     """
     panels = list(dict.fromkeys(curve.panel for curve in curves))
     if len(panels) > MOST_PANELS:
@@ -90,6 +90,8 @@ def draw_curves(curves: Sequence[Curve], scales: Scales) -> Figure:
             f"there are {len(panels)} columns, and a picture has at most {MOST_PANELS}; choose some by --column: "
             f"{', '.join(panels)}"
         )
+    if not any(_drawable(curve, scales).any() for curve in curves):
+        raise PlotError(f"{', '.join(panels)}: there is no {_shown(scales)}")
     labels = list(dict.fromkeys(curve.label for curve in curves))
     colours = dict(zip(labels, _colours(len(labels)), strict=True))
     columns = 1 if len(panels) <= 3 else 2 if len(panels) <= 8 else 3
@@ -118,29 +120,28 @@ def _colours(count: int) -> list[Any]:
 def _legend(figure: Figure, panels: Iterable[Axes], labels: Sequence[str]) -> None:
     """One legend below all panels."""
     handles = {label: line for axes in panels for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    wide = max(len(label) for label in labels)
-    columns = 1 if wide > 45 else 2 if wide > 25 else 4
-    figure.legend(
-        [handles[label] for label in labels], labels, loc="outside lower center", ncols=min(columns, len(labels))
-    )
+    seen = [label for label in labels if label in handles]
+    wide = max(len(label) for label in seen)
+    columns = min(1 if wide > 45 else 2 if wide > 25 else 4, len(seen))
+    figure.legend([handles[label] for label in seen], seen, loc="outside lower center", ncols=columns)
 
 
 def _draw_panel(
     axes: Axes, panel: str, curves: Sequence[Curve], colours: dict[str, Any], scales: Scales, *, alone: bool
 ) -> None:
     name = TITLES.get(panel, panel)
+    axes.set_title(plain(name) + (f",  {curves[0].note}" if alone and curves[0].note else ""), **TITLE)
+    axes.set_xlabel(plain(curves[0].x_label))
     if not any(_drawable(curve, scales).any() for curve in curves):
-        what = "value that a logarithmic axis can show" if scales.log_x or scales.log_y else "finite value"
-        raise PlotError(f"{panel}: has no {what}")
+        axes.text(0.5, 0.5, f"no {_shown(scales)}", transform=axes.transAxes, ha="center", va="center")
+        axes.set(xticks=[], yticks=[])
+        return
     for curve in curves:
         look: dict[str, Any] = {"color": colours[curve.label], "label": curve.label}
         if curve.bins:
             axes.stairs(curve.y, curve.x, lw=1.6, **look)
         else:
-            # A line of one point is not visible.
-            axes.plot(curve.x, curve.y, marker="o" if _drawable(curve, scales).sum() == 1 else None, ms=5, **look)
-    axes.set_title(name + (f",  {curves[0].note}" if alone and curves[0].note else ""), **TITLE)
-    axes.set_xlabel(curves[0].x_label)
+            axes.plot(curve.x, curve.y, marker="o", ms=5, markevery=_alone(_drawable(curve, scales)), **look)
     if scales.log_x:
         axes.set_xscale("log", nonpositive="mask")
     if scales.log_y:
@@ -151,6 +152,16 @@ def _draw_panel(
         axes.set_ylim(top=axes.get_ylim()[1] * 10)  # room for the lines, which are above the curves
     for text, exponent in scales.slopes:
         _draw_slope(axes, curves, scales, text, exponent)
+
+
+def _alone(seen: NDArray[np.bool_]) -> list[int]:
+    """The points without neighbours, of which a line shows nothing."""
+    beside = np.pad(seen, 1)
+    return [int(at) for at in np.flatnonzero(seen & ~beside[:-2] & ~beside[2:])]
+
+
+def _shown(scales: Scales) -> str:
+    return "value that a logarithmic axis can show" if scales.log_x or scales.log_y else "finite value"
 
 
 def _drawable(curve: Curve, scales: Scales) -> NDArray[np.bool_]:

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from .quantities import Quantity, quantity
 from .slices import coordinates_of
 from .stored import chosen_steps, open_stored
-from .style import COLOURS, IMAGE_STYLE, TITLE, PlotError
+from .style import COLOURS, IMAGE_STYLE, TITLE, PlotError, plain
 from .surface_program import NO_GRAPHICS, NO_LIBRARY
 
 if TYPE_CHECKING:
@@ -58,8 +58,9 @@ def draw_isosurface(
         wanted = _values(stored.path, shown, data, values)
         data, places = _closed(one, shown, data)
         title = f"{shown.name} = {', '.join(f'{value:.4g}' for value in wanted)}, t = {one.time:.4g}"
+        position = stored.steps.position_of(one.index)
         image = render(data, places, wanted)
-        return _figure(image, title), f"{Path(path).stem}-{shown.name}-isosurface-step{one.index}.png"
+        return _figure(image, title), f"{Path(path).stem}-{shown.name}-isosurface-step{position}.png"
 
 
 def _values(path: str, shown: Quantity, data: NDArray[Any], values: Sequence[float]) -> list[float]:
@@ -153,5 +154,5 @@ def _figure(image: NDArray[np.uint8], title: str) -> Figure:
         axes = figure.subplots()
         axes.imshow(image, interpolation="lanczos")
         axes.set_axis_off()
-        axes.set_title(title, **TITLE)
+        axes.set_title(plain(title), **TITLE)
     return figure

@@ -311,7 +311,7 @@ def _draw_slice(path: Path, options: Options) -> tuple[Figure, str]:
         if name is not None:
             if options.axis is not None or options.index is not None or options.at is not None:
                 raise PlotError(f"{stored.path}: '{name}' has two dimensions; leave --axis, --index and --at out")
-            return arrays.draw_table(one, name), f"{path.stem}-{name}-step{one.index}.png"
+            return arrays.draw_table(one, name), f"{path.stem}-{name}-step{stored.steps.position_of(one.index)}.png"
     plane = read_plane(
         path, options.field, axis=options.axis, index=options.index, at=options.at, step=step, time=time,
         grid=options.grid,

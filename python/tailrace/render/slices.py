@@ -15,7 +15,7 @@ from tailrace.io.placement import Box
 
 from .quantities import Quantity, quantity
 from .stored import chosen_steps, open_stored
-from .style import AXES, IMAGE_STYLE, TITLE, PlotError
+from .style import AXES, IMAGE_STYLE, TITLE, PlotError, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ class Plane:
     """A slice through a field: its values and its position. The rows are along the second of the two directions.
 
     :param axis, index: the direction normal to it, and its node there.
-    :param step: the index of the step.
+    :param step: the position of the step in its series, as the option --step has it.
     :param coordinates: of the points in x, y, z; None where the series does not say them.
     """
 
@@ -83,7 +83,8 @@ def read_plane(
         box = Box((start[0], start[1], start[2]), (count[0], count[1], count[2]))
         values = np.squeeze(shown.read(box), axis=2 - d)
         units = str(one.attributes.get(f"{shown.name}/units", ""))
-        return Plane(values, shown.name, axis, node, one.time, one.index, places, shown.positive, units)
+        position = stored.steps.position_of(one.index)
+        return Plane(values, shown.name, axis, node, one.time, position, places, shown.positive, units)
 
 
 def coordinates_of(step: StoredStep, shown: Quantity) -> Coordinates | None:
@@ -189,7 +190,7 @@ def draw_image(
             image = axes.pcolormesh(across, up, values, rasterized=True, **options)
         axes.set_aspect("equal" if proportional else "auto")
         axes.set(xlabel=labels[0], ylabel=labels[1])
-        axes.set_title(title, **TITLE)
+        axes.set_title(plain(title), **TITLE)
         bar = figure.colorbar(image, ax=axes, extend=extend, shrink=0.85, aspect=30, pad=0.02)
         bar.outline.set_visible(False)
         if units:

@@ -36,6 +36,11 @@ class PlotError(ValueError):
     """A picture cannot be drawn. The message says what is missing and what is available."""
 
 
+def plain(text: str) -> str:
+    """A name as matplotlib shows it unchanged: it takes what is between two dollar signs for a formula."""
+    return text.replace("$", r"\$")
+
+
 def check_picture(out: str | Path) -> Path:
     """Check that a picture can be written to a path, before it is drawn.
 

@@ -19,7 +19,7 @@ from .abscissae import Kind, kind_of
 from .curves import Curve
 from .quantities import unknown
 from .stored import check_there
-from .style import COLOURS, STYLE, TITLE, PlotError
+from .style import COLOURS, STYLE, TITLE, PlotError, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,8 @@ Columns = Mapping[str, "NDArray[Any]"]
 def run_name(path: Path, paths: Sequence[Path]) -> str:
     """A name for a file in a legend: together with its directory if several files have the same name."""
     same = sum(other.name == path.name for other in paths) > 1
-    return str(path.parent / path.stem) if same else path.stem.replace("_", " ")
+    name = str(path.parent / path.stem) if same else path.stem.replace("_", " ")
+    return plain(name.lstrip("_ ") or path.name)  # in legends a name that begins with _ is left out
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
@@ -190,4 +191,4 @@ def _draw_reference(panels: Sequence[Axes], name: str, columns: Columns, until: 
             "mew": 0.8,
             "zorder": 4,
         }
-        panel.plot(columns["time"][some], columns[key][some], label=f"reference: {name}", **style)
+        panel.plot(columns["time"][some], columns[key][some], label=f"reference: {plain(name)}", **style)

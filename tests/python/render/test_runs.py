@@ -63,7 +63,11 @@ def test_several_runs_have_different_labels(tmp_path):
 def test_one_row_is_a_dot(tmp_path):
     path = series(tmp_path / "a.csv", 1)
     assert drawn(path)[0].axes[0].lines[0].get_marker() == "o"
-    assert drawn(path, columns=["cfl"])[0].axes[0].lines[0].get_marker() == "o"
+    assert drawn(path, columns=["cfl"])[0].axes[0].lines[0].get_markevery() == [0]
+    (tmp_path / "holes.csv").write_text("time,a,b\n0,1,nan\n1,inf,nan\n2,3,nan\n3,4,nan\n4,nan,nan\n5,1,nan\n")
+    first, second = drawn(tmp_path / "holes.csv")[0].axes
+    assert first.lines[0].get_markevery() == [0, 5], "points between holes are seen"
+    assert [text.get_text() for text in second.texts] == ["no finite value"]
 
 
 def test_columns_have_a_panel_each_and_files_a_colour_each(tmp_path):
@@ -76,6 +80,14 @@ def test_columns_have_a_panel_each_and_files_a_colour_each(tmp_path):
     np.testing.assert_allclose(xy(second.lines[1])[1], 2 * np.exp(-np.arange(20) / 10))
     assert (first.get_yscale(), first.get_xscale(), first.get_xlabel()) == ("log", "linear", "time  t U / L")
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
+
+
+def test_names_that_matplotlib_would_take_for_something_else(tmp_path):
+    for name in ("_cost in $ per $x", "b"):
+        (tmp_path / f"{name}.csv").write_text("time,$a_$,b\n" + f"0,1,{'nan' if name == 'b' else 2}\n1,2,3\n")
+    plot([tmp_path / "_cost in $ per $x.csv", tmp_path / "b.csv"], tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text()
+    assert "<!-- cost in $ per $x -->" in text and "<!-- $a_$ -->" in text
 
 
 def test_a_table_of_somebody_else(tmp_path):
@@ -116,7 +128,11 @@ def test_what_cannot_be_drawn_of_tables(tmp_path):
         ([tmp_path / "numbers.csv"], {}, "is no table"),
         ([tmp_path / "names.csv"], {}, "has no rows yet"),
         ([tmp_path / "wide.csv"], {}, "there are 19 columns, and a picture has at most 12; choose some by --column"),
-        ([series(tmp_path / "zero.csv", 3, 0.0)], {"columns": ["cfl"], "log": True}, "no value that a logarithmic"),
+        (
+            [series(tmp_path / "zero.csv", 3, 0.0)],
+            {"columns": ["cfl"], "log": True},
+            "there is no value that a logarithmic",
+        ),
         ([path], {"out": tmp_path / "a.xyz"}, "a picture is a .png, .pdf or .svg file"),
         ([path], {"out": tmp_path / "mine.png"}, "is there already, and is no picture of tailrace plot"),
         ([tmp_path / "none.csv"], {}, "there is no such file"),

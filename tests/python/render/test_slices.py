@@ -33,7 +33,7 @@ def test_planes_of_every_engine(tmp_path, monkeypatch, engine):
         plane = read_plane(path, "uy", axis=axis, index=index, step=1)
         np.testing.assert_array_equal(plane.values, expected)
         assert np.prod(asked[-1].count) == expected.size, "no more is read"
-    assert (plane.field, plane.axis, plane.index, plane.time, plane.step) == ("uy", "x", 12, 0.5, 10)
+    assert (plane.field, plane.axis, plane.index, plane.time, plane.step) == ("uy", "x", 12, 0.5, 1)
     for found, exact in zip(plane.coordinates, (X, Y, Z), strict=True):
         np.testing.assert_allclose(found, exact, atol=1e-14)
 
@@ -49,7 +49,7 @@ def test_the_picture_of_a_plane(flow):
     assert axes.get_title(loc="left") == f"uy at y = {Y[5]:.4g}, t = 0.5"
     low, high = image.get_clim()
     assert low == -high and image.get_cmap().name == "RdBu_r", "white is zero"
-    assert name == "flow-uy-y5-step10.png"
+    assert name == "flow-uy-y5-step1.png"
     (_, bar) = figures([flow], Options(field="ux"))[0][0].axes
     assert bar.get_ylabel() == "m/s"
 
