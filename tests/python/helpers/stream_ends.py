@@ -55,6 +55,7 @@ def write(name, options):
     shape = tuple(int(n) for n in options.pop("shape", "6x5x12").split("x"))
     steps, pause = int(options.pop("steps", 5)), float(options.pop("pause", 0))  # 0 steps: until there is a file `stop`
     blind = options.pop("blind", "")  # writes to steps that are not taken too
+    fails = options.pop("fails", "")  # tries a step with a wrong second array before each step
     leaves_in = int(options.pop("leaves_in", -1))  # the number of the step that it does not end before it closes
     begin, end = part(shape[2])
     before, most = time.monotonic(), 0.0
@@ -66,6 +67,11 @@ def write(name, options):
             if there_is("stop") if steps == 0 else index == steps:
                 break
             ux = field(shape, index, slice(begin, end))
+            if fails:
+                with contextlib.suppress(tr.InputError):
+                    wrong = {"ux": tr.Block(ux, shape, (0, 0, begin)), "id": tr.Block(np.zeros(3), shape)}
+                    out.write_step(99.0, wrong, index=10 * index)
+                    say("written")
             entered = time.monotonic()
             if not (taken := out.begin_step(10 * index, 0.5 * index)):
                 say("left", 10 * index)

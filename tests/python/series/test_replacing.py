@@ -9,7 +9,7 @@ import os
 
 import pytest
 
-from helpers.engines import ENGINES
+from helpers.engines import ENGINES, KINDS
 from helpers.replacing import NEW, OLD
 
 KILLS = int(os.environ.get("TAILRACE_TEST_KILLS", "2"))
@@ -52,6 +52,17 @@ def test_what_is_in_the_way(tmp_path, one):
     assert outcome.error == "IoError" and "run.replaced is there already" in outcome.text
     (tmp_path / "run.replaced").rmdir()
     assert one.results("check_series", path=given["path"])[0] == OLD
+
+
+@pytest.mark.parametrize("engine", [one for one in KINDS if not one.is_file], ids=str)
+def test_mount_point(small_disk, engine, one):
+    disk = small_disk("8m")
+    given = {**target(engine, disk), "path": str(disk)}
+    one.results("write_old", **given)
+    outcome = one.run("write_old", **given)[0]
+    assert outcome.error == "IoError" and "below the mount point" in outcome.text, outcome
+    assert one.results("check_series", path=given["path"])[0] == OLD
+    assert not list(disk.parent.glob("*.replaced*"))
 
 
 @pytest.mark.parametrize(

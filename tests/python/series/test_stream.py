@@ -25,6 +25,14 @@ def test_everything_arrives(stream, tmp_path, writers, readers, buffers):
     assert not list(tmp_path.iterdir()), "no contact file stays"
 
 
+def test_a_step_with_wrong_arguments_leaves_the_stream_as_it_was(stream):
+    writer = stream("write", 2, "wait_for_reader=60", "fails=yes")
+    reader = stream("read", 1)
+    assert writer.finish()[-1].startswith("closed")
+    assert reader.finish()[-1] == "end 5"
+    assert reader.indices() == ALL and "written" not in writer.seen
+
+
 @slow
 def test_reader_early(stream):
     reader = stream("read", 2)

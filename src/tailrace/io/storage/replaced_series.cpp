@@ -47,8 +47,13 @@ bool is_plain(const std::string &name) {
 }
 
 void rename(const std::string &from, const std::string &to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0)
-    throw file_error("rename", from, errno);
+  if (std::rename(from.c_str(), to.c_str()) == 0)
+    return;
+  if (errno == EXDEV || errno == EBUSY)
+    throw IoError(fmt::format("cannot rename {} to {}, because that is another file system. To fix this, write to a "
+                              "directory below the mount point, or remove the earlier series",
+                              from, to));
+  throw file_error("rename", from, errno);
 }
 
 /// Removes a file, or a directory of nothing but files.
