@@ -20,6 +20,7 @@ _SCHEMES = {1: "euler", 2: "ab2", 3: "ab3", 5: "rk3"}
 _INTERPOLATIONS = {1: "classic", 2: "optimised", 3: "aggressive"}
 _BOUNDARIES = {0: "periodic", 1: "free-slip"}
 _REQUIRED = object()
+_MOST_LETTERS = 50_000  # of an input: nested braces take f90nml the square of their number, here some seconds
 _BROKEN = "is not a readable Fortran namelist"
 
 # Models that change the flow: (group, key, name). Tailrace accepts only the values zero and false.
@@ -151,6 +152,8 @@ def _parse(path: Path) -> dict[str, Any]:
     import f90nml  # type: ignore[import-untyped,unused-ignore]
 
     text = read_text(path, encoding="latin-1")  # comments in old inputs are not always UTF-8; keys and values are ASCII
+    if len(text) > _MOST_LETTERS:
+        raise ConfigError.single(path, "", f"an input has at most {_MOST_LETTERS} letters (found {len(text)})")
     try:
         unclosed = _unclosed(text)  # f90nml may read the next groups as values of the unclosed group
         groups: dict[str, Any] = {} if unclosed else f90nml.Parser().reads(text)

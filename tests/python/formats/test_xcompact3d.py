@@ -171,6 +171,7 @@ def test_all_problems_come_at_once(tmp_path):
         ("", "there is no group &BasicParam ... /; found no groups at all"),
         ("nx = 3\n", "there is no group &BasicParam"),
         ("&Other\nx = 1\n/\n", "found &other"),
+        (INPUT.replace("nz=40", "nz=" + "{a=" * 60_000), "an input has at most 50000 letters (found 18"),
         (INPUT + INPUT, "&basicparam: is there more than once; keep one"),
     ],
 )
