@@ -72,7 +72,7 @@ def test_the_gradient_of_a_force_is_pressure():
     assert abs(one.velocity.x).max() < 1e-7, "0.02 times the error of the schemes"
 
 
-@pytest.fixture(scope="module", params=[1, 2, 3])
+@pytest.fixture(scope="module", params=[2, 3])
 def ranks(request):
     with Workers(request.param, "helpers.simulation_programs") as workers:
         yield workers
