@@ -14,7 +14,7 @@ HEAD = """# Case file
 
 A case is a TOML file. `tailrace new tgv` writes one with comments, and `tailrace case FILE` prints a case with all its
 values. It is checked as a whole before anything starts; every problem is listed with its key. `--set KEY=VALUE` changes
-a value for one run, such as `--set time.end=5` or `--set output.snapshots.every=10`.
+a value for one run, such as `--set time.end=5` or `--set output[0].every=10`.
 
 Lengths may be texts such as `"2*pi"`. Three values are those in x, y and z.
 """

@@ -12,6 +12,7 @@ import pytest
 from helpers.analyses import Ranks
 from helpers.engines import KINDS, Engine
 from helpers.skips import SkipGuard
+from helpers.snippets import counts
 from helpers.streams import Stream
 from helpers.workers import Workers
 
@@ -20,6 +21,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """In CI, where the reports of all workers of xdist arrive, compare skips with the list."""
     if os.environ.get("CI") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(SkipGuard(Path(__file__).parent / "allowed_skips.toml"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many blocks of code of the documents were run, if they were."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
+    if any("test_snippets.py::test_blocks_run" in report.nodeid for report in reports):
+        terminalreporter.write_line(f"blocks of code in README and docs: {counts()}")
 
 
 @pytest.fixture

@@ -162,12 +162,12 @@ class FlowParameters(Section):
 class CaseSection(Section):
     """[case]: the flow. It begins with `flow`, which is a vortex by default, or with a step of the series `from`."""
 
-    name: Name = "run"
-    flow: Text | None = Field(None, description="the initial flow")
+    name: Name = Field("run", description="names the run")
+    flow: Text | None = Field(None, description="the initial flow, by name or as file.py:function; taylor-green")
     from_: Text | None = Field(None, alias="from", description="a series that has the initial flow")
-    from_step: Annotated[Whole, Field(ge=0)] | None = None
-    from_time: Real | None = None
-    forcing: Text | None = Field(None, description="a body force")
+    from_step: Annotated[Whole, Field(ge=0)] | None = Field(None, description="the index of its step; the last one")
+    from_time: Real | None = Field(None, description="the time of its step, instead of the index")
+    forcing: Text | None = Field(None, description="a body force, as file.py:function")
     reynolds: Real = Field(gt=0, description="the Reynolds number; the viscosity is 1/reynolds")
     parameters: FlowParameters | None = Field(None, description='of flow = "isotropic"')
 
@@ -247,14 +247,14 @@ class TimeSection(Section):
     `cfl` and `dt_max` go with dt = "auto". Adams-Bashforth schemes need a constant step.
     """
 
-    scheme: Literal["euler", "ab2", "ab3", "rk3"] = "rk3"
+    scheme: Literal["euler", "ab2", "ab3", "rk3"] = Field("rk3", description="the time scheme")
     dt: StepSize = Field(description='the time step, or "auto" to choose it by the velocity')
     cfl: Annotated[Real, Field(gt=0, le=LARGEST_CFL)] | None = Field(
         None, description=f'the CFL number that dt = "auto" keeps to; {CFL} by default'
     )
     dt_max: Annotated[Real, Field(gt=0)] | None = Field(None, description='the largest step of dt = "auto"')
-    steps: Annotated[Whole, Field(ge=0)] | None = None
-    end: Annotated[Real, Field(gt=0)] | None = None
+    steps: Annotated[Whole, Field(ge=0)] | None = Field(None, description="the number of steps of the run")
+    end: Annotated[Real, Field(gt=0)] | None = Field(None, description="the time at which it ends; this or steps")
 
     @model_validator(mode="before")
     @classmethod
@@ -309,31 +309,37 @@ class TimeSection(Section):
 class NumericsSection(Section):
     """[numerics]: precision of the arithmetic, and the interpolation between velocity and pressure grids."""
 
-    precision: Literal["double", "single"] = "double"
-    interpolation: Literal["classic", "optimised", "aggressive"] = "aggressive"
+    precision: Literal["double", "single"] = Field("double", description="of the arithmetic")
+    interpolation: Literal["classic", "optimised", "aggressive"] = Field(
+        "aggressive", description="between velocity and pressure grids; Xcompact3D's ipinter 1, 2, 3"
+    )
 
 
 class ParallelSection(Section):
     """[parallel]: the process grid (0: chosen) and the way of transposing."""
 
-    rows: Annotated[Whole, Field(ge=0, le=MOST_RANKS)] = 0
-    cols: Annotated[Whole, Field(ge=0, le=MOST_RANKS)] = 0
-    transpose: Literal["auto", "shared", "alltoall", "subarray"] = "auto"
+    rows: Annotated[Whole, Field(ge=0, le=MOST_RANKS)] = Field(0, description="of the process grid; 0: chosen")
+    cols: Annotated[Whole, Field(ge=0, le=MOST_RANKS)] = Field(0, description="of the process grid; 0: chosen")
+    transpose: Literal["auto", "shared", "alltoall", "subarray"] = Field(
+        "auto", description="between ranks: shared memory, or messages; auto: measured"
+    )
 
 
 class DiagnosticsSection(Section):
     """[diagnostics]: the time series of volume averages."""
 
-    every: Annotated[Whole, Field(ge=1)] = 10
-    path: Text = "time_series.csv"
+    every: Annotated[Whole, Field(ge=1)] = Field(10, description="steps between rows")
+    path: Text = Field("time_series.csv", description="the file")
 
 
 class Rhythm(Section):
     """How often: one of `every` (steps), `interval` (time) and `times` (a list)."""
 
-    every: Annotated[Whole, Field(ge=1)] | None = None
-    interval: Annotated[Real, Field(gt=0)] | None = None
-    times: Annotated[list[Annotated[Real, Field(ge=0)]], Field(min_length=1), AfterValidator(_rising)] | None = None
+    every: Annotated[Whole, Field(ge=1)] | None = Field(None, description="steps")
+    interval: Annotated[Real, Field(gt=0)] | None = Field(None, description="time; met exactly")
+    times: Annotated[list[Annotated[Real, Field(ge=0)]], Field(min_length=1), AfterValidator(_rising)] | None = Field(
+        None, description="rising times; met exactly"
+    )
 
     @model_validator(mode="after")
     def _one_rhythm(self) -> Self:
@@ -360,12 +366,14 @@ class OutputSection(Rhythm):
     name: Name = Field(description="the name of this output")
     fields: list[FieldName] = Field(min_length=1, description=f"a list out of {', '.join(FIELDS)}")
     engine: OutputEngine = Field(description=_one_of(get_args(OutputEngine)))
-    path: Text = ""
-    precision: Literal["float64", "float32"] = "float64"
-    start: Triple[Index] = (0, 0, 0)
+    path: Text = Field("", description="file or directory; by default the name with the ending of the engine")
+    precision: Literal["float64", "float32"] = Field("float64", description="in which numbers are stored")
+    start: Triple[Index] = Field((0, 0, 0), description="the first point in x, y, z, counted from 0")
     count: Triple[Index] = Field((0, 0, 0), description="points in x, y, z; 0: as many as there are")
-    stride: Triple[Step] = (1, 1, 1)
-    parameters: dict[str, Annotated[Parameter, BeforeValidator(_parameter)]] = Field(default_factory=dict)
+    stride: Triple[Step] = Field((1, 1, 1), description="every n-th point in x, y, z")
+    parameters: dict[str, Annotated[Parameter, BeforeValidator(_parameter)]] = Field(
+        default_factory=dict, description="of the engine"
+    )
 
     @field_validator("fields")
     @classmethod
@@ -412,10 +420,10 @@ class AnalysisSection(Rhythm):
 
     script: Text = Field(description="a Python file, relative to the case file, or the name of a ready-made analysis")
     name: Name = Field(description="names the results")
-    out: Text = "analysis"
-    engine: FileEngine = "hdf5"
-    parameters: dict[str, Any] = Field(default_factory=dict)
-    on_error: Literal["stop", "off"] = "stop"
+    out: Text = Field("analysis", description="directory of the results")
+    engine: FileEngine = Field("hdf5", description="of returned fields")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="of the script")
+    on_error: Literal["stop", "off"] = Field("stop", description="an error ends the run, or switches the script off")
 
     @model_validator(mode="before")
     @classmethod
@@ -434,7 +442,7 @@ class AnalysisSection(Rhythm):
 class CheckpointSection(Section):
     """[checkpoint]: how often a state to resume from is stored (0: never), how many are kept, and where."""
 
-    every: Annotated[Whole, Field(ge=0)] = 0
-    minutes: Annotated[Real, Field(ge=0)] = 0.0
-    keep: Annotated[Whole, Field(ge=1)] = 2
-    path: Text = "checkpoints"
+    every: Annotated[Whole, Field(ge=0)] = Field(0, description="steps")
+    minutes: Annotated[Real, Field(ge=0)] = Field(0.0, description="minutes of the clock; whichever comes first")
+    keep: Annotated[Whole, Field(ge=1)] = Field(2, description="so many stay")
+    path: Text = Field("checkpoints", description="their directory")
