@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +130,7 @@ class Contents:
     looked_at: int | None
     variables: list[Variable]
     scalars: dict[str, float | int | str]
+    notes: list[str] = field(default_factory=list)  # why there are no steps, where that is known
 
 
 def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
@@ -205,6 +206,7 @@ def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
             looked_at=looked_at,
             variables=variables,
             scalars=scalars,
+            notes=[] if len(steps) else stored.notes,
         )
 
 

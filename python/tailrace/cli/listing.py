@@ -103,6 +103,7 @@ def tables_of(found: Contents, all_steps: bool = False) -> list[Table]:
             ["", f"origin {_list(grid.origin)}, spacing {_list(grid.spacing)}"],
         ]
     facts.append(["steps", _steps_line(found.steps)])
+    facts += [["", note] for note in found.notes]
     tables = [Table(["", ""], facts)]
     if found.attributes:
         rows = [[name, _short(value)] for name, value in sorted(found.attributes.items())]

@@ -27,11 +27,17 @@ WORDS = {
 }
 ALONE = ("another variable of one", "one more of one", "scalar of one", "columns of one")  # no errors there
 
+# One buffer of bp4 is ADIOS2's own; with the others it is as two.
+WAYS = [pytest.param(one, n, id=f"{one}-{n}") for one in ENGINES for n in (0, 2, 1) if n != 1 or one.name == "bp4"]
 
-@pytest.mark.parametrize("how", [{}, {"buffers": 2}, {"buffers": 1}], ids=["plain", "background", "one buffer"])
-@pytest.mark.parametrize("engine", ENGINES, ids=str)
-def test_steps_that_fail(tmp_path, engine, some, how):
-    given = {"path": str(engine.path(tmp_path)), "engine": engine.name, "parameters": {**engine.parameters, **how}}
+
+@pytest.mark.parametrize(("engine", "buffers"), WAYS)
+def test_steps_that_fail(tmp_path, engine, some, buffers):
+    given = {
+        "path": str(engine.path(tmp_path)),
+        "engine": engine.name,
+        "parameters": {**engine.parameters, "buffers": buffers},
+    }
     found = some.results("fail_steps", **given)
     assert all(one == found[0] for one in found), "every rank gets the same errors"
     expected = [what for what in WORDS if some.size > 1 or what not in ALONE]

@@ -20,7 +20,7 @@ def target(engine, folder, **more):
 
 
 @pytest.mark.parametrize("how", ["steps", "none", "failed", "raised"])
-@pytest.mark.parametrize("engine", ENGINES, ids=str)
+@pytest.mark.parametrize("engine", KINDS, ids=str)
 def test_replaced(tmp_path, engine, some, how):
     given = target(engine, tmp_path, **({"buffers": 2} if how == "steps" else {}))
     some.results("write_old", **given)
@@ -36,7 +36,7 @@ def test_replaced(tmp_path, engine, some, how):
     assert engine.place != "run" or stranger.read_text() == "mine"
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=str)
+@pytest.mark.parametrize("engine", KINDS, ids=str)
 def test_killed_while_replacing(tmp_path, engine, one):
     given = target(engine, tmp_path)
     one.results("write_old", **given)

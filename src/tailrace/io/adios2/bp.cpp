@@ -159,6 +159,7 @@ void BpEngine::open_again() {
   record_.reset();
   own_files_ = {};
   request_.mode = Mode::append;
+  request_.replaced = nullptr; // it was set aside when the series began
   request_.rewind_to = steps_.empty() ? std::numeric_limits<std::int64_t>::min() : steps_.back().index;
   open();
   attributes_ = attributes;
