@@ -44,6 +44,9 @@ private:
   void *data_ = nullptr;
 };
 
+/// A number of points or a place as HDF5 counts it.
+inline hsize_t hsize(std::int64_t value) { return static_cast<hsize_t>(value); }
+
 /// Throws IoError "cannot <what>: <HDF5's own reason>" when `result` is negative, and returns it otherwise.
 hid_t check(hid_t result, const std::string &what);
 

@@ -62,7 +62,7 @@ bool lies_before(std::int64_t end, std::int64_t address, std::int64_t bytes) {
   return address > 0 && bytes > 0 && address <= end && bytes <= end - address;
 }
 
-void check(const Node &node, std::size_t size, std::int64_t end) {
+void check_node(const Node &node, std::size_t size, std::int64_t end) {
   require(node.children() <= most_children);
   for (const std::int64_t beside : {node.left(), node.right()})
     require(beside == none || lies_before(end, beside, static_cast<std::int64_t>(size)));
@@ -75,14 +75,14 @@ void check(const Node &node, std::size_t size, std::int64_t end) {
 
 void check_tree_node(const char *bytes, std::size_t size, std::int64_t end) {
   if (const Node node(bytes, size); node.is_ours())
-    check(node, size, end);
+    check_node(node, size, end);
 }
 
 void ChunkTree::add(std::int64_t address, const char *bytes, std::size_t size, std::int64_t end) {
   const Node node(bytes, size);
   if (!node.is_ours() || !read_.insert(address).second) // HDF5 may read a node again
     return;
-  check(node, size, end);
+  check_node(node, size, end);
   const auto known = levels_.find(address);
   require(known == levels_.end() ? rows_.empty() : known->second == node.level());
   levels_.erase(address);

@@ -40,7 +40,7 @@ namespace tailrace::io {
 
 namespace {
 
-constexpr double patience = 10; // seconds to wait for a writer that is ending a step
+constexpr double patience_of_writer = 10; // seconds to wait for a writer that is ending a step
 
 // What rank 0 sends to the other ranks before a variable is written: a letter, and the text that the letter stands for.
 constexpr char placed = 'c'; ///< the chunks that were allocated
@@ -129,7 +129,7 @@ Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : req
           "parameter closing: it needs a grid with equal spacing. To fix this, give the series its grid, or "
           "leave closing out");
     if (there && request.mode == Mode::append)
-      Journal::recover(request.path, patience);
+      Journal::recover(request.path, patience_of_writer);
     if (request.mode == Mode::write || (request.mode == Mode::append && !there))
       create();
     if (request.mode != Mode::read)

@@ -11,12 +11,12 @@ namespace tailrace::io {
 
 namespace {
 
-constexpr double patience = 1; // seconds to wait for the end of a change; then the state before it is read
+constexpr double patience_of_reader = 1; // seconds to wait for the end of a change; then the state before it is read
 
 } // namespace
 
 StableView::StableView(const std::string &path) : path_(path), file_(path, O_RDONLY) {
-  wait_until(patience, [&] { return JournalFile::lock_change(file_, F_RDLCK) != Taken::held; });
+  wait_until(patience_of_reader, [&] { return JournalFile::lock_change(file_, F_RDLCK) != Taken::held; });
   stamp_ = stamp();
   journal_ = JournalFile::open(path, false);
   if (!journal_)

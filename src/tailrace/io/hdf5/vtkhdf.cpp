@@ -20,7 +20,7 @@ const std::string id_path = "/Tailrace/id", rewound_name = "rewound", attributes
                   coordinates_path = "/Tailrace/coordinates/", closing_name = "closing";
 const std::string cell_group = "/VTKHDF/CellData", other_group = "/Fields";
 
-hsize_t size(std::int64_t value) { return static_cast<hsize_t>(value); }
+using h5::hsize;
 
 std::string group_for(const Index3 &shape, const Contents &contents) {
   const auto &[x, y, z] = contents.closing;
@@ -129,7 +129,7 @@ Contents read_contents(hid_t file, const std::string &path) {
     for (const auto &name : h5::datasets(file, group)) {
       const h5::Handle data = h5::dataset(file, group + "/" + name);
       const auto n = h5::extent(data);
-      if (n.size() != 4 || n[0] < size(count) || is_view(file, group + "/" + name))
+      if (n.size() != 4 || n[0] < hsize(count) || is_view(file, group + "/" + name))
         continue; // vectors and so on
       const auto points = [&](std::size_t d) { return static_cast<std::int64_t>(n[d]); };
       contents.variables[name] = {{name, h5::type_of(data), {points(3), points(2), points(1)}}, group + "/" + name};
@@ -206,7 +206,7 @@ void clear(int fd, const std::string &path, const Chunk &chunk) {
 
 void resize(hid_t data, const std::string &path, std::int64_t steps) {
   auto n = h5::extent(data);
-  n[0] = size(steps);
+  n[0] = hsize(steps);
   h5::check(H5Dset_extent(data, n.data()), "resize " + path);
 }
 
@@ -220,7 +220,7 @@ template <class Visit> void for_each_chunk(hid_t data, const std::string &path, 
   for (hsize_t z = 0; z < n[1]; z += chunk[1])
     for (hsize_t y = 0; y < n[2]; y += chunk[2])
       for (hsize_t x = 0; x < n[3]; x += chunk[3]) {
-        const hsize_t at[4] = {size(row), z, y, x};
+        const hsize_t at[4] = {hsize(row), z, y, x};
         haddr_t offset = HADDR_UNDEF;
         hsize_t bytes = 0;
         h5::check(H5Dget_chunk_info_by_coord(data, at, nullptr, &offset, &bytes), "find a chunk of " + path);
@@ -238,8 +238,9 @@ Variable create_variable(hid_t file, const VariableInfo &info, const Contents &c
   const std::string group = group_for(n, contents), path = group + "/" + info.name;
   const Index3 box =
       filters.any() ? small_box(info, chunk_bytes) : Index3{n[0], n[1], planes_of_chunk(info, chunk_bytes)};
-  const hsize_t none[4] = {0, size(n[2]), size(n[1]), size(n[0])}, any[4] = {H5S_UNLIMITED, none[1], none[2], none[3]};
-  const hsize_t chunk[4] = {1, size(box[2]), size(box[1]), size(box[0])};
+  const hsize_t none[4] = {0, hsize(n[2]), hsize(n[1]), hsize(n[0])},
+                any[4] = {H5S_UNLIMITED, none[1], none[2], none[3]};
+  const hsize_t chunk[4] = {1, hsize(box[2]), hsize(box[1]), hsize(box[0])};
   const h5::Handle space(H5Screate_simple(4, none, any), H5Sclose), creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_chunk(creation, 4, chunk);
   if (filters.any()) {
@@ -261,7 +262,7 @@ Variable create_variable(hid_t file, const VariableInfo &info, const Contents &c
 std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t row) {
   const h5::Handle data = h5::dataset(file, variable.path);
   const bool fixed = has_fixed_places(data, variable.path);
-  if (h5::extent(data).at(0) <= size(row)) // otherwise a removed step has left its space
+  if (h5::extent(data).at(0) <= hsize(row)) // otherwise a removed step has left its space
     resize(data, variable.path, row + 1);
   std::vector<Chunk> chunks;
   if (!fixed)
@@ -274,7 +275,7 @@ std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t 
 
 void leave_out(hid_t file, const std::string &path, const Variable &variable, std::int64_t row) {
   const h5::Handle data = h5::dataset(file, variable.path);
-  if (h5::extent(data).at(0) > size(row)) { // a dropped step's values must not pass for this one's
+  if (h5::extent(data).at(0) > hsize(row)) { // a dropped step's values must not pass for this one's
     const FileDescriptor bytes(path, O_WRONLY);
     for_each_chunk(data, variable.path, row, [&](const Chunk &chunk) { clear(bytes.get(), path, chunk); });
     return;
@@ -284,7 +285,7 @@ void leave_out(hid_t file, const std::string &path, const Variable &variable, st
 
 void cut_variable(hid_t file, const Variable &variable, std::int64_t steps) {
   const h5::Handle data = h5::dataset(file, variable.path);
-  if (h5::extent(data).at(0) > size(steps) && !has_fixed_places(data, variable.path))
+  if (h5::extent(data).at(0) > hsize(steps) && !has_fixed_places(data, variable.path))
     resize(data, variable.path, steps);
 }
 

@@ -11,16 +11,16 @@ namespace {
 
 constexpr std::array<const char *, 3> endings[] = {{"_x", "_y", "_z"}, {"_1", "_2", "_3"}, {"x", "y", "z"}};
 
-hsize_t size(std::int64_t value) { return static_cast<hsize_t>(value); }
+using h5::hsize;
 
 /// A part of all steps of a dataset [step, z, y, x], or of one component of a dataset [step, z, y, x, component].
 h5::Handle part(const Box &box, const Index3 &shape, std::int64_t components, std::int64_t component) {
-  std::vector<hsize_t> extent{1, size(shape[2]), size(shape[1]), size(shape[0])}, most = extent;
-  std::vector<hsize_t> start{0, size(box.start[2]), size(box.start[1]), size(box.start[0])};
-  std::vector<hsize_t> block{1, size(box.count[2]), size(box.count[1]), size(box.count[0])};
+  std::vector<hsize_t> extent{1, hsize(shape[2]), hsize(shape[1]), hsize(shape[0])}, most = extent;
+  std::vector<hsize_t> start{0, hsize(box.start[2]), hsize(box.start[1]), hsize(box.start[0])};
+  std::vector<hsize_t> block{1, hsize(box.count[2]), hsize(box.count[1]), hsize(box.count[0])};
   if (components > 0) {
-    extent.push_back(size(components));
-    start.push_back(size(component));
+    extent.push_back(hsize(components));
+    start.push_back(hsize(component));
     block.push_back(1);
     most = extent;
   }

@@ -15,16 +15,16 @@ namespace tailrace::io {
 namespace {
 
 constexpr std::uint32_t highest_bit = 0x80000000;
-constexpr std::size_t block = 255;         ///< a jump over more instructions does not fit into its eight bits
-constexpr std::size_t fewest_networks = 8; ///< a system that does not take so few takes no filter at all
+constexpr std::size_t hosts_of_block = 255; ///< a jump over more instructions does not fit into its eight bits
+constexpr std::size_t fewest_networks = 8;  ///< a system that does not take so few takes no filter at all
 
 const sock_filter keep = BPF_STMT(BPF_RET | BPF_K, ~std::uint32_t{0});
 const sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
 
 /// Keeps packets whose masked source is one of `values`.
 void add_comparisons(std::vector<sock_filter> &program, const std::vector<std::uint32_t> &values) {
-  for (std::size_t begin = 0; begin < values.size(); begin += block) {
-    const std::size_t end = std::min(begin + block, values.size());
+  for (std::size_t begin = 0; begin < values.size(); begin += hosts_of_block) {
+    const std::size_t end = std::min(begin + hosts_of_block, values.size());
     for (std::size_t i = begin; i + 1 < end; ++i)
       program.push_back(
           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, values[i], static_cast<std::uint8_t>(end - 1 - i), 0)); // to `keep`

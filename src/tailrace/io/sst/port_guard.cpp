@@ -15,7 +15,7 @@ namespace tailrace::io {
 
 namespace {
 
-constexpr int defer = 24 * 3600; ///< seconds; the system takes as many as it can, some hours
+constexpr int defer_for_good = 24 * 3600; ///< seconds; the system takes as many as it can, some hours
 constexpr int longest_queue =
     1 << 16; ///< connections without bytes; the system takes as many as it can, some thousands
 
@@ -55,7 +55,7 @@ void PortGuard::add(const std::vector<TcpListener> &listeners, double seconds) {
   now.allowed.insert({0x7f000000, 0xff000000}); // loopback
   const unsigned most = milliseconds(seconds);
   for (const TcpListener &one : fresh) {
-    ::setsockopt(one.descriptor, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof defer);
+    ::setsockopt(one.descriptor, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer_for_good, sizeof defer_for_good);
     ::setsockopt(one.descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &most, sizeof most); // accepted sockets inherit it
     ::listen(one.descriptor, longest_queue);
     now.listeners.push_back(one);
