@@ -37,7 +37,7 @@ def test_it_is_the_case_of_the_file(tmp_path):
             {"time": {"dt": "a", "steps": True, "scheme": 7}},
             [
                 "time.scheme: must be 'euler', 'ab2', 'ab3' or 'rk3' (found 7)",
-                'time.dt: must be a number (found "a")',
+                'time.dt: must be a number, or "auto" to choose it by the velocity (found "a")',
                 "time.steps: must be a whole number (found true)",
             ],
         ),

@@ -138,7 +138,7 @@ def test_a_wrong_force_of_one_rank_is_an_error_on_all(ranks, tmp_path, returned,
 @pytest.mark.parametrize(
     "forcing, said",
     [
-        ("force.py", "must be a Python function as 'file.py:function'"),
+        ("force.py", "must name a Python function as 'file.py:function'"),
         ("none.py:f", "there is no file"),
         ("flow.py:velocty", "has no function 'velocty'; it has"),
     ],
