@@ -86,14 +86,14 @@ class SeriesOf(ABC, Generic[OneStep]):
     ) -> None:
         """Write one step: arrays, lists, numbers and texts by name.
 
+        After an error the series is as it was before, without the step, and takes the next one; docs/io.md says what a
+        stream cannot take back.
+
         :param time: the time of the step.
         :param fields, more: arrays; on one rank the whole of each, on several ranks this rank's `Block`.
         :param index: larger than that of the step before; by default that plus one, or 0.
         :param scalars: numbers and texts; those of rank 0 are stored.
         :param lists: this rank's own rows of each list.
-        After an error the series is as it was before, without the step, and takes the next one; docs/io.md says what a
-        stream cannot take back.
-
         :raises InputError: see `begin_step` and `write`. Nothing was written, or all of it is dropped.
         :raises IoError: the disk is full or gone.
         """
