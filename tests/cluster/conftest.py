@@ -28,4 +28,6 @@ def start(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[..., Program]]:
     yield begin
     for one in cluster.programs:
         one.end()
+    if cluster.programs:
+        cluster.kill_all()
     cluster.programs.clear()

@@ -129,6 +129,15 @@ class Cluster:
         """Kill all processes of a node, as when it loses its power, and start it again."""
         self.on(name, "kill -9 -1; true")
 
+    def kill_all(self) -> None:
+        """Kill what ended programs have left on the nodes.
+
+        A daemon of Open MPI that has lost its mpiexec needs a moment to end. One that the next test had started on such
+        a node was seen to end without a connection to its mpiexec, which then waits for ever.
+        """
+        for name in NODES:
+            self.kill(name)
+
     def end(self) -> None:
         for one in self.programs:
             one.end()

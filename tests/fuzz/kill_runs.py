@@ -118,6 +118,23 @@ def disturb(process: subprocess.Popen[str], dice: random.Random) -> str:
     return how
 
 
+def wait_for_end(process: subprocess.Popen[str], seconds: float, told: list[str]) -> mpi_run.Result:
+    """Wait for the end of a disturbed run that takes so long alone; what a dead launcher left must end by itself."""
+    try:
+        out, err = process.communicate(timeout=60 + 10 * seconds)
+    except subprocess.TimeoutExpired:
+        left = mpi_run.members(process)
+        mpi_run.kill_session(process)
+        raise AssertionError(f"{told}: no end: {left}") from None
+    end = time.monotonic() + 60
+    while mpi_run.members(process) and time.monotonic() < end:
+        time.sleep(0.1)
+    left = mpi_run.members(process)
+    mpi_run.kill_session(process)
+    assert not left, f"left running: {left}"
+    return mpi_run.Result(process.returncode, out, err)
+
+
 def read_all(path: Path) -> dict[tuple[int, str], np.ndarray]:
     """Every value of a series by step and name."""
     with tr.open(path) as stored:
@@ -190,7 +207,7 @@ class Cases:
             except subprocess.TimeoutExpired:
                 told.append(f"{now} ranks: {disturb(process, dice)}")
                 killed_beside = killed_beside or beside
-            result = self._end(process, seconds, told)
+            result = wait_for_end(process, seconds, told)
             if "Traceback" in result.text:
                 raise AssertionError(f"{told}: {result.text[-1500:]}")
             resume = any((place / "checkpoints").glob("step-????????"))
@@ -214,23 +231,6 @@ class Cases:
             shutil.rmtree(place)
         with contextlib.suppress(OSError):
             self.folder.rmdir()
-
-    @staticmethod
-    def _end(process: subprocess.Popen[str], seconds: float, told: list[str]) -> mpi_run.Result:
-        """Wait for the end; what a dead launcher left must end by itself."""
-        try:
-            out, err = process.communicate(timeout=60 + 10 * seconds)
-        except subprocess.TimeoutExpired:
-            left = mpi_run.members(process)
-            mpi_run.kill_session(process)
-            raise AssertionError(f"{told}: no end: {left}") from None
-        end = time.monotonic() + 60
-        while mpi_run.members(process) and time.monotonic() < end:
-            time.sleep(0.1)
-        left = mpi_run.members(process)
-        mpi_run.kill_session(process)
-        assert not left, f"left running: {left}"
-        return mpi_run.Result(process.returncode, out, err)
 
 
 if __name__ == "__main__":
