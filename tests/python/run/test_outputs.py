@@ -84,6 +84,7 @@ def run(tmp_path_factory):
         + block(
             "coarse", "raw", "coarse", extra="start = [1, 0, 0]\nstride = [3, 2, 4]\n[output.parameters]\nbuffers = 2"
         )
+        + block("closed", "hdf5", "closed.h5", extra="stride = [2, 1, 4]\n[output.parameters]\nclosing = true")
         + block("numbered", "raw", "numbered", rhythm="every = 2", extra="[output.parameters]\nioutput = 2")
     )
     result = mpi_run.tailrace("run", "case.toml", cwd=directory, ranks=RANKS, limit=60)
@@ -132,9 +133,20 @@ def test_hdf5_by_h5py(run, initial, single):
         assert root.attrs["Origin"].tolist() == [0, 0, 0]
         assert root["Steps"].attrs["NSteps"] == len(TIMES)
         assert root["Steps/Values"][:].tolist() == TIMES, "times are met exactly"
-        assert set(root["PointData"]) == set(FIELDS)
+        assert set(root["PointData"]) == {*FIELDS, "velocity"}
+        assert (root["PointData/velocity"][1] == np.stack([root["PointData"][u][1] for u in FIELDS[:3]], axis=-1)).all()
         assert root["PointData/ux"].shape == (len(TIMES), 13, 11, 16)
         check_initial({name: root["PointData"][name][0] for name in FIELDS}, initial, single)
+
+
+def test_closing_planes_of_what_is_stored_as_a_whole(run):
+    with h5py.File(run / "out.h5") as file, h5py.File(run / "closed.h5") as closed:
+        stored = file["VTKHDF/PointData/ux"][1][::4, :, ::2]
+        assert closed["VTKHDF"].attrs["WholeExtent"].tolist() == [0, 8, 0, 10, 0, 3], "closed in x only: 13 points in z"
+        assert (closed["VTKHDF/PointData/ux"][1] == np.pad(stored, [(0, 0), (0, 0), (0, 1)], mode="wrap")).all()
+    with tr.open(run / "closed.h5") as series:
+        assert series.grid.points == (8, 11, 4)
+        assert (series[1].read("ux") == stored).all()
 
 
 def test_hdf5_by_vtk(run, initial):
