@@ -51,34 +51,31 @@ esac
 """
 
 _VALIDATE = """
-def _validate():  # the session keeps its own names
-    import sys, tomllib
-    from pathlib import Path
-    from importlib import resources
-    import tomlkit
-    from tailrace.case.case import Case, load_case
-    from tailrace.steps.grid_file import read_grid_file
+import tomllib
+from pathlib import Path
+from importlib import resources
+import tomlkit
+from tailrace.case.case import Case, load_case
+from tailrace.steps.grid_file import read_grid_file
 
-    path = Path(sys.argv[1])
-    given = tomllib.loads(path.read_text())
-    if set(given) <= set(Case.model_fields) and not {"variables"} & set(given):
-        whole = tomllib.loads((resources.files("tailrace.case.templates") / "tgv.toml").read_text())
-        case = path.with_suffix(".case.toml")
-        merged = {**whole, **given}
-        for name in given:
-            if isinstance(given[name], dict) and isinstance(whole.get(name), dict):
-                groups = ({"steps", "end"}, {"flow", "from"}, {"dt", "cfl"})
-                clashes = [group for group in groups if group & set(given[name])]
-                kept = {key: value for key, value in whole[name].items() if not any(key in group for group in clashes)}
-                merged[name] = {**kept, **given[name]}
-        case.write_text(tomlkit.dumps(merged))
-        load_case(case)
-        case.unlink()
-    else:
-        read_grid_file(path)
-
-
-_validate()
+path = Path(path)
+given = tomllib.loads(path.read_text())
+if set(given) <= set(Case.model_fields) and not {"variables"} & set(given):
+    whole = tomllib.loads((resources.files("tailrace.case.templates") / "tgv.toml").read_text())
+    whole = {name: table for name, table in whole.items() if name not in ("output", "analysis")}
+    case = path.with_suffix(".case.toml")
+    merged = {**whole, **given}
+    for name in given:
+        if isinstance(given[name], dict) and isinstance(whole.get(name), dict):
+            groups = ({"steps", "end"}, {"flow", "from"}, {"dt", "cfl"})
+            clashes = [group for group in groups if group & set(given[name])]
+            kept = {key: value for key, value in whole[name].items() if not any(key in group for group in clashes)}
+            merged[name] = {**kept, **given[name]}
+    case.write_text(tomlkit.dumps(merged))
+    load_case(case)
+    case.unlink()
+else:
+    read_grid_file(path)
 """
 
 
@@ -183,7 +180,7 @@ class Runner:
         """Validate a part of a case, within the template, or a grid file."""
         path = directory / "block.toml"
         path.write_text(block.text)
-        check = Block("python", f"import sys; sys.argv = ['', {str(path)!r}]\n{_VALIDATE}", 0)
+        check = Block("python", f"exec({_VALIDATE!r}, {{'path': {str(path)!r}}})", 0)
         return self.python(check, Page(path), directory, new=False)
 
     def data(self) -> Path:
