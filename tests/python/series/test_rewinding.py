@@ -252,3 +252,19 @@ def test_another_step_in_the_same_tick_of_the_clock(tmp_path, engine):
         at_one_time()
         with pytest.raises(IoError, match=CHANGED):
             stored[2].read("ux")
+
+
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one.label in ("bp4", "bp5")], ids=str)
+def test_steps_that_were_replaced_and_put_back(tmp_path, engine):
+    """The metadata are those of the beginning again, and a reader may have read the values in between."""
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(2))
+    go_on(engine, path, 1, (2, 3))
+    with tr.open(path) as stored:
+        np.testing.assert_array_equal(stored[2].read("ux"), field(2))
+        metadata = [(path / name).read_bytes() for name in ("md.idx", "md.0")]
+        go_on(engine, path, 1, (12, 13))
+        go_on(engine, path, 1, (2, 3))
+        assert [(path / name).read_bytes() for name in ("md.idx", "md.0")] == metadata
+        with pytest.raises(IoError, match=CHANGED):
+            stored[2].read("ux")

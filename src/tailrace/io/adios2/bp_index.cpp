@@ -5,8 +5,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -40,6 +42,24 @@ void cut(const fs::path &file, std::uintmax_t size) {
     throw IoError(fmt::format("cannot rewind {}: {}", file.string(), failed.message()));
 }
 
+/// Cuts md.idx by putting a shorter file in its place, which is another one for BpView: a reader that has looked at the
+/// old one notices it also when the steps are written again as they were.
+void cut_index(const std::string &directory, std::uintmax_t size) {
+  const std::string path = index_path(directory);
+  const FileDescriptor index(path, O_RDONLY);
+  struct stat now{};
+  if (::fstat(index.get(), &now) != 0)
+    throw file_error("read", path, errno);
+  std::string text = read_file(index, path);
+  if (text.size() < size)
+    throw IoError(
+        fmt::format("cannot rewind {}: it has {} bytes, and the steps to keep need {}", path, text.size(), size));
+  if (text.size() == size)
+    return;
+  text.resize(size);
+  replace_file(path, text, true, static_cast<int>(now.st_mode & 07777)); // synced: the steps to keep depend on it
+}
+
 } // namespace
 
 int version(const std::string &directory) {
@@ -70,7 +90,7 @@ void cut_bp4(const std::string &directory, std::size_t kept, const std::map<std:
     read_all(index.get(), &end_of_metadata, sizeof end_of_metadata,
              static_cast<std::int64_t>(index_size - record_bytes) + end_of_metadata_position, index_path(directory));
   }
-  cut(folder / "md.idx", index_size); // first: if the program is killed after this, no step refers to the other bytes
+  cut_index(directory, index_size); // first: if the program is killed after this, no step refers to the other bytes
   cut(folder / "md.0", end_of_metadata);
   if (sizes.empty())
     return;
@@ -176,7 +196,7 @@ std::int64_t cut_bp5(const std::string &directory, std::size_t kept) {
   if (index.steps < kept)
     throw IoError(fmt::format("cannot append to {}: its md.idx is damaged: expected {} steps or more, found {}",
                               directory, kept, index.steps));
-  cut(folder / "md.idx", index.end); // first, see cut_bp4
+  cut_index(directory, index.end); // first, see cut_bp4
   cut(folder / "md.0", index.end_of_metadata);
   for (const auto &[file, first] : index.first_dropped) {
     const fs::path data = folder / fmt::format("data.{}", file);

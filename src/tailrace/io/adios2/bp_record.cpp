@@ -39,7 +39,8 @@ bool is_bp_file(const std::string &name) {
 /// Whether ADIOS2 or BpRecord write a file of this name into the directory of a series.
 bool is_bp_name(const std::string &name) {
   const std::vector<std::string> beside{"tailrace.json", "profiling.json", "active", ".bpversion", "s3.json"};
-  return is_bp_file(name) || is_draft_of(name, "tailrace.json") || std::ranges::find(beside, name) != beside.end();
+  return is_bp_file(name) || is_draft_of(name, "tailrace.json") || is_draft_of(name, "md.idx") ||
+         std::ranges::find(beside, name) != beside.end();
 }
 
 std::string checksum_of(const json &record) {

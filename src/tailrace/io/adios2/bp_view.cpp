@@ -3,6 +3,9 @@
 #include <tailrace/io/adios2/bp_record.hpp>
 #include <tailrace/io/data/checksum.hpp>
 
+#include <fcntl.h>
+#include <fmt/format.h>
+
 #include <chrono>
 #include <ctime>
 #include <filesystem>
@@ -39,16 +42,34 @@ bool settled(const struct stat &file) {
 // The index first: what it says is complete in the other file.
 BpView::BpView(const std::string &directory) : directory_(directory) {
   for (int attempt = 0;; ++attempt) {
-    bytes_ = {size_of_file(directory, index_name), size_of_file(directory, metadata_name)};
     try {
+      pin();
+      bytes_ = {size_of_file(directory, index_name), size_of_file(directory, metadata_name)};
       sums_ = sums(directory, bytes_);
-      return;
+      struct stat now = {};
+      if (inode_ == 0 || (::stat((fs::path(directory) / index_name).c_str(), &now) == 0 && now.st_ino == inode_))
+        return;
+      if (attempt == 10)
+        throw IoError(fmt::format("cannot open {}: another program drops its steps again and again", directory));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
     } catch (const IoError &) { // a writer may have cut a file since
       if (attempt == 10)
         throw;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
+}
+
+/// Opens md.idx, if there is one.
+void BpView::pin() {
+  const std::string path = (fs::path(directory_) / index_name).string();
+  struct stat now = {};
+  index_.reset();
+  inode_ = 0;
+  if (::stat(path.c_str(), &now) != 0)
+    return;
+  index_ = std::make_shared<const FileDescriptor>(path, O_RDONLY);
+  inode_ = ::fstat(index_->get(), &now) == 0 ? now.st_ino : 0;
 }
 
 std::string BpView::sums(const std::string &directory, const std::vector<std::int64_t> &bytes) {
@@ -63,6 +84,16 @@ std::string BpView::sums(const std::string &directory, const std::vector<std::in
 BpView BpView::from_root(const Communicator &comm) const {
   BpView result;
   result.directory_ = comm.broadcast(directory_, 0);
+  const std::uint64_t inode = comm.broadcast_value(inode_, 0);
+  if (comm.rank() == 0)
+    result.index_ = index_;
+  else
+    try {
+      if (inode != 0)
+        result.pin();
+    } catch (const IoError &) { // another program removes it: then it has changed
+    }
+  result.inode_ = inode;
   result.sums_ = comm.broadcast(sums_, 0);
   result.bytes_ = comm.broadcast(bytes_, 0);
   return result;
@@ -74,6 +105,8 @@ bool BpView::changed() const {
   struct stat now = {};
   if (::stat((fs::path(directory_) / index_name).c_str(), &now) != 0)
     return bytes_[0] > 0;
+  if (inode_ != 0 && now.st_ino != inode_)
+    return true;
   if (same(now, seen_))
     return false;
   if (now.st_size < bytes_[0] || size_of_file(directory_, metadata_name) < bytes_[1])

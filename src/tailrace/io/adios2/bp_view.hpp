@@ -1,10 +1,12 @@
 #pragma once
 
 #include <tailrace/io/engine/engine.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,8 +14,8 @@ namespace tailrace::io {
 
 /// The metadata of a BP series as they are when a reader opens it, to notice that another program has dropped steps
 /// since, or has written the series again. ADIOS2 knows the metadata of the beginning only: it would return what is now
-/// in the place of a value, or wait for bytes that are no longer there. New steps are no change. Who drops steps cuts
-/// md.idx first.
+/// in the place of a value, or wait for bytes that are no longer there. New steps are no change. Who drops steps puts
+/// another md.idx in its place first.
 class BpView {
 public:
   /// Sees nothing.
@@ -27,11 +29,14 @@ public:
   bool changed() const;
 
 private:
+  void pin();
   static std::string sums(const std::string &directory, const std::vector<std::int64_t> &bytes);
 
   std::string directory_, sums_;
-  std::vector<std::int64_t> bytes_; ///< of md.idx and md.0
-  mutable struct stat seen_ = {};   ///< md.idx, when the metadata were compared last
+  std::uint64_t inode_ = 0;                     ///< of md.idx; 0: there is none
+  std::shared_ptr<const FileDescriptor> index_; ///< it is open, so that no later file gets its inode
+  std::vector<std::int64_t> bytes_;             ///< of md.idx and md.0
+  mutable struct stat seen_ = {};               ///< md.idx, when the metadata were compared last
 };
 
 } // namespace tailrace::io
