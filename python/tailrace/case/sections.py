@@ -3,141 +3,43 @@
 from __future__ import annotations
 
 import difflib
-import itertools
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
-from pydantic import (
-    AfterValidator,
-    AllowInfNan,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    Strict,
-    ValidationInfo,
-    WrapValidator,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from tailrace.io.paths import FileEngine, OutputEngine, default_path
 
 from . import scripts
 from .names import FIELDS, FieldName
 from .schedule import Schedule
+from .values import (
+    MOST_RANKS,
+    MOST_STEPS,
+    Index,
+    Length,
+    Name,
+    Parameter,
+    Points,
+    Real,
+    Side,
+    Step,
+    StepSize,
+    Text,
+    Times,
+    Triple,
+    Whole,
+    one_of,
+)
 
 if TYPE_CHECKING:
     from tailrace.io.placement import Region
 
 TAYLOR_GREEN, ISOTROPIC = READY_FLOWS = ("taylor-green", "isotropic")
-MIN_POINTS = 8  # the widest stencil of the sixth-order schemes, closures at both ends included
-
-SMALLEST, LARGEST = 1e-100, 1e100
-MOST_RANKS = 2**31 - 1  # MPI counts ranks in C's int
-MOST_STEPS = 2**53  # more, and a step no longer changes the time
 CFL = 0.6  # the default of time.cfl
 LARGEST_CFL = 0.75  # rk3 is stable up to 0.87 (flow/stability.py); velocities grow between two evaluations of the step
-
-Boundary = Literal["periodic", "free-slip"]
-Parameter = str | int | float | bool
-
-
-def parse_length(value: Any) -> Any:
-    """A length given as a number or as text of numbers, `pi`, `*` and `/`: "2*pi". Anything else passes unchanged.
-
-    :raises ValueError: text of another form.
-    """
-    if not isinstance(value, str):
-        return value
-    tokens = re.split(r"\s*([*/])\s*", value.strip())
-    result, operator = 1.0, "*"
-    try:
-        for position, token in enumerate(tokens):
-            if position % 2:
-                operator = token
-                continue
-            factor = math.pi if token == "pi" else float(token)
-            result = result * factor if operator == "*" else result / factor
-    except (ValueError, ZeroDivisionError):
-        raise ValueError('must be a number or an expression of numbers, pi, * and /, such as "2*pi"') from None
-    return result
-
-
-def _three(value: Any) -> Any:
-    """Three entries, one per direction. The length is checked here, for the message; the entries are checked later."""
-    if not isinstance(value, list | tuple):
-        raise ValueError("must be a list of three values, for x, y and z")
-    if len(value) != 3:
-        raise ValueError(f"must have three values, for x, y and z; it has {len(value)}")
-    return tuple(value)
-
-
-def _boundary(value: Any) -> Any:
-    if isinstance(value, str) and value.lower() in ("dirichlet", "no-slip", "wall"):
-        raise ValueError(
-            "Dirichlet boundaries: the operators exist, but the flow solver does not support them yet; "
-            "use 'periodic' or 'free-slip'"
-        )
-    return value
-
-
-def _file_name(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][\w.+-]*", value):
-        raise ValueError("must be a name of letters, digits and _ . + - (files are named after it)")
-    return value
-
-
-def _rising(value: list[float]) -> list[float]:
-    for earlier, later in itertools.pairwise(value):
-        if later <= earlier:
-            raise ValueError(f"must rise: {later:g} comes after {earlier:g}")
-    return value
-
-
-def _one_of(words: Sequence[str]) -> str:
-    *others, last = [f"'{word}'" for word in sorted(words)]
-    return f"{', '.join(others)} or {last}"
-
-
-def _parameter(value: Any) -> Any:
-    if not isinstance(value, str | int | float | bool):
-        raise ValueError("must be text, a number or true/false")
-    return value
-
-
-def _number_or_auto(value: Any, number: Callable[[Any], float]) -> Any:
-    if isinstance(value, str) and value != "auto":
-        raise ValueError('must be a number, or "auto" to choose it by the velocity')
-    return value if value == "auto" else number(value)
-
-
-def _computable(value: float) -> float:
-    """A number whose products and quotients with others of its kind are no infinities."""
-    if value != 0 and not SMALLEST <= abs(value) <= LARGEST:
-        raise ValueError(f"must be 0 or of a size between {SMALLEST:g} and {LARGEST:g}")
-    return value
-
-
-Whole = Annotated[int, Strict(), Field(le=2**53)]
-Real = Annotated[float, Strict(), AllowInfNan(False), AfterValidator(_computable)]
-Text = Annotated[str, Strict(), Field(min_length=1)]
-Name = Annotated[Text, AfterValidator(_file_name)]
-Points = Annotated[Whole, Field(ge=MIN_POINTS)]
-Index = Annotated[Whole, Field(ge=0)]
-Step = Annotated[Whole, Field(ge=1)]
-Length = Annotated[Real, Field(gt=0), BeforeValidator(parse_length)]
-if TYPE_CHECKING:
-    StepSize = float | Literal["auto"]
-else:  # a union would name its members in the keys of problems
-    StepSize = Annotated[Real, Field(gt=0), WrapValidator(_number_or_auto), PlainSerializer(lambda dt: dt)]
-Side = Annotated[Boundary, BeforeValidator(_boundary)]
-_Entry = TypeVar("_Entry")
-Triple = Annotated[tuple[_Entry, _Entry, _Entry], BeforeValidator(_three)]
 
 
 def _directory(info: ValidationInfo) -> Path:
@@ -337,9 +239,7 @@ class Rhythm(Section):
 
     every: Annotated[Whole, Field(ge=1)] | None = Field(None, description="steps")
     interval: Annotated[Real, Field(gt=0)] | None = Field(None, description="time; met exactly")
-    times: Annotated[list[Annotated[Real, Field(ge=0)]], Field(min_length=1), AfterValidator(_rising)] | None = Field(
-        None, description="rising times; met exactly"
-    )
+    times: Times | None = Field(None, description="rising times; met exactly")
 
     @model_validator(mode="after")
     def _one_rhythm(self) -> Self:
@@ -365,15 +265,13 @@ class OutputSection(Rhythm):
 
     name: Name = Field(description="the name of this output")
     fields: list[FieldName] = Field(min_length=1, description=f"a list out of {', '.join(FIELDS)}")
-    engine: OutputEngine = Field(description=_one_of(get_args(OutputEngine)))
+    engine: OutputEngine = Field(description=one_of(get_args(OutputEngine)))
     path: Text = Field("", description="file or directory; by default the name with the ending of the engine")
     precision: Literal["float64", "float32"] = Field("float64", description="in which numbers are stored")
     start: Triple[Index] = Field((0, 0, 0), description="the first point in x, y, z, counted from 0")
     count: Triple[Index] = Field((0, 0, 0), description="points in x, y, z; 0: as many as there are")
     stride: Triple[Step] = Field((1, 1, 1), description="every n-th point in x, y, z")
-    parameters: dict[str, Annotated[Parameter, BeforeValidator(_parameter)]] = Field(
-        default_factory=dict, description="of the engine"
-    )
+    parameters: dict[str, Parameter] = Field(default_factory=dict, description="of the engine")
 
     @field_validator("fields")
     @classmethod

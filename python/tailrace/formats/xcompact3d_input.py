@@ -9,7 +9,7 @@ from typing import Any
 
 from tailrace.case.case import Case, case_from_document
 from tailrace.case.document import ConfigError, Document, Problem, override_key, read_text
-from tailrace.case.sections import MIN_POINTS
+from tailrace.case.values import MIN_POINTS
 
 _FLOWS = {
     0: "generic", 1: "gravity current", 2: "Taylor-Green vortex", 3: "channel", 4: "periodic hill", 5: "cylinder",

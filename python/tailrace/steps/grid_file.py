@@ -22,7 +22,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from tailrace.case.document import ConfigError, explain, read_toml
-from tailrace.case.sections import Length, Points, Real, Section, Text, Triple
+from tailrace.case.sections import Section
+from tailrace.case.values import Length, Points, Real, Text, Triple
 
 Boundary = Literal["periodic", "free-slip", "dirichlet"]
 

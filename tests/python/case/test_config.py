@@ -7,7 +7,7 @@ import pytest
 
 from helpers.case_texts import FLOW, GOOD, load, output, problems
 from tailrace.case.case import Case, ConfigError, load_case
-from tailrace.case.sections import parse_length
+from tailrace.case.values import parse_length
 
 
 def test_a_short_case_and_its_defaults(tmp_path):

@@ -1,0 +1,123 @@
+"""The values of a case file: numbers, texts, triples and lists, each with its limits and the words of its errors."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    AllowInfNan,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    Strict,
+    WrapValidator,
+)
+
+MIN_POINTS = 8  # the widest stencil of the sixth-order schemes, closures at both ends included
+
+SMALLEST, LARGEST = 1e-100, 1e100
+MOST_RANKS = 2**31 - 1  # MPI counts ranks in C's int
+MOST_STEPS = 2**53  # more, and a step no longer changes the time
+
+Boundary = Literal["periodic", "free-slip"]
+
+
+def parse_length(value: Any) -> Any:
+    """A length given as a number or as text of numbers, `pi`, `*` and `/`: "2*pi". Anything else passes unchanged.
+
+    :raises ValueError: text of another form.
+    """
+    if not isinstance(value, str):
+        return value
+    tokens = re.split(r"\s*([*/])\s*", value.strip())
+    result, operator = 1.0, "*"
+    try:
+        for position, token in enumerate(tokens):
+            if position % 2:
+                operator = token
+                continue
+            factor = math.pi if token == "pi" else float(token)
+            result = result * factor if operator == "*" else result / factor
+    except (ValueError, ZeroDivisionError):
+        raise ValueError('must be a number or an expression of numbers, pi, * and /, such as "2*pi"') from None
+    return result
+
+
+def _three(value: Any) -> Any:
+    """Three entries, one per direction. The length is checked here, for the message; the entries are checked later."""
+    if not isinstance(value, list | tuple):
+        raise ValueError("must be a list of three values, for x, y and z")
+    if len(value) != 3:
+        raise ValueError(f"must have three values, for x, y and z; it has {len(value)}")
+    return tuple(value)
+
+
+def _boundary(value: Any) -> Any:
+    if isinstance(value, str) and value.lower() in ("dirichlet", "no-slip", "wall"):
+        raise ValueError(
+            "Dirichlet boundaries: the operators exist, but the flow solver does not support them yet; "
+            "use 'periodic' or 'free-slip'"
+        )
+    return value
+
+
+def _file_name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][\w.+-]*", value):
+        raise ValueError("must be a name of letters, digits and _ . + - (files are named after it)")
+    return value
+
+
+def _rising(value: list[float]) -> list[float]:
+    for earlier, later in itertools.pairwise(value):
+        if later <= earlier:
+            raise ValueError(f"must rise: {later:g} comes after {earlier:g}")
+    return value
+
+
+def one_of(words: Sequence[str]) -> str:
+    """The words as a list for a message: 'a', 'b' or 'c'."""
+    *others, last = [f"'{word}'" for word in sorted(words)]
+    return f"{', '.join(others)} or {last}"
+
+
+def _parameter(value: Any) -> Any:
+    if not isinstance(value, str | int | float | bool):
+        raise ValueError("must be text, a number or true/false")
+    return value
+
+
+def _number_or_auto(value: Any, number: Callable[[Any], float]) -> Any:
+    if isinstance(value, str) and value != "auto":
+        raise ValueError('must be a number, or "auto" to choose it by the velocity')
+    return value if value == "auto" else number(value)
+
+
+def _computable(value: float) -> float:
+    """A number whose products and quotients with others of its kind are no infinities."""
+    if value != 0 and not SMALLEST <= abs(value) <= LARGEST:
+        raise ValueError(f"must be 0 or of a size between {SMALLEST:g} and {LARGEST:g}")
+    return value
+
+
+Whole = Annotated[int, Strict(), Field(le=2**53)]
+Real = Annotated[float, Strict(), AllowInfNan(False), AfterValidator(_computable)]
+Text = Annotated[str, Strict(), Field(min_length=1)]
+Name = Annotated[Text, AfterValidator(_file_name)]
+Points = Annotated[Whole, Field(ge=MIN_POINTS)]
+Index = Annotated[Whole, Field(ge=0)]
+Step = Annotated[Whole, Field(ge=1)]
+Length = Annotated[Real, Field(gt=0), BeforeValidator(parse_length)]
+if TYPE_CHECKING:
+    StepSize = float | Literal["auto"]
+else:  # a union would name its members in the keys of problems
+    StepSize = Annotated[Real, Field(gt=0), WrapValidator(_number_or_auto), PlainSerializer(lambda dt: dt)]
+Side = Annotated[Boundary, BeforeValidator(_boundary)]
+_Entry = TypeVar("_Entry")
+Triple = Annotated[tuple[_Entry, _Entry, _Entry], BeforeValidator(_three)]
+Times = Annotated[list[Annotated[Real, Field(ge=0)]], Field(min_length=1), AfterValidator(_rising)]
+Parameter = Annotated[str | int | float | bool, BeforeValidator(_parameter)]

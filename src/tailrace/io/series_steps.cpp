@@ -1,0 +1,131 @@
+#include <tailrace/io/components.hpp>
+#include <tailrace/io/data/block.hpp>
+#include <tailrace/io/series_implementation.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+/// The writing of a series as its users call it; series_writing.cpp does the work.
+namespace tailrace::io {
+
+void Series::declare(const std::string &name, const Index3 &shape, Type stored) {
+  self_->enter([&](Tally &) {
+    self_->require_writing();
+    check_name(name);
+    check_placement(name, {shape, {}, {}}, nullptr);
+    if (self_->declared_.count(name))
+      throw InputError(fmt::format("{}: '{}' is already declared or written", path(), name));
+  });
+  self_->declared_[name] = {name, stored, shape};
+}
+
+bool Series::begin_step(std::int64_t index, double time) {
+  self_->begin_step(self_->check_begin(index, time));
+  return self_->taken_;
+}
+
+bool Series::step_taken() const { return self_->taken_; }
+
+std::optional<std::int64_t> Series::last_index() const { return self_->last_index_; }
+
+void Series::write(const std::function<WriteRequest()> &make) {
+  auto checked = self_->check_write([&] {
+    self_->require_step();
+    return make();
+  });
+  self_->take(checked);
+}
+
+void Series::write(const std::string &name, Type type, const void *data, const Placement &place, Put put) {
+  write([&] { return WriteRequest{name, type, data, place, {}, {}, put}; });
+}
+
+void Series::write_region(const std::string &name, Type type, const void *data, const Placement &place,
+                          const Region &region) {
+  write([&] { return WriteRequest{name, type, data, place, {}, region}; });
+}
+
+void Series::write_list(const std::string &name, Type type, const void *data, std::int64_t rows, std::int64_t columns) {
+  const Box block{{0, 0, 0}, {columns, rows, 1}};
+  write([&] { return WriteRequest{name, type, data, {block.count, block, block}, {}, {}, Put::sync, true}; });
+}
+
+void Series::write_scalar(const std::string &name, const Scalar &value) {
+  self_->enter([&](Tally &) {
+    self_->require_step();
+    self_->require_new(name);
+  });
+  self_->scalars_[name] = value;
+}
+
+void Series::set_attribute(const std::string &name, const Attribute &value) {
+  self_->enter([&](Tally &) {
+    self_->require_writing();
+    check_attribute_name(name);
+  });
+  self_->attributes_[name] = value;
+  self_->attributes_changed_ = true;
+}
+
+void Series::end_step() { self_->end_step(); }
+
+void Series::abandon_step() { self_->abandon_step(); }
+
+namespace {
+
+/// The names of all that a step holds, in the order of writing. Throws InputError if two are the same.
+std::vector<std::string> names_in(const StepRequest &step) {
+  std::vector<std::string> names;
+  for (const auto &array : step.arrays)
+    if (array.components)
+      for (std::int64_t c = 0; c < *array.components; ++c)
+        names.push_back(component_name(array.name, c));
+    else
+      names.push_back(array.name);
+  for (const auto &[name, value] : step.scalars)
+    names.push_back(name);
+  for (const auto &name : names) {
+    check_name(name);
+    if (std::ranges::count(names, name) > 1 || name == "time" || name == "step")
+      throw InputError(fmt::format("'{}' is given twice in one step, or is what every step has", name));
+  }
+  return names;
+}
+
+} // namespace
+
+void Series::write_step(const std::function<StepRequest()> &make) { self_->write_step(make); }
+
+void Series::Implementation::write_step(const std::function<StepRequest()> &make) {
+  StepRequest step;
+  std::string ours;
+  const Tally all = enter([&](Tally &tally) {
+    step = make();
+    ours = fmt::format("{}", fmt::join(names_in(step), ", "));
+    tally.compare(1, static_cast<std::int64_t>(std::hash<std::string>{}(ours)));
+  });
+  compare_requests(ours, all);
+  const StepInfo info = check_begin(step.index, step.time);
+  written_.clear();
+  scalars_.clear();
+  std::vector<Checked> arrays;
+  for (const auto &request : step.arrays)
+    arrays.push_back(check_write([&] { return request; }));
+  begin_step(info);
+  try {
+    for (auto &array : arrays)
+      take(array);
+    scalars_ = std::move(step.scalars);
+    end_step();
+  } catch (...) {
+    abandon_step();
+    throw;
+  }
+}
+
+void Series::close() { self_->close(); }
+
+} // namespace tailrace::io
