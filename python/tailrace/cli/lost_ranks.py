@@ -17,7 +17,7 @@ class LostRanks:
     """Watches the ranks of a job, as far as they run on this machine.
 
     mpiexec ends the job when a rank dies. Seldom it does not: the one of Open MPI 4.1.4 with PMIx 4.2.2 has ended all
-    ranks by then, and waits in PMIx_server_finalize for a lock in memory that PMIx has freed. A rank that has done its
+    ranks by then, and was seen waiting for a lock in PMIx_server_finalize. A rank that has done its
     work stays until the others have done theirs, because all leave MPI together.
 
     :param number: the process number of mpiexec.
