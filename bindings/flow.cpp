@@ -33,8 +33,9 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
       .def(
           "step",
           [](Flow<T> &self, double dt, const std::function<void(double)> &set_force) {
-            self.diagnostics.invalidate();
+            self.diagnostics.invalidate(); // also where `set_force` throws
             self.solver.step(dt, set_force);
+            self.diagnostics.invalidate(); // `set_force` may have asked for some
           },
           nb::arg("dt"), nb::arg("set_force").none(), nb::call_guard<nb::gil_scoped_release>(),
           "`set_force` is called before each stage with its time since the start of the step.")

@@ -178,13 +178,14 @@ def _assign(document: Document, key: str, value: Any) -> None:
         return
     if not isinstance(place, dict):
         raise ValueError(f"'{last}' needs the number of the entry before it, as in output[0].{last}")
-    for group in _ALTERNATIVES:
-        if last in group:
-            for other in group - {last}:
+    if "parameters" not in parents:  # those of a script have names of their own
+        for group in _ALTERNATIVES:
+            if last in group:
+                for other in group - {last}:
+                    place.pop(other, None)
+        if value != "auto":
+            for other in _OF_AUTO.get(last, ()):
                 place.pop(other, None)
-    if value != "auto":
-        for other in _OF_AUTO.get(last, ()):
-            place.pop(other, None)
     place[last] = value
 
 

@@ -39,7 +39,8 @@ def problems_of(case: CaseSection, grid: GridSection) -> Iterator[Problem]:
     elif k0 > MOST_SHELLS / _END * width:
         reason = f"must be at most {MOST_SHELLS / _END * width:g} (found {k0:g})"
     elif shells_of(k0, grid) < _ENOUGH * k0 / width:
-        wanted = [math.ceil((2 * _ENOUGH * k0 + 2 * width) * length / (2 * math.pi)) for length in grid.lengths]
+        shells = math.ceil(_ENOUGH * k0 / width)
+        wanted = [math.floor((2 * shells + 1) * width * length / (2 * math.pi)) + 1 for length in grid.lengths]
         reason = (
             f"the grid does not have the wave numbers of this spectrum (found {k0:g}): it needs at least "
             f"{' x '.join(map(str, wanted))} points, or a smaller k0"

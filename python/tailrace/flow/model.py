@@ -87,6 +87,7 @@ class Model:
         self._velocity: Vector | None = None
         self._finite_step = 0  # the last step that was checked and found finite
         self._forcing = self._find_forcing(forcing)
+        self._forced = False  # whether the solver has the force already
         self._time_step = TimeStep(case, [self.grid.spacing(d) for d in range(3)], comm)
         if checkpoint:
             self.restore(checkpoint)
@@ -95,6 +96,7 @@ class Model:
         self._time_step.begin(self._rate)
         if self._forcing:
             self.flow.add_force()
+            self._forced = True
             self._set_force(0.0)  # the pressure of the first state needs it
 
     # ---- making ------------------------------------------------------------------------------------------------------
@@ -134,8 +136,11 @@ class Model:
         if isinstance(flow, Step | Vector):
             flow = from_series.components(flow, self.grid, self.box, name, self.comm)
         values = initial.evaluate(flow, self.grid, self.box, name, self.comm)
-        for i, component in enumerate(values):
-            self.flow.velocity(i)[...] = component
+        ours = [self.flow.velocity(i) for i in range(3)]
+        # A component that is itself a part of the velocity would change while the others are set.
+        given = [one.copy() if any(np.may_share_memory(one, each) for each in ours) else one for one in values]
+        for component, value in zip(ours, given, strict=True):
+            component[...] = value
 
     def _find_forcing(self, given: Force | None) -> Forcing | None:
         if given is not None:
@@ -307,7 +312,7 @@ class Model:
         raise FlowError(
             f"the flow is not finite at step {self.step}, t = {self.time:g}: {COMPONENTS[component]} at node "
             f"{tuple(node)} ({place}); at step {self._finite_step} it was. The time step is probably too large: the "
-            f"last CFL number was {cfl:.3g}; reduce time.dt. The last checkpoint is untouched"
+            f"last CFL number was {cfl:.3g}; {self._time_step.remedy}. The last checkpoint is untouched"
         )
 
     # ---- changing ----------------------------------------------------------------------------------------------------
@@ -337,6 +342,8 @@ class Model:
     def project(self) -> None:
         """Remove the divergence of the velocity, after it was changed, and forget what was computed from it."""
         self.flow.project()
+        if self._forcing and self._forced:
+            self._set_force(0.0)  # of the present time: that of the last stage is another one
         self._velocity_changed()
         self._time_step.limit(self._rate)
 
@@ -357,7 +364,8 @@ class Model:
             self.check_finite()
             raise FlowError(
                 f"the time step {dt:.3g} that the velocity allows at step {self.step} does not change the time "
-                f"t = {self.time:g} any more: the velocity has grown without bound"
+                f"t = {self.time:g} any more: the velocity has grown without bound. To fix this, "
+                f"{self._time_step.remedy}"
             )
         self.flow.step(dt, self._set_force if self._forcing else None)
         self.time = after

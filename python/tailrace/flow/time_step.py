@@ -24,8 +24,9 @@ class TimeStep:
 
     With `dt = "auto"` the step is the smallest of cfl / rate, with rate = max over nodes of sum |u_d| / h_d; of a share
     of the largest step that is stable by convection and viscosity together (`stability`); of `dt_max`; and of 1.1 times
-    the step before. A flow at rest has the limits of viscosity and `dt_max`. The step is evaluated before every tenth
-    step, counted from the start of the flow. So it depends on the velocity there and on the step before alone: the size
+    the step before. A flow at rest has the limits of viscosity and `dt_max`. The step is evaluated before each of the
+    first ten steps, in which a flow at rest may be set in motion by a force, and then before every tenth, counted from
+    the start of the flow. So it depends on the velocity there and on the step before alone: the size
     is part of a checkpoint, and a resumed run takes the same steps to the last bit.
 
     :param spacing: of the grid in x, y and z.
@@ -42,6 +43,11 @@ class TimeStep:
         """Whether it is chosen by the velocity. Local."""
         return self._wanted.dt == "auto"
 
+    @property
+    def remedy(self) -> str:
+        """What to change where the flow is unstable. Local."""
+        return "reduce time.cfl, or give time.dt_max" if self.changes else "reduce time.dt"
+
     def restore(self, size: float | None) -> None:
         """Go on from the step of a checkpoint; None: it does not say it, and the next evaluation is free. Local."""
         if self.changes:
@@ -54,7 +60,7 @@ class TimeStep:
         :param rate: computes the largest sum |u_d| / h_d, collectively.
         """
         if self._known and step > 0:
-            if self.changes and step % EVERY == 0:
+            if self.changes and (step % EVERY == 0 or step < EVERY):
                 self._take(min(self._limit(rate()), _GROWTH * self.size))
         elif self.changes:  # the velocity of step 0 may be set after `begin`
             self._take(self._limit(rate()))

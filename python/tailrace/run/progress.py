@@ -52,7 +52,7 @@ class Live:
         self._console = Console(file=self._stream, highlight=False, force_terminal=is_terminal(self._stream))
         self._total, self._first, self._now = total_steps, first_step, now
         self._end, self._first_time = end, first_time
-        self._step, self._time, self._dt = first_step, 0.0, 0.0
+        self._step, self._time, self._dt = first_step, first_time, 0.0
         self._energy = self._divergence = self._cfl = math.nan
         self._io_bytes = 0
         self._recent: deque[tuple[float, int, float]] = deque()  # clock, step, share

@@ -29,8 +29,8 @@ def of_run(case: Case, store: CheckpointStore) -> list[Found]:
             found += of_table(Path(left_out(output.name)))
         elif output.engine != "null":
             found += of_series(Path(output.path))
-    writes_checkpoints = case.checkpoint.every or case.checkpoint.minutes
-    if writes_checkpoints and (checkpoints := store.present()):
+    # Also where the case asks for none: a run that is asked to stop writes one, and removes older ones.
+    if checkpoints := store.present():
         found.append(Found(case.checkpoint.path, checkpoints))
     for analysis in case.analysis:
         found += of_analysis(Path(analysis.out), analysis.name, analysis.engine)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from tailrace.case.case import Case
     from tailrace.case.scripts import Force
+    from tailrace.flow.checkpoint import OpenCheckpoint
     from tailrace.flow.model import InitialFlow
 
 __all__ = ["FlowError", "Simulation", "run"]
@@ -82,6 +83,8 @@ class Simulation(StoredModel):
         self._goes_on = resume  # what lies at the places of the case is this run's
         self.numbers: dict[str, float] = {}  # the volume averages that were measured last
         self.stopped = False  # on request, by a signal
+        self._was_left = False  # after a `with` block or `run`
+        self._half_changed = False  # a callback failed, perhaps after it had changed a part of the velocity
         told = self._resumed_from.about if self._resumed_from else {}
         self._callbacks = Callbacks(self.step, int(told.get(_CALLED, 0)))
         self._recorder: Recorder | None = None  # while the simulation is open
@@ -216,7 +219,12 @@ class Simulation(StoredModel):
         recorder, checkpoint = self._open_recorder(), self._rhythm.due(self.step, self.comm, at_end=self.at_end)
         recorder.record(dt, at_end=self.at_end)
         self.numbers = recorder.numbers
-        if self._callbacks.call(self, self._alone):
+        try:
+            called = self._callbacks.call(self, self._alone)
+        except AnalysisError:
+            self._half_changed = True
+            raise
+        if called:
             self._velocity_changed()
         if checkpoint:
             self._checkpoint()
@@ -247,7 +255,7 @@ class Simulation(StoredModel):
                 self._goes_on = True
                 if self._rhythm.is_on:
                     stack.enter_context(self.store.claim())
-                checkpoint, self._resumed_from = self._resumed_from, None  # read once, then closed
+                checkpoint, self._resumed_from = self._resumed_from or self._left(), None  # read once, then closed
                 self._alone = self.comm.Dup()  # calls of a rank that failed must not match those of the others
                 recorder = self._recorder = Recorder(
                     self, stack, resumed, checkpoint, provenance=self.provenance, timed=self.timed, say=self._tell
@@ -266,15 +274,24 @@ class Simulation(StoredModel):
                         earlier_are_replaced()
                 with self._closing_together(recorder):
                     yield
-                with self._leaving(recorder):
-                    self._end(recorder)
-            recorder.close()
+                if self._recorder is not None:  # else an error, which the caller has caught, has closed everything
+                    with self._leaving(recorder):
+                        self._end(recorder)
+            if self._recorder is not None:
+                recorder.close()
             self._alone.Free()
         finally:
             self._recorder = self._live = None
         if show:
             spent = {name: seconds - before.get(name, 0.0) for name, seconds in self._phases().items()}
             recorder.sum_up(spent, clock.monotonic() - started)
+
+    def _left(self) -> OpenCheckpoint | None:
+        """Where a simulation is entered again: the checkpoint of this state, which has the states of the analyses."""
+        if not (self._was_left and self.step > 0 and self.case.analysis and self._rhythm.is_on):
+            return None
+        checkpoint = self.store.newest(self.say)
+        return checkpoint if checkpoint.state.step == self.step else None
 
     def _end(self, recorder: Recorder) -> None:
         """At the end of all steps, wherever that is: the analyses finish, unless the run was asked to stop."""
@@ -283,6 +300,7 @@ class Simulation(StoredModel):
         if not self.stopped:
             recorder.finish()
         recorder.sync()
+        self._was_left = True
 
     @contextmanager
     def _leaving(self, recorder: Recorder, *more: type[Exception]) -> Iterator[None]:
@@ -304,7 +322,7 @@ class Simulation(StoredModel):
     def _leave(self, recorder: Recorder, error: Exception) -> None:
         """Keep what was computed; where a script stops the run, it can continue once the script is corrected."""
         of_script = isinstance(error, AnalysisError)
-        if of_script and recorder.states_are_whole and self._rhythm.is_on:
+        if of_script and recorder.states_are_whole and self._rhythm.is_on and not self._half_changed:
             self._checkpoint()
         if of_script:
             self._tell(f"stopped by an error at step {self.step}, t = {self.time:g}; {self._way_on()}")

@@ -82,6 +82,8 @@ class Warnings:
         :param numbers: what the model measures; its "dt" is the step of its CFL number.
         """
         dt = numbers["dt"]
+        if not dt > 0 or not all(map(math.isfinite, numbers.values())):
+            return []  # the flow is about to end with an error that says more
         found = {"resolution": self._of_resolution(numbers), "step": self._of_step(numbers["cfl"] / dt, dt)}
         lines = []
         for kind, (badness, text) in found.items():

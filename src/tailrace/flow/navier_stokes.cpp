@@ -61,6 +61,8 @@ template <class T> void NavierStokes<T>::step(double dt, const std::function<voi
 }
 
 template <class T> void NavierStokes<T>::add_force() {
+  if (force_[0].data() != nullptr)
+    return;
   for (Field<T> &field : force_)
     field = Field<T>(nodes_.decomposition().box(Pencil::x));
 }

@@ -291,7 +291,14 @@ std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &
         request.notes->push_back(lock->note());
       return std::string();
     });
-  return entry.open(own, parameters);
+  try {
+    return entry.open(own, parameters);
+  } catch (const IoError &error) {
+    if (replaced && request.comm.size() == 1)
+      replaced->put_back();
+    const std::string aside = request.mode == Mode::write ? ReplacedSeries::told(request.path) : "";
+    throw IoError(aside.empty() ? error.what() : fmt::format("{}; {}", error.what(), aside));
+  }
 }
 
 void finish_replacing(const std::string &path) {

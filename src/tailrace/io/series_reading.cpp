@@ -107,7 +107,7 @@ Series::Implementation::~Implementation() {
   writer_.reset();
   engine_.reset();
   try {
-    if (replaced_ && comm_.size() == 1)
+    if (replaced_ && comm_.size() == 1 && !closed_)
       replaced_->put_back();
   } catch (const std::exception &) { // the next writer puts it back
   }

@@ -76,8 +76,8 @@ void Series::abandon_step() { self_->abandon_step(); }
 
 namespace {
 
-/// The names of all that a step holds, in the order of writing. Throws InputError if two are the same.
-std::vector<std::string> names_in(const StepRequest &step) {
+/// Throws InputError if two of the names of all that a step holds are the same.
+void check_names(const StepRequest &step) {
   std::vector<std::string> names;
   for (const auto &array : step.arrays)
     if (array.components)
@@ -92,7 +92,16 @@ std::vector<std::string> names_in(const StepRequest &step) {
     if (std::ranges::count(names, name) > 1 || name == "time" || name == "step")
       throw InputError(fmt::format("'{}' is given twice in one step, or is what every step has", name));
   }
-  return names;
+}
+
+/// What ranks must write alike, each request for itself: a vector is another request than its components one by one.
+std::string describe_step(const StepRequest &step) {
+  std::vector<std::string> all;
+  for (const auto &array : step.arrays)
+    all.push_back(array.components ? fmt::format("{} ({} components)", array.name, *array.components) : array.name);
+  for (const auto &[name, value] : step.scalars)
+    all.push_back(fmt::format("{} (a single value)", name));
+  return fmt::format("{}", fmt::join(all, ", "));
 }
 
 } // namespace
@@ -104,7 +113,8 @@ void Series::Implementation::write_step(const std::function<StepRequest()> &make
   std::string ours;
   const Tally all = enter([&](Tally &tally) {
     step = make();
-    ours = fmt::format("{}", fmt::join(names_in(step), ", "));
+    check_names(step);
+    ours = describe_step(step);
     tally.compare(1, static_cast<std::int64_t>(std::hash<std::string>{}(ours)));
   });
   compare_requests(ours, all);

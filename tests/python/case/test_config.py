@@ -239,6 +239,12 @@ def test_overrides_take_the_place_of_the_file(tmp_path):
     assert case.case.name == "short"
 
 
+def test_overrides_of_parameters_leave_those_beside_them(tmp_path):
+    block = '[[analysis]]\nscript = "enstrophy"\nevery = 1\n[analysis.parameters]\ncfl = 1\nflow = "a"\n'
+    case = load(tmp_path, GOOD + block, ["analysis[0].parameters.dt=0.1", "analysis[0].parameters.from=b"])
+    assert case.analysis[0].parameters == {"cfl": 1, "flow": "a", "dt": 0.1, "from": "b"}
+
+
 @pytest.mark.parametrize(
     ("override", "key", "reason"),
     [

@@ -157,3 +157,11 @@ def test_problems(tmp_path, overrides, key, reason):
     (problem,) = caught.value.problems
     assert problem.key == key
     assert reason in problem.reason
+
+
+@pytest.mark.parametrize("k0", [1.3, 4.0, 6.7])
+def test_the_points_that_a_message_names_are_enough(tmp_path, k0):
+    with pytest.raises(tr.ConfigError) as caught:
+        load(tmp_path, f"case.parameters.k0={k0}", "grid.points=[8,8,8]")
+    points = re.search(r"at least (\d+) x (\d+) x (\d+) points", caught.value.problems[0].reason).groups()
+    load(tmp_path, f"case.parameters.k0={k0}", f"grid.points=[{', '.join(points)}]")

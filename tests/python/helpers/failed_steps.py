@@ -47,6 +47,8 @@ def fail_steps(comm: Any, path: str, engine: str, parameters: dict[str, Any]) ->
         if comm.size > 1:
             fails("another variable of one", out, 2, {**right, ("odd" if last else "even"): right["uy"]})
             fails("one more of one", out, 2, {**right, **({"more": right["uy"]} if last else {})})
+            one_of_two = ({"a": right["uy"]}, {"b": 1.0}) if last else ({"a": right["uy"], "b": right["uy"]}, {})
+            fails("kind of one", out, 2, one_of_two[0], scalars=one_of_two[1])
             fails("scalar of one", out, 2, right, scalars={"energy": 1.0} if last else {})
         fails("scalar", out, 2, right, scalars={"energy": [1.0]})
         fails("list", out, 2, right, lists={"ux": np.zeros(3)})

@@ -20,6 +20,7 @@ from helpers.full_disks import fill_disk as fill_disk
 from helpers.full_disks import lose_steps as lose_steps
 from helpers.full_disks import write_too_much as write_too_much
 from helpers.replacing import replace as replace
+from helpers.replacing import replace_in_the_way as replace_in_the_way
 from helpers.replacing import replace_killed as replace_killed
 from helpers.replacing import write_old as write_old
 from helpers.steps import SHAPE, check_step, part, whole, write_arrays, write_rows, write_step

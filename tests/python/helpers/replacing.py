@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
@@ -120,3 +121,14 @@ def end_of(path: str) -> str:
         text = str(error)
     assert f"{path}.replaced" in text, text
     return "aside"
+
+
+def replace_in_the_way(comm: Any, path: str, engine: str, parameters: dict[str, Any]) -> None:
+    """A new series that is never closed, while something in the old one keeps it from being removed."""
+    out = tr.open(path, "w", comm=comm, engine=engine, parameters=parameters)
+    (Path(f"{path}.replaced") / "folder").mkdir()
+    for index in NEW:
+        write_step(out, comm, index)
+    out.flush()
+    del out
+    gc.collect()

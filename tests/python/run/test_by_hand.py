@@ -93,7 +93,7 @@ def test_an_error_of_a_callback_stops_all_ranks(ranks, tmp_path, rank):
         assert "callback 'boom' failed at step 3, t = 0.025" in outcome.text
         assert "simulation_programs.py, line" in outcome.text
         assert "out of luck" in outcome.text
-    assert cases.checkpoints(tmp_path) == [3]
+    assert cases.checkpoints(tmp_path) == [], "a callback that failed may have changed a part of the velocity"
     with tr.open(tmp_path / "out.h5") as series:
         assert len(series) == 1
 
@@ -137,6 +137,39 @@ def test_leaving_early_ends_the_run_there(case):
         with pytest.raises(tr.InputError, match="open already"):
             simulation.run()
     assert list(read_time_series("analysis/budget.csv")["step"]) == list(range(7))
+    assert list(read_time_series("analysis/statistics.csv")["samples"]) == [1, 2, 3, 4], "its state was kept"
+
+
+def test_an_error_that_is_caught_in_the_block_ends_the_run_there(case):
+    simulation = tr.Simulation(case, MPI.COMM_SELF)
+    simulation.every(2, lambda one: one.step == 2 and 1 / 0)
+    with simulation:
+        with pytest.raises(AnalysisError, match="ZeroDivisionError"):
+            list(simulation.steps())
+        with pytest.raises(tr.InputError):
+            next(simulation.steps())
+    assert list(read_time_series("analysis/budget.csv")["step"]) == [0, 1, 2]
+
+
+def test_the_velocity_is_set_from_its_own_components(case):
+    model = tr.Model(case, MPI.COMM_SELF)
+    before = [np.array(one) for one in model.velocity]
+    assert not np.allclose(before[0], before[1])
+    x, y, z = model.velocity
+    model.velocity = (y, x, z)
+    for one, expected in zip(model.velocity, (before[1], before[0], before[2]), strict=True):
+        np.testing.assert_array_equal(np.asarray(one), expected)
+
+
+def test_checkpoints_of_another_run_are_results_also_for_a_run_without(tmp_path, monkeypatch):
+    """A run that is asked to stop writes a checkpoint in any case, and removes those before it."""
+    monkeypatch.chdir(tmp_path)
+    cases.write_case(tmp_path, steps=2, every=1, diagnostics=1)
+    assert tr.Simulation(tr.load_case("case.toml"), MPI.COMM_SELF).run() == 0
+    Path("time_series.csv").unlink()
+    without = tr.load_case("case.toml", ["checkpoint.every=0"])
+    with pytest.raises(tr.InputError, match="results of an earlier run: checkpoints"):
+        tr.Simulation(without, MPI.COMM_SELF).run()
 
 
 def test_a_request_to_stop_ends_the_steps_after_a_checkpoint(case, capsys):

@@ -106,6 +106,7 @@ def test_a_warning_is_repeated_where_it_is_much_worse():
     (again,) = look(6e-4, 0.1)
     assert "5.57 Kolmogorov lengths" in again
     assert warnings.summary() == [again]
+    assert look(np.inf, 0.1) == [], "squares of a velocity that is about to be infinite"
 
 
 def test_the_kolmogorov_length_is_that_of_the_larger_dissipation():

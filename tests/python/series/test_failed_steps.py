@@ -16,6 +16,7 @@ WORDS = {
     "name": "../uy",
     "another variable of one": "odd",
     "one more of one": "more",
+    "kind of one": "b (a single value)",
     "scalar of one": "energy",
     "scalar": "a number or a text",
     "list": "twice",
@@ -25,7 +26,13 @@ WORDS = {
     "changed": "was changed",
     "after it": "6 x 5 x 3",
 }
-ALONE = ("another variable of one", "one more of one", "scalar of one", "columns of one")  # no errors there
+ALONE = (
+    "another variable of one",
+    "one more of one",
+    "kind of one",
+    "scalar of one",
+    "columns of one",
+)  # no errors there
 
 # One buffer of bp4 is ADIOS2's own; with the others it is as two.
 WAYS = [pytest.param(one, n, id=f"{one}-{n}") for one in ENGINES for n in (0, 2, 1) if n != 1 or one.name == "bp4"]

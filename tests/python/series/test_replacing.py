@@ -75,3 +75,12 @@ def test_damaged_record(tmp_path, one, text):
     outcome = one.run("write_old", **given)[0]
     assert outcome.error == "IoError" and "run.replaced.json is damaged" in outcome.text
     assert one.results("check_series", path=given["path"])[0] == OLD
+
+
+@pytest.mark.parametrize("engine", [one for one in KINDS if one.name in ("bp4", "bp5")], ids=str)
+def test_what_cannot_be_removed_brings_no_old_steps_back(tmp_path, engine, one):
+    """The new series has steps: it stays, also where the program ends without closing it."""
+    given = target(engine, tmp_path)
+    one.results("write_old", **given)
+    one.results("replace_in_the_way", **given)
+    assert one.results("check_series", path=given["path"])[0] == NEW

@@ -26,9 +26,12 @@ constexpr const char *kind = "replaced series";
 /// The path without links, so that a link stays and what it leads to is renamed.
 std::string real_path(const std::string &path) {
   std::error_code why;
-  fs::path real = fs::weakly_canonical(fs::absolute(path), why);
+  const fs::path given = fs::absolute(path, why);
   if (why)
-    real = fs::absolute(path);
+    return path;
+  fs::path real = fs::weakly_canonical(given, why);
+  if (why)
+    real = given;
   return (real.has_filename() ? real : real.parent_path()).string();
 }
 
@@ -82,9 +85,12 @@ ReplacedSeries::ReplacedSeries(const std::string &path, bool sync)
 
 bool ReplacedSeries::is_there() const { return io::is_there(record_); }
 
-/// All renamings, the first first.
+/// All renamings. The first is that of what makes the files a series: its file, its directory, or the list in it. It is
+/// set aside first and put back last, so that a series at the path, with steps, is always the new one.
 std::vector<ReplacedSeries::Move> ReplacedSeries::moves() const {
   std::vector<Move> all;
+  if (names_.empty())
+    all.push_back({path_, aside_});
   for (const auto &name : names_)
     all.push_back({fmt::format("{}/{}", path_, name), fmt::format("{}/{}", aside_, name)});
   for (const auto &ending : beside_) {
@@ -92,8 +98,6 @@ std::vector<ReplacedSeries::Move> ReplacedSeries::moves() const {
     all.push_back({journal ? path_ + ".journal" : fs::path(path_).replace_extension(ending).string(),
                    fmt::format("{}.{}", aside_, ending)});
   }
-  if (names_.empty())
-    all.push_back({path_, aside_});
   return all;
 }
 
@@ -189,8 +193,12 @@ void ReplacedSeries::forget() {
 void ReplacedSeries::remove() noexcept {
   if (!holds_)
     return;
+  is_replaced_ = true; // whatever fails from here on
   try {
-    write_record("remove");
+    try {
+      write_record("remove");
+    } catch (const std::exception &) { // a full disk, which has room again when the files are gone
+    }
     for (const Move &move : moves())
       remove_files(move.to);
     if (!names_.empty())
@@ -201,11 +209,17 @@ void ReplacedSeries::remove() noexcept {
 }
 
 void ReplacedSeries::put_back() {
-  if (!holds_)
+  if (!holds_ || is_replaced_)
     return;
-  for (const Move &move : moves()) {
-    if (!io::is_there(move.to))
+  const bool new_one_is_there = names_.empty() && io::is_there(path_) && io::is_there(aside_);
+  const std::vector<Move> all = moves();
+  for (auto at = all.rbegin(); at != all.rend(); ++at) {
+    const Move &move = *at;
+    if (!io::is_there(move.to)) {
+      if (new_one_is_there) // a file beside the new series, such as its journal, which fits no other
+        remove_files(move.from);
       continue;
+    }
     if (names_.empty())
       remove_files(move.from);
     else

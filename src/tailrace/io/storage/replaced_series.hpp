@@ -31,7 +31,7 @@ public:
 
   /// Removes what is set aside. What cannot be removed now is removed by the next writer.
   void remove() noexcept;
-  /// Puts back what is set aside, in place of the new series. Throws IoError.
+  /// Puts back what is set aside, in place of the new series; nothing after `remove`. Throws IoError.
   void put_back();
 
   /// Where the earlier series is, for a reader: a sentence, or "" if there is none.
@@ -49,6 +49,7 @@ private:
 
   std::string path_, aside_, record_;
   bool sync_, holds_ = false;
+  bool is_replaced_ = false;                ///< the new series has a step: nothing is put back any more
   std::vector<std::string> beside_, names_; ///< names_: empty when the whole file or directory is set aside
 };
 
