@@ -1,5 +1,7 @@
 """Random velocities: their spectrum is the one asked for, and every rank and grid gets a part of the same field."""
 
+import re
+
 import numpy as np
 import pytest
 from mpi4py import MPI
