@@ -21,7 +21,7 @@ from tailrace import _core
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
 from tailrace.io.connection import Mode, connect
-from tailrace.io.placement import Block, Region, StretchedGrid, UniformGrid
+from tailrace.io.placement import Block, Box, Region, StretchedGrid, Triple, UniformGrid
 from tailrace.io.series import SeriesOf
 from tailrace.io.step import Step as ArrayStep
 from tailrace.notebook import card
@@ -274,9 +274,12 @@ class Series(SeriesOf[StoredStep]):
         :param deferred: nothing is copied, and the array must stay as it is until `end_step`; one that has changed
             is an error there.
         """
-        with self._handle.raise_on_all_ranks():
-            part = self._block(name, data) if isinstance(data, Field | Vector) else data
-        super().write(name, part, region=region, deferred=deferred)
+        super().write(name, data, region=region, deferred=deferred)  # type: ignore[arg-type] # `_place` takes them
+
+    def _place(
+        self, name: str, data: NDArray[Any] | Block | Field | Vector
+    ) -> tuple[str, NDArray[Any], Triple, Box, Box]:
+        return super()._place(name, self._block(name, data) if isinstance(data, Field | Vector) else data)
 
     def _block(self, name: str, data: Field | Vector) -> Block:
         operators = data.operators

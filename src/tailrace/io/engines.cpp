@@ -279,6 +279,7 @@ std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &
         return std::string();
       lock.emplace(request.path);
       replaced.emplace(request.path, request.sync);
+      replaced->remove_draft();
       if (replaced->is_there()) {
         replaced->finish([&] { return has_steps_at(request.path); });
         check_family(request.path, request.mode, entry.family);

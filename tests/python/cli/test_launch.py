@@ -161,8 +161,8 @@ def test_ranks_are_started_with_all_options(parallel):
 
 
 def test_warnings_come_once(parallel):
-    result = finish(parallel("pass", "--set", "checkpoint.every=99999"))
-    assert result.stderr.count("warning: checkpoint.every") == 1
+    result = finish(parallel("pass", "--set", "output[0].interval=1000"))
+    assert result.stderr.count("interval = 1000 is more than the run's 20") == 1
 
 
 def test_an_error_of_all_ranks_is_reported_once(parallel):

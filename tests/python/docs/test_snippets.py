@@ -58,7 +58,7 @@ def test_script_of_readme_on_two_ranks(runner: Runner, tmp_path: Path) -> None:
 import json
 from pathlib import Path
 if MPI.COMM_WORLD.rank == 0:
-    numbers = {name: [float(value) for value in y] for name, (x, y) in curves.items()}
+    numbers = {name: [float(value) for value in y] for name, y in y_of.items()}
     Path(f"{MPI.COMM_WORLD.size}.json").write_text(json.dumps(numbers))
 """
     shutil.copytree(runner.data(), tmp_path, dirs_exist_ok=True)

@@ -93,22 +93,20 @@ def test_the_step_keeps_to_the_cfl_number(tmp_path, monkeypatch):
     assert abs(found["cfl"][1:] / 0.35 - 1).max() < 0.2
     dt = found["dt"][1:]
     changes = np.flatnonzero(np.diff(dt)) + 1  # the step number after which it changes
-    assert set(changes) == {10, 20, 30}, "evaluated at every tenth step, counted from the start"
+    assert set(changes) - set(range(1, 10)) == {10, 20, 30}, "evaluated in the first ten steps, then at every tenth"
     assert (dt[1:] / dt[:-1]).max() <= 1.1 * (1 + 1e-12)
 
 
 def test_a_step_shortened_for_an_output_does_not_slow_down_the_next(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    output = '[[output]]\nname = "a"\nfields = ["ux"]\ntimes = [0.0731, 0.1001]\nengine = "null"\n'
-    simulate(auto(tmp_path / "plain", steps=12))
-    plain = columns(tmp_path)
-    simulate(auto(tmp_path / "landing", steps=12, extra=output), "diagnostics.path=landing.csv")
+    output = '[[output]]\nname = "a"\nfields = ["ux"]\ntimes = [0.6, 0.65]\nengine = "null"\n'
+    simulate(auto(tmp_path / "landing", steps=19, extra=output), "diagnostics.path=landing.csv")
     landing = read_time_series(tmp_path / "landing.csv")
-    assert {0.0731, 0.1001} <= set(landing["time"].tolist())
-    short = landing["dt"] < 0.999 * landing["dt"][0]
+    assert {0.6, 0.65} <= set(landing["time"].tolist())
+    steps = landing["dt"][11:]  # which follow one evaluation, before step 11
+    short = steps < 0.999 * steps.max()
     assert short.sum() >= 2
-    assert landing["dt"][1:10][~short[1:10]] == pytest.approx(plain["dt"][0], rel=0)
-    assert landing["dt"][11:][~short[11:]].min() > 0.95 * plain["dt"][11]
+    assert steps[~short] == pytest.approx(steps.max(), rel=0)
 
 
 @pytest.mark.parametrize("scheme", ["rk3", "euler"])

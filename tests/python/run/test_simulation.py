@@ -226,4 +226,4 @@ def test_run_is_called_alike_whatever_was_imported_before(monkeypatch):
     package = importlib.import_module("tailrace.run")
     monkeypatch.setattr(importlib.import_module("tailrace.run.simulation"), "run", lambda *a, **b: (a, b))
     monkeypatch.setattr(tr, "run", package)
-    assert tr.run("case", resume=True) == (("case",), {"resume": True})
+    assert tr.run("case", resume=True) == (("case",), {"resume": True, "overwrite": False})

@@ -128,6 +128,15 @@ void ReplacedSeries::read_record(std::string &state) {
                   path_, record_, aside_));
 }
 
+void ReplacedSeries::remove_draft() const {
+  const std::string draft = record_ + ".tmp"; // of `replace_file`
+  std::error_code why;
+  if (!fs::is_regular_file(fs::symlink_status(draft, why)))
+    return;
+  if (fs::file_size(draft, why) == 0 || read_file(draft).find(kind) != std::string::npos)
+    ::unlink(draft.c_str());
+}
+
 void ReplacedSeries::finish(const std::function<bool()> &begun) {
   if (!is_there())
     return;

@@ -17,6 +17,8 @@ public:
 
   /// Whether a program was killed, or is just replacing a series, at the path.
   bool is_there() const;
+  /// Removes what a program has left that was killed while it wrote the record.
+  void remove_draft() const;
   /// After a program that was killed: removes the old series if `begun` says that the new one has a step, and puts it
   /// back if not. Throws IoError.
   void finish(const std::function<bool()> &begun);
