@@ -156,7 +156,7 @@ def draw_runs(runs: Mapping[str, Columns], reference: tuple[str, Columns] | None
             panel.set_title(title, **TITLE)
             panel.set_ylim(bottom=0)
             panel.margins(x=0.01)
-        panels[1].legend(loc="upper left")
+        panels[1].legend(loc="best")
         if len(runs) > 1 or reference is not None:
             panels[0].legend(loc="lower left")
         panels[-1].set_xlabel(RUN_TIME)
