@@ -91,6 +91,12 @@ class Earlier:
                 path.rename(_aside(path))
                 if leads_here:  # the link must lead somewhere
                     path.mkdir()
+        except FileNotFoundError as error:
+            self._put_back()
+            raise _core.IoError(
+                f"{error.filename} went away while earlier results were being set aside: another program is writing "
+                "there. Nothing was replaced; start again when it has ended"
+            ) from error
         except OSError as error:
             self._put_back()
             raise _core.IoError(f"cannot set {error.filename} aside: {error.strerror}") from error

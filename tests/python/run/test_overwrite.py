@@ -294,3 +294,14 @@ def test_a_failing_analysis_puts_results_back(again: Path):
     before = sums(folder)
     assert analyse(folder, "-o", "after", "--overwrite", ranks=2).code == 1
     assert sums(folder) == before
+
+
+def test_a_result_that_goes_away_while_it_is_set_aside(tmp_path):
+    """As the journal of a run that is just ending: the others are back in their places."""
+    there, gone = tmp_path / "time_series.csv", tmp_path / "out.h5.journal"
+    there.write_text("mine")
+    with Earlier(record_of(there), [there, tmp_path / "out.h5"]) as earlier:
+        with pytest.raises(tr.IoError, match="went away while earlier results were being set aside"):
+            earlier.set_aside([there, gone])
+        assert there.read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir() if not path.name.endswith(".lock")] == ["time_series.csv"]
