@@ -73,7 +73,7 @@ def wave(time):
 
 
 def told(text, word):
-    """The numbers behind a word in each line that has it."""
+    """The numbers behind a word, from each line that contains this word."""
     return np.array([float(number) for number in re.findall(rf"{word}:? ([-+.e0-9]+)", text)])
 
 

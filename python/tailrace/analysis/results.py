@@ -354,8 +354,7 @@ def check_results(directory: Path, name: str, engine: str, comm: MPI.Comm) -> No
             with series.open(path, "r", comm=comm) as stored:
                 if stored.attributes.get("analysis") != name and (len(stored) or kind == "nothing"):
                     foreign = path
-        except (_core.Error, OSError, ValueError):
-            # Beside a table of ours it is a series that was killed at its first moment.
+        except (_core.Error, OSError, ValueError):  # beside our table: of a program that was killed as it began
             if kind == "nothing" or on_root(comm, lambda: _core.is_foreign_file(str(path))):
                 foreign = path
     if foreign is not None:

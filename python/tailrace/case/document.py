@@ -235,7 +235,7 @@ def explain(
 
 
 def plain_values(value: Any) -> Any:
-    """A document made in Python as TOML has it: numbers and lists for those of NumPy, text for paths. Local."""
+    """A document made in Python, with the types of TOML: NumPy's values become numbers and lists, paths text."""
     if isinstance(value, dict):
         return {key: plain_values(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -32,7 +32,7 @@ class Plane:
     """A slice through a field: its values and its position. The rows are along the second of the two directions.
 
     :param axis, index: the direction normal to it, and its node there.
-    :param step: the position of the step in its series, as the option --step has it.
+    :param step: the position of the step in its series, which the option --step takes.
     :param coordinates: of the points in x, y, z; None where the series does not say them.
     """
 

@@ -18,10 +18,9 @@
 ///     /VTKHDF/Steps               attribute NSteps; dataset Values, the times
 ///     /Fields/<name>              [step, z, y, x]; variables of any other shape
 ///     /VTKHDF/PointData/velocity  [step, z, y, x, 3]; a view: a virtual dataset, which repeats what is stored
-///     elsewhere
-///                                 in the form that VTK draws, and takes no space. We never read views. There is one
-///                                 for each vector whose three components are on the points. With closing planes (see
-///                                 Closing) the points are in /Fields, and PointData/<name> is a view too
+///                                 elsewhere in the form that VTK draws, and takes no space. We never read views. There
+///                                 is one for each vector whose three components are on the points. With closing planes
+///                                 (see Closing) the points are in /Fields, and PointData/<name> is a view too
 ///     /Lists/<name>/<row>         [rows, columns] of a list in step number <row>, from 0
 ///     /Tailrace                   attribute version, and rewound, a text that is new whenever steps were dropped; id,
 ///                                 a text that no other file has; index and scalars/<name> by step; attributes of the

@@ -155,7 +155,7 @@ void ReplacedSeries::finish(const std::function<bool()> &begun) {
 }
 
 void ReplacedSeries::rename_all() {
-  const bool link = is_directory(path_) && names_.empty();
+  const bool whole_directory = is_directory(path_) && names_.empty();
   for (const Move &move : moves())
     if (io::is_there(move.to))
       throw IoError(
@@ -172,7 +172,7 @@ void ReplacedSeries::rename_all() {
     for (const Move &move : moves())
       if (io::is_there(move.from))
         rename(move.from, move.to);
-    if (link && ::mkdir(path_.c_str(), 0777) != 0) // a link to it must lead somewhere
+    if (whole_directory && ::mkdir(path_.c_str(), 0777) != 0) // a link to it must lead somewhere
       throw file_error("create", path_, errno);
   } catch (...) {
     put_back();
