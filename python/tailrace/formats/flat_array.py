@@ -1,0 +1,102 @@
+"""An array in a file without structure, of which boxes are read. All is local."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.io.placement import Box, Triple
+from tailrace.io.regular import open_regular
+
+_PIECE = 4 << 20  # bytes that are read at once where a box does not lie in one piece
+
+
+@dataclass(frozen=True)
+class FlatArray:
+    """`shape` (x, y, z) values, x fastest, from byte `offset` of a file on.
+
+    :param dtype: of NumPy, with its byte order: "<f8", ">f4".
+    """
+
+    path: Path
+    offset: int
+    shape: Triple
+    dtype: str
+
+    @property
+    def end(self) -> int:
+        """The first byte behind it."""
+        return self.offset + int(np.prod(self.shape, dtype=object)) * np.dtype(self.dtype).itemsize
+
+    def read(self, box: Box, out: NDArray[Any]) -> None:
+        """Fill `out` (nz, ny, nx) with a box.
+
+        Where at least half of the values between the first and the last of a plane are wanted, they are read together,
+        else row by row.
+
+        :param out: of any real type; the values are converted. It need not be contiguous.
+        :raises IoError: the file is too short or gone.
+        """
+        (x, y, z), (nx, ny, nz) = box
+        if 0 in (nx, ny, nz):
+            return
+        sx, sy, _ = self.shape
+        size = np.dtype(self.dtype).itemsize
+        with open_regular(self.path, "rb", buffering=0) as file:
+            if nx * 2 < sx:
+                for k in range(nz):
+                    for j in range(ny):
+                        row = self._values(file.fileno(), self.offset + (((z + k) * sy + y + j) * sx + x) * size, nx)
+                        out[k, j] = row
+                return
+            whole_planes = ny == sy
+            rows = max(1, _PIECE // (sx * size))
+            planes = max(1, rows // sy) if whole_planes else 1
+            for k in range(0, nz, planes):
+                deep = min(planes, nz - k)
+                for j in range(0, ny, rows):
+                    high = min(rows, ny - j)
+                    begin = self.offset + ((z + k) * sy + y + j) * sx * size
+                    values = self._values(file.fileno(), begin, deep * high * sx)
+                    out[k : k + deep, j : j + high] = values.reshape(deep, high, sx)[:, :, x : x + nx]
+
+    def write(self, file: int, box: Box, values: NDArray[Any]) -> None:
+        """Write a box into an open file; whole rows, and whole planes, in one piece.
+
+        :param file: the descriptor of the file, open to write.
+        :param values: (nz, ny, nx) of any real type; they are converted.
+        :raises OSError: the disk is full or gone.
+        """
+        (x, y, z), (nx, ny, nz) = box
+        sx, sy, _ = self.shape
+        size = np.dtype(self.dtype).itemsize
+        rows = ny if nx == sx else 1
+        planes = max(1, _PIECE // max(1, rows * nx * size)) if nx == sx and ny == sy else 1
+        for k in range(0, nz, planes):
+            for j in range(0, ny, rows):
+                part = values[k : k + planes, j : j + rows]
+                begin = self.offset + (((z + k) * sy + y + j) * sx + x) * size
+                piece = np.ascontiguousarray(part, self.dtype).reshape(-1).view(np.uint8).data
+                done = 0
+                while done < len(piece):
+                    done += os.pwrite(file, piece[done:], begin + done)
+
+    def _values(self, file: int, begin: int, count: int) -> NDArray[Any]:
+        values = np.empty(count, self.dtype)
+        view = values.view(np.uint8).data
+        done = 0
+        while done < len(view):
+            got = os.preadv(file, [view[done:]], begin + done)
+            if not got:
+                raise _core.IoError(
+                    f"{self.path}: ends at byte {begin + done}, where an array of {' x '.join(map(str, self.shape))} "
+                    f"values of {np.dtype(self.dtype).itemsize} bytes must reach to byte {self.end}: it is cut off"
+                )
+            done += got
+        return values

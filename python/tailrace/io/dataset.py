@@ -1,0 +1,83 @@
+"""Files of another program as steps of arrays: what a reader of such a format must tell.
+
+    class Snapshots(Dataset):
+        format = "pencil"
+        ...
+
+`tr.open` finds the format of a path (`tailrace.formats.recognise`), makes its Dataset on rank 0 and sends a copy to the
+other ranks, so metadata are read once whatever the number of ranks. From then on each rank reads its own boxes. So a
+Dataset holds plain values, and opens its files of values in `read`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+from .placement import Box, Stored, UniformGrid
+from .values import Attribute, Scalar
+
+
+class Dataset(ABC):
+    """What the files at a path hold. All methods are local; positions count the steps from 0.
+
+    Errors are `IoError`: the file is damaged, gone or not what it seems; its text names the file, the place in it
+    (offset, line or name), what was expected and what was found.
+
+    :param path: as the user gave it.
+    """
+
+    format: ClassVar[str]
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.steps: list[tuple[int, float]] = []  # index (the number of the time step) and time
+        # "lengths" [x, y, z] and "boundaries" ("periodic,free-slip,dirichlet") make fields of arrays; "reynolds", "dt"
+        # and what else the files say; of one variable as "ux/units".
+        self.attributes: dict[str, Attribute] = {}
+        self.grid: UniformGrid | None = None
+        self.files: list[str] = []  # all that was found to belong to it
+        self.notes: list[str] = []  # what was assumed or left out, in sentences
+        self.others: list[str] = []  # paths with more data of the same program that can be opened for themselves
+        self.aliases: dict[str, str] = {}  # our name of a variable -> its name here
+
+    @abstractmethod
+    def variables(self, position: int) -> dict[str, Stored]:
+        """Type ("float32", "float64", "int32", "int64" or "uint8") and shape (x, y, z) of what is stored in a step.
+
+        A list has the shape (columns, rows, 1).
+        """
+
+    def derived(self, position: int) -> dict[str, Stored]:
+        """The same of what is not stored and can be read all the same: it is computed."""
+        return {}
+
+    def vectors(self, position: int) -> dict[str, tuple[str, str, str]]:
+        """The names of vectors and of their components, stored or derived."""
+        return {}
+
+    def scalars(self, position: int) -> dict[str, Scalar]:
+        """The single numbers and texts of a step, by name."""
+        return {}
+
+    @abstractmethod
+    def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
+        """Fill `out` with a box of a variable; it lies inside the variable's shape.
+
+        No more is read than the box needs, and no more memory is taken than a small part of `out`.
+
+        :param out: contiguous, (nz, ny, nx) of the box, of a list (1, rows, columns); of the stored type, or of another
+            real type, into which the values are converted.
+        """
+
+    def check(self, position: int) -> list[str]:
+        """Look for damage in the files of a step: sizes, marks of records, what is stored twice, values not finite.
+
+        :returns: one line for each damage; the values themselves have no checksums in most formats.
+        """
+        return []
+
+    def close(self) -> None:  # noqa: B027 # most keep no file open
+        """Close the files that `read` has opened; it may open them again."""
