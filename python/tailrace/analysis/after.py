@@ -83,7 +83,8 @@ class Analyse:
         self._source = SeriesSource(request.source, ours, grid_file=given, precision=request.precision)
         agree(comm, self._check_stream)
         self._comm = ours
-        self._engine = request.engine or (self._source.engine if self._source.engine not in ("sst", "null") else "hdf5")
+        stores = set(_core.engine_names()) - {"sst", "null"}
+        self._engine = request.engine or (self._source.engine if self._source.engine in stores else "hdf5")
         for script in self._scripts:
             self._check_place(script)
             for results in (script.name, f"{script.name}-final"):

@@ -17,7 +17,9 @@ import numpy as np
 
 from tailrace import _core
 from tailrace.flow import checkpoint
+from tailrace.formats.recognise import format_in_child, is_series_of_ours, open_dataset
 from tailrace.io import guard, series
+from tailrace.io.handle import Handle
 from tailrace.io.marks import TIME_SERIES, is_ours
 from tailrace.io.placement import boxes_of
 from tailrace.io.time_series import read_provenance, read_time_series
@@ -43,6 +45,11 @@ def engine_of(path: Path) -> str:
     if not path.exists():
         raise NotASeriesError(f"{path}: there is no such file or directory")
     engine = _core.engine_at(str(path)) or _engine_by_names(path)
+    if engine and is_series_of_ours(path):
+        return engine
+    found = format_in_child(path)
+    if found:
+        return found
     if engine:
         return engine
     if path.is_dir():
@@ -50,7 +57,9 @@ def engine_of(path: Path) -> str:
             f"{path}: this directory holds no series: neither series.jsonl (raw, mpiio, sion, adios_hdf5) nor md.idx "
             "(bp4, bp5)"
         )
-    raise NotASeriesError(f"{path}: is no series: neither a directory nor an HDF5 file")
+    raise NotASeriesError(
+        f"{path}: is no series, nor a file of another program that can be read; docs/formats.md says which can"
+    )
 
 
 def _engine_by_names(path: Path) -> str | None:
@@ -130,7 +139,9 @@ class Contents:
     looked_at: int | None
     variables: list[Variable]
     scalars: dict[str, float | int | str]
-    notes: list[str] = field(default_factory=list)  # why there are no steps, where that is known
+    notes: list[str] = field(default_factory=list)  # why there are no steps; of other programs' files what was assumed
+    others: list[str] = field(default_factory=list)  # paths with more of the same program, to be opened for themselves
+    derived: list[str] = field(default_factory=list)  # what is not stored and can be read all the same
 
 
 def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
@@ -144,7 +155,7 @@ def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
         return _table_contents(path)
     engine = engine_of(path)
     sidecar_only = engine == "adios_hdf5" and not minmax  # then the files of HDF5 stay closed
-    if sidecar_only or guard.vouched(path, engine):
+    if sidecar_only or (engine in _core.engine_names() and guard.vouched(path, engine)):
         return read_contents(path, engine, step, minmax)
     found: Contents = guard.call(path, engine, f"{__name__}:read_contents", path, engine, step, minmax)
     return found
@@ -181,7 +192,8 @@ def case_of(path: Path) -> str:
 
 def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
     """As `contents`, in this process."""
-    with series.open(path, engine=engine) as stored:
+    with _open(path, engine) as stored:
+        dataset = stored.dataset
         steps = stored.steps
         looked_at, variables, scalars = None, [], {}
         if steps:
@@ -206,8 +218,21 @@ def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
             looked_at=looked_at,
             variables=variables,
             scalars=scalars,
-            notes=[] if len(steps) else stored.notes,
+            notes=stored.notes if dataset is not None or not len(steps) else [],
+            others=dataset.others if dataset is not None else [],
+            derived=list(dataset.derived(looked_at)) if dataset is not None and looked_at is not None else [],
         )
+
+
+def _open(path: Path, engine: str) -> series.Series:
+    """The series at a path, of an engine or of another program."""
+    if engine not in _core.engine_names():
+        from mpi4py import MPI
+
+        found = open_dataset(path, MPI.COMM_SELF, None, {}, guard=False)
+        if found is not None:
+            return series.Series(Handle(found), "r", MPI.COMM_SELF)
+    return series.open(path, engine=engine)
 
 
 @dataclass(frozen=True)
@@ -235,7 +260,7 @@ def verify(path: Path) -> Soundness:
     :raises NotASeriesError: see `engine_of`.
     """
     engine = engine_of(path)
-    if guard.vouched(path, engine):
+    if engine in _core.engine_names() and guard.vouched(path, engine):
         return read_all(path, engine)
     try:
         found: Soundness = guard.call(path, engine, f"{__name__}:read_all", path, engine)
@@ -253,7 +278,7 @@ def read_all(path: Path, engine: str) -> Soundness:
         except (_core.Error, OSError) as error:
             damage.append(str(error))
     try:
-        with series.open(path, engine=engine) as stored:
+        with _open(path, engine) as stored:
             steps = stored.steps
             count = len(steps)
             damage += stored.verify()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from .inspection import Contents
 
+_MOST_OTHERS = 12  # paths of other data in a table; JSON has all
 _LONGEST_TEXT = 60  # characters of an attribute in a table; JSON has the whole text
 
 
@@ -46,6 +47,9 @@ def _as_dict(found: Contents) -> dict[str, Any]:
         "step": found.looked_at,
         "variables": variables,
         "scalars": found.scalars,
+        "derived": found.derived,
+        "notes": found.notes,
+        "others": found.others,
     }
 
 
@@ -104,6 +108,11 @@ def tables_of(found: Contents, all_steps: bool = False) -> list[Table]:
         ]
     facts.append(["steps", _steps_line(found.steps)])
     facts += [["", note] for note in found.notes]
+    if found.derived:
+        facts.append(["computed", ", ".join(found.derived)])
+    facts += [["" if at else "more", path] for at, path in enumerate(found.others[:_MOST_OTHERS])]
+    if found.others[_MOST_OTHERS:]:
+        facts.append(["", f"and {len(found.others) - _MOST_OTHERS} more; --json lists all"])
     tables = [Table(["", ""], facts)]
     if found.attributes:
         rows = [[name, _short(value)] for name, value in sorted(found.attributes.items())]

@@ -30,6 +30,7 @@ class Dataset(ABC):
     """
 
     format: ClassVar[str]
+    plain: ClassVar[bool] = False  # a file of unknown origin, which other libraries claim as well
 
     def __init__(self, path: str) -> None:
         self.path = path

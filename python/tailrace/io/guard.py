@@ -65,7 +65,7 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
     :param function: "module:name"; it must be importable, and arguments and result picklable.
     :raises IoError: the child died, or took too much memory or time. Exceptions of the function are raised as they are.
     """
-    library = _LIBRARIES.get(engine, "its engine")
+    library = _LIBRARIES.get(engine, "of its format")
     fault = "its metadata are damaged or made to harm. To fix this, restore it from a copy"
     seconds = _SECONDS + _on_disk(path) // _BYTES_PER_SECOND
     memory = _MEMORY + _MEMORY_PER_BYTE * sum(_on_disk(path / name) for name in _METADATA)
@@ -145,9 +145,12 @@ def _check(name: str, engine: str | None) -> None:
 
 
 def _on_disk(path: Path) -> int:
-    """The bytes that a file, or all files in a directory, have on the disk; holes do not count."""
+    """The bytes that a file, or all files in a directory and below it, have on the disk; holes do not count."""
     try:
-        return sum(each.stat().st_blocks * 512 for each in ([path] if path.is_file() else path.iterdir()))
+        if path.is_file():
+            return path.stat().st_blocks * 512
+        files = (Path(folder) / name for folder, _, names in os.walk(path) for name in names)
+        return sum(file.lstat().st_blocks * 512 for file in files)
     except OSError:
         return 0
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 from tailrace import _core
 
+from .dataset import Dataset
+from .dataset_core import DatasetCore
+
 
 class Handle:
-    """Owns an open `_core.Series` until it is dropped."""
+    """Owns an open `_core.Series` until it is dropped; or what stands in its place for files of another program."""
 
-    def __init__(self, core: _core.Series) -> None:
-        self._core: _core.Series | None = core
+    def __init__(self, core: _core.Series | DatasetCore) -> None:
+        self._core: _core.Series | None = cast("_core.Series", core)
         self._path = str(core.path)
+        self.dataset: Dataset | None = core.dataset if isinstance(core, DatasetCore) else None
 
     @property
     def is_open(self) -> bool:

@@ -26,6 +26,7 @@ from tailrace import _core
 
 from .connection import Mode, connect
 from .coupling import Coupling, CouplingSide, LeftOut
+from .dataset import Dataset
 from .handle import Handle
 from .placement import Block, Box, Region, StretchedGrid, Triple, UniformGrid, shape_of, triple
 from .step import Step
@@ -237,6 +238,11 @@ class SeriesOf(ABC, Generic[OneStep]):
         Only of a series that is open to read; none of a stream.
         """
         return list(self._handle.core().files())
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """Of files of another program, what their reader knows of them; None for a series of Tailrace."""
+        return self._handle.dataset
 
     @property
     def grid(self) -> UniformGrid | None:

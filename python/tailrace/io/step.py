@@ -30,6 +30,18 @@ class Step:
         return {name: Stored(dtype, triple(shape), is_list) for name, dtype, shape, is_list in found}
 
     @property
+    def derived(self) -> dict[str, Stored]:
+        """What is not stored and can be read all the same; in files of other programs only."""
+        dataset = self._handle.dataset
+        return {} if dataset is None else dataset.derived(self._number)
+
+    @property
+    def vectors(self) -> dict[str, tuple[str, str, str]]:
+        """The names of vectors and of their components; in files of other programs only."""
+        dataset = self._handle.dataset
+        return {} if dataset is None else dataset.vectors(self._number)
+
+    @property
     def names(self) -> list[str]:
         """Names of the arrays and lists."""
         return list(self.variables)
@@ -70,10 +82,11 @@ class Step:
         :raises IoError: the file is damaged or gone.
         """
         with self._handle.raise_on_all_ranks() as core:
-            variables = self.variables
+            variables = self.variables | self.derived
             components = 0 if name in variables else self.components(name)
             unknown = Stored("float64", (0, 0, 0), False)  # an unknown name is an error below, on all ranks
-            stored = variables.get(f"{name}_1" if components else name, unknown)
+            first = self.vectors.get(name, (f"{name}_1",))[0]
+            stored = variables.get(first if components else name, unknown)
             start, count = ((0, 0, 0), stored.shape) if box is None else (triple(box[0]), triple(box[1]))
             extent = ((components,) if components else ()) + tuple(max(0, n) for n in reversed(count))
             array = np.empty(extent, dtype=dtype or stored.dtype)

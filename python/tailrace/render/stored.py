@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tailrace import _core
+from tailrace.formats.recognise import format_in_child, is_series_of_ours
 from tailrace.io import guard
 from tailrace.io.regular import refuse_special
 from tailrace.steps import series
@@ -29,13 +30,14 @@ def open_stored(path: Path, grid: Path | None = None) -> Series:
     check_there(path)
     path = _newest_checkpoint(path) or path
     engine = _core.engine_at(str(path))
-    if not engine:
+    ours = is_series_of_ours(path)
+    if not engine and not format_in_child(path):
         raise PlotError(
-            f"{path}: is no series and no table; pictures are drawn from series of any engine, checkpoints, and .csv "
-            "files"
+            f"{path}: is no series and no table; pictures are drawn from series of any engine, checkpoints, .csv files "
+            "and files of other programs, see docs/formats.md"
         )
     try:
-        return series.open(path, guard=not guard.vouched(path, engine), grid=grid)
+        return series.open(path, guard=not ours or not guard.vouched(path, engine), grid=grid)
     except _core.IoError as error:
         if str(path) in str(error):
             raise

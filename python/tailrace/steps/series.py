@@ -18,12 +18,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tailrace import _core
+from tailrace.case.names import RAW_NAMES
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
+from tailrace.formats.recognise import FAMILIES, open_dataset
 from tailrace.io.connection import Mode, connect
+from tailrace.io.handle import Handle
 from tailrace.io.placement import Block, Box, Region, StretchedGrid, Triple, UniformGrid
 from tailrace.io.series import SeriesOf
 from tailrace.io.step import Step as ArrayStep
+from tailrace.io.values import parameter_text
 from tailrace.notebook import card
 from tailrace.parallel import agree
 
@@ -36,7 +40,6 @@ if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
-    from tailrace.io.handle import Handle
     from tailrace.io.placement import Stored
 
 Method = Literal["nearest", "pad", "backfill"]
@@ -56,14 +59,17 @@ def open(
 ) -> Series:
     """Open the series at `path` to read ("r"), to write a new one ("w", "x") or to append ("a"). Collective.
 
+    What other programs have written is read too, and found out from its content: Xcompact3D, the Pencil Code, Nektar++,
+    SIONlib, and HDF5 and BP files of unknown origin (docs/formats.md).
+
     A new series replaces an earlier one of Tailrace that nobody is writing ("w"), or is an error where there is
     anything but an empty directory ("x"). Files of other programs are never replaced.
 
     :param comm: the ranks that take part; by default all of them (COMM_WORLD) when writing, this one alone (COMM_SELF)
         when reading.
-    :param engine: one of `_core.engine_names()`; without it, when reading or appending, the engine that wrote what is
-        there; else that of the environment variable TAILRACE_ENGINE; else that of the path: .bp, .h5 or .vtkhdf, .sion,
-        sst:NAME, or a directory.
+    :param engine: one of `_core.engine_names()`, or to read a family of `tailrace.formats.recognise.FAMILIES`; without
+        it, when reading or appending, the engine or the program that wrote what is there; else that of the environment
+        variable TAILRACE_ENGINE; else that of the path: .bp, .h5 or .vtkhdf, .sion, sst:NAME, or a directory.
     :param parameters: of the engine, by their own names; and for all engines `checksums` (True), `sync` (False: a step
         is complete when the operating system has it, not when the disk has it), `buffers` (0; n: steps are copied and
         written in the background, at most n at a time), `stripe_count` and `stripe_size` (on Lustre), `trace` and
@@ -88,6 +94,12 @@ def open(
 
             comm = MPI.COMM_SELF
         given = agree(comm, lambda: given_grid(grid))
+        family = engine if engine in FAMILIES else None
+        texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
+        if engine is None or family is not None:
+            found = open_dataset(path, comm, family, texts, guard)
+            if found is not None:
+                return Series(Handle(found), mode, comm, given=given, precision=precision)
         handle = connect(path, mode, comm=comm, engine=engine, parameters=parameters, rewind_to=rewind_to, guard=guard)
         return Series(*handle, given=given, precision=precision)
     if grid is not None and not isinstance(grid, UniformGrid):
@@ -174,8 +186,10 @@ class Series(SeriesOf[StoredStep]):
 
     def _grid_by(self, step: ArrayStep) -> SeriesGrid:
         if self._known is None:
+            dataset = self._handle.dataset
+            aliases = dataset.aliases if dataset is not None else RAW_NAMES if self.engine == "raw" else {}
             self._known = SeriesGrid(
-                self.path, self.engine, self.comm, self.attributes, super().grid, step, self._given, self._precision
+                self.path, aliases, self.comm, self.attributes, super().grid, step, self._given, self._precision
             )
         return self._known
 

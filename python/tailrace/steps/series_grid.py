@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
-from tailrace.case.names import RAW_NAMES
 from tailrace.fields.operators import Operators
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ class SeriesGrid:
     """The grid that the fields of a series share, as far as it is known. All is local but `operators`.
 
     :param attributes: those of the series.
+    :param aliases: our name of a field -> its name in the series, where they differ.
     :param told: the places of the points, where the series has them.
     :param first: a step of the series, by which the points are known where nothing else tells.
     :param given: the user's file; it has priority over what the series says.
@@ -40,7 +40,7 @@ class SeriesGrid:
     def __init__(
         self,
         path: str,
-        engine: str,
+        aliases: dict[str, str],
         comm: MPI.Comm,
         attributes: dict[str, Any],
         told: UniformGrid | None,
@@ -50,7 +50,7 @@ class SeriesGrid:
     ) -> None:
         self.path, self.comm, self.given = path, comm, given
         self.attributes = {**attributes, **given.attributes()}
-        self._engine, self._told = engine, told
+        self._aliases, self._told = aliases, told
         self._made: Operators | None = None
         self._failed: _core.InputError | None = None  # the ranks cannot share the grid
         self.problem: str | None = None  # why the grid is not known
@@ -143,8 +143,7 @@ class SeriesGrid:
         """
         stored = {name: one for name, one in step.variables.items() if not one.is_list and one.shape == self.points}
         names = {name: name for name in stored}
-        if self._engine == "raw":
-            names.update({ours: theirs for ours, theirs in RAW_NAMES.items() if theirs in stored})
+        names.update({ours: theirs for ours, theirs in self._aliases.items() if theirs in stored})
         for ours, theirs in self.given.variables.items():
             if theirs not in stored:
                 near = difflib.get_close_matches(theirs, stored, n=1)

@@ -168,10 +168,10 @@ class Step:
         forms = [[f"{name}{axis}" for axis in "xyz"], [f"{name}_{axis}" for axis in "xyz"]]
         forms.append([f"{name}_{number}" for number in (1, 2, 3)])
         for form in forms:
-            if all(one in self.names for one in form):
+            if all(one in self for one in form):
                 return Vector(*(self._on_grid(one) for one in form))
-        best = max(forms, key=lambda form: sum(one in self.names for one in form))
-        missing = [one for one in best if one not in self.names]
+        best = max(forms, key=lambda form: sum(one in self for one in form))
+        missing = [one for one in best if one not in self]
         raise _core.InputError(f"vector '{name}': {self._unknown(missing[0])}")
 
     def _on_grid(self, name: str) -> Field:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tailrace.fields.field import Field
+from tailrace.fields.vector import Vector
 
 from .step import Step
 from .stored_field import StoredField
@@ -74,6 +75,11 @@ class StoredStep(Step):
         return [*self._on_the_grid, *(name for name in self._stored.names if name not in theirs)]
 
     @cached_property
+    def derived(self) -> list[str]:
+        """What is not stored and can be read all the same: `step["rho"]`; in files of other programs only."""
+        return list(self._stored.derived)
+
+    @cached_property
     def scalars(self) -> dict[str, Any]:
         """The single numbers and texts of the step, by name."""
         return self._stored.scalars
@@ -97,17 +103,23 @@ class StoredStep(Step):
         return self.known.comm
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names or (isinstance(name, str) and self._stored.components(name) > 0)
+        return (
+            name in self.names or name in self.derived or (isinstance(name, str) and self._stored.components(name) > 0)
+        )
 
-    def __getitem__(self, name: str) -> Field | NDArray[Any]:
+    def __getitem__(self, name: str) -> Field | Vector | NDArray[Any]:
         """A Field, or an array where the series has no grid or the array is not on it. Collective.
+
+        Of files of other programs, which name their vectors, also a Vector.
 
         :raises InputError: there is none of that name; the message has the nearest name.
         :raises IoError: the file is damaged or gone.
         """
         if name in self._fields:
             return self._fields[name]
-        theirs = self._on_the_grid.get(name)
+        theirs = self._on_the_grid.get(name) or self._derived_field(name)
+        if theirs is None and name in self._stored.vectors and self.known.problem is None:
+            return self.vector(name)
         if theirs is None or self.known.problem is not None:
             with self._stored.raise_on_all_ranks():
                 if name not in self:
@@ -116,8 +128,18 @@ class StoredStep(Step):
         self._fields[name] = self._field(name, theirs)
         return self._fields[name]
 
+    def vector(self, name: str) -> Vector:
+        """Three fields: see `Step.vector`; of other programs' files also by the names of their vectors. Collective."""
+        parts = self._stored.vectors.get(name)
+        return super().vector(name) if parts is None else Vector(*(self._on_grid(one) for one in parts))
+
+    def _derived_field(self, name: str) -> str | None:
+        found = self._stored.derived.get(name)
+        return name if found is not None and found.shape == self.known.points else None
+
     def _field(self, name: str, theirs: str) -> Field:
-        dtype = self.known.dtype(self._stored.variables[theirs].dtype)
+        stored = self._stored.variables.get(theirs) or self._stored.derived[theirs]
+        dtype = self.known.dtype(stored.dtype)
         parity = self.parity(name)
 
         def read(box: Box | tuple[Any, Any] | None) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from xarray.core import indexing
 
 from tailrace import _core
 from tailrace.case.names import MEANINGS
-from tailrace.io.marks import HDF5_SERIES, is_ours
+from tailrace.formats.recognise import dataset_at, is_series_of_ours
 
 from . import series as series_module
 from .grid_file import GridFile
@@ -39,7 +39,7 @@ _COMPONENT = re.compile(r"(.+)_1")
 class TailraceBackend(BackendEntrypoint):
     """What xarray finds by the entry point "tailrace"."""
 
-    description = "Series of Tailrace: raw, mpiio, sion, hdf5, bp4, bp5, adios_hdf5"
+    description = "Series of Tailrace, and files of Xcompact3D, the Pencil Code, Nektar++ and SIONlib"
     open_dataset_parameters: ClassVar[tuple[str, ...]] = ("filename_or_obj", "drop_variables", "grid", "guard")
 
     def open_dataset(
@@ -58,12 +58,15 @@ class TailraceBackend(BackendEntrypoint):
         return open_dataset(filename_or_obj, grid=grid, guard=guard, drop_variables=drop_variables)
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Whether this is the path of a series: an HDF5 file of ours, or a directory of files of one."""
+        """Whether this is the path of a series, or of files of a program that nobody else claims."""
         if not isinstance(filename_or_obj, str | PathLike):
             return False
         path = Path(filename_or_obj)
         try:
-            return bool(_core.engine_at(str(path))) and (path.is_dir() or is_ours(path, HDF5_SERIES))
+            if not path.exists():
+                return False
+            found = None if is_series_of_ours(path) else dataset_at(path)
+            return is_series_of_ours(path) if found is None else not found.plain
         except (OSError, _core.Error):
             return False
 

@@ -1,0 +1,119 @@
+"""Which program wrote what is at a path, by its content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tailrace import _core
+from tailrace.io.dataset import Dataset
+from tailrace.io.dataset_core import DatasetCore
+from tailrace.io.placement import Box
+from tailrace.parallel import on_root
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+# Each is a package here with the function `dataset_at(path, parameters) -> Dataset | None`, which says None where the
+# content is not of its formats. The last one takes what libraries can read and nobody else knows.
+FAMILIES: tuple[str, ...] = ()
+
+
+def is_series_of_ours(path: Path) -> bool:
+    """Whether the files at a path are known as a series of Tailrace, be it damaged. Local.
+
+    :raises OSError, IoError: there is a named pipe, a socket or a device.
+    """
+    if str(path).startswith("sst:"):
+        return True
+    engine = _core.engine_at(str(path))
+    if engine == "hdf5":
+        return not _core.is_foreign_file(str(path))
+    if engine in ("bp4", "bp5"):
+        return (path / "tailrace.json").exists()
+    return bool(engine)
+
+
+def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, str] | None = None) -> Dataset | None:
+    """What another program has written at a path. Local.
+
+    :param family: of `FAMILIES`; by default the first that knows the content.
+    :returns: None: it is a series of ours, or nobody knows it.
+    :raises IoError: it is of a known format, and damaged.
+    :raises InputError: a parameter is unknown, or the family does not know the content.
+    """
+    try:
+        if family is None and (not path.exists() or is_series_of_ours(path)):
+            return None
+        for name in FAMILIES if family is None else (family,):
+            found: Dataset | None = import_module(f".{name}", __package__).dataset_at(path, dict(parameters or {}))
+            if found is not None:
+                return found
+    except _core.Error:
+        raise
+    except OSError as error:
+        raise _core.IoError(f"cannot read {error.filename or path}: {error.strerror or error}") from None
+    if family is not None:
+        raise _core.InputError(f"{path}: its content is not of the format '{family}'")
+    return None
+
+
+def format_at(path: Path) -> str:
+    """The name of the format of another program's data at a path; "" where it is none. Local.
+
+    :raises IoError: see `dataset_at`.
+    """
+    found = dataset_at(path)
+    return found.format if found is not None else ""
+
+
+def open_dataset(
+    path: str | PathLike[str], comm: MPI.Comm, family: str | None, parameters: Mapping[str, str], guard: bool
+) -> DatasetCore | None:
+    """What another program has written at a path, to be read by all ranks: rank 0 finds it out. Collective.
+
+    :param guard: a child process reads it first, see `tailrace.io.guard`.
+    :raises InputError, IoError: see `dataset_at`.
+    """
+
+    def find() -> Dataset | None:
+        if guard:
+            check_in_child(Path(path))
+        return dataset_at(Path(path), family, parameters)
+
+    found = on_root(comm, find)
+    return None if found is None else DatasetCore(found, comm)
+
+
+def check_in_child(path: Path) -> None:
+    """Let a child process read what describes the data of another program, and one value of each. Local.
+
+    :raises IoError: the child died of it, or it is damaged.
+    """
+    from tailrace.io import guard
+
+    if path.exists() and not is_series_of_ours(path):
+        guard.call(path, "", f"{__name__}:read_a_little", fspath(path))
+
+
+def format_in_child(path: Path) -> str:
+    """As `format_at`, found by a child process: libraries can die of damaged files. Local."""
+    from tailrace.io import guard
+
+    return "" if is_series_of_ours(path) else str(guard.call(path, "", f"{__name__}:format_at", path))
+
+
+def read_a_little(path: str) -> None:
+    """Open the data and read one value of each variable of each step. Local."""
+    found = dataset_at(Path(path))
+    for position in range(len(found.steps)) if found is not None else ():
+        assert found is not None
+        found.scalars(position)
+        for name, one in found.variables(position).items():
+            if 0 not in one.shape:
+                found.read(position, name, Box((0, 0, 0), (1, 1, 1)), np.empty((1, 1, 1), one.dtype))

@@ -1,0 +1,167 @@
+"""What a `Series` is made of, over a Dataset: it has the reading methods of `_core.Series`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.parallel import agree
+
+from .placement import Box, Stored, StretchedGrid, boxes_of, triple
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from .dataset import Dataset
+    from .values import Attribute, Scalar
+
+_PIECE = 32 << 20  # bytes that `verify` reads at once
+
+
+class DatasetCore:
+    """A Dataset, read by several ranks. Collective are `read`, `verify`, `refuse` and `summary`; the rest is local."""
+
+    streaming = False
+
+    def __init__(self, dataset: Dataset, comm: MPI.Comm) -> None:
+        self.dataset, self._comm = dataset, comm
+        self.path, self.engine = dataset.path, dataset.format
+        self._read = 0
+
+    # ---- what there is -----------------------------------------------------------------------------------------------
+    def steps(self) -> list[tuple[int, float]]:
+        """Index and time of each step."""
+        return self.dataset.steps
+
+    def attributes(self) -> dict[str, Attribute]:
+        """What the files say."""
+        return self.dataset.attributes
+
+    def files(self) -> list[str]:
+        """The files that were found."""
+        return self.dataset.files
+
+    def notes(self) -> list[str]:
+        """What was assumed, and where more is."""
+        return self.dataset.notes
+
+    def grid(self) -> tuple[list[int], list[float], list[float], list[list[float]]] | None:
+        """The places of the points, in the form of `_core.Series`."""
+        grid = self.dataset.grid
+        if grid is None:
+            return None
+        along = grid.coordinates if isinstance(grid, StretchedGrid) else ((), (), ())
+        return list(grid.points), list(grid.origin), list(grid.spacing), [list(one) for one in along]
+
+    def variables(self, step: int) -> list[tuple[str, str, list[int], bool]]:
+        """Name, type, shape and whether it is a list, of what is stored."""
+        found = self.dataset.variables(step)
+        return [(name, one.dtype, list(one.shape), one.is_list) for name, one in found.items()]
+
+    def components(self, step: int, name: str) -> int:
+        """Three for the name of a vector, else none."""
+        return 3 if name in self.dataset.vectors(step) else 0
+
+    def scalars(self, step: int) -> dict[str, Scalar]:
+        """The single numbers and texts of a step."""
+        return self.dataset.scalars(step)
+
+    def missed(self, step: int) -> list[int]:
+        """No step is known to be lost."""
+        return []
+
+    def counters(self) -> dict[str, float]:
+        """Bytes that this rank was given so far."""
+        return {"bytes_written": 0, "bytes_read": self._read, "steps": len(self.dataset.steps)}
+
+    def summary(self) -> list[tuple[str, int, int, float, float, float]]:
+        """No phases are measured."""
+        return []
+
+    # ---- reading -----------------------------------------------------------------------------------------------------
+    def read(self, step: int, name: str, box: tuple[Sequence[int], Sequence[int]], array: NDArray[Any]) -> None:
+        """Fill `array` with a box of a variable, or with one of each component of a vector."""
+        agree(self._comm, lambda: self._fill(step, name, Box(triple(box[0]), triple(box[1])), array))
+
+    def _fill(self, step: int, name: str, box: Box, array: NDArray[Any]) -> None:
+        parts = self.dataset.vectors(step).get(name)
+        for one, out in [(name, array)] if parts is None else zip(parts, array, strict=True):
+            stored = self._stored(step, one)
+            ends = [at + n for at, n in zip(box.start, box.count, strict=True)]
+            if min(box.start) < 0 or min(box.count) < 0 or any(e > n for e, n in zip(ends, stored.shape, strict=True)):
+                raise _core.InputError(
+                    f"{self.path}: {one}: the box from {tuple(box.start)} with {tuple(box.count)} points in x, y, z "
+                    f"does not lie in the {tuple(stored.shape)} of the variable"
+                )
+            if out.size:
+                self._fill_one(step, one, box, out)
+                self._read += out.size * np.dtype(stored.dtype).itemsize
+
+    def _fill_one(self, step: int, name: str, box: Box, out: NDArray[Any]) -> None:
+        try:
+            self.dataset.read(step, name, box, out)
+        except _core.Error:
+            raise
+        except OSError as error:
+            raise _core.IoError(f"cannot read {error.filename or self.path}: {error.strerror or error}") from None
+
+    def _stored(self, step: int, name: str) -> Stored:
+        known = self.dataset.variables(step) | self.dataset.derived(step)
+        if name not in known:
+            index = self.dataset.steps[step][0]
+            raise _core.InputError(
+                f"{self.path}: step {index} has no variable '{name}'; it has {', '.join(known) or 'none'}"
+            )
+        return known[name]
+
+    def verify(self, step: int) -> list[str]:
+        """Look for damage, and read all that is stored; rank 0 does it and tells the others."""
+        lines = self._damage(step) if self._comm.rank == 0 else None
+        return list(self._comm.bcast(lines, root=0) or ())
+
+    def _damage(self, step: int) -> list[str]:
+        index = self.dataset.steps[step][0]
+        lines = []
+        try:
+            lines = self.dataset.check(step)
+            for name, (dtype, shape, _) in self.dataset.variables(step).items():
+                for box in boxes_of(shape, _PIECE // np.dtype(dtype).itemsize) if 0 not in shape else ():
+                    self._fill_one(step, name, box, np.empty(box.count[::-1], dtype))
+        except (_core.Error, OSError) as error:
+            lines.append(str(error))
+        return [f"step {index}: {line}" for line in lines]
+
+    def unchecked(self, step: int) -> list[str]:
+        """All: their formats have no checksums of values."""
+        return list(self.dataset.variables(step))
+
+    def damage(self) -> list[str]:
+        """Damage of the whole: none that would not have been an error when it was opened."""
+        return []
+
+    # ---- the other methods -------------------------------------------------------------------------------------------
+    def refuse(self, why: str, wrong_input: bool) -> Never:
+        """Raise on all ranks, where the others read."""
+
+        def fail() -> Never:
+            raise (_core.InputError if wrong_input else _core.IoError)(why)
+
+        agree(self._comm, fail)
+        raise AssertionError(why)  # not reached
+
+    def dropped(self) -> list[tuple[int, float, str]]:
+        """Only streams leave out steps."""
+        return []
+
+    def close(self) -> None:
+        """Close the files."""
+        self.dataset.close()
+
+    def __getattr__(self, name: str) -> Never:
+        if hasattr(_core.Series, name):
+            raise _core.InputError(f"{self.path}: is open to read; '{name}' is for series of Tailrace")
+        raise AttributeError(name)
