@@ -21,6 +21,7 @@ void bind_ops(nb::module_ &m);
 void bind_analysis(nb::module_ &m);
 void bind_flow(nb::module_ &m);
 void bind_io(nb::module_ &m);
+void bind_foreign(nb::module_ &m);
 
 /// A NumPy array of shape (nz, ny, nx): NumPy's order of axes is the reverse of ours.
 template <class T> using Array = nb::ndarray<nb::numpy, T, nb::ndim<3>, nb::c_contig>;

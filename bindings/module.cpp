@@ -9,4 +9,5 @@ NB_MODULE(_core, m) {
   bind_analysis(m);
   bind_flow(m);
   bind_io(m);
+  bind_foreign(m);
 }

@@ -1,0 +1,25 @@
+"""Plain HDF5 files and BP directories of programs that nobody here knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tailrace import _core
+from tailrace.io.dataset import Dataset
+
+from . import bp
+
+__all__ = ["dataset_at"]
+
+
+def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Dataset | None:
+    """The dataset of a BP directory; None where there is none, or one of ours.
+
+    :raises IoError: it is damaged.
+    :raises InputError: there are parameters, and no format here has any.
+    """
+    found = bp.dataset_at(path)
+    if found is not None and parameters:
+        raise _core.InputError(f"{path}: {found.format} has no parameters; found {', '.join(parameters)}")
+    return found

@@ -1,0 +1,221 @@
+"""BP4 and BP5 directories of other programs, through ADIOS2. All is local.
+
+Arrays that are parts of a whole become arrays and lists; what ADIOS2 calls local arrays, whose blocks have no places,
+become lists, the blocks one after another, or a variable for each block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.io import guard
+from tailrace.io.values import Attribute, Scalar
+
+from .parts import Layout, LayoutMaker, Part, PartsDataset, parts_of, plain_name
+
+TIMES = ("time", "Time", "TIME", "t", "physical_time", "simulation_time")
+INDICES = ("step", "Step", "iteration", "Iteration", "itime", "timestep", "cycle", "CYCLE")
+_MOST_BLOCKS = 16  # local arrays of more dimensions: each block is a variable
+_MOST_ENDS = 4096  # values that are read to see whether files were cut off
+
+
+class Blocks(NamedTuple):
+    """How blocks without places lie one after another in a list."""
+
+    rows: tuple[int, ...]
+    columns: int
+
+
+@dataclass
+class Description:
+    """What a child process finds in a BP directory; it may die of it."""
+
+    steps: list[tuple[int, float]] = field(default_factory=list)
+    layouts: list[Layout] = field(default_factory=list)
+    scalars: list[tuple[str, ...]] = field(default_factory=list)  # their names in each step
+    blocks: list[dict[str, Blocks]] = field(default_factory=list)  # of each step, by the name in the file
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    ours: bool = False  # a series of Tailrace without its tailrace.json
+
+
+class BpDataset(PartsDataset):
+    """Steps of a BP directory of any program.
+
+    :param path: the directory.
+    :param found: what `describe` says about it.
+    """
+
+    format = "bp"
+
+    def __init__(self, path: str, found: Description) -> None:
+        super().__init__(path)
+        self.steps, self.attributes, self.notes = found.steps, found.attributes, found.notes
+        self._set_layouts(found.layouts)
+        self._scalars, self._blocks = found.scalars, found.blocks
+        self.files = sorted(str(one) for one in Path(path).iterdir() if one.is_file())
+        self._file: _core.ForeignBp | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the open file."""
+        return self.__dict__ | {"_file": None}
+
+    def scalars(self, position: int) -> dict[str, Scalar]:
+        """See `Dataset`."""
+        return {plain_name(name): self._opened().value(position, name) for name in self._scalars[position]}
+
+    def close(self) -> None:
+        """See `Dataset`."""
+        self._file = None
+
+    def _opened(self) -> _core.ForeignBp:
+        if self._file is None:
+            self._file = _core.ForeignBp(self.path)
+        return self._file
+
+    def _fetch(self, position: int, part: Part, start: list[int], values: NDArray[Any]) -> None:
+        joined = self._blocks[position].get(part.source)
+        if joined is None:
+            self._opened().read(position, part.source, part.block, start, values)
+            return
+        first, last, begin = start[0], start[0] + values.shape[0], 0
+        for number, rows in enumerate(joined.rows):
+            low, high = max(first, begin), min(last, begin + rows)
+            if low < high:
+                inner = values[low - first : high - first]
+                self._opened().read(position, part.source, number, [low - begin, *start[1:]], inner)
+            begin += rows
+
+
+def describe(path: str) -> Description:
+    """What is in a BP directory, read through ADIOS2, which may crash on damaged metadata or wait without end."""
+    file = _core.ForeignBp(path)
+    found = Description(ours=any(name.startswith("tailrace/") for name in file.attributes()))
+    found.attributes = {
+        "/".join(plain_name(one) for one in name.strip("/").rsplit("/", 1)): value
+        for name, value in file.attributes().items()
+    }
+    notes: dict[str, None] = {}
+    for step in range(file.steps()):
+        layout, blocks, scalars, said = _variables(file, step)
+        found.layouts.append(layout)
+        found.blocks.append(blocks)
+        found.scalars.append(scalars)
+        notes |= dict.fromkeys(said)
+    found.steps = _steps(file, found, notes)
+    if found.steps:
+        file.check_values(len(found.steps) - 1, _MOST_ENDS)
+    found.notes = list(notes)
+    return found
+
+
+def _variables(file: _core.ForeignBp, step: int) -> tuple[Layout, dict[str, Blocks], tuple[str, ...], list[str]]:
+    maker = LayoutMaker()
+    joined: dict[str, Blocks] = {}
+    scalars = []
+    for name, kind, shape, blocks in file.variables(step):
+        if kind == "text" and not shape and not blocks:
+            scalars.append(name)
+        elif kind == "text" or not hasattr(np, kind) or " " in kind:
+            maker.notes.append(f"'{name}' has the type {kind}, which is not read as an array: it is left out")
+        elif blocks:
+            _add_blocks(maker, joined, name, np.dtype(kind), [tuple(one) for one in blocks])
+        elif shape:
+            maker.add(name, parts_of(name, np.dtype(kind), tuple(shape)))
+        else:
+            scalars.append(name)
+    return maker.layout(), joined, tuple(scalars), maker.notes
+
+
+def _add_blocks(
+    maker: LayoutMaker, joined: dict[str, Blocks], name: str, dtype: np.dtype[Any], blocks: list[tuple[int, ...]]
+) -> None:
+    """Blocks of one dimension, and those of two with as many columns each, make a list."""
+    columns = {one[1:] for one in blocks}
+    if len(blocks[0]) <= 2 and len(columns) == 1:
+        rows = tuple(one[0] for one in blocks)
+        maker.add(name, parts_of(name, dtype, (sum(rows), *blocks[0][1:]), as_list=True))
+        joined[name] = Blocks(rows, int(np.prod(blocks[0][1:], dtype=object)))
+        if len(blocks) > 1:
+            maker.notes.append(f"'{name}' has blocks without places in a whole; they stand one after another in a list")
+        return
+    if len(blocks) > _MOST_BLOCKS:
+        maker.notes.append(
+            f"'{name}' has {len(blocks)} blocks without places in a whole (at most {_MOST_BLOCKS} are read): left out"
+        )
+        return
+    maker.notes.append(
+        f"'{name}' has blocks without places in a whole; each is a variable, {plain_name(name)}_block0 ..."
+    )
+    for number, shape in enumerate(blocks):
+        maker.add(f"{name}_block{number}", parts_of(name, dtype, shape, block=number))
+
+
+def _steps(file: _core.ForeignBp, found: Description, notes: dict[str, None]) -> list[tuple[int, float]]:
+    """Number and time of each step: from a variable of such a name, else the place of the step in the file."""
+    count = file.steps()
+    times, time_name = _along(file, found, TIMES)
+    indices, index_name = _along(file, found, INDICES)
+    whole = all(float(one).is_integer() for one in indices)
+    if len(indices) == count and whole and all(a < b for a, b in pairwise(indices)):
+        notes[f"the numbers of the steps are those of the variable '{index_name}'"] = None
+        numbers = [int(one) for one in indices]
+    else:
+        numbers = list(range(count))
+    if len(times) == count:
+        notes[f"the times of the steps are those of the variable '{time_name}'"] = None
+        return list(zip(numbers, times, strict=True))
+    if count == 1 and (name := next((one for one in TIMES if one in found.attributes), None)):
+        value = found.attributes[name]
+        if isinstance(value, int | float):
+            notes[f"the time is that of the attribute '{name}'"] = None
+            return [(numbers[0], float(value))]
+    notes["no variable of the steps is known to be their time: the number of the step stands for it"] = None
+    return [(one, float(one)) for one in numbers]
+
+
+def _along(file: _core.ForeignBp, found: Description, names: tuple[str, ...]) -> tuple[list[float], str]:
+    """The values in all steps of the first single number of these names; none where a step has none."""
+    for name in names:
+        same = [one for one in found.scalars[0] if one.strip("/").rsplit("/", 1)[-1] == name] if found.scalars else []
+        if same and all(same[0] in one for one in found.scalars):
+            values = [file.value(step, same[0]) for step in range(file.steps())]
+            if not any(isinstance(one, str) for one in values):
+                return [float(one) for one in values], same[0]
+        parts = found.layouts[0].parts if found.layouts else {}
+        if name in parts and parts[name].shape == (1,):
+            return _ones(file, name), name
+    return [], ""
+
+
+def _ones(file: _core.ForeignBp, name: str) -> list[float]:
+    """The values of a list with one row, in the steps that have it."""
+    values = []
+    for step in range(file.steps()):
+        for one, kind, shape, _ in file.variables(step):
+            if plain_name(one) == name and shape == [1]:
+                value = np.empty(1, kind)
+                file.read(step, one, 0, [0], value)
+                values.append(float(value[0]))
+    return values
+
+
+def dataset_at(path: Path) -> BpDataset | None:
+    """The dataset of a directory; None where there is none, or one of ours.
+
+    :raises IoError: it is damaged.
+    """
+    if not path.is_dir() or _core.engine_at(str(path)) not in ("bp4", "bp5") or (path / "tailrace.json").exists():
+        return None
+    for each in sorted(path.iterdir()):
+        if each.is_symlink() and not each.resolve().is_relative_to(path.resolve()):
+            raise _core.IoError(f"{each}: expected a file of the BP directory, found a link to {each.readlink()}")
+    found: Description = guard.call(path, _core.engine_at(str(path)), f"{__name__}:describe", str(path))
+    return None if found.ours else BpDataset(str(path), found)

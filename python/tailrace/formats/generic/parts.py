@@ -1,0 +1,240 @@
+"""Arrays of any number of dimensions and any type as variables of ours. All is local."""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.io.dataset import Dataset
+from tailrace.io.placement import Box, Stored, triple
+from tailrace.text import counted
+
+_OURS = {  # the smallest type of ours that holds all values of a type
+    "float16": "float32", "float32": "float32", "float64": "float64",
+    "bool": "uint8", "uint8": "uint8", "int8": "int32", "int16": "int32", "uint16": "int32", "int32": "int32",
+    "uint32": "int64", "int64": "int64", "uint64": "int64",
+}  # fmt: skip
+_MOST_SPLIT = 64  # variables that one array of more than three dimensions may become
+_PIECE = 4 << 20  # bytes that are read at once where values are converted
+_FEW = 9  # components that stand behind the places of a point: at most those of a tensor
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an array in a file that is a variable of ours.
+
+    :param source: where the array is, in words of the file.
+    :param dtype: of NumPy, in the file, with its byte order.
+    :param shape: of the array in the file, slowest index first.
+    :param fixed: (dimension, index) of what is split.
+    :param block: of an array in blocks: the number of the block.
+    """
+
+    source: str
+    dtype: str
+    shape: tuple[int, ...]
+    stored: Stored
+    fixed: tuple[tuple[int, int], ...] = ()
+    block: int = 0
+
+    def selection(self, box: Box) -> tuple[list[int], list[int]]:
+        """First index and count in each dimension of the file."""
+        free = [d for d in range(len(self.shape)) if d not in dict(self.fixed)]
+        start, count = [0] * len(self.shape), [1] * len(self.shape)
+        for d, at in self.fixed:
+            start[d] = at
+        axes = (0, 1, 2)
+        if self.stored.is_list:  # (columns, rows, 1)
+            axes = (1, 0, 2) if len(free) == 1 else axes
+        for axis, d in zip(axes, reversed(free), strict=False):
+            start[d], count[d] = box.start[axis], box.count[axis]
+        return start, count
+
+
+def our_type(dtype: np.dtype[Any]) -> str | None:
+    """The smallest type of ours that holds all values of a type; None: there is none."""
+    return _OURS.get(dtype.name)
+
+
+def plain_name(name: str) -> str:
+    """A name of another program as one of ours, which has letters, digits, '_', '-' and '.'."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name.strip("/ ")).lstrip(".")
+    return plain or "unnamed"
+
+
+class Names:
+    """The names of the variables of a step: each is used once."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+
+    def take(self, name: str) -> str:
+        """A name of ours for a name of the file."""
+        plain, number = plain_name(name), 2
+        base = plain
+        while plain in self._used:
+            plain, number = f"{base}_{number}", number + 1
+        self._used.add(plain)
+        return plain
+
+
+def parts_of(
+    source: str, dtype: np.dtype[Any], shape: tuple[int, ...], *, as_list: bool = False, block: int = 0
+) -> dict[str, Part] | str:
+    """What an array becomes, by what is added to its name; a sentence where it becomes nothing.
+
+    One dimension makes a list, two and three an array. Of more, the first ones are split, or the last one where it
+    counts a few components of each point.
+
+    :param as_list: its rows are points or particles: two dimensions make a list too.
+    """
+    ours = our_type(dtype)
+    if ours is None:
+        return f"'{source}' has the type {dtype}, which no type of ours holds: it is left out"
+    if not shape or 0 in shape[1:] or (0 in shape and len(shape) > 1 and not as_list):
+        return f"'{source}' has the shape {shape}, which holds no values: it is left out"
+    if len(shape) == 1 or (as_list and len(shape) == 2):
+        columns = shape[1] if len(shape) == 2 else 1
+        return {"": Part(source, dtype.str, shape, Stored(ours, (columns, shape[0], 1), True), block=block)}
+    split = range(max(0, len(shape) - 3))
+    if len(shape) == 4 and shape[3] <= _FEW < min(shape[:3]):
+        split = range(3, 4)
+    many = math.prod(shape[d] for d in split)
+    if many > _MOST_SPLIT:
+        return (
+            f"'{source}' has the shape {shape}, which would be {many} variables of three dimensions (at most "
+            f"{_MOST_SPLIT}): it is left out"
+        )
+    free = [n for d, n in enumerate(shape) if d not in split]
+    stored = Stored(ours, triple([*reversed(free), 1, 1][:3]), False)
+    return {
+        _suffix([shape[d] for d in split], at): Part(
+            source, dtype.str, shape, stored, tuple(zip(split, at, strict=True)), block
+        )
+        for at in np.ndindex(*(shape[d] for d in split))
+    }
+
+
+def _suffix(counts: Sequence[int], at: Sequence[int]) -> str:
+    if list(counts) == [3]:
+        return "_" + "xyz"[at[0]]
+    return "".join(f"_{i}" for i in at)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The variables of a step, and the vectors among them: name -> names of the components."""
+
+    parts: dict[str, Part]
+    vectors: dict[str, tuple[str, str, str]]
+
+
+class LayoutMaker:
+    """Collects the variables of a step and what is said about them."""
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self.parts: dict[str, Part] = {}
+        self.vectors: dict[str, tuple[str, str, str]] = {}
+        self.notes: list[str] = []
+
+    def add(self, name: str, made: dict[str, Part] | str) -> None:
+        """Take what `parts_of` has made of an array under a name."""
+        if isinstance(made, str):
+            self.notes.append(made)
+            return
+        base = self.names.take(name)
+        if list(made) != [""]:
+            one = next(iter(made.values()))
+            self.notes.append(
+                f"'{one.source}' of the shape {one.shape} is split into {counted(len(made), 'variable')}, "
+                f"{base}{next(iter(made))} and so on"
+            )
+        for suffix, part in made.items():
+            self.parts[base + suffix if not suffix else self.names.take(base + suffix)] = part
+            if np.dtype(part.dtype).name != part.stored.dtype:
+                self.notes.append(
+                    f"'{part.source}' is stored as {np.dtype(part.dtype).name} and read as {part.stored.dtype}"
+                )
+        if list(made) == ["_x", "_y", "_z"]:
+            self.vectors[base] = (f"{base}_x", f"{base}_y", f"{base}_z")
+
+    def layout(self) -> Layout:
+        """All that was added."""
+        return Layout(self.parts, self.vectors)
+
+
+class PartsDataset(Dataset):
+    """A dataset whose variables are parts of arrays. The steps share their layouts."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._layouts: list[Layout] = []
+        self._layout_of: list[int] = []  # of each step
+
+    def _set_layouts(self, layouts: Sequence[Layout]) -> None:
+        self._layouts, self._layout_of = [], []
+        for one in layouts:
+            if one not in self._layouts[-8:]:  # those of late steps are the same in most files
+                self._layouts.append(one)
+            last = len(self._layouts) - 1
+            self._layout_of.append(next(i for i in range(last, -1, -1) if self._layouts[i] == one))
+
+    def variables(self, position: int) -> dict[str, Stored]:
+        """See `Dataset`."""
+        return {name: part.stored for name, part in self._layout(position).parts.items()}
+
+    def vectors(self, position: int) -> dict[str, tuple[str, str, str]]:
+        """See `Dataset`."""
+        return self._layout(position).vectors
+
+    def _layout(self, position: int) -> Layout:
+        return self._layouts[self._layout_of[position]]
+
+    def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
+        """See `Dataset`."""
+        part = self._layout(position).parts[name]
+        dtype = np.dtype(part.dtype)
+        if dtype == out.dtype and out.flags.c_contiguous:
+            start, count = part.selection(box)
+            self._fetch(position, part, start, out.reshape(count))
+            return
+        for piece, place in _pieces(box, dtype.itemsize):
+            start, count = part.selection(piece)
+            values = np.empty(count, dtype)
+            self._fetch(position, part, start, values)
+            if dtype.kind == "u" and dtype.itemsize == 8 and values.size and values.max() >= 1 << 63:
+                raise _core.IoError(
+                    f"{self.path}: '{part.source}' has the value {values.max()}; expected values below 2^63, the "
+                    f"largest that an int64 holds"
+                )
+            out[place] = values.reshape(piece.count[::-1])
+
+    @abstractmethod
+    def _fetch(self, position: int, part: Part, start: list[int], values: NDArray[Any]) -> None:
+        """Fill `values`, contiguous and of the type and number of dimensions in the file, with what begins there.
+
+        :raises IoError: it cannot be read.
+        """
+
+
+def _pieces(box: Box, size: int) -> Iterator[tuple[Box, tuple[slice, slice, slice]]]:
+    """Boxes of rows that together are a box, and their places in it."""
+    (x, y, z), (nx, ny, nz) = box
+    wide = max(1, min(nx, _PIECE // size))
+    rows = max(1, min(ny, _PIECE // (size * max(1, nx))))
+    planes = max(1, _PIECE // (size * max(1, nx * ny))) if rows == ny and wide == nx else 1
+    for k in range(0, nz, planes):
+        for j in range(0, ny, rows):
+            for i in range(0, nx, wide):
+                n = (min(wide, nx - i), min(rows, ny - j), min(planes, nz - k))
+                place = (slice(k, k + n[2]), slice(j, j + n[1]), slice(i, i + n[0]))
+                yield Box((x + i, y + j, z + k), n), place

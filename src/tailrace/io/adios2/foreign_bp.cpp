@@ -1,0 +1,243 @@
+#include <tailrace/io/adios2/foreign_bp.hpp>
+
+#if TAILRACE_HAVE_ADIOS2
+
+#include <tailrace/io/adios2/bp_index.hpp>
+#include <tailrace/io/adios2/session.hpp>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace tailrace::io {
+
+namespace {
+
+using Extents = ForeignVariable::Extents;
+
+template <class T> std::string numpy_name() {
+  if constexpr (std::is_same_v<T, std::string>)
+    return "text";
+  else
+    return fmt::format("{}{}", std::is_floating_point_v<T> ? "float" : (std::is_signed_v<T> ? "int" : "uint"),
+                       8 * sizeof(T));
+}
+
+/// Calls `work` with a value of the C++ type that ADIOS2 names; false: it is none of those that are read.
+template <class Work> bool with_named(const std::string &type, Work work) {
+  const auto try_one = [&]<class T>(T zero) {
+    if (type != adios2::GetType<T>())
+      return false;
+    work(zero);
+    return true;
+  };
+  return [&]<class... T>(T... zeros) {
+    return (... || try_one(zeros));
+  }(float{}, double{}, std::int8_t{}, std::int16_t{}, std::int32_t{}, std::int64_t{}, std::uint8_t{}, std::uint16_t{},
+         std::uint32_t{}, std::uint64_t{}, char{}, std::string{});
+}
+
+Extents extents(const adios2::Dims &dims) { return {dims.begin(), dims.end()}; }
+
+bool inside(const Extents &start, const Extents &count, const Extents &shape) {
+  bool fits = start.size() == shape.size() && count.size() == shape.size();
+  for (std::size_t d = 0; fits && d < shape.size(); ++d)
+    fits = start[d] >= 0 && count[d] >= 0 && count[d] <= shape[d] && start[d] <= shape[d] - count[d];
+  return fits;
+}
+
+/// BP4 and BP5 differ in what a single value is, so one value is always a single one.
+template <class T> Attribute attribute_of(const std::vector<T> &values) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return fmt::format("{}", fmt::join(values, ", "));
+  } else {
+    using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+    if (values.size() == 1)
+      return Attribute(static_cast<Wide>(values[0]));
+    return Attribute(std::vector<Wide>(values.begin(), values.end()));
+  }
+}
+
+} // namespace
+
+struct ForeignBp::State {
+  std::string path;
+  adios2::ADIOS adios; // without MPI
+  adios2::IO io;
+  adios2::Engine engine;
+  std::map<std::string, std::vector<std::size_t>> held_in; // the steps that hold a variable, increasing
+
+  explicit State(const std::string &where) : path(where), io(adios.DeclareIO("foreign")) {
+    const int version = bp::version(path);
+    if (version == 0 || !bp::has_steps(path))
+      throw IoError(fmt::format("cannot open {}: expected a BP4 or BP5 directory with a step, found {}", path,
+                                version == 0 ? "no index md.idx of one" : "none"));
+    io.SetEngine(fmt::format("BP{}", version));
+    translate(fmt::format("open {}", path), [&] { engine = io.Open(path, adios2::Mode::ReadRandomAccess); });
+  }
+  ~State() {
+    try {
+      if (engine)
+        engine.Close();
+    } catch (const std::exception &) {
+      // nothing was written, so nothing is lost
+    }
+  }
+
+  /// The place of `step` among the steps that hold the variable, which alone ADIOS2 counts. Selects it.
+  template <class T> std::optional<std::size_t> select(adios2::Variable<T> &variable, std::size_t step) {
+    if (!variable)
+      return std::nullopt;
+    const auto [place_of, added] = held_in.try_emplace(variable.Name());
+    auto &held = place_of->second;
+    if (added)
+      held = engine.GetAbsoluteSteps(variable);
+    const auto found = std::lower_bound(held.begin(), held.end(), step);
+    if (found == held.end() || *found != step)
+      return std::nullopt;
+    const auto place = static_cast<std::size_t>(found - held.begin());
+    variable.SetStepSelection({place, 1});
+    // BP4 expects the number of the step in the file.
+    return engine.Type() == "BP4Reader" ? step : place;
+  }
+
+  template <class T> std::optional<ForeignVariable> describe(const std::string &name, std::size_t step) {
+    auto variable = io.InquireVariable<T>(name);
+    const auto place = select(variable, step);
+    if (!place)
+      return std::nullopt;
+    ForeignVariable found{name, numpy_name<T>(), {}, {}};
+    if (variable.ShapeID() == adios2::ShapeID::LocalArray)
+      for (const auto &block : engine.BlocksInfo(variable, *place))
+        found.blocks.push_back(extents(block.Count));
+    else if (variable.ShapeID() != adios2::ShapeID::GlobalValue)
+      found.shape = extents(variable.Shape(*place));
+    return found;
+  }
+
+  std::optional<ForeignVariable> describe(const std::string &name, std::size_t step) {
+    const std::string type = io.VariableType(name);
+    std::optional<ForeignVariable> found;
+    if (!type.empty() && !with_named(type, [&]<class T>(T) { found = describe<T>(name, step); }))
+      return ForeignVariable{name, type, {}, {}};
+    return found;
+  }
+
+  ForeignVariable known(const std::string &name, std::size_t step) {
+    const auto found = describe(name, step);
+    if (!found)
+      throw InputError(fmt::format("{}: there is no variable '{}' in step {}", path, name, step));
+    return *found;
+  }
+
+  template <class T> void read(const Part &part, bool block, std::size_t step, void *data) {
+    auto variable = io.InquireVariable<T>(part.name);
+    select(variable, step);
+    if (block)
+      variable.SetBlockSelection(part.block);
+    variable.SetSelection(
+        {adios2::Dims(part.start.begin(), part.start.end()), adios2::Dims(part.count.begin(), part.count.end())});
+    engine.Get(variable, static_cast<T *>(data), adios2::Mode::Sync);
+  }
+
+  template <class T> void check_ends(const std::string &name, std::size_t step, std::size_t &left) {
+    auto variable = io.InquireVariable<T>(name);
+    const auto place = select(variable, step);
+    const bool local = place && variable.ShapeID() == adios2::ShapeID::LocalArray;
+    if (!place || (!local && variable.ShapeID() != adios2::ShapeID::GlobalArray))
+      return;
+    const auto blocks = engine.BlocksInfo(variable, *place);
+    for (std::size_t b = 0; b < blocks.size() && left > 0; ++b, --left) {
+      adios2::Dims last = blocks[b].Count, one(last.size(), 1);
+      if (last.empty() || std::find(last.begin(), last.end(), 0) != last.end())
+        continue;
+      for (std::size_t d = 0; d < last.size(); ++d)
+        last[d] += (local ? 0 : blocks[b].Start[d]) - 1;
+      if (local)
+        variable.SetBlockSelection(b);
+      variable.SetSelection({last, one});
+      T value{};
+      engine.Get(variable, &value, adios2::Mode::Sync);
+    }
+  }
+};
+
+ForeignBp::ForeignBp(const std::string &path) : state_(std::make_unique<State>(path)) {}
+ForeignBp::~ForeignBp() = default;
+
+std::size_t ForeignBp::steps() const { return state_->engine.Steps(); }
+
+Attributes ForeignBp::attributes() const {
+  Attributes result;
+  translate(fmt::format("read attributes of {}", state_->path), [&] {
+    for (const auto &[name, about] : state_->io.AvailableAttributes())
+      with_named(state_->io.AttributeType(name), [&, &key = name]<class T>(T) {
+        result[key] = attribute_of(state_->io.InquireAttribute<T>(key).Data());
+      });
+  });
+  return result;
+}
+
+std::vector<ForeignVariable> ForeignBp::variables(std::size_t step) {
+  std::vector<ForeignVariable> result;
+  translate(fmt::format("read the variables of {}", state_->path), [&] {
+    for (const auto &[name, about] : state_->io.AvailableVariables(true))
+      if (const auto found = state_->describe(name, step))
+        result.push_back(*found);
+  });
+  return result;
+}
+
+Scalar ForeignBp::value(std::size_t step, const std::string &name) {
+  const ForeignVariable found = state_->known(name, step);
+  Scalar result;
+  translate(fmt::format("read '{}' in step {} of {}", name, step, state_->path), [&] {
+    const bool read = with_named(state_->io.VariableType(name), [&]<class T>(T) {
+      if (!found.shape.empty() || !found.blocks.empty())
+        throw InputError(fmt::format("{}: '{}' is an array", state_->path, name));
+      auto variable = state_->io.InquireVariable<T>(name);
+      state_->select(variable, step);
+      T value{};
+      state_->engine.Get(variable, value, adios2::Mode::Sync);
+      if constexpr (std::is_same_v<T, std::string>)
+        result = value;
+      else if constexpr (std::is_integral_v<T>)
+        result = static_cast<std::int64_t>(value);
+      else
+        result = static_cast<double>(value);
+    });
+    if (!read)
+      throw InputError(fmt::format("{}: '{}' has the type {}, which is not read", state_->path, name, found.type));
+  });
+  return result;
+}
+
+void ForeignBp::read(std::size_t step, const Part &part, void *data) {
+  const ForeignVariable found = state_->known(part.name, step);
+  const bool block = !found.blocks.empty();
+  if (block && part.block >= found.blocks.size())
+    throw InputError(fmt::format("{}: '{}' has {} blocks in step {}, no number {}", state_->path, part.name,
+                                 found.blocks.size(), step, part.block));
+  const Extents &shape = block ? found.blocks[part.block] : found.shape;
+  if (shape.empty() || !inside(part.start, part.count, shape) || part.type != found.type)
+    throw InputError(fmt::format("{}: '{}' in step {} is {} of shape ({}); asked for were {} at ({}), count ({})",
+                                 state_->path, part.name, step, found.type, fmt::join(shape, ", "), part.type,
+                                 fmt::join(part.start, ", "), fmt::join(part.count, ", ")));
+  if (std::find(part.count.begin(), part.count.end(), 0) != part.count.end())
+    return;
+  translate(fmt::format("read '{}' in step {} of {}", part.name, step, state_->path), [&] {
+    with_named(state_->io.VariableType(part.name), [&]<class T>(T) { state_->read<T>(part, block, step, data); });
+  });
+}
+
+void ForeignBp::check_values(std::size_t step, std::size_t most) {
+  translate(fmt::format("read values in step {} of {}", step, state_->path), [&] {
+    for (const auto &[name, about] : state_->io.AvailableVariables(true))
+      with_named(state_->io.VariableType(name),
+                 [&, &key = name]<class T>(T) { state_->check_ends<T>(key, step, most); });
+  });
+}
+
+} // namespace tailrace::io
+
+#endif

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <tailrace/io/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tailrace::io {
+
+/// A variable in a step of a BP directory of another program. Extents have the slowest index first.
+struct ForeignVariable {
+  using Extents = std::vector<std::int64_t>;
+  std::string name;
+  std::string type;            ///< of NumPy, "float32"; "text"; of a type that is not read, ADIOS2's name of it
+  Extents shape;               ///< of the whole array; empty: a single value, or blocks
+  std::vector<Extents> blocks; ///< the extents of blocks that are no parts of a whole: what ADIOS2 calls local arrays
+};
+
+/// Reads a BP4 or BP5 directory that another program wrote, whatever its variables are. All is local: ADIOS2 is used
+/// without MPI. Throws IoError. Damaged metadata can crash ADIOS2, and it waits without end for values that a file
+/// lacks: see `check_values`.
+class ForeignBp {
+public:
+  explicit ForeignBp(const std::string &path);
+  ~ForeignBp();
+
+  std::size_t steps() const;
+  Attributes attributes() const; ///< several texts are joined by ", "; complex numbers are left out
+  /// The variables of a step, in the order of their names.
+  std::vector<ForeignVariable> variables(std::size_t step);
+  /// Throws InputError if the variable is not a single number or text.
+  Scalar value(std::size_t step, const std::string &name);
+
+  /// A part of the whole array, or of a block.
+  struct Part {
+    std::string name;
+    std::size_t block = 0; ///< the number of the block; of a whole array 0
+    ForeignVariable::Extents start, count;
+    std::string type; ///< of the values in memory; that of the variable
+  };
+  /// `data` is contiguous. Throws InputError where the part is not inside the array or has another type.
+  void read(std::size_t step, const Part &part, void *data);
+
+  /// Reads one value at the end of each block of a step, which a file that was cut off lacks; no more than `most`.
+  void check_values(std::size_t step, std::size_t most);
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace tailrace::io
