@@ -40,6 +40,8 @@ def convert(
     format: str | None = None,
     parameters: Mapping[str, object] | None = None,
     compression: str | None = None,
+    source_format: str | None = None,
+    source_parameters: Mapping[str, object] | None = None,
     verify: bool = True,
     resume: bool = False,
     delete_originals: bool = False,
@@ -63,6 +65,8 @@ def convert(
         `tailrace.formats.writers`.
     :param parameters: of the engine, as `tailrace.open` takes them, or of the format.
     :param compression: its method: of hdf5 "gzip" or "szip", of bp4 and bp5 an operator of ADIOS2.
+    :param source_format: the family of formats that the source is read as; by default that of its content.
+    :param source_parameters: of its reader.
     :param verify: compare the result with the source.
     :param resume: go on with what an interrupted call with the same arguments has left; without it, begin.
     :param delete_originals: when the result is verified and in its place, remove the files that belong to the source.
@@ -85,8 +89,8 @@ def convert(
         ),
     )
     request = Request(
-        fspath(source), fspath(target), selection, engine, format, dict(parameters or {}), compression, verify, resume,
-        delete_originals,
+        fspath(source), fspath(target), selection, engine, format, dict(parameters or {}), compression, source_format,
+        dict(source_parameters or {}), verify, resume, delete_originals,
     )  # fmt: skip
     return Conversion(request, comm, progress).run()
 

@@ -63,17 +63,20 @@ def make_plan(source: Any, grid: UniformGrid | None, selection: Selection, *, fo
     steps: list[PlannedStep] = []
     notes: dict[str, None] = {}
     there: set[str] = set()
+    met: set[str] = set()
     base: Triple | None = grid.points if grid is not None else None
     for position in selection.positions(len(source)):
         step = source[position]
         stored = dict(step.variables)
-        there |= set(stored)
+        there |= {*stored, *step.derived, *step.vectors}
+        met |= {name for name in selection.variables or () if name in there or step.components(name)}
         base = base or _largest(stored)
         chosen = {
-            name: _planned(name, stored[name], selection, base, for_series, notes) for name in selection.names(stored)
+            name: _planned(name, one, selection, base, for_series, notes)
+            for name, one in selection.chosen(step).items()
         }
         steps.append(PlannedStep(position, step.index, step.time, chosen, dict(step.scalars)))
-    selection.check_names(there)
+    selection.check_names(there, met)
     if for_series:
         _check_rising(source.path, steps)
     left_out = there - {name for step in steps for name in step.variables}

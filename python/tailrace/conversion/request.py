@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailrace import _core
+from tailrace.formats.recognise import FAMILIES
 from tailrace.formats.writers import writer_of
 from tailrace.io.paths import SUFFIX
 
@@ -50,6 +51,8 @@ class Request:
     format: str | None = None
     parameters: Mapping[str, object] = field(default_factory=dict)
     compression: str | None = None
+    source_format: str | None = None
+    source_parameters: Mapping[str, object] = field(default_factory=dict)
     verify: bool = True
     resume: bool = False
     delete_originals: bool = False
@@ -99,6 +102,10 @@ class Request:
             )
         if self.engine in _NOWHERE:
             raise _core.InputError(f"engine = {self.engine}: keeps nothing on disk, so it is no target of a conversion")
+        if self.source_format is not None and self.source_format not in FAMILIES:
+            raise _core.InputError(
+                f"source_format = {self.source_format!r}: no such family of formats; there are {', '.join(FAMILIES)}"
+            )
         if self.writer is not None:
             writer_of(self.writer)
         self.engine_parameters()
@@ -120,4 +127,6 @@ class Request:
             "format": self.format,
             "parameters": {name: str(value) for name, value in self.parameters.items()},
             "compression": self.compression,
+            "source_format": self.source_format,
+            "source_parameters": {name: str(value) for name, value in self.source_parameters.items()},
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -37,13 +37,13 @@ class Selection:
     """The wishes of the user.
 
     :param steps: positions of stored steps.
-    :param variables: names as they are stored; None: all.
+    :param variables: names of variables, of vectors, or of what is computed on reading; None: all stored ones.
     :param box: in x, y, z, of arrays on the points of the grid; None: all points.
     :param coarsen: every n-th point in x, y, z.
     :param precision: the type of real numbers; None: as stored.
     """
 
-    steps: slice = slice(None)
+    steps: slice = field(default_factory=lambda: slice(None))
     variables: tuple[str, ...] | None = None
     box: Slices | None = None
     coarsen: Triple = (1, 1, 1)
@@ -92,17 +92,27 @@ class Selection:
             raise _core.InputError(f"steps: the source has {count} steps, none of which is chosen")
         return found
 
-    def names(self, stored: Collection[str]) -> list[str]:
-        """The chosen ones of the variables of a step."""
-        return [name for name in stored if self.variables is None or name in self.variables]
+    def chosen(self, step: Any) -> dict[str, Stored]:
+        """The chosen variables of a step, as they are stored.
 
-    def check_names(self, there: Collection[str]) -> None:
-        """Check the chosen names against those of all chosen steps.
+        The name of a vector stands for its components; what is computed on reading must be named.
+        """
+        stored: dict[str, Stored] = dict(step.variables)
+        if self.variables is None:
+            return stored
+        computed = step.derived
+        names = dict.fromkeys(one for name in self.variables for one in _components(step, name, {**computed, **stored}))
+        return {name: (computed | stored)[name] for name in names}
 
-        :raises InputError: none of the steps has one of them.
+    def check_names(self, there: Collection[str], met: Collection[str]) -> None:
+        """Check the chosen names.
+
+        :param there: what the chosen steps have.
+        :param met: the names that at least one of the steps knows.
+        :raises InputError: none of the steps knows one of them.
         """
         for name in self.variables or ():
-            if name not in there:
+            if name not in met:
                 near = difflib.get_close_matches(name, there, n=1, cutoff=0.5)
                 hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(there)) or 'none'}"
                 raise _core.InputError(f"variables: the chosen steps have no '{name}'; {hint}")
@@ -179,3 +189,11 @@ class Selection:
 def converted(stored: Stored, dtype: str, cut: Cut | None) -> Stored:
     """A variable as the target has it."""
     return Stored(dtype, stored.shape if cut is None else cut.count, stored.is_list)
+
+
+def _components(step: Any, name: str, there: Collection[str]) -> list[str]:
+    """The variable of that name, or the components of that vector; none where the step has neither."""
+    if name in there:
+        return [name]
+    parts = step.vectors.get(name) or [f"{name}_{number}" for number in range(1, step.components(name) + 1)]
+    return list(parts)

@@ -12,10 +12,9 @@ from tailrace import _core
 from tailrace.formats.writers import writer_of
 from tailrace.io import provenance
 from tailrace.io.placement import StretchedGrid, UniformGrid
-from tailrace.io.series import SeriesOf
-from tailrace.io.values import Attribute
+from tailrace.io.series import Series
+from tailrace.io.values import Attribute, parameter_text
 from tailrace.parallel import agree, on_root
-from tailrace.steps import series
 
 from . import originals
 from .checking import Checking
@@ -23,6 +22,7 @@ from .draft import Draft
 from .plan import Plan, make_plan
 from .request import ENGINE_OF, Converted, Request
 from .sink import SeriesSink, Sink, WriterSink, steps_there
+from .source import open_arrays
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -57,12 +57,17 @@ class Conversion:
             record = on_root(self._comm, lambda: self._on_root.record)
             if record.get("state") in ("placing", "placed"):
                 return self._finish(dict(record["summary"]), list(record.get("notes", [])))
-            with series.open(self._request.source, comm=self._comm) as source:
+            with self._open() as source:
                 summary, notes = self._convert(source, record)
             return self._finish(summary, notes)
         finally:
             if self._draft is not None:
                 self._draft.close()
+
+    def _open(self) -> Series:
+        request = self._request
+        texts = {name: parameter_text(value) for name, value in request.source_parameters.items()}
+        return open_arrays(request.source, self._comm, family=request.source_format, parameters=texts, trusted=False)
 
     def _enter(self) -> Draft | None:
         if self._comm.rank:
@@ -75,9 +80,9 @@ class Conversion:
         return self._draft
 
     # ---- writing -----------------------------------------------------------------------------------------------------
-    def _convert(self, source: series.Series, record: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    def _convert(self, source: Series, record: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         request = self._request
-        grid = stored_grid(source)
+        grid = source.grid
         plan = on_root(
             self._comm, lambda: make_plan(source, grid, request.selection, for_series=request.writer is None)
         )
@@ -95,7 +100,7 @@ class Conversion:
         on_root(self._comm, lambda: self._on_root.note(summary=summary, notes=plan.notes, verified=request.verify))
         return summary, plan.notes
 
-    def _prepare(self, source: series.Series, plan: Plan, record: dict[str, Any]) -> Plan:
+    def _prepare(self, source: Series, plan: Plan, record: dict[str, Any]) -> Plan:
         """Check what must be right before anything is made, and complete the attributes. Local, on rank 0."""
         request, draft = self._request, self._on_root
         if request.delete_originals:
@@ -111,7 +116,7 @@ class Conversion:
         notes = [*plan.notes, *(str(note) for note in source.notes)]
         return plan._replace(attributes=attributes, notes=notes)
 
-    def _check_source(self, source: series.Series) -> None:
+    def _check_source(self, source: Series) -> None:
         draft = self._on_root
         originals.check_unchanged(
             draft.record.get("files", []),
@@ -119,7 +124,7 @@ class Conversion:
             f"remove {draft.directory}, and begin the conversion again",
         )
 
-    def _attributes(self, source: series.Series, plan: Plan) -> dict[str, Attribute]:
+    def _attributes(self, source: Series, plan: Plan) -> dict[str, Attribute]:
         """Those of the source, and what the target was made from."""
         told = provenance.of_program("convert", self._comm.size)
         line = f"{told['date']} tailrace {told['version']}: {told['command']}; from {self._request.source}"
@@ -142,7 +147,7 @@ class Conversion:
         planned = [(step.index, step.time) for step in plan.steps]
         return len(there) if there and there == planned[: len(there)] else 0
 
-    def _write(self, source: series.Series, plan: Plan, done: int) -> str:
+    def _write(self, source: Series, plan: Plan, done: int) -> str:
         left = plan.steps[done:]
         sink, engine = self._sink(plan, done, sum(step.size for step in left))
         for planned in left:
@@ -155,7 +160,7 @@ class Conversion:
         path = Path(on_root(self._comm, lambda: str(self._on_root.path)))
         told = self._teller("writing", total)
         if request.writer is not None:
-            options = {name: str(value) for name, value in request.parameters.items()}
+            options = {name: parameter_text(value) for name, value in request.parameters.items()}
             writer = writer_of(request.writer)(
                 str(path), self._comm, grid=plan.grid, attributes=plan.attributes, options=options
             )
@@ -181,10 +186,11 @@ class Conversion:
         return told
 
     # ---- the end -----------------------------------------------------------------------------------------------------
-    def _verify(self, source: series.Series, plan: Plan) -> None:
+    def _verify(self, source: Series, plan: Plan) -> None:
         path = on_root(self._comm, lambda: str(self._on_root.path))
+        family = None if self._request.writer is None else writer_of(self._request.writer).family
         try:
-            with series.open(path, comm=self._comm) as result:
+            with open_arrays(path, self._comm, family=family, trusted=True) as result:
                 Checking(
                     source, result, plan, self._comm,
                     is_series=self._request.writer is None, told=self._teller("comparing", plan.size),
@@ -222,8 +228,3 @@ def _with_ends(plan: Plan) -> UniformGrid | None:
     if plan.grid is None or len(boundaries) != 3:
         return plan.grid
     return replace(plan.grid, boundaries=boundaries)
-
-
-def stored_grid(source: series.Series) -> UniformGrid | None:
-    """The places of the points as the source stores them; `source.grid` has what its fields need. Local."""
-    return SeriesOf.grid.fget(source)  # type: ignore[attr-defined] # a property
