@@ -167,6 +167,11 @@ class Draft:
             entry.rename(wanted)
         _sync(parent)
 
+    def discard(self) -> None:
+        """Remove all that was made."""
+        if self.record:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
     def remove(self) -> None:
         """The conversion is done: remove the record and the empty directory."""
         for entry in self.directory.iterdir():

@@ -12,6 +12,7 @@ from tailrace import _core
 from tailrace.io.placement import Stored, Triple, UniformGrid
 from tailrace.io.values import STORED, Attribute, Scalar
 
+from . import storable
 from .selection import Cut, Selection, converted
 
 
@@ -52,18 +53,18 @@ class Plan(NamedTuple):
         return sum(step.size for step in self.steps)
 
 
-def make_plan(source: Any, grid: UniformGrid | None, selection: Selection, *, for_series: bool) -> Plan:
+def make_plan(source: Any, selection: Selection, engine: str | None) -> Plan:
     """Look at the chosen steps of a source.
 
     :param source: a series that is open to read.
-    :param grid: its grid, with stretched coordinates.
-    :param for_series: the target is a series, which cannot store bytes (uint8) and needs rising indices.
+    :param engine: of the target, if it is a series: it cannot store all that there is, and needs rising indices.
     :raises InputError: what is chosen is not there, or cannot be stored.
     """
     steps: list[PlannedStep] = []
     notes: dict[str, None] = {}
     there: set[str] = set()
     met: set[str] = set()
+    grid: UniformGrid | None = source.grid
     base: Triple | None = grid.points if grid is not None else None
     for position in selection.positions(len(source)):
         step = source[position]
@@ -72,15 +73,19 @@ def make_plan(source: Any, grid: UniformGrid | None, selection: Selection, *, fo
         met |= {name for name in selection.variables or () if name in there or step.components(name)}
         base = base or _largest(stored)
         chosen = {
-            name: _planned(name, one, selection, base, for_series, notes)
+            name: _planned(name, one, selection, base, engine is not None, notes)
             for name, one in selection.chosen(step).items()
         }
-        steps.append(PlannedStep(position, step.index, step.time, chosen, dict(step.scalars)))
+        values = dict(step.scalars)
+        kept = values if engine is None else storable.scalars(values, engine, notes)
+        steps.append(PlannedStep(position, step.index, step.time, chosen, kept))
     selection.check_names(there, met)
-    if for_series:
+    if engine is not None:
         _check_rising(source.path, steps)
     left_out = there - {name for step in steps for name in step.variables}
     attributes = selection.attributes(source.attributes, left_out, base)
+    if engine is not None:
+        attributes = storable.attributes(attributes, engine, notes)
     return Plan(steps, None if grid is None else selection.grid(grid), attributes, list(notes))
 
 
@@ -96,6 +101,11 @@ def _planned(
     if selection.cuts and cut is None:
         notes[f"{name} is kept whole: it is {'a list' if stored.is_list else 'not on the points of the grid'}"] = None
     dtype = selection.dtype(stored.dtype)
+    if for_series and not storable.is_name(name):
+        raise _core.InputError(
+            f"{name!r} cannot name a variable of a series: expected letters, digits, '_', '-' and '.'; choose others "
+            "by variables (--variables)"
+        )
     if for_series and dtype == "uint8":
         notes[f"{name}: its bytes (uint8) are stored as int32, which has the same values"] = None
         dtype = "int32"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,11 +65,11 @@ class Request:
 
     @property
     def target_engine(self) -> str | None:
-        """The engine of the target, as far as it is known before it is made."""
-        if self.engine is not None or self.format is not None:
-            return self.engine or ENGINE_OF.get(str(self.format))
+        """The engine that writes the target, chosen as `tailrace.open` does; None for a format of another program."""
+        if self.format is not None:
+            return ENGINE_OF.get(self.format)
         by_ending = {suffix: name for name, suffix in SUFFIX.items()} | {".vtkhdf": "hdf5"}
-        return by_ending.get(Path(self.target).suffix)
+        return self.engine or os.environ.get("TAILRACE_ENGINE") or by_ending.get(Path(self.target).suffix, "raw")
 
     def engine_parameters(self) -> dict[str, object]:
         """The parameters of the engine, with the one for compression.
@@ -77,7 +78,7 @@ class Request:
         """
         if self.compression is None:
             return dict(self.parameters)
-        engine = self.target_engine or ("raw" if self.writer is None else self.writer)
+        engine = self.target_engine or str(self.writer)
         if engine not in COMPRESSION:
             raise _core.InputError(f"compression: {engine} does not compress; {', '.join(COMPRESSION)} do")
         return {**self.parameters, COMPRESSION[engine]: self.compression}
@@ -100,8 +101,10 @@ class Request:
             raise _core.InputError(
                 f"engine = {self.engine!r}: no such engine; there are {', '.join(_core.engine_names())}"
             )
-        if self.engine in _NOWHERE:
-            raise _core.InputError(f"engine = {self.engine}: keeps nothing on disk, so it is no target of a conversion")
+        if self.target_engine in _NOWHERE:
+            raise _core.InputError(
+                f"engine = {self.target_engine}: keeps nothing on disk, so it is no target of a conversion"
+            )
         if self.source_format is not None and self.source_format not in FAMILIES:
             raise _core.InputError(
                 f"source_format = {self.source_format!r}: no such family of formats; there are {', '.join(FAMILIES)}"
@@ -127,6 +130,7 @@ class Request:
             "format": self.format,
             "parameters": {name: str(value) for name, value in self.parameters.items()},
             "compression": self.compression,
+            "delete_originals": self.delete_originals,
             "source_format": self.source_format,
             "source_parameters": {name: str(value) for name, value in self.source_parameters.items()},
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Sink(ABC):
-    """A new place that takes steps.
+    """A new place that takes steps; a context manager, which ends it, or after an exception lets go of it.
 
     :param told: called after each piece with the bytes that this rank has written.
     """
@@ -37,9 +37,11 @@ class Sink(ABC):
     def write(self, step: Any, planned: PlannedStep) -> None:
         """Write a step of the source."""
 
+    def __enter__(self) -> Self:
+        return self
+
     @abstractmethod
-    def close(self) -> None:
-        """End it."""
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
 
 
 class SeriesSink(Sink):
@@ -101,8 +103,8 @@ class SeriesSink(Sink):
                 values[z : z + deep, y : y + high, x : x + wide] = piece
         return Block(values, planned.target.shape, part.start)
 
-    def close(self) -> None:  # noqa: D102 # as above
-        self.series.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.series.__exit__(kind)
 
 
 class WriterSink(Sink):
@@ -133,8 +135,9 @@ class WriterSink(Sink):
             raise
         writer.end_step()
 
-    def close(self) -> None:  # noqa: D102 # as above
-        self._writer.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._writer.close()
 
 
 def steps_there(path: Path, comm: MPI.Comm) -> list[tuple[int, float]] | None:

@@ -20,7 +20,7 @@ from . import originals
 from .checking import Checking
 from .draft import Draft
 from .plan import Plan, make_plan
-from .request import ENGINE_OF, Converted, Request
+from .request import Converted, Request
 from .sink import SeriesSink, Sink, WriterSink, steps_there
 from .source import open_arrays
 
@@ -82,10 +82,7 @@ class Conversion:
     # ---- writing -----------------------------------------------------------------------------------------------------
     def _convert(self, source: Series, record: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         request = self._request
-        grid = source.grid
-        plan = on_root(
-            self._comm, lambda: make_plan(source, grid, request.selection, for_series=request.writer is None)
-        )
+        plan = on_root(self._comm, lambda: make_plan(source, request.selection, request.target_engine))
         plan = on_root(self._comm, lambda: self._prepare(source, plan, record))
         done = self._done_steps(plan) if record else 0
         if not done:
@@ -104,6 +101,10 @@ class Conversion:
         """Check what must be right before anything is made, and complete the attributes. Local, on rank 0."""
         request, draft = self._request, self._on_root
         if request.delete_originals:
+            if plan.notes:
+                raise _core.InputError(
+                    f"--delete-originals: the result would not have all that the source has: {'; '.join(plan.notes)}"
+                )
             places = (self._target, draft.directory)
             originals.check_removable(source.files, Path(request.source), self._target, places)
         beside = self._target.with_suffix(".xdmf")
@@ -149,10 +150,17 @@ class Conversion:
 
     def _write(self, source: Series, plan: Plan, done: int) -> str:
         left = plan.steps[done:]
-        sink, engine = self._sink(plan, done, sum(step.size for step in left))
-        for planned in left:
-            sink.write(source[planned.position], planned)
-        sink.close()
+        written = done
+        try:
+            sink, engine = self._sink(plan, done, sum(step.size for step in left))
+            with sink:
+                for planned in left:
+                    sink.write(source[planned.position], planned)
+                    written += 1
+        except Exception:
+            if self._draft is not None and (not written or self._request.writer is not None):
+                self._draft.discard()  # nothing that could be gone on with
+            raise
         return engine
 
     def _sink(self, plan: Plan, done: int, total: int) -> tuple[Sink, str]:
@@ -165,11 +173,10 @@ class Conversion:
                 str(path), self._comm, grid=plan.grid, attributes=plan.attributes, options=options
             )
             return WriterSink(writer, told), request.writer
-        engine = request.engine or ENGINE_OF.get(str(request.format))
         sink = SeriesSink(
             path, self._comm, told,
-            engine=engine, parameters=request.engine_parameters(), grid=_with_ends(plan), attributes=plan.attributes,
-            done=done,
+            engine=request.target_engine, parameters=request.engine_parameters(), grid=_with_ends(plan),
+            attributes=plan.attributes, done=done,
         )  # fmt: skip
         return sink, sink.series.engine
 
