@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     __version__: str
     from .case.case import Case, ConfigError, load_case
+    from .conversion.convert import Converted, convert
     from .fields.calculus import (
         curl,
         ddx,
@@ -53,6 +54,7 @@ _PLACES = {
     **dict.fromkeys(("Tensor", "Vector"), "fields.vector"),
     **dict.fromkeys(("integral", "max", "mean", "mean_square", "min", "sum"), "fields.reductions"),
     **dict.fromkeys(("Case", "ConfigError", "load_case"), "case.case"),
+    **dict.fromkeys(("Converted", "convert"), "conversion.convert"),
     "Operators": "fields.operators",
     **dict.fromkeys(("Block", "Box", "Region", "StretchedGrid", "UniformGrid"), "io.placement"),
     "Model": "flow.model",
@@ -73,6 +75,7 @@ __all__ = [
     "Box",
     "Case",
     "ConfigError",
+    "Converted",
     "Correlation",
     "Error",
     "Field",
@@ -94,6 +97,7 @@ __all__ = [
     "Tensor",
     "UniformGrid",
     "Vector",
+    "convert",
     "correlation",
     "curl",
     "ddx",

@@ -1,4 +1,4 @@
-"""The command `tailrace`: run, analyse, case, new, plot, info, verify, doctor.
+"""The command `tailrace`: run, analyse, convert, case, new, plot, info, verify, doctor.
 
 Each command imports the large modules that it needs, so that help and error messages appear immediately.
 Exit codes: 0 success, 1 the work failed, 2 the input is wrong.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import analyse as cli_analyse
+from . import convert as cli_convert
 from . import plot as cli_plot
 from .common import enter, fail, guarded, on_ranks, say, settle
 from .new import new
@@ -135,6 +136,9 @@ def run(
 
 
 app.command()(cli_analyse.analyse)
+
+
+app.command()(cli_convert.convert)
 
 
 @app.command()

@@ -30,6 +30,7 @@ class Writer(ABC):
     """
 
     format: ClassVar[str]
+    family: ClassVar[str | None] = None  # of `recognise.FAMILIES`, where the content does not tell who reads it
 
     def __init__(
         self,

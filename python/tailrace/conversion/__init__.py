@@ -1,0 +1,1 @@
+"""Conversion of a series or of the files of another program into a series or into files of another program."""

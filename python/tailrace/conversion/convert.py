@@ -1,0 +1,103 @@
+"""Conversion: any series, and files of other programs, into a series of any engine or files of another program.
+
+    tr.convert("run.bp", "run.h5")
+    tr.convert("data", "small.h5", variables=["ux", "uy"], coarsen=(2, 2, 2), precision="float32")
+
+It goes step by step, in parallel, in bounded memory. The result is read back and compared with the source before it
+gets its name. What an interruption has left can be gone on with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from tailrace.io.placement import Box, Triple, triple
+from tailrace.parallel import agree
+
+from .request import Converted, Request
+from .selection import Precision, Selection, Slices
+from .work import Conversion, Progress
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["Converted", "convert"]
+
+
+def convert(
+    source: str | PathLike[str],
+    target: str | PathLike[str],
+    *,
+    comm: MPI.Comm | None = None,
+    steps: slice | None = None,
+    variables: Sequence[str] | None = None,
+    box: Box | Slices | None = None,
+    coarsen: Triple = (1, 1, 1),
+    precision: Precision | None = None,
+    engine: str | None = None,
+    format: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    compression: str | None = None,
+    source_format: str | None = None,
+    source_parameters: Mapping[str, object] | None = None,
+    verify: bool = True,
+    resume: bool = False,
+    delete_originals: bool = False,
+    progress: Progress | None = None,
+) -> Converted:
+    """Convert a series, or files of another program, into another one. Collective.
+
+    The result is made in `TARGET.partial`, read back, compared with the source bit by bit, and then renamed to its
+    place. An interruption at any moment leaves that directory, with which `resume=True` goes on.
+
+    :param source: all that `tailrace.open` reads from a disk.
+    :param target: a new path; nothing is replaced.
+    :param comm: the ranks that take part, by default all of them (COMM_WORLD).
+    :param steps: positions of stored steps, as slice(0, 10, 2).
+    :param variables: names of what is converted, by default all; with them, the attributes of others are left out.
+    :param box: the points that are kept, in x, y, z, of arrays on the points of the grid: a Box, or three slices.
+    :param coarsen: every n-th point in x, y, z.
+    :param precision: the type of real numbers; each is rounded to it.
+    :param engine: of the target; by default that of its ending, as `tailrace.open` has it.
+    :param format: a format of another program instead: vtkhdf and xdmf, which the engines hdf5 and raw write, or one of
+        `tailrace.formats.writers`.
+    :param parameters: of the engine, as `tailrace.open` takes them, or of the format.
+    :param compression: its method: of hdf5 "gzip" or "szip", of bp4 and bp5 an operator of ADIOS2.
+    :param source_format: the family of formats that the source is read as; by default that of its content.
+    :param source_parameters: of its reader.
+    :param verify: compare the result with the source.
+    :param resume: go on with what an interrupted call with the same arguments has left; without it, begin.
+    :param delete_originals: when the result is verified and in its place, remove the files that belong to the source.
+    :param progress: called on rank 0 with what is done ("writing", "comparing"), the bytes so far, and all bytes.
+    :raises InputError: an argument is wrong, the target is there already, or cannot hold what the source has.
+    :raises IoError: the source is damaged, the disk is full, or the result differs from the source.
+    """
+    if comm is None:
+        from mpi4py import MPI
+
+        comm = MPI.COMM_WORLD
+    selection = agree(
+        comm,
+        lambda: Selection(
+            steps or slice(None),
+            None if variables is None else tuple(variables),
+            _slices(box),
+            triple(coarsen),
+            precision,
+        ),
+    )
+    request = Request(
+        fspath(source), fspath(target), selection, engine, format, dict(parameters or {}), compression, source_format,
+        dict(source_parameters or {}), verify, resume, delete_originals,
+    )  # fmt: skip
+    return Conversion(request, comm, progress).run()
+
+
+def _slices(box: Box | Slices | None) -> Slices | None:
+    if box is None or all(isinstance(one, slice) for one in box):
+        return box  # type: ignore[return-value] # None, or slices already
+    start, count = triple(box[0]), triple(box[1])
+    x, y, z = (slice(s, s + c) for s, c in zip(start, count, strict=True))
+    return x, y, z

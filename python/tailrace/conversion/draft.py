@@ -1,0 +1,197 @@
+"""The place where a conversion works until its result is whole: a directory beside the target, with a record of it.
+
+`TARGET.partial/` holds the result under the name of the target, and `conversion.json`: what was asked for, what the
+source was, and how far the conversion is. When the result is verified it is renamed to its place, so that nothing
+unfinished ever has the name of the target. All is local, called on rank 0.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tailrace import _core
+from tailrace.io import locks
+from tailrace.io.regular import open_regular
+
+PARTIAL = ".partial"
+_RECORD = "conversion.json"
+_MOST = 64 << 20  # bytes of a record
+
+
+class Draft:
+    """The draft of one target, which this program alone may use until `close`.
+
+    :param target: the path of the result.
+    :param request: what was asked for, in values that JSON has.
+    :param resume: go on with what an interrupted conversion has left.
+    :raises InputError: there is something at the target; or an interrupted conversion, and `resume` is False, or it was
+        asked for something else.
+    :raises IoError: another program converts to the same target, or the record cannot be read.
+    """
+
+    def __init__(self, target: Path, request: Mapping[str, Any], *, resume: bool) -> None:
+        self._target, self._request = target, json.loads(json.dumps(request))
+        self.directory = target.with_name(target.name + PARTIAL)
+        self.path = self.directory / target.name  # of the unfinished result
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self._lock: _core.FileLock | None = locks.take(target)
+        try:
+            self.record: dict[str, Any] = self._found(resume)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let other programs use the target. A second call does nothing."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    # ---- beginning ---------------------------------------------------------------------------------------------------
+    def _found(self, resume: bool) -> dict[str, Any]:
+        if not os.path.lexists(self.directory):
+            self.check_free()
+            return {}
+        record = self._read()
+        if not resume:
+            raise _core.InputError(
+                f"{self.directory} is an unfinished conversion. Nothing was changed. Choose one: --resume (resume=True "
+                f"in Python), to go on with it; or remove {self.directory}, to begin again"
+            )
+        asked = record.get("request", self._request)
+        other = [name for name, value in self._request.items() if asked.get(name) != value]
+        if other:
+            raise _core.InputError(
+                f"--resume: the conversion in {self.directory} was begun with another {', '.join(other)}: "
+                f"{', '.join(f'{name} = {asked.get(name)}' for name in other)}. Give the same options, or remove "
+                f"{self.directory}, to begin again"
+            )
+        if record.get("state") != "placing":
+            self.check_free()
+        return record
+
+    def _read(self) -> dict[str, Any]:
+        path = self.directory / _RECORD
+        strange = _core.InputError(
+            f"{self.directory} is there already, and is no unfinished conversion of Tailrace: it has no {_RECORD}. "
+            "Move it away, or choose another target"
+        )
+        if not self.directory.is_dir() or self.directory.is_symlink():
+            raise strange
+        if not os.path.lexists(path):
+            if any(entry.name != f"{_RECORD}.tmp" for entry in self.directory.iterdir()):
+                raise strange
+            return {}  # killed before it had a record, and anything else
+        with open_regular(path, "rb") as file:
+            text = file.read(_MOST)
+        try:
+            found = json.loads(text)
+            if found["tailrace"] != "conversion" or not isinstance(found["request"], dict):
+                raise ValueError
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise _core.IoError(
+                f"{path} is damaged: expected the record of a conversion. Nothing was changed; remove "
+                f"{self.directory}, to begin the conversion again"
+            ) from None
+        return dict(found)
+
+    def check_free(self) -> None:
+        """Check that there is nothing at the target.
+
+        :raises InputError: there is more than an empty directory.
+        """
+        target = self._target
+        if os.path.lexists(target) and not (target.is_dir() and not target.is_symlink() and not any(target.iterdir())):
+            raise _core.InputError(
+                f"{target} is there already, and a conversion replaces nothing; choose another target, or move it away"
+            )
+
+    def begin(self, **known: Any) -> None:
+        """Write the record of a new conversion, in which nothing is done yet; what an earlier one has left goes away.
+
+        :param known: more of what later programs must know.
+        """
+        self.directory.mkdir(exist_ok=True)
+        self.record = {"tailrace": "conversion", "request": self._request, "state": "writing", **known}
+        self._write()
+        for entry in self.directory.iterdir():
+            if entry.name != _RECORD:
+                _delete(entry)
+
+    # ---- going on ----------------------------------------------------------------------------------------------------
+    def note(self, **known: Any) -> None:
+        """Add to the record, at once on disk."""
+        self.record.update(known)
+        self._write()
+
+    def _write(self) -> None:
+        draft = self.directory / f"{_RECORD}.tmp"
+        with open_regular(draft, "w", encoding="utf-8") as file:
+            json.dump(self.record, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self.directory / _RECORD)
+        _sync(self.directory)
+
+    # ---- the end -----------------------------------------------------------------------------------------------------
+    def sync(self) -> None:
+        """Wait until all of the result is on the disk, and drop it from memory, so that it is read back from there."""
+        for top, _, names in os.walk(self.directory):
+            for name in names:
+                with open_regular(Path(top) / name, "rb") as file:
+                    os.fsync(file.fileno())
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            _sync(Path(top))
+
+    def place(self) -> None:
+        """Rename the result, and what lies beside it, to their places; the target itself is the last.
+
+        :raises InputError: something has come to one of these places; then the draft stays.
+        """
+        self.note(state="placing")
+        parent = self._target.parent
+        there = [entry for entry in self.directory.iterdir() if not entry.name.startswith(_RECORD)]
+        for entry in sorted(there, key=lambda one: (one.name == self._target.name, one.name)):
+            wanted = parent / entry.name
+            if entry.name == self._target.name:
+                self.check_free()
+            elif os.path.lexists(wanted):
+                raise _core.InputError(
+                    f"{wanted} is there already, and belongs to the result; move it away, and go on with --resume"
+                )
+            entry.rename(wanted)
+        _sync(parent)
+
+    def discard(self) -> None:
+        """Remove all that was made."""
+        if self.record:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def remove(self) -> None:
+        """The conversion is done: remove the record and the empty directory."""
+        for entry in self.directory.iterdir():
+            if not entry.name.startswith(_RECORD):
+                raise _core.IoError(f"{entry} was not expected there; the conversion is complete, look at it")
+        for name in (f"{_RECORD}.tmp", _RECORD):
+            (self.directory / name).unlink(missing_ok=True)
+        self.directory.rmdir()
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

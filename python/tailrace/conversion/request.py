@@ -1,0 +1,136 @@
+"""What is asked of a conversion, and what it tells when it is done. All is local."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tailrace import _core
+from tailrace.formats.recognise import FAMILIES
+from tailrace.formats.writers import writer_of
+from tailrace.io.paths import SUFFIX
+
+from .selection import Selection
+
+# Formats that an engine writes, by the names under which others know them.
+ENGINE_OF = {"vtkhdf": "hdf5", "xdmf": "raw"}
+COMPRESSION = {"hdf5": "compression", "bp4": "operator", "bp5": "operator"}  # the parameter of an engine
+_NOWHERE = ("null", "sst")
+
+
+class Converted(NamedTuple):
+    """What a conversion has done.
+
+    :param steps, bytes: of the target: how many steps, and the size of their values.
+    :param resumed: how many of the steps were there already.
+    :param verified: whether all was read back and compared.
+    :param removed: how many files of the source were removed.
+    :param notes: what was changed or left out on the way.
+    """
+
+    path: str
+    engine: str
+    steps: int
+    bytes: int
+    resumed: int
+    verified: bool
+    removed: int
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asks for; see `convert`."""
+
+    source: str
+    target: str
+    selection: Selection = field(default_factory=Selection)
+    engine: str | None = None
+    format: str | None = None
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    compression: str | None = None
+    source_format: str | None = None
+    source_parameters: Mapping[str, object] = field(default_factory=dict)
+    verify: bool = True
+    resume: bool = False
+    delete_originals: bool = False
+
+    @property
+    def writer(self) -> str | None:
+        """The format of another program, where no engine writes it."""
+        return None if self.format is None or self.format in ENGINE_OF else self.format
+
+    @property
+    def target_engine(self) -> str | None:
+        """The engine that writes the target, chosen as `tailrace.open` does; None for a format of another program."""
+        if self.format is not None:
+            return ENGINE_OF.get(self.format)
+        by_ending = {suffix: name for name, suffix in SUFFIX.items()} | {".vtkhdf": "hdf5"}
+        return self.engine or os.environ.get("TAILRACE_ENGINE") or by_ending.get(Path(self.target).suffix, "raw")
+
+    def engine_parameters(self) -> dict[str, object]:
+        """The parameters of the engine, with the one for compression.
+
+        :raises InputError: the engine does not compress.
+        """
+        if self.compression is None:
+            return dict(self.parameters)
+        engine = self.target_engine or str(self.writer)
+        if engine not in COMPRESSION:
+            raise _core.InputError(f"compression: {engine} does not compress; {', '.join(COMPRESSION)} do")
+        return {**self.parameters, COMPRESSION[engine]: self.compression}
+
+    def check(self) -> None:
+        """Look for what contradicts itself. Local.
+
+        :raises InputError: see the messages.
+        """
+        if Path(self.target).name in ("", ".."):
+            raise _core.InputError(f"{self.target!r}: is no name for the target of a conversion")
+        for name, path in (("source", self.source), ("target", self.target)):
+            if path.startswith("sst:") or path.endswith(".sst"):
+                raise _core.InputError(
+                    f"{path}: is a stream, and the {name} of a conversion must be on disk, to be read again"
+                )
+        if self.format is not None and self.engine is not None:
+            raise _core.InputError("engine, format: give one of them; an engine writes a series of Tailrace")
+        if self.engine is not None and self.engine not in _core.engine_names():
+            raise _core.InputError(
+                f"engine = {self.engine!r}: no such engine; there are {', '.join(_core.engine_names())}"
+            )
+        if self.target_engine in _NOWHERE:
+            raise _core.InputError(
+                f"engine = {self.target_engine}: keeps nothing on disk, so it is no target of a conversion"
+            )
+        if self.source_format is not None and self.source_format not in FAMILIES:
+            raise _core.InputError(
+                f"source_format = {self.source_format!r}: no such family of formats; there are {', '.join(FAMILIES)}"
+            )
+        if self.writer is not None:
+            writer_of(self.writer)
+        self.engine_parameters()
+        if self.delete_originals and not self.verify:
+            raise _core.InputError("--delete-originals needs the comparison of the result; leave out --no-verify")
+        if self.delete_originals and self.selection.wishes:
+            raise _core.InputError(
+                f"--delete-originals: with {', '.join('--' + one for one in self.selection.wishes)} the result has "
+                "less than the source, which would be lost; leave out one or the other"
+            )
+
+    def described(self) -> dict[str, Any]:
+        """What must be the same when the conversion is gone on with, in values that JSON has."""
+        return {
+            "source": str(Path(self.source).absolute()),
+            "target": str(Path(self.target).absolute()),
+            **self.selection.described(),
+            "engine": self.engine,
+            "format": self.format,
+            "parameters": {name: str(value) for name, value in self.parameters.items()},
+            "compression": self.compression,
+            "delete_originals": self.delete_originals,
+            "source_format": self.source_format,
+            "source_parameters": {name: str(value) for name, value in self.source_parameters.items()},
+        }

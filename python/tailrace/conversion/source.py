@@ -1,0 +1,41 @@
+"""The source of a conversion: a series of Tailrace or files of another program, whose steps give plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace import _core
+from tailrace.formats.recognise import is_series_of_ours, open_dataset
+from tailrace.io import guard, series
+from tailrace.io.handle import Handle
+from tailrace.parallel import on_root
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+def open_arrays(
+    path: str, comm: MPI.Comm, *, family: str | None = None, parameters: Mapping[str, str] | None = None, trusted: bool
+) -> series.Series:
+    """Open what is at a path to read. Collective.
+
+    :param family: of formats, as `tailrace.formats.recognise` has them; by default that of the content.
+    :param parameters: of the reader.
+    :param trusted: this program has written it; else a child process reads metadata first that libraries could die of.
+    :raises InputError: there is nothing that can be read.
+    :raises IoError: it is damaged.
+    """
+    found = open_dataset(path, comm, family, dict(parameters or {}), not trusted)
+    if found is not None:
+        return series.Series(Handle(found), "r", comm)
+    strange = not trusted and on_root(comm, lambda: _is_strange(Path(path)))
+    return series.open(path, "r", comm=comm, parameters=parameters, guard=strange)
+
+
+def _is_strange(path: Path) -> bool:
+    """Whether a library could die of the metadata of a series."""
+    if not path.exists() or not is_series_of_ours(path):
+        return False
+    return not guard.vouched(path, _core.engine_at(str(path)))

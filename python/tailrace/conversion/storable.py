@@ -1,0 +1,76 @@
+"""Attributes, numbers and texts of a source that a series cannot store as they are. All is local."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import TypeVar
+
+from tailrace.io.values import Attribute, Scalar
+
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+_LONGEST = {"bp4": 65_000}  # bytes of a text
+_Value = TypeVar("_Value")
+
+
+def is_name(name: str) -> bool:
+    """Whether a series takes this as the name of a variable."""
+    return _NAME.fullmatch(name) is not None
+
+
+def attributes(found: Mapping[str, Attribute], engine: str, notes: dict[str, None]) -> dict[str, Attribute]:
+    """The attributes that a series stores; numbers that are not finite become texts.
+
+    :param notes: gets a sentence about each that is left out or changed.
+    """
+    kept: dict[str, Attribute] = {}
+    for name, value in _named(found, notes, "attribute").items():
+        if isinstance(value, str):
+            reason = _why_no_text(value, engine)
+        else:
+            reason = "" if isinstance(value, int | float) or len(value) else "it is an empty list"
+        if reason:
+            notes[f"the attribute {name} is left out: {reason}"] = None
+            continue
+        numbers = [] if isinstance(value, str) else [value] if isinstance(value, int | float) else list(value)
+        if not all(math.isfinite(one) for one in numbers):
+            notes[f"the attribute {name} is stored as a text: it has numbers that are not finite"] = None
+            value = ", ".join(repr(float(one)) for one in numbers)
+        kept[name] = value
+    return kept
+
+
+def scalars(found: Mapping[str, Scalar], engine: str, notes: dict[str, None]) -> dict[str, Scalar]:
+    """The numbers and texts of a step that a series stores; see `attributes`."""
+    kept = {}
+    for name, value in _named(found, notes, "value").items():
+        reason = _why_no_text(value, engine) if isinstance(value, str) else ""
+        if isinstance(value, float) and math.isinf(value) and engine not in ("bp4", "bp5"):
+            reason = f"the engine {engine} has no infinite numbers here"
+        if reason:
+            notes[f"the value {name} of a step is left out: {reason}"] = None
+        else:
+            kept[name] = value
+    return kept
+
+
+def _named(found: Mapping[str, _Value], notes: dict[str, None], kind: str) -> dict[str, _Value]:
+    kept = {}
+    for name, value in found.items():
+        parts = name.split("/") if kind == "attribute" else [name]
+        if len(parts) <= 2 and all(is_name(part) for part in parts):
+            kept[name] = value
+        else:
+            notes[f"the {kind} {name!r} is left out: a series takes names of letters, digits and _ - . only"] = None
+    return kept
+
+
+def _why_no_text(text: str, engine: str) -> str:
+    if "\0" in text:
+        return "it is a text with a character NUL"
+    if not text and engine == "adios_hdf5":
+        return "it is an empty text, which this engine does not store"
+    if len(text.encode()) > _LONGEST.get(engine, math.inf):
+        return f"it is a text of more than {_LONGEST[engine]} bytes"
+    return ""

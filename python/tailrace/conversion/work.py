@@ -1,0 +1,237 @@
+"""The work of a conversion, from the plan to the result in its place. All is collective, where nothing else is said."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tailrace import _core
+from tailrace.formats.writers import writer_of
+from tailrace.io import provenance
+from tailrace.io.placement import StretchedGrid, UniformGrid
+from tailrace.io.series import Series
+from tailrace.io.values import Attribute, parameter_text
+from tailrace.parallel import agree, on_root
+
+from . import originals
+from .checking import Checking
+from .draft import Draft
+from .plan import Plan, make_plan
+from .request import Converted, Request
+from .sink import SeriesSink, Sink, WriterSink, steps_there
+from .source import open_arrays
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+Progress = Callable[[str, int, int], None]
+
+
+class Conversion:
+    """A request, carried out on the ranks of `comm`. Collective."""
+
+    def __init__(self, request: Request, comm: MPI.Comm, progress: Progress | None = None) -> None:
+        self._request, self._comm = request, comm
+        self._progress = progress or (lambda *_: None)
+        self._target = Path(request.target).absolute()
+        self._done = 0  # bytes of this rank in the present phase
+        agree(comm, request.check)
+        agree(comm, self._check_places)
+
+    def _check_places(self) -> None:
+        source = Path(os.path.realpath(self._request.source))
+        target = Path(os.path.realpath(self._target))
+        if source == target or (source.is_dir() and source in target.parents and _core.engine_at(str(source))):
+            raise _core.InputError(
+                f"{self._request.target}: is or lies in the source, which a conversion leaves as it is; choose another "
+                "target"
+            )
+
+    def run(self) -> Converted:
+        """Convert, compare, put the result in its place, and remove the originals if that was asked for."""
+        self._draft = agree(self._comm, self._enter)
+        try:
+            record = on_root(self._comm, lambda: self._on_root.record)
+            if record.get("state") in ("placing", "placed"):
+                return self._finish(dict(record["summary"]), list(record.get("notes", [])))
+            with self._open() as source:
+                summary, notes = self._convert(source, record)
+            return self._finish(summary, notes)
+        finally:
+            if self._draft is not None:
+                self._draft.close()
+
+    def _open(self) -> Series:
+        request = self._request
+        texts = {name: parameter_text(value) for name, value in request.source_parameters.items()}
+        return open_arrays(request.source, self._comm, family=request.source_format, parameters=texts, trusted=False)
+
+    def _enter(self) -> Draft | None:
+        if self._comm.rank:
+            return None
+        return Draft(self._target, self._request.described(), resume=self._request.resume)
+
+    @property
+    def _on_root(self) -> Draft:
+        assert self._draft is not None
+        return self._draft
+
+    # ---- writing -----------------------------------------------------------------------------------------------------
+    def _convert(self, source: Series, record: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        request = self._request
+        plan = on_root(self._comm, lambda: make_plan(source, request.selection, request.target_engine))
+        plan = on_root(self._comm, lambda: self._prepare(source, plan, record))
+        done = self._done_steps(plan) if record else 0
+        if not done:
+            files = on_root(self._comm, lambda: originals.listed(source.files))
+            on_root(self._comm, lambda: self._on_root.begin(files=files, attributes=plan.attributes))
+        engine = self._write(source, plan, done)
+        on_root(self._comm, lambda: self._on_root.sync())
+        if request.verify:
+            self._verify(source, plan)
+        on_root(self._comm, lambda: self._check_source(source))
+        summary = {"engine": engine, "steps": len(plan.steps), "bytes": plan.size, "resumed": done}
+        on_root(self._comm, lambda: self._on_root.note(summary=summary, notes=plan.notes, verified=request.verify))
+        return summary, plan.notes
+
+    def _prepare(self, source: Series, plan: Plan, record: dict[str, Any]) -> Plan:
+        """Check what must be right before anything is made, and complete the attributes. Local, on rank 0."""
+        request, draft = self._request, self._on_root
+        if request.delete_originals:
+            if plan.notes:
+                raise _core.InputError(
+                    f"--delete-originals: the result would not have all that the source has: {'; '.join(plan.notes)}"
+                )
+            places = (self._target, draft.directory)
+            originals.check_removable(source.files, Path(request.source), self._target, places)
+        beside = self._target.with_suffix(".xdmf")
+        if isinstance(plan.grid, StretchedGrid) and os.path.lexists(beside) and request.target_engine == "hdf5":
+            raise _core.InputError(f"{beside} is there already, and belongs to the result; move it away")
+        if record:
+            self._check_source(source)
+        kept = record.get("attributes")
+        attributes = kept if kept is not None else self._attributes(source, plan)
+        notes = [*plan.notes, *(str(note) for note in source.notes)]
+        return plan._replace(attributes=attributes, notes=notes)
+
+    def _check_source(self, source: Series) -> None:
+        draft = self._on_root
+        originals.check_unchanged(
+            draft.record.get("files", []),
+            originals.listed(source.files),
+            f"remove {draft.directory}, and begin the conversion again",
+        )
+
+    def _attributes(self, source: Series, plan: Plan) -> dict[str, Attribute]:
+        """Those of the source, and what the target was made from."""
+        told = provenance.of_program("convert", self._comm.size)
+        line = f"{told['date']} tailrace {told['version']}: {told['command']}; from {self._request.source}"
+        line += f" ({source.engine})"
+        before = str(plan.attributes.get("history", ""))
+        own = {} if "made_by" in plan.attributes else {**told, "source": self._request.source}
+        return {
+            **plan.attributes,
+            **own,
+            "converted_from": self._request.source,
+            "history": f"{before}\n{line}".lstrip("\n"),
+        }
+
+    def _done_steps(self, plan: Plan) -> int:
+        """How many steps of an unfinished result are right."""
+        if self._request.writer is not None:
+            return 0
+        path = on_root(self._comm, lambda: str(self._on_root.path))
+        there = steps_there(Path(path), self._comm)
+        planned = [(step.index, step.time) for step in plan.steps]
+        return len(there) if there and there == planned[: len(there)] else 0
+
+    def _write(self, source: Series, plan: Plan, done: int) -> str:
+        left = plan.steps[done:]
+        written = done
+        try:
+            sink, engine = self._sink(plan, done, sum(step.size for step in left))
+            with sink:
+                for planned in left:
+                    sink.write(source[planned.position], planned)
+                    written += 1
+        except Exception:
+            if self._draft is not None and (not written or self._request.writer is not None):
+                self._draft.discard()  # nothing that could be gone on with
+            raise
+        return engine
+
+    def _sink(self, plan: Plan, done: int, total: int) -> tuple[Sink, str]:
+        request = self._request
+        path = Path(on_root(self._comm, lambda: str(self._on_root.path)))
+        told = self._teller("writing", total)
+        if request.writer is not None:
+            options = {name: parameter_text(value) for name, value in request.parameters.items()}
+            writer = writer_of(request.writer)(
+                str(path), self._comm, grid=plan.grid, attributes=plan.attributes, options=options
+            )
+            return WriterSink(writer, told), request.writer
+        sink = SeriesSink(
+            path, self._comm, told,
+            engine=request.target_engine, parameters=request.engine_parameters(), grid=_with_ends(plan),
+            attributes=plan.attributes, done=done,
+        )  # fmt: skip
+        return sink, sink.series.engine
+
+    def _teller(self, phase: str, total: int) -> Callable[[int], None]:
+        """Counts the bytes of this rank; rank 0 tells its own share, which stands for all."""
+        self._done = 0
+        share = max(1, total // self._comm.size)
+
+        def told(count: int) -> None:
+            self._done += count
+            if self._comm.rank == 0:
+                self._progress(phase, min(self._done, share) * self._comm.size, total)
+
+        return told
+
+    # ---- the end -----------------------------------------------------------------------------------------------------
+    def _verify(self, source: Series, plan: Plan) -> None:
+        path = on_root(self._comm, lambda: str(self._on_root.path))
+        family = None if self._request.writer is None else writer_of(self._request.writer).family
+        try:
+            with open_arrays(path, self._comm, family=family, trusted=True) as result:
+                Checking(
+                    source, result, plan, self._comm,
+                    is_series=self._request.writer is None, told=self._teller("comparing", plan.size),
+                ).run()  # fmt: skip
+        except (_core.Error, OSError, ValueError) as error:
+            draft = Path(path).parent
+            raise _core.IoError(
+                f"the result is not what the source has: {error}. {self._request.target} was not made; what was "
+                f"written is in {draft}; remove that to begin again"
+            ) from error
+
+    def _finish(self, summary: dict[str, Any], notes: list[str]) -> Converted:
+        removed = on_root(self._comm, self._place)
+        verified = on_root(self._comm, lambda: bool(self._on_root.record["verified"]))
+        on_root(self._comm, lambda: self._on_root.remove())
+        return Converted(self._request.target, verified=verified, removed=removed, notes=notes, **summary)
+
+    def _place(self) -> int:
+        draft, request = self._on_root, self._request
+        if draft.record["state"] != "placed":
+            draft.place()
+            draft.note(state="placed")
+        if not request.delete_originals:
+            return 0
+        if not draft.record["verified"]:
+            raise _core.InputError(
+                f"--delete-originals: {request.target} was made with --no-verify, so no original was removed"
+            )
+        return originals.remove(draft.record["files"], Path(request.source))
+
+
+def _with_ends(plan: Plan) -> UniformGrid | None:
+    """The grid with the boundaries that the attributes tell, which an engine may ask for."""
+    boundaries = tuple(str(plan.attributes.get("boundaries", "")).split(","))
+    if plan.grid is None or len(boundaries) != 3:
+        return plan.grid
+    return replace(plan.grid, boundaries=boundaries)

@@ -1,0 +1,27 @@
+"""The formats of other programs that can be written, by name."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+
+from tailrace import _core
+
+from .writer import Writer
+
+# The name of a format -> the module of its Writer, and its class.
+WRITERS: dict[str, tuple[str, str]] = {}
+
+
+def writer_of(name: str) -> type[Writer]:
+    """The Writer of a format. Local.
+
+    :raises InputError: there is none of that name; the message has those that there are.
+    """
+    if name not in WRITERS:
+        near = difflib.get_close_matches(name, WRITERS, n=1, cutoff=0.5)
+        there = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(WRITERS)) or 'none'}"
+        raise _core.InputError(f"format = {name!r}: no such format can be written; {there}")
+    module, kind = WRITERS[name]
+    found: type[Writer] = getattr(import_module(module), kind)
+    return found
