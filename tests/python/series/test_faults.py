@@ -64,7 +64,7 @@ def texts_of(outcomes, error: str) -> str:
 @pytest.mark.parametrize(("engine", "how"), ways("plain", "sync", "background"))
 def test_disk_full_in_between(small_disk, engine, some, how):
     """The disk fills in the data, in the metadata, nowhere: more free pages each time."""
-    disk = small_disk("64m")
+    disk = small_disk("20m")  # 4096 pages and the series; all but the free pages are filled each time
     more, ended = HOWS[how], []
     for pages in PAGES:
         folder = disk / str(pages)
@@ -88,7 +88,7 @@ def test_disk_full_in_between(small_disk, engine, some, how):
 
 
 def test_disk_full_loses_the_steps_behind(small_disk, engine, three):
-    disk = small_disk("64m")
+    disk = small_disk("20m")
     given = target(engine, disk, buffers=3)
     found = three.results("lose_steps", disk=str(disk), **given)
     assert found[0] == found[1] == found[2]
@@ -103,9 +103,9 @@ def test_disk_full_loses_the_steps_behind(small_disk, engine, three):
 
 @pytest.mark.parametrize(("engine", "how"), ways("plain", "background"))
 def test_a_step_too_large_for_the_disk(small_disk, engine, three, how):
-    disk = small_disk("64m")
+    disk = small_disk("20m")
     given = target(engine, disk, **HOWS[how])
-    found = three.results("write_too_much", disk=str(disk), megabytes=30, **given)
+    found = three.results("write_too_much", disk=str(disk), megabytes=10, **given)
     assert len({one["error"] for one in found}) == 1, found
     assert FULL in found[0]["error"] and str(disk) in found[0]["error"], found
     assert found[0]["lost"] < 1 << 20, "its room is free again"
