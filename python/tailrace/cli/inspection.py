@@ -55,7 +55,7 @@ def engine_of(path: Path) -> str:
     if path.is_dir():
         raise NotASeriesError(
             f"{path}: this directory holds no series: neither series.jsonl (raw, mpiio, sion, adios_hdf5) nor md.idx "
-            "(bp4, bp5)"
+            "(bp4, bp5), nor files of another program that can be read; docs/formats.md says which can"
         )
     raise NotASeriesError(
         f"{path}: is no series, nor a file of another program that can be read; docs/formats.md says which can"
@@ -282,7 +282,7 @@ def read_all(path: Path, engine: str) -> Soundness:
             steps = stored.steps
             count = len(steps)
             damage += stored.verify()
-            unchecked += stored.notes
+            unchecked += stored.notes if stored.dataset is None else []
             for step in steps:
                 missing = step.unchecked
                 if missing:

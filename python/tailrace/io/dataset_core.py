@@ -157,6 +157,10 @@ class DatasetCore:
         """Only streams leave out steps."""
         return []
 
+    def coupling(self) -> tuple[object, ...]:
+        """As of files of Tailrace: there is none."""
+        return "none", (0, 0, 0.0, 0.0, 0.0, 0.0, "", "", 0), [], 0, 0, 0
+
     def close(self) -> None:
         """Close the files."""
         self.dataset.close()
