@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,12 +25,15 @@ class FlatArray:
     """`shape` (x, y, z) values, x fastest, from byte `offset` of a file on.
 
     :param dtype: of NumPy, with its byte order: "<f8", ">f4".
+    :param pieces: (offset in the file, bytes) of each part of a record that lies in several; `offset` then counts the
+        bytes of the parts only, and a value may begin in one part and end in the next. Such arrays are read only.
     """
 
     path: Path
     offset: int
     shape: Triple
     dtype: str
+    pieces: tuple[tuple[int, int], ...] = ()
 
     @property
     def end(self) -> int:
@@ -91,12 +97,30 @@ class FlatArray:
         values = np.empty(count, self.dtype)
         view = values.view(np.uint8).data
         done = 0
-        while done < len(view):
-            got = os.preadv(file, [view[done:]], begin + done)
-            if not got:
-                raise _core.IoError(
-                    f"{self.path}: ends at byte {begin + done}, where an array of {' x '.join(map(str, self.shape))} "
-                    f"values of {np.dtype(self.dtype).itemsize} bytes must reach to byte {self.end}: it is cut off"
-                )
-            done += got
+        for offset, size in self._spans(begin, len(view)):
+            end = done + size
+            while done < end:
+                at = offset + size - (end - done)
+                got = os.preadv(file, [view[done:end]], at)
+                if not got:
+                    reach = offset + size if self.pieces else self.end
+                    raise _core.IoError(
+                        f"{self.path}: ends at byte {at}, where an array of {' x '.join(map(str, self.shape))} values "
+                        f"of {np.dtype(self.dtype).itemsize} bytes must reach to byte {reach}: it is cut off"
+                    )
+                done += got
         return values
+
+    def _spans(self, begin: int, count: int) -> Iterator[tuple[int, int]]:
+        """(offset in the file, bytes) of each part of `count` bytes."""
+        if not self.pieces:
+            yield begin, count
+            return
+        starts = [0, *itertools.accumulate(size for _, size in self.pieces)]
+        while count > 0:
+            at = bisect.bisect_right(starts, begin) - 1
+            if at == len(self.pieces):
+                raise _core.IoError(f"{self.path}: its record has {starts[-1]} bytes; expected at least {self.end}")
+            here = min(count, starts[at + 1] - begin)
+            yield self.pieces[at][0] + begin - starts[at], here
+            begin, count = begin + here, count - here

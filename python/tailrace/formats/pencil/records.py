@@ -6,7 +6,6 @@ after one says that others came before.
 
 from __future__ import annotations
 
-import bisect
 import os
 import struct
 from collections.abc import Iterator
@@ -124,7 +123,7 @@ class Records:
         return np.frombuffer(self.content(record), kind)
 
     def content(self, record: Record) -> bytes:
-        """All bytes of a record; those of a record of fields are too many, so see `Pieces`."""
+        """All bytes of a record; those of a record of fields are too many."""
         return b"".join(self._exactly(offset, count) for offset, count in record.pieces)
 
     def _find_order(self) -> str:
@@ -153,20 +152,3 @@ class Records:
             found += more
         return found
 
-
-class Pieces:
-    """Where the bytes of a record lie in the file: byte numbers without the markers between its parts."""
-
-    def __init__(self, pieces: tuple[tuple[int, int], ...]) -> None:
-        self._offsets = [offset for offset, _ in pieces]
-        self._starts = [0]
-        for _, count in pieces:
-            self._starts.append(self._starts[-1] + count)
-
-    def spans(self, begin: int, count: int) -> Iterator[tuple[int, int]]:
-        """(offset in the file, bytes) of each part of the bytes [begin, begin + count) of the record."""
-        while count > 0:
-            at = bisect.bisect_right(self._starts, begin) - 1
-            here = min(count, self._starts[at + 1] - begin)
-            yield self._offsets[at] + begin - self._starts[at], here
-            begin, count = begin + here, count - here

@@ -1,0 +1,172 @@
+"""A snapshot in an HDF5 file of the Pencil Code. All is local."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.io.placement import Box, Stored, Triple, triple
+from tailrace.io.regular import open_regular, refuse_special
+from tailrace.io.values import Scalar
+
+from .dim import Dim
+from .found import Source
+from .persist import as_scalars
+
+if TYPE_CHECKING:
+    import h5py
+
+_MOST_VALUES = 1 << 20  # of a persistent variable
+
+
+def is_hdf5(path: Path) -> bool:
+    """Whether a file begins as HDF5 files do."""
+    try:
+        with open_regular(path, "rb") as file:
+            return bool(file.read(8) == b"\x89HDF\r\n\x1a\n")
+    except OSError:
+        return False
+
+
+class Hdf5Snapshot:
+    """The fields are the datasets of its group `data`.
+
+    :param dim: of the run; they are the sizes that the file itself tells, too.
+    :raises IoError: the file is damaged, or has no time.
+    """
+
+    kind = "io_hdf5"
+
+    def __init__(self, source: Source, dim: Dim) -> None:
+        self.source, self._dim = source, dim
+        with open_hdf5(source.path) as file:
+            time = file.get("time")
+            if not _is_plain(time) or time.size != 1 or time.dtype.kind != "f":
+                raise _core.IoError(f"{source.path}: has no dataset 'time' of one real number")
+            self.time = float(np.asarray(time[()]).reshape(-1)[0])
+            if not np.isfinite(self.time):
+                raise _core.IoError(f"{source.path}: its time is {self.time}: the file is damaged")
+            self._stored = self._fields(file)
+
+    def _fields(self, file: h5py.File) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name in file["data"]:
+            data = file["data"].get(name)
+            # The Fortran order x, y, z is the order z, y, x of HDF5.
+            if not _is_plain(data) or data.shape != self._dim.held[::-1] or data.dtype.name not in _REAL:
+                what = f"{data.shape} of {data.dtype}" if hasattr(data, "dtype") else "no array"
+                raise _core.IoError(
+                    f"{self.source.path}: its data/{name} is {what}; expected {self._dim.held[::-1]} (z, y, x, with "
+                    f"ghost zones) of float32 or float64 in the file itself, as its settings say"
+                )
+            found[str(name)] = _REAL[data.dtype.name]
+        return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the fields."""
+        return tuple(self._stored)
+
+    def variables(self) -> dict[str, Stored]:
+        """The fields, with ghost zones."""
+        return {name: Stored(dtype, self._dim.held, False) for name, dtype in self._stored.items()}
+
+    def scalars(self) -> dict[str, Scalar]:
+        """The persistent variables."""
+        found = {}
+        with open_hdf5(self.source.path) as file:
+            for name in file.get("persist", ()):
+                data = file["persist"].get(name)
+                if not _is_plain(data) or data.dtype.kind not in "if" or data.size > _MOST_VALUES:
+                    raise _core.IoError(f"{self.source.path}: its persist/{name} is no list of numbers")
+                found[str(name)] = np.asarray(data[()]).reshape(-1)
+        return as_scalars(found)
+
+    def iteration(self) -> int | None:
+        """The number of its time step, where it is stored."""
+        with open_hdf5(self.source.path) as file:
+            data = file.get("persist/iteration_number")
+            return int(np.asarray(data[()]).reshape(-1)[0]) if _is_plain(data) and data.size else None
+
+    def read(self, name: str, box: Box, out: NDArray[Any]) -> None:
+        """Fill `out` with a box of a field; the box counts the ghost zones too."""
+        if 0 in box.count:
+            return
+        x, y, z = (slice(a, a + n) for a, n in zip(box.start, box.count, strict=True))
+        with open_hdf5(self.source.path) as file:
+            try:
+                file["data"][name].read_direct(out, (z, y, x))
+            except (OSError, KeyError, RuntimeError) as error:
+                raise _core.IoError(f"{self.source.path}: data/{name} cannot be read: {error}") from None
+
+    def check(self) -> list[str]:
+        """Damage in what describes it."""
+        try:
+            with open_hdf5(self.source.path) as file:
+                self._fields(file)
+            self.scalars()
+        except _core.IoError as error:
+            return [str(error)]
+        return []
+
+
+_REAL = {"float32": "float32", "float64": "float64", ">f4": "float32", ">f8": "float64"}
+
+
+def open_hdf5(path: Path) -> h5py.File:
+    """A file, open to read.
+
+    :raises IoError: it is gone or damaged.
+    """
+    import h5py
+
+    try:
+        refuse_special(path)
+        return h5py.File(path, "r")
+    except (OSError, RuntimeError) as error:
+        raise _core.IoError(f"{path}: cannot be read as HDF5: {error}") from None
+
+
+def _is_plain(data: Any) -> bool:
+    """Whether it is an array that lies in the file itself: a link out of it could name any file."""
+    import h5py
+
+    return isinstance(data, h5py.Dataset) and data.dtype.kind in "ifSO" and not data.external and not data.is_virtual
+
+
+def dim_of_hdf5(path: Path) -> Dim | None:
+    """The sizes in a file's group `settings`; None where it is no snapshot of the Pencil Code.
+
+    :raises IoError: it has the groups of one with values that cannot be.
+    """
+    import h5py
+
+    with open_hdf5(path) as file:
+        if not isinstance(file.get("data", getclass=True), type) or file.get("data", getclass=True) is not h5py.Group:
+            return None
+        if file.get("settings", getclass=True) is not h5py.Group:
+            return None
+        held = triple(_setting(file, path, f"m{axis}") for axis in "xyz")
+        points = triple(_setting(file, path, f"n{axis}") for axis in "xyz")
+        ghosts: Triple = triple((m - n) // 2 for m, n in zip(held, points, strict=True))
+        if min(points) < 1 or max(held) > 1 << 24 or any(m != n + 2 * g or g < 0 for m, n, g in zip(held, points, ghosts, strict=True)):
+            raise _core.IoError(f"{path}: its settings say {points} points, {held} with ghost zones: that cannot be")
+        processes = triple(_setting(file, path, f"nproc{axis}", 1) for axis in "xyz")
+        counts = [_setting(file, path, name, 0) for name in ("mvar", "maux", "mglobal")]
+        precision = file.get("settings/precision")
+        word = np.asarray(precision[()]).reshape(-1)[0] if _is_plain(precision) and precision.size == 1 else b"D"
+    letter = "S" if bytes(word if isinstance(word, bytes) else str(word).encode()).strip() == b"S" else "D"
+    return Dim(points, ghosts, counts[0], counts[1], counts[2], letter, processes)
+
+
+def _setting(file: h5py.File, path: Path, name: str, default: int | None = None) -> int:
+    data = file.get(f"settings/{name}")
+    if data is None and default is not None:
+        return default
+    if not _is_plain(data) or data.size != 1 or data.dtype.kind != "i":
+        raise _core.IoError(f"{path}: its settings/{name} must be one whole number")
+    return int(np.asarray(data[()]).reshape(-1)[0])
