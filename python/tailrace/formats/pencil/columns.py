@@ -34,7 +34,7 @@ class ColumnsFile:
         rows = {stored.shape[1] for stored in columns.values()}
         if "step" not in columns or len(rows) != 1 or any(stored.shape[0] != 1 for stored in columns.values()):
             raise _core.InputError(
-                f"{path}: a time series has lists of equal length, one is 'step'; found {dict(columns)}"
+                f"{path}: a time series has lists of equal length, one is 'step'; found {', '.join(columns)}"
             )
         self._rows = rows.pop()
         on_root(comm, lambda: refuse_there(path))

@@ -85,7 +85,7 @@ def refuse_there(path: Path) -> None:
 def publish(partial: Path, path: Path) -> None:
     """Give a complete file its name, which no other file may have by now."""
     refuse_there(path)
-    os.rename(partial, path)
+    partial.rename(path)
     place = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(place)

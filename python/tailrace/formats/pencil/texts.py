@@ -30,7 +30,7 @@ def write_new(path: Path, text: str) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    os.rename(partial, path)
+    partial.rename(path)
 
 
 def dim(points: Triple, ghosts: int, real: str, counts: Mapping[str, int]) -> str:

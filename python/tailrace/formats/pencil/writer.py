@@ -22,7 +22,7 @@ from . import texts
 from .appended import AppendedFile
 from .columns import ColumnsFile
 from .schema import GHOSTS, Settings, put, real_type
-from .target import WholeFile, publish, refuse_there
+from .target import PARTIAL, WholeFile, publish
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -241,7 +241,7 @@ class PencilWriter(Writer):
             texts.write_new(self.data / "varname.dat", written if fits else texts.names(fields))
             texts.append_snapshots(self.data / "allprocs" / "varN.list", self._snapshots)
             if not (self.data / "grid.h5").exists():
-                partial = self.data / "grid.h5.tailrace-partial"
+                partial = self.data / f"grid.h5{PARTIAL}"
                 partial.unlink(missing_ok=True)
                 with h5py.File(partial, "x", libver=("earliest", "latest")) as file:
                     settings.write(file)
@@ -266,6 +266,3 @@ def _put_persist(file: h5py.File, scalars: Mapping[str, Scalar], real: str) -> N
                 f"persist/{name}: expected real numbers or numbers of int32, found {value!r}"
             ) from None
         put(file.require_group("persist"), name, values, real)
-
-
-__all__ = ["PencilWriter", "refuse_there"]
