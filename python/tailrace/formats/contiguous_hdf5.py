@@ -90,6 +90,12 @@ class ContiguousHdf5:
                 if sync:
                     os.fsync(self._file)
             finally:
-                os.close(self._file)
+                self.abandon()
 
         agree(self._comm, finish)
+
+    def abandon(self) -> None:
+        """Close this rank's part of a file that will not be finished; closing twice does nothing. Local."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)

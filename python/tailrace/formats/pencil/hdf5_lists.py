@@ -1,0 +1,87 @@
+"""Particles and stalkers in HDF5 files: `PVARn.h5`, `PSTALKn.h5`. All is local."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.io.dataset import Dataset
+from tailrace.io.placement import Box, Stored
+
+from .carried import carried
+from .dim import Run
+from .grid import read_points
+from .hdf5_snapshot import open_hdf5
+from .numbered import plain
+
+_NAME = re.compile(r"(PVAR|PSTALK)(\d{1,9})\.h5|pvar\.h5")
+_TYPES = {("f", 4): "float32", ("f", 8): "float64", ("i", 4): "int32", ("i", 8): "int64"}
+
+
+def is_lists(path: Path) -> bool:
+    """By its name."""
+    return _NAME.fullmatch(path.name) is not None
+
+
+class Hdf5Lists(Dataset):
+    """Lists with one column: what is in the groups `part` or `stalker`, and in `proc`.
+
+    :raises IoError: the file is damaged.
+    """
+
+    format = "pencil"
+
+    def __init__(self, path: Path, run: Run) -> None:
+        super().__init__(str(path))
+        match = _NAME.fullmatch(path.name)
+        kind = (match[1] if match else None) or "pvar"
+        self._places: dict[str, str] = {}
+        self._stored: dict[str, Stored] = {}
+        with open_hdf5(path) as file:
+            time = plain(file, "time")
+            if time is None or time.size != 1 or time.dtype.kind != "f":
+                raise _core.IoError(f"{path}: has no dataset 'time' of one real number")
+            now = float(np.asarray(time[()]).reshape(-1)[0])
+            rows = 0
+            for group in ("stalker" if kind == "PSTALK" else "part", "proc"):
+                for name in file.get(group, ()):
+                    data = plain(file, f"{group}/{name}")
+                    dtype = None if data is None else _TYPES.get((data.dtype.kind, data.dtype.itemsize))
+                    if data is None or data.ndim != 1 or dtype is None:
+                        raise _core.IoError(f"{path}: its {group}/{name} is no list of numbers in the file itself")
+                    rows = rows or len(data)
+                    if group != "proc" and len(data) != rows:
+                        raise _core.IoError(f"{path}: its {group}/{name} has {len(data)} values; others have {rows}")
+                    self._places[str(name)] = f"{group}/{name}"
+                    self._stored[str(name)] = Stored(dtype, (1, len(data), 1), True)
+        if not self._stored or not np.isfinite(now):
+            raise _core.IoError(f"{path}: has no particles, or the time {now}: the file is damaged")
+        self.steps = [(int(match[2]) if match and match[2] else 0, now)]
+        points = read_points(run) if kind != "PSTALK" else None
+        self.attributes = {**carried(run, points), "pencil/file": kind}
+        if points is not None:
+            self.grid = points.placed(False, None)
+        self.files = [str(path)]
+
+    def variables(self, position: int) -> dict[str, Stored]:
+        """See `Dataset.variables`."""
+        return self._stored
+
+    def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
+        """See `Dataset.read`."""
+        if 0 in box.count:
+            return
+        begin, count = box.start[1], box.count[1]
+        with open_hdf5(Path(self.path)) as file:
+            data = plain(file, self._places[name])
+            if data is None or data.shape != self._stored[name].shape[1:2]:
+                raise _core.IoError(f"{self.path}: its {self._places[name]} has changed since the file was opened")
+            try:
+                data.read_direct(out.reshape(-1), slice(begin, begin + count))
+            except (OSError, RuntimeError) as error:
+                raise _core.IoError(f"{self.path}: {self._places[name]} cannot be read: {error}") from None

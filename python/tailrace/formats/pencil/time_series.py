@@ -1,0 +1,191 @@
+"""`time_series.dat` and `time_series.h5`: what a run has printed at its time steps. All functions are local."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.io.dataset import Dataset
+from tailrace.io.placement import Box, Stored
+from tailrace.io.regular import open_regular, refuse_special
+
+from .frames import latest
+from .hdf5_snapshot import is_hdf5, open_hdf5
+from .numbered import plain
+
+_HEAD = re.compile(r"#?\s*-{1,8}\w")
+_COLUMN = re.compile(r"[A-Za-z]\w{0,63}", re.ASCII)
+_MOST_COLUMNS = 2000
+_MOST_ROWS = 10_000_000
+_LONGEST = 1 << 17  # letters of a line
+
+
+def is_time_series(path: Path) -> bool:
+    """By its first line, or by the groups of an HDF5 file of that name."""
+    if path.suffix == ".h5":
+        return path.name == "time_series.h5" and is_hdf5(path)
+    try:
+        with open_regular(path, "rb") as file:
+            head = file.read(400).decode("latin-1")
+    except OSError:
+        return False
+    return head.startswith("#--") and bool(re.search(r"-t-", head))
+
+
+def read_time_series(path: Path) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """The columns by name: `step` as int64, `time` and what else was printed as float64; and notes.
+
+    :raises IoError: it is damaged.
+    """
+    columns = _from_hdf5(path) if path.suffix == ".h5" else _from_text(path)
+    if "time" not in columns:
+        raise _core.IoError(f"{path}: has no column t; found {', '.join(columns)}")
+    if not np.isfinite(columns["time"]).all():
+        raise _core.IoError(f"{path}: has a time that is no finite number: the file is damaged")
+    kept, notes = latest(path, columns["time"].tolist())
+    return {name: values[kept] for name, values in columns.items()}, notes
+
+
+def _names(path: Path, number: int, line: str) -> list[str]:
+    words = [word for word in re.split(r"-+", line.strip().lstrip("#")) if word]
+    names = [re.split(r"[\s(]", word)[0] for word in words]
+    if not names or len(names) > _MOST_COLUMNS or len(set(names)) < len(names):
+        raise _core.IoError(f"{path}: line {number} must have the different names of columns; found {line[:60]!r}")
+    wrong = next((name for name in names if not _COLUMN.fullmatch(name)), None)
+    if wrong is not None:
+        raise _core.IoError(f"{path}: line {number} has {wrong[:40]!r}, which is no name of a column")
+    return [{"it": "step", "t": "time"}.get(name, name) for name in names]
+
+
+def _from_text(path: Path) -> dict[str, NDArray[Any]]:
+    """A line of names, again where a run has begun with other columns, and lines of numbers."""
+    names: list[str] = []
+    parts: list[tuple[list[str], list[list[float]]]] = []
+    count = 0
+    with open_regular(path, encoding="latin-1") as file:
+        number = 0
+        while line := file.readline(_LONGEST):
+            number += 1
+            if line.startswith("#"):
+                if _HEAD.match(line):
+                    names = _names(path, number, line)
+                    parts.append((names, []))
+                continue
+            if not line.strip():
+                continue
+            if not names:
+                raise _core.IoError(f"{path}: line {number} comes before the names of the columns: {line[:60]!r}")
+            if not line.endswith("\n"):
+                break  # the run was killed, or is just writing it
+            count += 1
+            if count > _MOST_ROWS:
+                raise _core.IoError(f"{path}: has more than {_MOST_ROWS} rows")
+            parts[-1][1].append(_row(path, number, line, len(names)))
+    every = list(dict.fromkeys(name for some, rows in parts if rows for name in some))
+    if not every:
+        raise _core.IoError(f"{path}: has no row")
+    if "step" not in every:
+        every.insert(0, "step")
+    columns: dict[str, NDArray[Any]] = {name: np.full(count, np.nan) for name in every}
+    at = 0
+    for some, rows in parts:
+        if rows:
+            table = np.array(rows)
+            for position, name in enumerate(some):
+                columns[name][at : at + len(rows)] = table[:, position]
+            if "step" not in some:
+                columns["step"][at : at + len(rows)] = np.arange(at, at + len(rows))
+            at += len(rows)
+    step = columns["step"]
+    if not np.isfinite(step).all() or (np.abs(step) > 2**53).any() or (step != np.rint(step)).any():
+        raise _core.IoError(f"{path}: its column it must have whole numbers")
+    columns["step"] = step.astype(np.int64)
+    return columns
+
+
+def _row(path: Path, number: int, line: str, count: int) -> list[float]:
+    words = line.split()
+    try:
+        if len(words) != count:
+            raise ValueError
+        # Fortran omits the E of exponents with three digits (0.1-100), and writes stars for numbers that are too long.
+        return [
+            np.nan if word.strip("*") == "" else float(re.sub(r"(?<=\d)([+-]\d{3})$", r"E\1", word)) for word in words
+        ]
+    except ValueError:
+        raise _core.IoError(
+            f"{path}: line {number} must have {count} numbers; found {len(words)}: {line.strip()[:60]!r}"
+        ) from None
+
+
+def _from_hdf5(path: Path) -> dict[str, NDArray[Any]]:
+    """One dataset for each number: /<column>/<iteration>."""
+    import h5py
+
+    with open_hdf5(path) as file:
+        groups = [str(name) for name in file if file.get(name, getclass=True) is h5py.Group]
+        if "t" not in groups or len(groups) > _MOST_COLUMNS:
+            raise _core.IoError(f"{path}: has no group t, so it is no time series; found {', '.join(groups[:8])}")
+        steps = sorted(int(name) for name in file["t"] if re.fullmatch(r"\d{1,9}", name))
+        if not steps or len(steps) > _MOST_ROWS:
+            raise _core.IoError(f"{path}: its group t has no value with the number of a time step")
+        columns: dict[str, NDArray[Any]] = {"step": np.array(steps, np.int64)}
+        for group in ["t", *(name for name in groups if name != "t")]:
+            values = np.full(len(steps), np.nan)
+            for at, step in enumerate(steps):
+                data = plain(file, f"{group}/{step}")
+                if data is None:
+                    continue
+                if data.size != 1 or data.dtype.kind not in "fi":
+                    raise _core.IoError(
+                        f"{path}: its {group}/{step} must be one number; found {data.shape} {data.dtype}"
+                    )
+                values[at] = np.asarray(data[()]).reshape(-1)[0]
+            columns["time" if group == "t" else group] = values
+    return columns
+
+
+class TimeSeriesColumns(Dataset):
+    """A time series as one step: each column is a list with one column and a row for each time.
+
+    :raises IoError: it is damaged.
+    """
+
+    format = "pencil"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        refuse_special(path)
+        columns, self.notes = read_time_series(path)
+        self._types = {name: values.dtype.name for name, values in columns.items()}
+        self._rows = len(columns["time"])
+        self.steps = [(int(columns["step"][-1]), float(columns["time"][-1]))]
+        self.attributes = {"pencil/file": "time_series"}
+        self.files = [str(path)]
+        self._columns: dict[str, NDArray[Any]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_columns": None}
+
+    def variables(self, position: int) -> dict[str, Stored]:
+        """See `Dataset.variables`."""
+        return {name: Stored(dtype, (1, self._rows, 1), True) for name, dtype in self._types.items()}
+
+    def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
+        """See `Dataset.read`."""
+        if self._columns is None:
+            self._columns, _ = read_time_series(Path(self.path))
+        values = self._columns[name][: self._rows]
+        if len(values) < self._rows:
+            raise _core.IoError(f"{self.path}: has {len(values)} rows now; expected {self._rows}: it was replaced")
+        begin = box.start[1]
+        out[...] = values[begin : begin + box.count[1]].reshape(out.shape)
+
+    def close(self) -> None:
+        """See `Dataset.close`."""
+        self._columns = None
