@@ -1,0 +1,88 @@
+"""A checkpoint of Nektar++, in whatever format."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from tailrace import _core
+
+from .definition import Definition, DefinitionError
+
+
+class Row(NamedTuple):
+    """What one rank has written of one definition; -1 stands for a rank with fewer definitions than others."""
+
+    definition: int
+    elements: int
+    values: int  # of each field
+
+
+EMPTY = Row(-1, 0, 0)
+
+
+class Checkpoint(ABC):
+    """Rows in their order, and what describes them. All is local.
+
+    Values are stored as in Nektar++: of a row field after field, of a field element after element, of an element plane
+    after plane.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.definitions: list[Definition] = []
+        self.rows: list[Row] = []
+        self.metadata: dict[str, str] = {}
+        self.provenance: dict[str, str] = {}
+        self.files: list[str] = []
+        self.notes: list[str] = []
+
+    @abstractmethod
+    def values(self, row: int, field: int, first: int, out: NDArray[Any]) -> None:
+        """Fill `out` (of one dimension, contiguous, any real type) with values of a field of a row.
+
+        :raises IoError: the file is damaged.
+        """
+
+    @abstractmethod
+    def elements(self, row: int, first: int, out: NDArray[Any]) -> None:
+        """Fill `out` with numbers of elements of a row, from its element `first` on."""
+
+    @abstractmethod
+    def orders(self, row: int, first: int, out: NDArray[Any]) -> None:
+        """Fill `out` (elements, directions) with the numbers of modes of a row, from its element `first` on."""
+
+    def check(self) -> list[str]:
+        """Damage that neither opening nor reading finds, one line each."""
+        return []
+
+    def close(self) -> None:  # noqa: B027 # there may be no open file
+        """Close the files; reading opens them again."""
+
+    def number_of(self, definition: Definition) -> int:
+        """The place of a definition in the list, at the end of which it is put where it is new."""
+        try:
+            return self.definitions.index(definition)
+        except ValueError:
+            self.definitions.append(definition)
+            return len(self.definitions) - 1
+
+    def damaged(self, place: str, why: object) -> _core.IoError:
+        """An error about a place in its files."""
+        return _core.IoError(f"{self.path}: {place}: {why}")
+
+
+def check_values(definition: Definition, stored: int, elements: int, per_field: int) -> None:
+    """Hold the number of values of a row against what its definition needs.
+
+    :raises DefinitionError: they differ.
+    """
+    expected = len(definition.fields) * per_field
+    if stored != expected:
+        raise DefinitionError(
+            f"expected {expected} values ({len(definition.fields)} fields of {elements} {definition.shape_text}), "
+            f"found {stored}"
+        )

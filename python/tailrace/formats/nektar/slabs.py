@@ -1,0 +1,72 @@
+"""Parts of a file, read at their places. All is local."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.io.regular import open_regular
+
+PIECE = 4 << 20  # bytes that are read at once where values are converted
+
+
+class SlabFile:
+    """A file that is opened once, with the first byte that is read; `bytes_read` counts."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.bytes_read = 0
+        self._file: IO[bytes] | None = None
+
+    @property
+    def file(self) -> IO[bytes]:
+        """The open file."""
+        if self._file is None:
+            self._file = open_regular(self.path, "rb", buffering=0)
+        return self._file
+
+    def read_into(self, offset: int, view: memoryview) -> None:
+        """Fill `view`, of bytes, from byte `offset` of the file on.
+
+        :raises IoError: the file ends before.
+        """
+        done = 0
+        while done < len(view):
+            got = os.preadv(self.file.fileno(), [view[done:]], offset + done)
+            if not got:
+                raise _core.IoError(
+                    f"{self.path}: ends at byte {offset + done}, expected values up to byte {offset + len(view)}: it "
+                    "has become shorter since it was opened"
+                )
+            done += got
+            self.bytes_read += got
+
+    def values(self, offset: int, count: int, dtype: str) -> NDArray[Any]:
+        """`count` values of a type of NumPy from byte `offset` on."""
+        out = np.empty(count, dtype)
+        self.read_into(offset, out.view(np.uint8).data)
+        return out
+
+    def fill(self, offset: int, dtype: str, out: NDArray[Any]) -> None:
+        """Fill `out`, of one dimension and contiguous, with values of a type from byte `offset` on, converted."""
+        if out.dtype == np.dtype(dtype):
+            self.read_into(offset, out.view(np.uint8).data)
+            return
+        size = np.dtype(dtype).itemsize
+        for at in range(0, len(out), PIECE // size):
+            part = out[at : at + PIECE // size]
+            part[:] = self.values(offset + at * size, len(part), dtype)
+
+    def close(self) -> None:
+        """Close the file; reading opens it again."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "bytes_read": 0, "_file": None}

@@ -1,0 +1,106 @@
+"""The values in a text of an XML checkpoint, base64 of a zlib stream: read in order. All is local."""
+
+from __future__ import annotations
+
+import binascii
+import os
+import zlib
+from pathlib import Path
+from typing import IO
+
+from tailrace import _core
+
+_TEXT = 128 << 10  # letters that are decoded at once
+_BYTES = 1 << 20  # that are decompressed at once
+_WHITE = b" \t\r\n"
+_RATIO = 1032  # zlib makes no text shorter than this
+
+
+def most_bytes(letters: int) -> int:
+    """More than what a text of so many letters can hold."""
+    return (letters * 3 // 4 + 16) * _RATIO
+
+
+class XmlValues:
+    """`size` bytes of values in `length` letters from byte `offset` of a file on."""
+
+    def __init__(self, path: Path, offset: int, length: int, size: int) -> None:
+        self.path, self.offset, self.length, self.size = path, offset, length, size
+        self._restart()
+
+    def _restart(self) -> None:
+        self.position = 0  # byte of the values that comes next
+        self._letters = 0
+        self._left = b""
+        self._waiting = b""
+        self._zlib = zlib.decompressobj()
+
+    def read(self, file: IO[bytes], begin: int, view: memoryview) -> None:
+        """Fill `view` with bytes from `begin` on; going back starts again from the first.
+
+        :raises IoError: the text is damaged, or has fewer or more bytes.
+        """
+        if begin < self.position:
+            self._restart()
+        while self.position < begin:
+            self._next(file, begin - self.position)
+        done = 0
+        while done < len(view):
+            piece = self._next(file, len(view) - done)
+            view[done : done + len(piece)] = piece
+            done += len(piece)
+        if self.position == self.size:
+            self._check_end(file)
+
+    def _next(self, file: IO[bytes], most: int) -> bytes:
+        piece = self._some(file, min(most, _BYTES))
+        if not piece:
+            raise self._wrong(f"expected {self.size} bytes of values, found the end after {self.position}")
+        self.position += len(piece)
+        return piece
+
+    def _some(self, file: IO[bytes], most: int) -> bytes:
+        """Up to `most` bytes of values; none at the end."""
+        while not self._zlib.eof:
+            if not self._waiting:
+                self._waiting = self._decoded(file)
+            try:
+                piece = self._zlib.decompress(self._waiting, most)
+            except zlib.error as error:
+                raise self._wrong(
+                    f"expected a zlib stream, found damage after {self.position} bytes: {error}"
+                ) from None
+            ended = not self._waiting
+            self._waiting = self._zlib.unconsumed_tail
+            if piece or ended:
+                return piece
+        return b""
+
+    def _check_end(self, file: IO[bytes]) -> None:
+        if self._some(file, 1):
+            raise self._wrong(f"expected {self.size} bytes of values, found more")
+        if not self._zlib.eof:
+            raise self._wrong("expected the end of a zlib stream behind the values, found the end of the text")
+
+    def _decoded(self, file: IO[bytes]) -> bytes:
+        """The next bytes of the zlib stream; none at the end of the text."""
+        while self._letters < self.length:
+            some = min(_TEXT, self.length - self._letters)
+            text = os.pread(file.fileno(), some, self.offset + self._letters)
+            if len(text) < some:
+                raise self._wrong("expected a text in base64, found the end of the file: it has become shorter")
+            self._letters += some
+            text = self._left + text.translate(None, _WHITE)
+            whole = len(text) if self._letters == self.length else len(text) // 4 * 4
+            self._left = text[whole:]
+            try:
+                decoded = binascii.a2b_base64(text[:whole], strict_mode=True)
+            except binascii.Error as error:
+                place = self.offset + self._letters - some
+                raise self._wrong(f"expected letters of base64 from byte {place} on, found others: {error}") from None
+            if decoded:
+                return decoded
+        return b""
+
+    def _wrong(self, why: str) -> _core.IoError:
+        return _core.IoError(f"{self.path}: <ELEMENTS> with its values at byte {self.offset}: {why}")
