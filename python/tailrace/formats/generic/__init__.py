@@ -8,18 +8,18 @@ from pathlib import Path
 from tailrace import _core
 from tailrace.io.dataset import Dataset
 
-from . import bp
+from . import bp, hdf5
 
 __all__ = ["dataset_at"]
 
 
 def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Dataset | None:
-    """The dataset of a BP directory; None where there is none, or one of ours.
+    """The dataset of a BP directory or an HDF5 file; None where there is none, or one of ours.
 
     :raises IoError: it is damaged.
     :raises InputError: there are parameters, and no format here has any.
     """
-    found = bp.dataset_at(path)
+    found: Dataset | None = bp.dataset_at(path) or hdf5.dataset_at(path)
     if found is not None and parameters:
         raise _core.InputError(f"{path}: {found.format} has no parameters; found {', '.join(parameters)}")
     return found

@@ -34,7 +34,9 @@ class Part:
     :param source: where the array is, in words of the file.
     :param dtype: of NumPy, in the file, with its byte order.
     :param shape: of the array in the file, slowest index first.
+    :param axes: the dimensions of the file along x, y, z; of a list along its columns and rows. -1: it has none.
     :param fixed: (dimension, index) of what is split.
+    :param first: the first index in the slowest dimension.
     :param block: of an array in blocks: the number of the block.
     """
 
@@ -42,21 +44,35 @@ class Part:
     dtype: str
     shape: tuple[int, ...]
     stored: Stored
+    axes: tuple[int, int, int]
     fixed: tuple[tuple[int, int], ...] = ()
+    first: int = 0
     block: int = 0
 
     def selection(self, box: Box) -> tuple[list[int], list[int]]:
         """First index and count in each dimension of the file."""
-        free = [d for d in range(len(self.shape)) if d not in dict(self.fixed)]
         start, count = [0] * len(self.shape), [1] * len(self.shape)
         for d, at in self.fixed:
             start[d] = at
-        axes = (0, 1, 2)
-        if self.stored.is_list:  # (columns, rows, 1)
-            axes = (1, 0, 2) if len(free) == 1 else axes
-        for axis, d in zip(axes, reversed(free), strict=False):
-            start[d], count[d] = box.start[axis], box.count[axis]
+        for axis, d in enumerate(self.axes):
+            if d >= 0:
+                start[d], count[d] = box.start[axis], box.count[axis]
+        start[0] += self.first
         return start, count
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the values of a box lie in the file as they do in memory."""
+        along = [d for d in self.axes if d >= 0]
+        return along == sorted(along, reverse=True)
+
+    def arranged(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The values of a box, as they are in the file, in the order z, y, x."""
+        along = [d for d in reversed(self.axes) if d >= 0]
+        others = [d for d in range(values.ndim) if d not in along]
+        moved = values.transpose([*others, *along]).reshape([values.shape[d] for d in along])
+        shape = [values.shape[d] if d >= 0 else 1 for d in reversed(self.axes)]
+        return moved.reshape(shape)
 
 
 def our_type(dtype: np.dtype[Any]) -> str | None:
@@ -103,7 +119,8 @@ def parts_of(
         return f"'{source}' has the shape {shape}, which holds no values: it is left out"
     if len(shape) == 1 or (as_list and len(shape) == 2):
         columns = shape[1] if len(shape) == 2 else 1
-        return {"": Part(source, dtype.str, shape, Stored(ours, (columns, shape[0], 1), True), block=block)}
+        axes = (len(shape) - 1 or -1, 0, -1)
+        return {"": Part(source, dtype.str, shape, Stored(ours, (columns, shape[0], 1), True), axes, block=block)}
     split = range(max(0, len(shape) - 3))
     if len(shape) == 4 and shape[3] <= _FEW < min(shape[:3]):
         split = range(3, 4)
@@ -113,11 +130,12 @@ def parts_of(
             f"'{source}' has the shape {shape}, which would be {many} variables of three dimensions (at most "
             f"{_MOST_SPLIT}): it is left out"
         )
-    free = [n for d, n in enumerate(shape) if d not in split]
-    stored = Stored(ours, triple([*reversed(free), 1, 1][:3]), False)
+    free = [d for d in reversed(range(len(shape))) if d not in split]
+    axes = triple([*free, -1, -1][:3])
+    stored = Stored(ours, triple(shape[d] if d >= 0 else 1 for d in axes), False)
     return {
         _suffix([shape[d] for d in split], at): Part(
-            source, dtype.str, shape, stored, tuple(zip(split, at, strict=True)), block
+            source, dtype.str, shape, stored, axes, tuple(zip(split, at, strict=True)), 0, block
         )
         for at in np.ndindex(*(shape[d] for d in split))
     }
@@ -203,7 +221,7 @@ class PartsDataset(Dataset):
         """See `Dataset`."""
         part = self._layout(position).parts[name]
         dtype = np.dtype(part.dtype)
-        if dtype == out.dtype and out.flags.c_contiguous:
+        if dtype == out.dtype and out.flags.c_contiguous and part.in_order:
             start, count = part.selection(box)
             self._fetch(position, part, start, out.reshape(count))
             return
@@ -216,7 +234,7 @@ class PartsDataset(Dataset):
                     f"{self.path}: '{part.source}' has the value {values.max()}; expected values below 2^63, the "
                     f"largest that an int64 holds"
                 )
-            out[place] = values.reshape(piece.count[::-1])
+            out[place] = part.arranged(values)
 
     @abstractmethod
     def _fetch(self, position: int, part: Part, start: list[int], values: NDArray[Any]) -> None:

@@ -1,0 +1,150 @@
+"""HDF5 files of programs that nobody here knows. All is local."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.io.placement import Box
+from tailrace.io.regular import open_regular
+from tailrace.io.values import Attribute, Scalar
+
+from .guess import Guess
+from .hdf5_contents import contents_of
+from .hdf5_steps import guess_steps
+from .parts import Part, PartsDataset, plain_name
+
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_PLACES = (0, 512, 1024, 2048)  # where a file of HDF5 may begin behind data of users
+_FAULTS = (OSError, RuntimeError, ValueError, KeyError, TypeError)  # what h5py raises on damaged files
+
+
+class Hdf5Dataset(PartsDataset):
+    """Arrays of an HDF5 file, and steps by the usual conventions.
+
+    :param path: the file.
+    :raises IoError: it is damaged.
+    """
+
+    format = "hdf5-other"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._file: h5py.File | None = None
+        self.files = [path]
+        with self._open() as file:
+            try:
+                contents = contents_of(file, Path(path))
+                guess = guess_steps(file, contents)
+            except _FAULTS as error:
+                raise _core.IoError(f"cannot read {path}: HDF5 says: {_words(error)}") from None
+        self.attributes = _attributes(contents.attributes, guess)
+        self.grid = guess.grid
+        self._take(guess)
+        notes = [guess.note, *guess.notes, *contents.notes]
+        for step in guess.steps:
+            notes += step.made.notes
+        self.notes = list(dict.fromkeys(notes))
+
+    def _take(self, guess: Guess) -> None:
+        numbers = [step.index for step in guess.steps]
+        self.steps = list(zip(numbers, [step.time for step in guess.steps], strict=True))
+        self._groups = [step.group for step in guess.steps]
+        self._scalars = [step.scalars for step in guess.steps]
+        self._set_layouts([step.made.layout() for step in guess.steps])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the open file."""
+        return self.__dict__ | {"_file": None}
+
+    def scalars(self, position: int) -> dict[str, Scalar]:
+        """See `Dataset`."""
+        return self._scalars[position]
+
+    def close(self) -> None:
+        """See `Dataset`."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _open(self) -> h5py.File:
+        with open_regular(self.path, "rb"):  # never a named pipe
+            pass
+        try:
+            return h5py.File(self.path, "r", locking=False)
+        except _FAULTS as error:
+            raise _core.IoError(f"cannot read {self.path}: HDF5 says: {_words(error)}") from None
+
+    def _fetch(self, position: int, part: Part, start: list[int], values: NDArray[Any]) -> None:
+        if self._file is None:
+            self._file = self._open()
+        name = part.source if part.source.startswith("/") else f"{self._groups[position]}/{part.source}"
+        try:
+            data = self._file[name]
+            same = isinstance(data, h5py.Dataset) and data.dtype == values.dtype and data.ndim == len(start)
+            if not same or any(a + n > m for a, n, m in zip(start, values.shape, data.shape, strict=True)):
+                raise _core.IoError(f"{self.path}: '{name}' has changed since the file was opened")
+            if values.size:
+                region = tuple(slice(a, a + n) for a, n in zip(start, values.shape, strict=True))
+                data.read_direct(values, region)
+        except _FAULTS as error:
+            raise _core.IoError(f"cannot read '{name}' in {self.path}: HDF5 says: {_words(error)}") from None
+
+    def check(self, position: int) -> list[str]:
+        """See `Dataset`: values that are not finite."""
+        lines = []
+        for name, part in self._layout(position).parts.items():
+            if np.dtype(part.dtype).kind != "f":
+                continue
+            bad = sum(int((~np.isfinite(values)).sum()) for values in self._all(position, name))
+            if bad:
+                lines.append(f"{self.path}: '{name}' has {bad} values that are not finite")
+        return lines
+
+    def _all(self, position: int, name: str) -> Any:
+        """The values of a variable, some planes or rows at a time."""
+        from tailrace.io.placement import boxes_of
+
+        stored = self._layout(position).parts[name].stored
+        for box in boxes_of(stored.shape, 1 << 20) if math.prod(stored.shape) else ():
+            out = np.empty(Box(*box).count[::-1], stored.dtype)
+            self.read(position, name, box, out)
+            yield out
+
+
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def _attributes(known: dict[str, dict[str, Attribute]], guess: Guess) -> dict[str, Attribute]:
+    """The attributes of the file by their names, those of the arrays of the first step as variable/attribute."""
+    result = {plain_name(name): value for name, value in known.get("", {}).items()}
+    for step in guess.steps[:1]:
+        for name, part in step.made.parts.items():
+            whole = part.source if part.source.startswith("/") else f"{step.group}/{part.source}"
+            for attribute, value in known.get(whole.strip("/"), {}).items():
+                if attribute not in ("DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME", "_Netcdf4Dimid"):
+                    result[f"{name}/{plain_name(attribute)}"] = value
+    return result
+
+
+def dataset_at(path: Path) -> Hdf5Dataset | None:
+    """The dataset of a file; None where it is no HDF5 file, or a series of ours.
+
+    :raises IoError: it is damaged.
+    """
+    if not path.is_file():
+        return None
+    with open_regular(path, "rb") as file:
+        start = file.read(_PLACES[-1] + len(_SIGNATURE))
+    if not any(start[at : at + len(_SIGNATURE)] == _SIGNATURE for at in _PLACES):
+        return None
+    if start.startswith(_SIGNATURE) and not _core.is_foreign_file(str(path)):
+        return None
+    return Hdf5Dataset(str(path))

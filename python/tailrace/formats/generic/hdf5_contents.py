@@ -1,0 +1,222 @@
+"""What is in an HDF5 file of any program: its arrays, single values and attributes. All is local.
+
+No link to another file is followed, and nothing is read but small values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from tailrace.io.values import Attribute, Scalar
+
+_MOST_OBJECTS = 100_000
+_MOST_VALUES = 4096  # of an attribute
+_MOST_TEXT = 1 << 16  # bytes of a text of fixed length
+_MOST_CHUNK = 1 << 30  # bytes: one value needs the memory of its chunk
+_MOST_RATIO = 10_000  # values in memory to bytes of the file; the best compressor of HDF5 itself has 1032
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of numbers in the file."""
+
+    name: str  # its path
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+@dataclass
+class Contents:
+    """All that the file has. Names are paths without the first slash."""
+
+    arrays: dict[str, Array] = field(default_factory=dict)
+    scalars: dict[str, Scalar] = field(default_factory=dict)
+    attributes: dict[str, dict[str, Attribute]] = field(default_factory=dict)  # of each group and dataset; "" the root
+    notes: list[str] = field(default_factory=list)
+
+    def below(self, group: str) -> dict[str, Array]:
+        """The arrays in a group, by their names from there on."""
+        begin = f"{group}/" if group else ""
+        return {name[len(begin) :]: one for name, one in self.arrays.items() if name.startswith(begin)}
+
+    def scalars_below(self, group: str) -> dict[str, Scalar]:
+        """The single values in a group, by their names from there on."""
+        return {name[len(group) + 1 :]: one for name, one in self.scalars.items() if name.startswith(f"{group}/")}
+
+
+def contents_of(file: h5py.File, path: Path) -> Contents:
+    """Read what describes the file."""
+    found = Contents()
+    found.attributes[""] = attributes_of(file)
+    seen = {h5py.h5o.get_info(file.id).addr}
+    waiting: list[tuple[str, h5py.Group]] = [("", file)]
+    count = 0
+    while waiting:
+        name, group = waiting.pop()
+        for inner in _links(found, name, group):
+            count += 1
+            if count > _MOST_OBJECTS:
+                found.notes.append(f"it has more than {_MOST_OBJECTS} objects; the others are left out")
+                return found
+            one = _object(found, f"{name}/{inner}".lstrip("/"), group, inner)
+            if one is None:
+                continue
+            address = h5py.h5o.get_info(one.id).addr
+            if address in seen:  # another name of the same
+                continue
+            seen.add(address)
+            whole = f"{name}/{inner}".lstrip("/")
+            if isinstance(one, h5py.Group):
+                found.attributes[whole] = attributes_of(one)
+                waiting.append((whole, one))
+            elif isinstance(one, h5py.Dataset):
+                _add_dataset(found, whole, one, path)
+    found.arrays = dict(sorted(found.arrays.items()))
+    return found
+
+
+def _links(found: Contents, name: str, group: h5py.Group) -> Iterator[str]:
+    """The names in a group that lead to something in this file."""
+    for inner in group:
+        try:
+            link = group.get(inner, getlink=True)
+        except (KeyError, OSError, RuntimeError, ValueError) as error:
+            found.notes.append(f"'{name}/{inner}' cannot be read ({error}): it is left out")
+            continue
+        if isinstance(link, h5py.ExternalLink):
+            found.notes.append(f"'{name}/{inner}' is a link to the file '{link.filename}', which is not followed")
+        elif isinstance(link, h5py.HardLink):
+            yield inner
+
+
+def _object(found: Contents, whole: str, group: h5py.Group, inner: str) -> Any:
+    try:
+        return group[inner]
+    except (KeyError, OSError, RuntimeError, ValueError, TypeError) as error:
+        found.notes.append(f"'{whole}' cannot be read ({error}): it is left out")
+        return None
+
+
+def _add_dataset(found: Contents, name: str, data: h5py.Dataset, path: Path) -> None:
+    try:
+        why = _why_not(data, path)
+        if why is None and data.shape == ():
+            value = _single(data)
+            if value is None:
+                why = f"has the type {data.dtype}"
+            else:
+                found.scalars[name] = value
+        elif why is None:
+            if h5py.check_enum_dtype(data.dtype) is not None and data.dtype != bool:
+                found.notes.append(f"'{name}' has names for its values (an enumeration); the numbers are read")
+            found.arrays[name] = Array(name, np.dtype(data.dtype.str), data.shape)
+        if why is None:
+            found.attributes[name] = attributes_of(data)
+    except (OSError, RuntimeError, ValueError, TypeError, KeyError) as error:
+        why = f"cannot be read ({error})"
+    if why is not None:
+        found.notes.append(f"'{name}' {why}: it is left out")
+
+
+def _why_not(data: h5py.Dataset, path: Path) -> str | None:
+    """Why a dataset is not read; None: it is."""
+    if data.shape is None:
+        return "has no values"
+    if data.shape and (data.dtype.names is not None or data.dtype.kind not in "fiub"):
+        kind = "a compound of " + ", ".join(data.dtype.names) if data.dtype.names else str(data.dtype)
+        return f"has the type {kind}, which is not read"
+    plan = data.id.get_create_plist()
+    if plan.get_external_count():
+        return (
+            f"has its values in another file, '{plan.get_external(0)[0].decode(errors='replace')}', which is not read"
+        )
+    if data.is_virtual:
+        return _why_not_virtual(data, path)
+    if data.chunks is not None and math.prod(data.chunks) * data.dtype.itemsize > _MOST_CHUNK:
+        return f"has chunks of {math.prod(data.chunks) * data.dtype.itemsize} bytes (at most {_MOST_CHUNK} are read)"
+    size = math.prod(data.shape) * data.dtype.itemsize
+    if size > _MOST_RATIO * path.stat().st_size:
+        return f"has the shape {data.shape}, {size} bytes, in a file of {path.stat().st_size}"
+    return None
+
+
+def _why_not_virtual(data: h5py.Dataset, path: Path) -> str | None:
+    """A virtual dataset is read where its parts are plain ones in this file or in others beside it."""
+    for source in data.virtual_sources():
+        place = path if source.file_name == "." else path.parent / source.file_name
+        if "%" in source.file_name or not place.resolve().is_relative_to(path.parent.resolve()):
+            return f"is made of parts in '{source.file_name}', which is not in its directory"
+        if not place.is_file():
+            return f"is made of parts in '{source.file_name}', which is not there"
+        with h5py.File(place, "r") as file:
+            if not _is_plain(file, source.dset_name):
+                return f"is made of '{source.dset_name}' in '{source.file_name}', which is no dataset of plain values"
+    return None
+
+
+def _is_plain(file: h5py.File, name: str) -> bool:
+    group: Any = file
+    for inner in name.strip("/").split("/"):
+        if not isinstance(group, h5py.Group) or not isinstance(group.get(inner, getlink=True), h5py.HardLink):
+            return False
+        group = group[inner]
+    if not isinstance(group, h5py.Dataset) or group.is_virtual:
+        return False
+    return not group.id.get_create_plist().get_external_count()
+
+
+def _single(data: h5py.Dataset) -> Scalar | None:
+    """The value of a dataset with one."""
+    if data.dtype.itemsize > _MOST_TEXT:
+        return None
+    return _plain(data[()])
+
+
+def _plain(value: Any) -> Any:
+    """A number or a text of ours; None: it is none."""
+    if isinstance(value, h5py.Empty):
+        return None
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    if isinstance(value, int | np.integer):
+        return int(value) if -(1 << 63) <= int(value) < 1 << 63 else None
+    if isinstance(value, float | np.floating):
+        return float(value)
+    return None
+
+
+def attributes_of(one: h5py.Group | h5py.Dataset) -> dict[str, Attribute]:
+    """The attributes that are texts, numbers or lists of numbers; those that cannot be read are left out."""
+    result: dict[str, Attribute] = {}
+    for name in one.attrs:
+        try:
+            about = one.attrs.get_id(name)
+            shape = about.shape or ()
+            if math.prod(shape) > _MOST_VALUES or about.dtype.itemsize > _MOST_TEXT or about.dtype.hasobject is None:
+                continue
+            value = one.attrs[name]
+        except (OSError, RuntimeError, ValueError, TypeError, KeyError):
+            continue
+        if isinstance(value, np.ndarray) and value.size == 1:
+            value = value.reshape(-1)[0]
+        if isinstance(value, np.ndarray):
+            parts = [_plain(part) for part in value.reshape(-1)]
+            if parts and all(isinstance(part, str) for part in parts):
+                result[name] = ", ".join(parts)
+            elif parts and all(isinstance(part, int | float) for part in parts):
+                whole = all(isinstance(part, int) for part in parts)
+                result[name] = parts if whole else [float(part) for part in parts]
+        elif (plain := _plain(value)) is not None:
+            result[name] = plain
+    return result

@@ -1,0 +1,227 @@
+"""Guesses which arrays of an HDF5 file are steps, by the usual conventions, and says what was guessed. All is local."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace.io.placement import StretchedGrid, UniformGrid, triple
+from tailrace.text import counted
+
+from .guess import TIMES, Guess, Step, add_arrays, plain_scalars, short_names, time_in
+from .hdf5_contents import Array, Contents
+from .openpmd import openpmd_steps
+from .parts import LayoutMaker, Part, parts_of
+from .vtkhdf import vtkhdf_steps
+from .xdmf import steps_in
+
+_STEP = re.compile(r"(?:.*?[A-Za-z_#.\- ])?(\d+)")  # "Step0", "step_0010", "Timestep 3", "0005"
+_WORDS = re.compile(r"(step|iter|time|cycle|frame|snap|output|dump|^t|^it|^data|^plt|^$)", re.IGNORECASE)
+_MOST_POINTS = 1 << 20  # of a direction whose places are read
+
+
+def guess_steps(file: h5py.File, contents: Contents) -> Guess:
+    """The steps by the first convention that the file keeps."""
+    conventions: tuple[Callable[[h5py.File, Contents], Guess | None], ...] = (
+        vtkhdf_steps,
+        openpmd_steps,
+        _companion,
+        _grouped,
+        _along_time,
+    )
+    for convention in conventions:
+        found = convention(file, contents)
+        if found is not None:
+            break
+    else:
+        found = _single_step(contents)
+    if found.grid is None and found.steps:
+        found.grid = _grid(file, contents, found.steps[0])
+    return found
+
+
+# ---- groups, one for each step ---------------------------------------------------------------------------------------
+def _grouped(_file: h5py.File, contents: Contents) -> Guess | None:
+    found = _step_groups(contents)
+    if found is None:
+        return None
+    parent, groups = found
+    steps = []
+    timeless = 0
+    for index, name in groups:
+        whole = f"{parent}/{name}".lstrip("/")
+        scalars = contents.scalars_below(whole)
+        time = time_in(contents.attributes.get(whole, {}), scalars)
+        timeless += time is None
+        made = add_arrays(LayoutMaker(), contents.below(whole))
+        steps.append(Step(index, float(index) if time is None else time, whole, made, plain_scalars(scalars)))
+    inside = {step.group for step in steps}
+    rest = {name: one for name, one in contents.arrays.items() if not _is_below(name, inside)}
+    notes = []
+    if rest:
+        notes.append(f"{', '.join(sorted(rest)[:8])}: outside of the steps, so the same in all of them")
+        for step in steps:
+            add_arrays(step.made, rest, absolute=True)
+    if timeless:
+        notes.append(f"{counted(timeless, 'step')} tell no time: the number of the step stands for it")
+    first, last = groups[0][1], groups[-1][1]
+    return Guess(steps, f"the groups '{parent}/{first}' to '{parent}/{last}' are taken for steps", notes=notes)
+
+
+def _is_below(name: str, groups: set[str]) -> bool:
+    parts = name.split("/")
+    return any("/".join(parts[:n]) in groups for n in range(1, len(parts)))
+
+
+def _step_groups(contents: Contents) -> tuple[str, list[tuple[int, str]]] | None:
+    """The group whose groups are numbered and hold arrays: the one with most of them, near the root."""
+    parents: dict[str, dict[str, list[tuple[int, str]]]] = {}
+    groups = {"/".join(name.split("/")[:n]) for name in contents.arrays for n in range(1, name.count("/") + 1)}
+    for group in groups:
+        parent, _, name = group.rpartition("/")
+        matched = _STEP.fullmatch(name)
+        if matched and parent.count("/") < 2 and len(matched[1]) < 18:
+            prefix = name[: matched.start(1)]
+            if _WORDS.search(prefix):
+                parents.setdefault(parent, {}).setdefault(prefix, []).append((int(matched[1]), name))
+    best: tuple[str, list[tuple[int, str]]] | None = None
+    for parent in sorted(parents, key=lambda one: (one.count("/") + bool(one), one)):
+        for members in parents[parent].values():
+            members.sort()
+            distinct = all(a[0] < b[0] for a, b in pairwise(members))
+            if distinct and (best is None or len(members) > len(best[1])):
+                best = parent, members
+    return best
+
+
+# ---- the slowest dimension is the time -------------------------------------------------------------------------------
+def _along_time(file: h5py.File, contents: Contents) -> Guess | None:
+    for name, times in contents.arrays.items():
+        if name.rsplit("/", 1)[-1] not in TIMES or len(times.shape) != 1 or not 0 < times.shape[0] <= _MOST_POINTS:
+            continue
+        count = times.shape[0]
+        along = {
+            one: array
+            for one, array in contents.arrays.items()
+            if one != name and len(array.shape) >= 2 and array.shape[0] == count and _has_time(file, one, name)
+        }
+        if not along:
+            continue
+        values = np.asarray(file[name][:], float)
+        if not np.isfinite(values).all():
+            continue
+        rest = {one: array for one, array in contents.arrays.items() if one not in along}
+        steps = [_slice(s, float(values[s]), along, rest) for s in range(count)]
+        return Guess(
+            steps,
+            f"the first dimension of {', '.join(list(along)[:8])} is taken for the steps, because it has as many "
+            f"entries as '{name}'",
+        )
+    return None
+
+
+def _has_time(file: h5py.File, name: str, time: str) -> bool:
+    """Whether a dataset begins with the dimension of the time, where the file tells its dimensions (as netCDF does)."""
+    dimension = file[name].dims[0]
+    try:
+        scales = [one.name.strip("/") for one in dimension.values()]
+    except (OSError, RuntimeError, ValueError, KeyError):
+        return False
+    return not scales or time in scales
+
+
+def _slice(at: int, time: float, along: dict[str, Array], rest: dict[str, Array]) -> Step:
+    made = LayoutMaker()
+    short = short_names([*along, *rest])
+    for name, one in along.items():
+        inner = parts_of(name, one.dtype, one.shape[1:])
+        made.add(short[name], inner if isinstance(inner, str) else {k: _one_more(p, at) for k, p in inner.items()})
+    add_arrays(made, rest)
+    return Step(at, time, "", made)
+
+
+def _one_more(part: Part, at: int) -> Part:
+    """The same part with one more dimension before the others, of which one index is taken."""
+    axes = triple(d + 1 if d >= 0 else d for d in part.axes)
+    fixed = ((0, at), *((d + 1, i) for d, i in part.fixed))
+    return Part(part.source, part.dtype, (at + 1, *part.shape), part.stored, axes, fixed)
+
+
+# ---- an XDMF file beside it ------------------------------------------------------------------------------------------
+def _companion(file: h5py.File, contents: Contents) -> Guess | None:
+    path = Path(file.filename)
+    for suffix in (".xmf", ".xdmf", ".xdmf3", ".xdmf2"):
+        beside = path.with_suffix(suffix)
+        if not beside.is_file():
+            continue
+        steps = []
+        for number, (time, names) in enumerate(steps_in(beside, path.name)):
+            arrays = {name: contents.arrays[place] for name, place in names.items() if place in contents.arrays}
+            if arrays:
+                made = LayoutMaker()
+                for name, one in arrays.items():
+                    made.add(name, parts_of(f"/{one.name}", one.dtype, one.shape))
+                steps.append(Step(number, float(number) if time is None else time, "", made))
+        if steps and all(a.time < b.time for a, b in pairwise(steps)):
+            return Guess(steps, f"steps and names are those of '{beside.name}' beside it")
+    return None
+
+
+# ---- one step --------------------------------------------------------------------------------------------------------
+def _single_step(contents: Contents) -> Guess:
+    root = contents.attributes.get("", {})
+    time = time_in(root, contents.scalars)
+    made = add_arrays(LayoutMaker(), contents.arrays)
+    step = Step(0, 0.0 if time is None else time, "", made, plain_scalars(contents.scalars))
+    said = "its time is 0" if time is None else f"its time is {time:g}, as the file says"
+    return Guess([step], f"no convention for steps is known to it: all is one step, {said}")
+
+
+# ---- the places of the points ----------------------------------------------------------------------------------------
+def _grid(file: h5py.File, contents: Contents, step: Step) -> UniformGrid | None:
+    """From lists named x, y and z that are as long as the arrays of the step."""
+    shapes = {part.stored.shape for part in step.made.parts.values() if not part.stored.is_list}
+    for shape in sorted(shapes, key=math.prod, reverse=True):
+        along = [_places(file, contents, axis, count) for axis, count in zip("xyz", shape, strict=True)]
+        known = [one for one in along if one is not None]
+        if len(known) == 3 and (found := grid_of(known)) is not None:
+            return found
+    return None
+
+
+def _places(file: h5py.File, contents: Contents, axis: str, count: int) -> NDArray[Any] | None:
+    names = [axis, axis.upper(), f"{axis}c", f"{axis}_coord", f"{axis}coords", f"coord_{axis}"]
+    for name, one in contents.arrays.items():
+        if name.rsplit("/", 1)[-1] in names and one.shape == (count,) and count <= _MOST_POINTS:
+            try:
+                return np.asarray(file[name][:], float)
+            except (OSError, RuntimeError):
+                return None
+    return np.zeros(1) if count == 1 else None
+
+
+def grid_of(along: list[NDArray[Any]]) -> UniformGrid | None:
+    """A grid from the places along x, y and z; None: they do not increase."""
+    for values in along:
+        if not np.isfinite(values).all() or (np.diff(values) <= 0).any():
+            return None
+    points = triple(len(values) for values in along)
+    lows = [float(values[0]) for values in along]
+    steps = [float((values[-1] - values[0]) / (len(values) - 1)) if len(values) > 1 else 1.0 for values in along]
+    even = all(
+        np.allclose(values, low + h * np.arange(len(values)), rtol=0, atol=1e-6 * h)
+        for values, low, h in zip(along, lows, steps, strict=True)
+    )
+    origin, spacing = (lows[0], lows[1], lows[2]), (steps[0], steps[1], steps[2])
+    if even:
+        return UniformGrid(points, origin, spacing)
+    x, y, z = ([float(one) for one in values] for values in along)
+    return StretchedGrid(points, origin, spacing, coordinates=(x, y, z))

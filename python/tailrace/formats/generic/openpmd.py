@@ -1,0 +1,119 @@
+"""Steps by the openPMD standard, https://github.com/openPMD/openPMD-standard (versions 1 and 2). All is local."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import h5py
+
+from tailrace.io.placement import Stored, UniformGrid, triple
+from tailrace.io.values import Attribute, Scalar
+
+from .guess import Guess, Step
+from .hdf5_contents import Array, Contents
+from .parts import LayoutMaker, Part, parts_of, plain_name
+
+
+def openpmd_steps(_file: h5py.File, contents: Contents) -> Guess | None:
+    """The iterations of an openPMD file."""
+    root = contents.attributes[""]
+    version = root.get("openPMD")
+    if not isinstance(version, str):
+        return None
+    base = str(root.get("basePath", "/data/%T/")).split("%T")[0].strip("/")
+    numbers = {
+        int(name)
+        for group in contents.attributes
+        if group.rpartition("/")[0] == base and (name := group.rpartition("/")[2]).isdecimal() and len(name) < 18
+    }
+    if not numbers:
+        return None
+    meshes = str(root.get("meshesPath", "meshes/")).strip("/")
+    steps = [_iteration(contents, base, number, meshes) for number in sorted(numbers)]
+    note = f"openPMD {version}: the iterations in '/{base}' are the steps; values are as stored, not times unitSI"
+    return Guess(steps, note, _grid(contents, steps, meshes))
+
+
+def _iteration(contents: Contents, base: str, number: int, meshes: str) -> Step:
+    group = f"{base}/{number}"
+    about = contents.attributes.get(group, {})
+    time, unit = about.get("time"), about.get("timeUnitSI", 1.0)
+    known = isinstance(time, int | float) and isinstance(unit, int | float)
+    made = LayoutMaker()
+    for name, one in contents.below(group).items():
+        _add(made, contents, name, one, meshes)
+    vectors = {}
+    for name in made.parts:
+        x, y, z = (f"{name[:-1]}{axis}" for axis in "xyz")
+        if name == x and len(name) > 2 and name[-2] == "_" and y in made.parts and z in made.parts:
+            vectors[name[:-2]] = (x, y, z)
+    made.vectors |= vectors
+    scalars = _constants(contents, group)
+    return Step(number, float(time) * float(unit) if known else float(number), group, made, scalars)  # type: ignore[arg-type]
+
+
+def _add(made: LayoutMaker, contents: Contents, name: str, one: Array, meshes: str) -> None:
+    inner = name.removeprefix(f"{meshes}/") if name.startswith(f"{meshes}/") else None
+    ours = (inner if inner is not None else name.removeprefix("particles/")).replace("/", "_")
+    parts = parts_of(name, one.dtype, one.shape)
+    labels = _labels(contents, one.name) if inner is not None else None
+    if labels is not None and not isinstance(parts, str) and len(labels) == len(one.shape) <= 3:
+        axes = triple(labels.index(axis) if axis in labels else -1 for axis in "xyz")
+        if sorted(d for d in axes if d >= 0) == list(range(len(one.shape))):
+            dtype = parts_of(name, one.dtype, (1,))
+            assert not isinstance(dtype, str)
+            shape = triple(one.shape[d] if d >= 0 else 1 for d in axes)
+            stored = Stored(dtype[""].stored.dtype, shape, False)
+            parts = {"": Part(name, one.dtype.str, one.shape, stored, axes)}
+    made.add(ours, parts)
+
+
+def _labels(contents: Contents, name: str) -> list[str] | None:
+    """The axes of a mesh, slowest first: its attributes are those of the record, which may be a group or a dataset."""
+    for place in (name, name.rpartition("/")[0]):
+        about = contents.attributes.get(place, {})
+        labels = about.get("axisLabels")
+        if isinstance(labels, str):
+            found = [one.strip() for one in labels.split(",")]
+            return found[::-1] if about.get("dataOrder") == "F" else found
+    return None
+
+
+def _constants(contents: Contents, group: str) -> dict[str, Scalar]:
+    """Records that have one value everywhere: they are stored as an attribute."""
+    found: dict[str, Scalar] = {}
+    for name, about in contents.attributes.items():
+        value: Attribute | None = about.get("value")
+        if name.startswith(f"{group}/") and "shape" in about and isinstance(value, int | float | str):
+            short = name[len(group) + 1 :].removeprefix("meshes/").removeprefix("particles/")
+            found[plain_name(short)] = value
+    return found
+
+
+def _grid(contents: Contents, steps: list[Step], meshes: str) -> UniformGrid | None:
+    """The grid of the first mesh of three dimensions whose spacing is known."""
+    for name, part in steps[0].made.parts.items():
+        whole = f"{steps[0].group}/{part.source}"
+        if part.stored.is_list or not part.source.startswith(f"{meshes}/") or name.count("/"):
+            continue
+        for place in (whole, whole.rpartition("/")[0]):
+            about = contents.attributes.get(place, {})
+            labels = _labels(contents, place)
+            spacing = _along(about.get("gridSpacing"), part, about, labels)
+            origin = _along(about.get("gridGlobalOffset"), part, about, labels)
+            if spacing and origin and min(spacing) > 0:
+                unit = about.get("gridUnitSI", 1.0)
+                scale = float(unit) if isinstance(unit, int | float) and unit > 0 else 1.0
+                at, step = [scale * one for one in origin], [scale * one for one in spacing]
+                return UniformGrid(part.stored.shape, (at[0], at[1], at[2]), (step[0], step[1], step[2]))
+    return None
+
+
+def _along(values: Any, part: Part, about: dict[str, Attribute], labels: list[str] | None) -> list[float] | None:
+    """Numbers in the order of the labels of the mesh along x, y, z."""
+    numbers = [values] if isinstance(values, int | float) else values
+    if not isinstance(numbers, list) or len(numbers) != len(part.shape):
+        return None
+    if about.get("dataOrder") == "F" and labels is not None:
+        numbers = numbers[::-1]
+    return [float(numbers[d]) if d >= 0 else 1.0 for d in part.axes]
