@@ -71,7 +71,7 @@ def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
     try:
         if path.suffix == ".toml":
             return load_case(path, overrides), []
-        from tailrace.formats.xcompact3d_input import read_input
+        from tailrace.formats.xcompact3d.input import read_input
 
         return read_input(path, overrides)
     except ConfigError as error:

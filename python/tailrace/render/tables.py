@@ -121,7 +121,7 @@ def history(path: Path, dt: float | None = None) -> Columns:
     if path.suffix == ".csv":
         columns = read_time_series(path)
     else:
-        from tailrace.formats.xcompact3d import read_history
+        from tailrace.formats.xcompact3d.history import read_history
 
         table = read_history(path, dt)
         columns = {name: table[name] for name in ("kinetic_energy", "dissipation", "enstrophy")} | {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tailrace.case.case import ConfigError, load_case
-from tailrace.formats.xcompact3d import read_history, read_input, read_snapshot, read_time_evol
+from tailrace.formats.xcompact3d.history import read_history, read_input, read_snapshot, read_time_evol
 
 SAMPLE = Path(__file__).parents[2] / "data" / "xcompact3d" / "tgv33"
 

@@ -1,4 +1,4 @@
-"""Xcompact3D: reads its input file as a case, its history of the Taylor-Green vortex, and its snapshots.
+"""The history of the Taylor-Green vortex, and single snapshots as arrays.
 
 The layouts are those of Xcompact3D since 2020. Two properties are important: the files of fields have no header and no
 time, and each row of `time_evol.dat` has the time of the step before the step of its numbers.
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tailrace.case.document import ConfigError, Problem, read_text
 from tailrace.case.names import RAW_NAMES
 
-from .xcompact3d_input import Namelist, read_input
+from .input import Namelist, read_input
 
 __all__ = ["HISTORY_COLUMNS", "read_history", "read_input", "read_snapshot", "read_time_evol"]
 

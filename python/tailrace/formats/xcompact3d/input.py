@@ -93,12 +93,15 @@ def read_input(path: str | Path, overrides: Sequence[str] = ()) -> tuple[Case, l
 
 
 class Namelist:
-    """An input file with methods that read values by group, key and type. `problems` collects all errors."""
+    """An input file with methods that read values by group, key and type. `problems` collects all errors.
 
-    def __init__(self, path: Path) -> None:
+    :param needed: the group that such a file must have.
+    """
+
+    def __init__(self, path: Path, needed: str = "BasicParam") -> None:
         self.path = path
         self.problems: list[Problem] = []
-        self.groups = _parse(path)
+        self.groups = _parse(path, needed)
 
     def reject(self, key: str, reason: str) -> None:
         """Add a problem and continue, so that all problems are found."""
@@ -148,7 +151,7 @@ def _fortran(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _parse(path: Path) -> dict[str, Any]:
+def _parse(path: Path, needed: str) -> dict[str, Any]:
     import f90nml  # type: ignore[import-untyped,unused-ignore]
 
     text = read_text(path, encoding="latin-1")  # comments in old inputs are not always UTF-8; keys and values are ASCII
@@ -162,9 +165,9 @@ def _parse(path: Path) -> dict[str, Any]:
         raise ConfigError(str(path), [problem]) from None
     if unclosed:
         raise ConfigError(str(path), [unclosed])
-    if "basicparam" not in groups:
+    if needed.lower() not in groups:
         found = ", ".join(f"&{name}" for name in groups) or "no groups at all"
-        raise ConfigError.single(path, "BasicParam", f"there is no group &BasicParam ... /; found {found}")
+        raise ConfigError.single(path, needed, f"there is no group &{needed} ... /; found {found}")
     names = [str(name) for name in groups]
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:

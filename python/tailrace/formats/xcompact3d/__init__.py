@@ -1,0 +1,128 @@
+"""Files of Xcompact3D and of 2DECOMP&FFT: snapshots, XDMF, statistics, restart files, histories, probes.
+
+The layouts are those of Xcompact3D since 2020. The files of fields have no header and no time: the input file of the
+run, beside them or one directory above, tells their points and times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace import _core
+
+if TYPE_CHECKING:
+    from tailrace.io.dataset import Dataset
+
+    from .run import Run
+
+
+def dataset_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
+    """What Xcompact3D has written at a path: a run, its `data`, its `statistics`, or one of its files. Local.
+
+    :returns: None where it is nothing of Xcompact3D.
+    :raises IoError: it is, but it is damaged or incomplete.
+    :raises InputError: there is a parameter; there are none.
+    """
+    found = _dataset_at(path)
+    if found is not None and parameters:
+        raise _core.InputError(
+            f"{path}: files of Xcompact3D are read without parameters; found {', '.join(parameters)}"
+        )
+    return found
+
+
+def _dataset_at(path: Path) -> Dataset | None:
+    if path.is_dir():
+        return _directory(path)
+    return _file(path) if path.is_file() else None
+
+
+def _directory(path: Path) -> Dataset | None:
+    from .checkpoint import INFO, Checkpoint
+    from .run import find_input, read_run
+    from .snapshots import Snapshots, Statistics, has_snapshots, has_statistics
+    from .xdmf import XdmfSnapshots
+
+    source = find_input(path)
+    if source is None:
+        above = find_input(path.parent)
+        if above and has_snapshots(path):
+            return Snapshots(str(path), path, read_run(above))
+        if above and has_statistics(path):
+            return Statistics(str(path), path, read_run(above))
+        described = _described(path)
+        return XdmfSnapshots(described, None) if described else None
+    run = read_run(source)
+    dataset: Dataset | None = None
+    for directory in (path / "data", path):
+        if dataset is None and has_snapshots(directory):
+            dataset = Snapshots(str(path), directory, run)
+    if dataset is None and (path / INFO).is_file() and (path / "checkpoint").is_file():
+        dataset = Checkpoint(path / "checkpoint", run)
+    if dataset is None and has_statistics(path / "statistics"):
+        dataset = Statistics(str(path), path / "statistics", run)
+    if dataset is None:
+        raise _core.IoError(
+            f"{path}: has the input file {source.name} of Xcompact3D, but no data: expected data/NAME-NUMBER.bin, "
+            "data.bp4, checkpoint with restart.info, or statistics/NAME.datSTEP"
+        )
+    dataset.path = str(path)
+    dataset.others = _others(path, dataset)
+    return dataset
+
+
+def _others(path: Path, dataset: Dataset) -> list[str]:
+    from .checkpoint import INFO
+    from .snapshots import has_statistics
+    from .tables import HISTORY, probes_in
+
+    found = [path / HISTORY, *probes_in(path)]
+    if (path / INFO).is_file():
+        found.append(path / "checkpoint")
+    if has_statistics(path / "statistics"):
+        found.append(path / "statistics")
+    taken = set(dataset.files)
+    return [str(one) for one in found if one.exists() and str(one) not in taken]
+
+
+def _described(path: Path) -> Path | None:
+    """The first XDMF file of a directory of snapshots without an input file."""
+    from .snapshots import has_snapshots
+
+    if not has_snapshots(path):
+        return None
+    return min(path.glob("snapshot-*.xdmf"), key=lambda one: (len(one.name), one.name), default=None)
+
+
+def _file(path: Path) -> Dataset | None:
+    from .checkpoint import Checkpoint, is_checkpoint
+    from .described import described_at
+    from .snapshots import NAME, Snapshots
+    from .tables import table_at
+    from .xdmf import XdmfSnapshots, is_xdmf
+
+    if is_xdmf(path):
+        return XdmfSnapshots(path, _run_of(path))
+    described = described_at(path, lambda: _run_of(path))
+    if described is not None:
+        return described
+    if NAME.fullmatch(path.name):
+        run = _run_of(path)
+        if run is not None:
+            return Snapshots(str(path), path.parent, run, only=path.name)
+    table = table_at(path, lambda: _run_of(path))
+    if table is not None:
+        return table
+    if (path.parent / "restart.info").is_file() and is_checkpoint(path, _run_of(path)):
+        return Checkpoint(path, _run_of(path))
+    return None
+
+
+def _run_of(path: Path) -> Run | None:
+    """The run of a file: its input file is in the same directory, or in that above."""
+    from .run import find_input, read_run
+
+    source = find_input(path.parent) or find_input(path.absolute().parent.parent)
+    return read_run(source) if source else None

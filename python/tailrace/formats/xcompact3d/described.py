@@ -1,0 +1,142 @@
+"""Data sets that an `input.json` of Py4Incompact3D describes. All is local."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tailrace import _core
+from tailrace.formats.flat_array import FlatArray
+
+from .arrays import ALIASES, FlatDataset, fitting
+from .run import MOST_POINTS, Run, read_places, stretched
+from .xdmf import head, inside
+
+_MOST_BYTES = 1 << 20
+_SIZES = ("Nx", "Ny", "Nz")
+_LENGTHS = ("Lx", "Ly", "Lz")
+_KINDS = ("BCx", "BCy", "BCz")
+
+
+class Described(FlatDataset):
+    """Fields whose names of files, sizes and boundaries are in a JSON file.
+
+    A field has the file of its name, or the files of its name with a number: `ux12`, `ux0012`, `ux-12.bin`.
+    """
+
+    format = "py4incompact3d"
+
+    def __init__(self, path: Path, text: dict[str, Any], run: Run | None) -> None:
+        super().__init__(str(path))
+        self._where = path
+        self._run = self._read_mesh(text["mesh"])
+        found: dict[int, dict[str, Path]] = {}
+        for key, one in text.items():
+            if isinstance(one, dict) and one.get("type") == "data":
+                for number, file in self._find(key, one).items():
+                    found.setdefault(number, {})[key] = file
+        if not found:
+            raise _core.IoError(f"{path}: names no file that is there; expected those of a field beside it")
+        self._files = [files for _, files in sorted(found.items())]
+        timed = run if run is not None and run.points == self._run.points else None
+        if timed is None:
+            self.notes.append(f"{path}: has no times, and there is no input.i3d of this mesh: numbers are taken")
+        self.steps = [timed.step(number) if timed else (number, float(number)) for number in sorted(found)]
+        self.attributes = {**(timed.told() if timed else {}), **self._run.told()}
+        self.aliases = {
+            ours: theirs for ours, theirs in ALIASES.items() if any(theirs in files for files in self._files)
+        }
+        self.grid = self._run.grid(self._run.points)
+        self.files = [str(path), *(str(file) for files in self._files for file in files.values())]
+
+    def arrays(self, position: int) -> dict[str, FlatArray]:
+        """The arrays of a step."""
+        return {name: fitting(file, [self._run.points]) for name, file in self._files[position].items()}
+
+    def _read_mesh(self, mesh: dict[str, Any]) -> Run:
+        told = mesh["properties"]
+        points = [self._whole(told, key, 1, MOST_POINTS) for key in _SIZES]
+        lengths = [self._positive(told, key) for key in _LENGTHS]
+        kinds = [self._whole(told, key, 0, 2) for key in _KINDS]
+        kind = self._whole(told, "stretched", 0, 3) if told.get("stretched") else 0
+        y: tuple[float, ...] = ()
+        if kind and isinstance(told.get("yp"), str):
+            y = read_places(self._inside(told["yp"]), points[1])
+        if kind and not y:
+            y = stretched(points[1], lengths[1], kind, self._positive(told, "beta"))
+        x, ly, z = lengths
+        nx, ny, nz = points
+        return Run(self._where, (nx, ny, nz), (x, ly, z), tuple((k, k) for k in kinds), y)
+
+    def _find(self, key: str, field: dict[str, Any]) -> dict[int, Path]:
+        """The files of a field by their numbers."""
+        properties = field.get("properties")
+        name = properties.get("filename") if isinstance(properties, dict) else None
+        if not isinstance(name, str):
+            raise _core.IoError(
+                f"{self._where}: {key[:60]!r} has no properties.filename; expected the name of its files"
+            )
+        root = self._inside(name)
+        pattern = re.compile(re.escape(root.name) + r"-?(\d{1,12})(\.bin)?")
+        found = {0: root} if root.is_file() else {}
+        try:
+            for entry in sorted(root.parent.iterdir(), key=lambda one: len(one.name)):
+                match = pattern.fullmatch(entry.name)
+                if match and int(match[1]) not in found:
+                    found[int(match[1])] = inside(self._where, str(entry))
+        except OSError as error:
+            raise _core.IoError(f"{self._where}: the files {name[:100]!r} cannot be found: {error.strerror}") from None
+        if not found:
+            self.notes.append(f"{self._where}: {key[:60]!r}: there are no files {name[:100]!r}: left out")
+        return found
+
+    def _inside(self, name: str) -> Path:
+        """A file that the text names; an absolute name of another machine is that of a file beside the text."""
+        try:
+            return inside(self._where, name)
+        except _core.IoError:
+            if not name.startswith("/"):
+                raise
+            self.notes.append(f"{self._where}: {name[:200]!r} is taken as {Path(name).name!r} beside it")
+            return inside(self._where, Path(name).name)
+
+    def _whole(self, told: dict[str, Any], key: str, least: int, most: int) -> int:
+        value = told.get(key)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise _core.IoError(
+                f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected a whole number "
+                f"from {least} to {most}"
+            )
+        return value
+
+    def _positive(self, told: dict[str, Any], key: str) -> float:
+        value = told.get(key)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e300:
+            raise _core.IoError(
+                f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected a number greater than 0"
+            )
+        return float(value)
+
+
+def described_at(path: Path, run: Callable[[], Run | None]) -> Described | None:
+    """The data set that a JSON file of Py4Incompact3D describes; None where the file is none.
+
+    :raises IoError: it is one, and a value is missing or wrong.
+    """
+    if not head(path, 64).lstrip().startswith(b"{"):
+        return None
+    text = head(path, _MOST_BYTES + 1)
+    if len(text) > _MOST_BYTES or b'"mesh"' not in text or b'"Nx"' not in text:
+        return None
+    try:
+        # Examples of Py4Incompact3D have commas before closing brackets.
+        told = json.loads(re.sub(rb",(\s*[}\]])", rb"\1", text))
+    except (ValueError, RecursionError) as error:
+        raise _core.IoError(f"{path}: is not valid JSON: {error}") from None
+    mesh = told.get("mesh") if isinstance(told, dict) else None
+    if not isinstance(mesh, dict) or not isinstance(mesh.get("properties"), dict):
+        return None
+    return Described(path, told, run())

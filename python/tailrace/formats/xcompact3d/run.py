@@ -1,0 +1,285 @@
+"""What an `input.i3d` says about the files of its run: sizes, grid, times. All is local."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailrace import _core
+from tailrace.case.document import ConfigError
+from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
+from tailrace.io.regular import open_regular
+from tailrace.io.values import Attribute
+
+from .input import Namelist
+
+MOST_POINTS = 1 << 24  # in a direction
+_MOST_BYTES = 1 << 20  # of a namelist
+_CHANNEL = 3  # itype
+KINDS = {0: "periodic", 1: "free-slip", 2: "dirichlet"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of Xcompact3D.
+
+    :param source: the file that says all this.
+    :param ends: kinds of the boundaries (ncl: 0, 1, 2) at the low and the high end in x, y, z; None where not known.
+    :param y: places of the points in y, of a stretched grid.
+    :param ioutput: time steps from one snapshot to the next; None where the number in a name counts time steps.
+    :param coarsening: every n-th point is in snapshots, in statistics.
+    :param plane: direction (1, 2, 3) over which output is averaged, 0 for none.
+    """
+
+    source: Path
+    points: Triple
+    lengths: tuple[float, float, float]
+    ends: tuple[tuple[int, int], ...] | None
+    y: tuple[float, ...] = ()
+    dt: float | None = None
+    ioutput: int | None = None
+    coarsening: tuple[int, int] = (1, 1)
+    plane: int = 0
+    scheme: int = 5
+    scalars: int = 0
+    density: bool = False
+    induction: bool = False
+    attributes: tuple[tuple[str, Attribute], ...] = ()
+
+    @property
+    def boundaries(self) -> tuple[str, str, str] | None:
+        """The kind of each direction. Where the two ends differ it is "dirichlet", whose schemes assume nothing."""
+        if self.ends is None:
+            return None
+        x, y, z = (KINDS[low] if low == high else "dirichlet" for low, high in self.ends)
+        return x, y, z
+
+    @property
+    def cells(self) -> Triple:
+        """Cells of the pressure in each direction; where boundaries are not known, as between walls."""
+        periodic = [low == 0 for low, _ in self.ends] if self.ends else [False] * 3
+        return triple(n if along else max(1, n - 1) for n, along in zip(self.points, periodic, strict=True))
+
+    def shapes(self, step: int) -> list[Triple]:
+        """Points that fields can have: every `step`-th point, then all; averages have one in a direction."""
+        full = self.points
+        thin = triple(-(-n // step) for n in full)
+        flat = [triple(1 if at + 1 == self.plane else n for at, n in enumerate(shape)) for shape in (thin, full)]
+        return list(dict.fromkeys([*(flat if self.plane else ()), thin, full]))
+
+    def grid(self, shape: Triple) -> UniformGrid:
+        """The grid of one of these shapes; with boundaries where it reaches to the end of the box."""
+        steps = [round((n - 1) / (m - 1)) if m > 1 else 1 for n, m in zip(self.points, shape, strict=True)]
+        for direction, (n, m) in enumerate(zip(self.points, shape, strict=True)):
+            if m > 1:  # ceil(n / step) points
+                steps[direction] = next((s for s in range(1, n + 1) if -(-n // s) == m), steps[direction])
+        x, y, z = (length / cells * step for length, cells, step in zip(self.lengths, self.cells, steps, strict=True))
+        whole = all(cells % step == 0 for cells, step in zip(self.cells, steps, strict=True)) and not self.plane
+        boundaries = self.boundaries if whole else None
+        if self.y and shape[1] > 1:
+            coordinates: tuple[tuple[float, ...], ...] = ((), self.y[:: steps[1]], ())
+            return StretchedGrid(
+                shape,
+                spacing=(x, y, z),
+                boundaries=boundaries,
+                coordinates=coordinates,  # type: ignore[arg-type]
+            )
+        return UniformGrid(shape, spacing=(x, y, z), boundaries=boundaries)
+
+    def step(self, number: int) -> tuple[int, float]:
+        """Time step and time of the snapshot with a number in its name."""
+        index = number * (self.ioutput or 1)
+        return index, index * self.dt if self.dt else float(index)
+
+    def told(self) -> dict[str, Attribute]:
+        """Attributes of a Dataset."""
+        attributes: dict[str, Attribute] = {"lengths": list(self.lengths), **dict(self.attributes)}
+        if self.boundaries:
+            attributes["boundaries"] = ",".join(self.boundaries)
+        return attributes
+
+    def notes(self) -> list[str]:
+        """What was assumed."""
+        notes = []
+        if self.ends is None:
+            notes.append(f"{self.source}: has no ncl...: the boundaries are not known; points at both ends are assumed")
+        elif any(low != high for low, high in self.ends):
+            notes.append(
+                f"{self.source}: boundaries of two kinds in one direction are taken as dirichlet, whose schemes assume "
+                "nothing about the values at the end"
+            )
+        if not self.dt:
+            notes.append(f"{self.source}: has no dt: times are numbers of time steps")
+        if self.ioutput is None:
+            notes.append(f"{self.source}: has no ioutput: the numbers of the files are taken as time steps")
+        if dict(self.attributes).get("irestart"):
+            notes.append(f"{self.source}: continues an earlier run; times assume that its dt was the same")
+        return notes
+
+
+def find_input(directory: Path) -> Path | None:
+    """The input file of a run: `input.i3d`, else the only `.i3d` file."""
+    named = directory / "input.i3d"
+    if named.is_file():
+        return named
+    try:
+        others = [entry for entry in directory.glob("*.i3d") if entry.is_file()]
+    except OSError:
+        return None
+    return others[0] if len(others) == 1 else None
+
+
+def read_namelist(path: Path, needed: str) -> Namelist:
+    """A namelist file of Xcompact3D.
+
+    :raises IoError: it is none, or too large to be one.
+    """
+    try:
+        size = path.stat().st_size
+        if size > _MOST_BYTES:
+            raise _core.IoError(f"{path}: has {size} bytes; expected a namelist of at most {_MOST_BYTES}")
+        return Namelist(path, needed)
+    except OSError as error:
+        raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
+    except ConfigError as error:
+        raise _core.IoError(str(error)) from None
+
+
+def read_run(path: Path) -> Run:
+    """What an input file says.
+
+    :raises IoError: it is no namelist of Xcompact3D, or a value is missing or impossible.
+    """
+    nml = read_namelist(path, "BasicParam")
+    points = [within(nml, "BasicParam", key, 1, MOST_POINTS) for key in ("nx", "ny", "nz")]
+    lengths = [nml.real("BasicParam", key) for key in ("xlx", "yly", "zlz")]
+    for key, length in zip(("xlx", "yly", "zlz"), lengths, strict=True):
+        if length is not None and not 0 < length < math.inf:
+            nml.reject(f"BasicParam.{key}", f"must be greater than 0 (found {length})")
+    ends = _ends(nml)
+    coarsening = (
+        within(nml, "InOutParam", "nvisu", 1, MOST_POINTS, 1),
+        within(nml, "Statistics", "nstat", 1, MOST_POINTS, 1),
+    )
+    ioutput = within(nml, "InOutParam", "ioutput", 1, 1 << 40, 0) if nml.raw("InOutParam", "ioutput") else None
+    dt = nml.real("BasicParam", "dt", None)
+    if dt is not None and not 0 < dt < math.inf:
+        nml.reject("BasicParam.dt", f"must be greater than 0 (found {dt})")
+    stretching = within(nml, "BasicParam", "istret", 0, 3, 0)
+    scheme = within(nml, "NumOptions", "itimescheme", 1, 9, 5)
+    beta = nml.real("BasicParam", "beta", None)
+    if stretching and not (beta and 0 < beta < math.inf):
+        nml.reject("BasicParam.beta", f"must be greater than 0 for istret = {stretching} (found {beta})")
+    plane = within(nml, "InOutParam", "output2D", 0, 3, 0)
+    scalars = within(nml, "BasicParam", "numscalar", 0, 99, 0)
+    attributes = _attributes(nml, dt, stretching, beta)
+    refuse_problems(nml)
+    y: tuple[float, ...] = ()
+    if stretching:
+        y = read_places(path.parent / "yp.dat", points[1]) or stretched(points[1], lengths[1], stretching, beta)
+    if nml.raw("InOutParam", "filenamedigits"):
+        ioutput = 1
+    return Run(
+        path, triple(points), (lengths[0], lengths[1], lengths[2]), ends, y, dt, ioutput, coarsening, plane, scheme,
+        scalars, bool(nml.raw("BasicParam", "ilmn")),
+        bool(nml.raw("BasicParam", "mhd_active")) and nml.raw("MHDParam", "mhd_equation") == "induction",
+        tuple(attributes.items()),
+    )  # fmt: skip
+
+
+def refuse_problems(nml: Namelist) -> None:
+    """Raise an IoError with all problems found so far."""
+    if nml.problems:
+        raise _core.IoError(str(ConfigError(str(nml.path), nml.problems)))
+
+
+def within(nml: Namelist, group: str, key: str, least: int, most: int, *default: int) -> Any:
+    """A whole number between bounds; any other value adds a problem."""
+    value = nml.whole(group, key, *default)
+    if value is not None and not least <= value <= most:
+        nml.reject(f"{group}.{key}", f"must be from {least} to {most} (found {value})")
+        return None
+    return value
+
+
+def _ends(nml: Namelist) -> tuple[tuple[int, int], ...] | None:
+    keys = [(f"ncl{axis}1", f"ncl{axis}n") for axis in "xyz"]
+    if not any(nml.has("BasicParam", key) for pair in keys for key in pair):
+        return None
+    ends = [tuple(within(nml, "BasicParam", key, 0, 2) for key in pair) for pair in keys]
+    for (low, high), (first, last) in zip(keys, ends, strict=True):
+        if None not in (first, last) and (first == 0) != (last == 0):
+            nml.reject(f"BasicParam.{low}", f"and {high} must both be 0, periodic, or none (found {first} and {last})")
+    return tuple((low, high) for low, high in ends)
+
+
+def _attributes(nml: Namelist, dt: float | None, stretching: int, beta: float | None) -> dict[str, Attribute]:
+    attributes: dict[str, Attribute] = {}
+    reynolds = nml.real("BasicParam", "re", None)
+    if reynolds:
+        pressure_driven = nml.raw("BasicParam", "cpg") is True and nml.raw("BasicParam", "itype") == _CHANNEL
+        if pressure_driven and reynolds > 0:  # then re is that of the friction velocity
+            attributes["reynolds_tau"], reynolds = float(reynolds), (reynolds / 0.116) ** (1 / 0.88)
+        attributes["reynolds"] = float(reynolds)
+    if dt:
+        attributes["dt"] = float(dt)
+    for group, key in (
+        ("BasicParam", "itype"), ("InOutParam", "ioutput"), ("NumOptions", "itimescheme"), ("InOutParam", "irestart"),
+    ):  # fmt: skip
+        value = nml.whole(group, key, None)
+        if value is not None:
+            attributes[key] = value
+    if stretching and beta:
+        attributes["istret"], attributes["beta"] = stretching, float(beta)
+    return attributes
+
+
+def stretched(count: int, length: float, kind: int, beta: float) -> tuple[float, ...]:
+    """Places of `count` points in a stretched direction.
+
+    The mapping of Cain, Ferziger & Reynolds (1984) as in Laizet & Lamballais (2009), J. Comput. Phys. 228.
+
+    :param kind: istret: 1 refined in the middle, 2 at both ends, 3 at the low end.
+    """
+    s = np.arange(count) / max(1, count - 1)
+    half = length / 2
+    alpha = (math.sqrt(half**2 + (math.pi * beta) ** 2) - half) / (2 * beta * half)
+    scale = math.sqrt(beta / (alpha * (alpha * beta + 1)))
+    slope = math.sqrt((alpha * beta + 1) / (alpha * beta))
+
+    def angle(eta: Any) -> Any:  # atan(slope tan(pi eta)) without a jump
+        return np.arctan2(slope * np.sin(np.pi * eta), np.cos(np.pi * eta))
+
+    eta: Callable[[Any], Any] = {1: lambda s: s, 2: lambda s: s - 0.5, 3: lambda s: s / 2 - 0.5}[kind]
+    factor = 2 if kind == 3 else 1
+    y = factor * scale * (angle(eta(s)) - angle(eta(0.0)))
+    return tuple(float(place) for place in y)
+
+
+def read_places(path: Path, count: int) -> tuple[float, ...]:
+    """The first column of a `yp.dat`; nothing where there is none."""
+    if not path.is_file():
+        return ()
+    most = 200 * count + 4096
+    try:
+        with open_regular(path, "rb") as file:
+            lines = file.read(most + 1).decode("ascii", "replace").split("\n")
+    except OSError as error:
+        raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
+    places = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                places.append(float(line.split()[0].replace("D", "E")))
+            except ValueError:
+                raise _core.IoError(f"{path}: line {number} is {line.strip()[:40]!r}; expected a place in y") from None
+    if len(places) != count or not np.all(np.diff(places) > 0):
+        raise _core.IoError(
+            f"{path}: has {len(places)} places; expected ny = {count} of them, each greater than the one before"
+        )
+    return tuple(places)

@@ -1,0 +1,133 @@
+"""Snapshots and statistics of a run: a file for each variable and number, headerless."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tailrace import _core
+from tailrace.formats.flat_array import FlatArray
+
+from .arrays import ALIASES, FlatDataset, fitting
+from .run import Run
+from .xdmf import time_in
+
+NAME = re.compile(r"(\w[\w.+-]*)-(\d{1,12})\.bin")
+_STATISTIC = re.compile(r"([a-z]\w*)\.dat(\d{1,12})")
+
+
+class Snapshots(FlatDataset):
+    """The files `NAME-NUMBER.bin` of a directory.
+
+    :param only: one file of them.
+    """
+
+    pattern = NAME
+
+    def __init__(self, path: str, directory: Path, run: Run, only: str | None = None) -> None:
+        super().__init__(path)
+        self.directory, self.run = directory, run
+        self._shapes = run.shapes(self.coarsening)
+        found = self._find(only)
+        self._files = [files for _, files in sorted(found.items())]
+        self.steps = [self.step(number) for number in sorted(found)]
+        self.attributes = run.told()
+        self.aliases = {
+            ours: theirs for ours, theirs in ALIASES.items() if any(theirs in files for files in self._files)
+        }
+        self.notes += run.notes()
+        self.files = [str(run.source), *(str(directory / name) for files in self._files for name in files.values())]
+        self._set_times(sorted(found))
+        self._set_grid()
+
+    @property
+    def coarsening(self) -> int:
+        """Every n-th point is stored."""
+        return self.run.coarsening[0]
+
+    def step(self, number: int) -> tuple[int, float]:
+        """Time step and time of the files with a number."""
+        return self.run.step(number)
+
+    def arrays(self, position: int) -> dict[str, FlatArray]:
+        """The arrays of a step."""
+        return {
+            name: fitting(self.directory / file, self._shapes) for name, file in sorted(self._files[position].items())
+        }
+
+    def _find(self, only: str | None) -> dict[int, dict[str, str]]:
+        found: dict[int, dict[str, str]] = {}
+        try:
+            names = [only] if only else sorted(entry.name for entry in self.directory.iterdir())
+        except OSError as error:
+            raise _core.IoError(f"{self.directory}: cannot be listed: {error.strerror}") from None
+        for name in sorted(names, key=len):  # without zeros before the number first
+            match = self.pattern.fullmatch(name)
+            if match is None:
+                continue
+            variables = found.setdefault(int(match[2]), {})
+            if match[1] in variables:
+                self.notes.append(f"{self.directory / name}: left out; {variables[match[1]]} has the same number")
+            else:
+                variables[match[1]] = name
+        return found
+
+    def _set_times(self, numbers: list[int]) -> None:
+        """Take times from the XDMF files beside the snapshots, if they have them: those of Xcompact3D itself do not."""
+        if numbers and time_in(self.directory / f"snapshot-{numbers[0]}.xdmf") is not None:
+            for at, number in enumerate(numbers):
+                time = time_in(self.directory / f"snapshot-{number}.xdmf")
+                if time is not None:
+                    self.steps[at] = (self.steps[at][0], time)
+
+    def _set_grid(self) -> None:
+        """The grid of the first file that has the right size."""
+        shape = self._shapes[0]
+        for name, file in sorted(self._files[0].items(), key=lambda item: item[0] != "ux"):
+            try:
+                shape = fitting(self.directory / file, self._shapes).shape
+            except _core.IoError as error:
+                if len(self._files[0]) == 1:
+                    raise
+                self.notes.append(f"{name}: {error}")
+                continue
+            break
+        self.grid = self.run.grid(shape)
+        if shape != self.run.points:
+            self.notes.append(
+                f"the fields have {' x '.join(map(str, shape))} of the {' x '.join(map(str, self.run.points))} points "
+                "of the run"
+            )
+
+
+class Statistics(Snapshots):
+    """The files `NAME.datSTEP` of `statistics`: running means up to that time step."""
+
+    pattern = _STATISTIC
+
+    @property
+    def coarsening(self) -> int:
+        """Every n-th point is stored."""
+        return self.run.coarsening[1]
+
+    def step(self, number: int) -> tuple[int, float]:
+        """Their number is the time step."""
+        return number, number * self.run.dt if self.run.dt else float(number)
+
+
+def has_files(directory: Path, pattern: re.Pattern[str]) -> bool:
+    """Whether a directory has files with such names."""
+    try:
+        return any(pattern.fullmatch(entry.name) for entry in directory.iterdir())
+    except OSError:
+        return False
+
+
+def has_snapshots(directory: Path) -> bool:
+    """Whether a directory has files `NAME-NUMBER.bin`."""
+    return has_files(directory, NAME)
+
+
+def has_statistics(directory: Path) -> bool:
+    """Whether a directory has files `NAME.datSTEP`."""
+    return has_files(directory, _STATISTIC)

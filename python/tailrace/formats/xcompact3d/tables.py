@@ -1,0 +1,154 @@
+"""Texts of numbers of a run: the history of the Taylor-Green vortex, and probes. All is local."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.case.document import ConfigError
+from tailrace.io.dataset import Dataset
+from tailrace.io.placement import Box, Stored
+from tailrace.io.regular import open_regular
+
+from .history import HISTORY_COLUMNS, read_time_evol
+from .run import Run
+
+HISTORY = "time_evol.dat"
+_PROBE = re.compile(r"probe(P?)(\d{4})|probe_d([xyz])_(\d{4})")
+_WIDTHS = (24, 14)  # letters of a number, with all digits and with 6
+_MOST_BYTES = 256 << 20  # of a history, which is read as a whole
+
+
+class History(Dataset):
+    """`time_evol.dat` as one step with a list for each column; the times are corrected."""
+
+    format = "xcompact3d-history"
+
+    def __init__(self, path: Path, run: Run | None) -> None:
+        super().__init__(str(path))
+        self._dt = run.dt if run else None
+        self._rows = len(self._table())
+        self.steps = [(0, 0.0)]
+        self.files = [str(path)]
+        self.attributes = run.told() if run else {}
+        self.notes = ["each row is printed with the time of the step before; the times here are corrected"]
+
+    def variables(self, position: int) -> dict[str, Stored]:
+        """A list for each column."""
+        return {name: Stored("float64", (1, self._rows, 1), True) for name in HISTORY_COLUMNS}
+
+    def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
+        """Fill `out` with rows of a column."""
+        (_, y, _), (nx, ny, nz) = box
+        out[...] = self._table()[name][None, y : y + ny, None][:nz, :, :nx]
+
+    def _table(self) -> NDArray[Any]:
+        size = Path(self.path).stat().st_size
+        if size > _MOST_BYTES:
+            raise _core.IoError(f"{self.path}: has {size} bytes; expected a history of at most {_MOST_BYTES}")
+        try:
+            return read_time_evol(self.path, self._dt)
+        except ConfigError as error:
+            raise _core.IoError(str(error)) from None
+
+
+class Probe(Dataset):
+    """A file of `probes`: records of one length, of a time and the values at a point, as one step of lists."""
+
+    format = "xcompact3d-probe"
+
+    def __init__(self, path: Path, run: Run | None) -> None:
+        super().__init__(str(path))
+        size = path.stat().st_size
+        with open_regular(path, "rb") as file:
+            record = file.read(1 << 16).split(b"\n")[0]
+        self._width = next((width for width in _WIDTHS if len(record) and len(record) % width == 0), 0)
+        self._record = len(record) + 1
+        count = len(record) // self._width if self._width else 0
+        self._names = _columns(path, count)
+        if not self._names or size % self._record:
+            raise _core.IoError(
+                f"{path}: has {size} bytes and a first line of {len(record)} letters; expected records of one length, "
+                "of at least two numbers of 24 or 14 letters each and the end of the line: it is cut off, or no probe"
+            )
+        self._rows = size // self._record
+        self.steps = [(0, 0.0)]
+        self.files = [str(path)]
+        self.attributes = run.told() if run else {}
+
+    def variables(self, position: int) -> dict[str, Stored]:
+        """A list for each column."""
+        return {name: Stored("float64", (1, self._rows, 1), True) for name in self._names}
+
+    def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
+        """Fill `out` with rows of a column; records that were never written are NaN."""
+        (_, y, _), (_, rows, _) = box
+        at, most = self._names.index(name), max(1, (1 << 20) // self._record)
+        with open_regular(self.path, "rb", buffering=0) as file:
+            for first in range(0, rows, most):
+                count = min(most, rows - first)
+                file.seek((y + first) * self._record)
+                text = file.read(count * self._record)
+                if len(text) != count * self._record:
+                    raise _core.IoError(f"{self.path}: ends before record {y + first + count}: it is cut off")
+                for row in range(count):
+                    out[0, first + row, 0] = self._number(text, row, at, y + first + row)
+
+    def _number(self, text: bytes, row: int, at: int, number: int) -> float:
+        begin = row * self._record + at * self._width
+        word = text[begin : begin + self._width]
+        if not word.strip(b"\0 "):
+            return np.nan
+        try:
+            return float(re.sub(rb"(?<=\d)([+-]\d{3})$", rb"E\1", word.strip()))
+        except ValueError:
+            found = word[:30].decode("ascii", "replace")
+            raise _core.IoError(
+                f"{self.path}: byte {number * self._record + at * self._width}: found {found!r}, expected a number"
+            ) from None
+
+
+def _columns(path: Path, count: int) -> list[str]:
+    match = _PROBE.fullmatch(path.name)
+    if match is None or count < 2:
+        return []
+    if match[1]:
+        return ["t", "pp"] if count == 2 else []
+    if not match[3]:
+        names = ["t", "ux", "uy", "uz"]
+        return [*names, *(f"phi{at:02}" for at in range(1, count - 3))] if count >= 4 else []
+    axis = match[3]
+    names = ["t", *(f"d{name}/d{axis}" for name in ("ux", "uy", "uz"))]
+    pressure = ["dpp/dx", "dpp/dy", "dpp/dz"] if axis == "x" else []
+    scalars = count - len(names) - len(pressure)
+    return [*names, *(f"dphi{at:02}/d{axis}" for at in range(1, scalars + 1)), *pressure] if scalars >= 0 else []
+
+
+def table_at(path: Path, run: Callable[[], Run | None]) -> Dataset | None:
+    """The table of a run at a path; None where there is none.
+
+    :raises IoError: it is damaged.
+    """
+    try:
+        if path.name == HISTORY:
+            known = run()
+            return History(path, known) if known else None
+        if _PROBE.fullmatch(path.name) and path.parent.name == "probes":
+            return Probe(path, run())
+    except OSError as error:
+        raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
+    return None
+
+
+def probes_in(directory: Path) -> list[Path]:
+    """The probes of a run."""
+    try:
+        return sorted(entry for entry in (directory / "probes").iterdir() if _PROBE.fullmatch(entry.name))
+    except OSError:
+        return []
