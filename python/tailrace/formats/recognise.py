@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # content is not of its formats. The last one takes what libraries can read and nobody else knows.
 FAMILIES: tuple[str, ...] = ("xcompact3d", "nektar", "generic")
 
+_ENDINGS_OF_OURS = (".h5", ".hdf", ".hdf5", ".vtkhdf", ".bp", ".sst")  # their engines say what is wrong with a file
+
 
 def is_series_of_ours(path: Path) -> bool:
     """Whether the files at a path are known as a series of Tailrace, be it damaged. Local.
@@ -88,6 +90,18 @@ def open_dataset(
 
     found = on_root(comm, find)
     return None if found is None else DatasetCore(found, comm)
+
+
+def refuse_unknown(path: Path) -> None:
+    """Raise where there is a file that no engine and no family knows. Local.
+
+    :raises InputError: it says what can be read.
+    """
+    if path.is_file() and path.suffix not in _ENDINGS_OF_OURS and not _core.engine_at(str(path)):
+        raise _core.InputError(
+            f"{path}: is no series of Tailrace, nor a file of {', '.join(FAMILIES[:-1])}, nor HDF5 or BP; to fix this, "
+            "name a file or directory of one of these (docs/formats.md says which can be read)"
+        )
 
 
 def check_in_child(path: Path) -> None:

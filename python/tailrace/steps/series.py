@@ -21,7 +21,7 @@ from tailrace import _core
 from tailrace.case.names import RAW_NAMES
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
-from tailrace.formats.recognise import FAMILIES, open_dataset
+from tailrace.formats.recognise import FAMILIES, open_dataset, refuse_unknown
 from tailrace.io.connection import Mode, connect
 from tailrace.io.handle import Handle
 from tailrace.io.placement import Block, Box, Region, StretchedGrid, Triple, UniformGrid
@@ -29,7 +29,7 @@ from tailrace.io.series import SeriesOf
 from tailrace.io.step import Step as ArrayStep
 from tailrace.io.values import parameter_text
 from tailrace.notebook import card
-from tailrace.parallel import agree
+from tailrace.parallel import agree, on_root
 
 from .grid_file import GridFile, GridPart, read_grid_file
 from .series_grid import SeriesGrid
@@ -100,6 +100,7 @@ def open(
             found = open_dataset(path, comm, family, texts, guard)
             if found is not None:
                 return Series(Handle(found), mode, comm, given=given, precision=precision)
+            on_root(comm, lambda: refuse_unknown(Path(path)))
         handle = connect(path, mode, comm=comm, engine=engine, parameters=parameters, rewind_to=rewind_to, guard=guard)
         return Series(*handle, given=given, precision=precision)
     if grid is not None and not isinstance(grid, UniformGrid):

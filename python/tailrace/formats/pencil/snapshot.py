@@ -272,5 +272,7 @@ def _grid_record(records: Records, record: Record, dim: Dim) -> tuple[float, flo
         )
     values = records.values(record, dim.real)
     if not np.isfinite(values[0]):
-        raise _core.IoError(f"{records.path}: its time, at byte {record.begin + 4}, is {values[0]}: the file is damaged")
+        raise _core.IoError(
+            f"{records.path}: its time, at byte {record.begin + 4}, is {values[0]}: the file is damaged"
+        )
     return float(values[0]), float(values[-1]) if values.size == count + 1 else None
