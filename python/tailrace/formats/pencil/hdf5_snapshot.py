@@ -153,7 +153,11 @@ def dim_of_hdf5(path: Path) -> Dim | None:
         held = triple(_setting(file, path, f"m{axis}") for axis in "xyz")
         points = triple(_setting(file, path, f"n{axis}") for axis in "xyz")
         ghosts: Triple = triple((m - n) // 2 for m, n in zip(held, points, strict=True))
-        if min(points) < 1 or max(held) > 1 << 24 or any(m != n + 2 * g or g < 0 for m, n, g in zip(held, points, ghosts, strict=True)):
+        if (
+            min(points) < 1
+            or max(held) > 1 << 24
+            or any(m != n + 2 * g or g < 0 for m, n, g in zip(held, points, ghosts, strict=True))
+        ):
             raise _core.IoError(f"{path}: its settings say {points} points, {held} with ghost zones: that cannot be")
         processes = triple(_setting(file, path, f"nproc{axis}", 1) for axis in "xyz")
         counts = [_setting(file, path, name, 0) for name in ("mvar", "maux", "mglobal")]

@@ -151,4 +151,3 @@ class Records:
                 )
             found += more
         return found
-
