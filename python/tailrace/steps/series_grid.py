@@ -120,8 +120,10 @@ class SeriesGrid:
                 raise _core.InputError(
                     f"{self.path}: the points in {axis} are not equally spaced; the schemes need equal spacing"
                 )
+        begins = self.attributes.get("origin", (0.0, 0.0, 0.0))  # of the box, where another program has it elsewhere
+        starts = [at - begin for at, begin in zip(told.origin, begins, strict=True)]
         for axis, points, start, spacing, length, kind in zip(
-            "xyz", told.points, told.origin, told.spacing, self.lengths, self.boundaries or (), strict=True
+            "xyz", told.points, starts, told.spacing, self.lengths, self.boundaries or (), strict=True
         ):
             there = spacing * (points if kind == "periodic" else points - 1)
             if abs(there - length) > 1e-6 * length or abs(start) > 1e-6 * length:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
-from tailrace.io.placement import StretchedGrid, Triple, UniformGrid
+from tailrace.io.placement import Box, StretchedGrid, Triple, UniformGrid
 
 from .dim import Dim, Run, read_dim
 from .records import Records
@@ -59,6 +59,17 @@ class Points:
         most = 16 * np.finfo(along.dtype).eps * max(abs(along[0]), abs(along[-1]), abs(step).max())
         return bool(np.ptp(step) <= most)
 
+    def cut(self, box: Box) -> Points:
+        """A part, with its own ghost zones; the box does not count them."""
+        made = []
+        for axis, start, count, g in zip(self.axes, box.start, box.count, self.ghosts, strict=True):
+            here = slice(start, start + count + 2 * g)
+            made.append(
+                Axis(axis.points[here], axis.spacing, count * axis.spacing, axis.inverse[here], axis.tilde[here])
+            )
+        x, y, z = made
+        return Points((x, y, z), self.ghosts)
+
     def placed(self, ghosts: bool, boundaries: tuple[str, str, str] | None) -> UniformGrid:
         """The grid for users.
 
@@ -104,7 +115,7 @@ def read_grid_file(path: Path, dim: Dim, order: str | None = None) -> Points:
     """
     held = dim.held
     with Records(path, order) as records:
-        found = []
+        found: list[NDArray[Any]] = []
         for record in records:
             if len(found) == 5:
                 break

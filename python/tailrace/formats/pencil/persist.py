@@ -106,7 +106,7 @@ def joined(parts: Iterable[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
 
 def _scalar(values: NDArray[Any]) -> Scalar:
     if values.size == 1:
-        return values.reshape(-1)[0].item()  # type: ignore[no-any-return]
+        return int(values[0]) if values.dtype.kind == "i" else float(values[0])
     return " ".join(str(value) for value in values.reshape(-1))
 
 

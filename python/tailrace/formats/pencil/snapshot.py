@@ -88,6 +88,25 @@ class RecordSnapshot:
         """The strategy that wrote it, in words."""
         return {"dist": "io_dist", "collect_xy": "io_collect_xy", "collect": "io_collect or io_mpi2"}[self.head.kind]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its first file has the whole box."""
+        dim = self._run.dim
+        split = 1
+        if dim.processes is not None:
+            px, py, pz = dim.processes
+            split = {"dist": px * py * pz, "collect_xy": pz, "collect": 1}[self.head.kind]
+        return split == 1
+
+    def part_of(self, process: int) -> tuple[Box, Run]:
+        """The points in the file of a process, without ghost zones, and the run as if they were all."""
+        dim = self._run.dim
+        x, y, z = self._run.place(process)
+        box = dim.box_at((x, y, z))
+        if self.head.kind == "collect_xy":
+            box = Box((0, 0, box.start[2]), (*dim.points[:2], box.count[2]))
+        return box, replace(self._run, dim=replace(dim, points=box.count, processes=None))
+
     def variables(self) -> dict[str, Stored]:
         """The fields, with ghost zones."""
         dtype = "float32" if self._run.dim.real == "f4" else "float64"
@@ -206,11 +225,8 @@ class RecordSnapshot:
             layer = (*dim.held[:2], dim.local().held[2])
         count = self._count(path, fields.size, layer)
         time, end = float(records.values(beside, dim.real)[0]), beside.end
-        if end < records.size:  # process 0 has the grid too
-            grid = records.at(end)
-            whole = dim.held if not self._alone else None
-            if grid.size != 4 and (whole is None or grid.size == (sum(whole) + 3) * np.dtype(dim.real).itemsize):
-                end = grid.end
+        if end < records.size and records.at(end).size != 4:  # process 0 has the grid of the whole box too
+            end = records.at(end).end
         return Head("collect_xy", records.order, count, 0, fields.pieces, end, time, None)
 
     def _read_raw(self, path: Path) -> Head:
@@ -241,8 +257,9 @@ class RecordSnapshot:
         most = dim.mvar + dim.maux + dim.mglobal
         if size % one or not 1 <= size // one <= most:
             raise _core.IoError(
-                f"{path}: its first record has {size} bytes; expected 1 to {most} fields of {' x '.join(map(str, shape))} "
-                f"points of precision {dim.precision}, {one} bytes each, as the dim.dat files say"
+                f"{path}: its first record has {size} bytes; expected 1 to {most} fields of "
+                f"{' x '.join(map(str, shape))} points of precision {dim.precision}, {one} bytes each, as the dim.dat "
+                "files say"
             )
         return size // one
 
@@ -267,8 +284,8 @@ def _grid_record(records: Records, record: Record, dim: Dim) -> tuple[float, flo
     count = 1 + sum(dim.held) + 3
     if record.size not in (count * size, (count + 1) * size):
         raise _core.IoError(
-            f"{records.path}: the record at byte {record.begin} has {record.size} bytes; expected {count * size}: time, "
-            f"coordinates of {' x '.join(map(str, dim.held))} points and spacings of precision {dim.precision}"
+            f"{records.path}: the record at byte {record.begin} has {record.size} bytes; expected {count * size}: "
+            f"time, coordinates of {' x '.join(map(str, dim.held))} points and spacings of precision {dim.precision}"
         )
     values = records.values(record, dim.real)
     if not np.isfinite(values[0]):
