@@ -39,7 +39,7 @@ def others_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
         return None
     if path.name in ("time_series.dat", "time_series.h5") and is_time_series(path):
         _refuse(path, parameters, ())
-        return TimeSeriesColumns(path)
+        return TimeSeriesColumns(path, run_beside(path))
     numbers_hdf5 = (is_numbered(path) or is_lists(path)) and is_hdf5(path)
     if not (numbers_hdf5 or is_average(path) or is_slice(path) or is_particles(path) or path.name == STALKERS):
         return None
@@ -60,7 +60,7 @@ def others_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
 
 def _alone(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     """What a directory without snapshots holds, where that is one thing, as after a conversion."""
-    data = find_data(path)
+    data = find_data(path) or (path if (path / "time_series.h5").is_file() else None)
     found = [] if data is None else [Path(one) for one in others_in(data)]
     if data is not None and {one.name for one in found} == {"time_series.dat", "time_series.h5"}:
         found = [data / "time_series.h5"]
