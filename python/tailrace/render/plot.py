@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
+from tailrace.formats.pencil.time_series import is_time_series
 from tailrace.io.marks import TIME_SERIES, is_ours
 
 from . import arrays, tables
@@ -188,11 +189,14 @@ def _is_table(path: Path) -> bool:
     check_there(path)
     if path.is_dir() or path.suffix in (".csv", ".dat"):
         return path.is_file()
+    if is_time_series(path):
+        return True
     return path.stat().st_size > 0 and not _core.engine_at(str(path)) and is_ours(path, TIME_SERIES)
 
 
 def _table(path: Path, label: str, options: Options) -> _Source:
-    columns = tables.history(path, options.dt) if path.suffix == ".dat" else tables.read_table(path)
+    is_history = path.suffix == ".dat" and not is_time_series(path)
+    columns = tables.history(path, options.dt) if is_history else tables.read_table(path)
     kind = options.kind or tables.kind_of_table(columns)
     if options.x is not None and options.kind is None and "time" in columns:
         kind = "time-series"

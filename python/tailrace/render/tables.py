@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from tailrace.formats.pencil import time_series as pencil
 from tailrace.io.marks import TIME_SERIES, is_ours
 from tailrace.io.regular import open_regular
 from tailrace.io.time_series import read_provenance, read_time_series
@@ -41,11 +42,13 @@ def run_name(path: Path, paths: Sequence[Path]) -> str:
 def read_table(path: Path) -> dict[str, NDArray[Any]]:
     """The columns of a time series, or of another table: a line of names, then lines of numbers, with commas.
 
-    Lines that begin with # are comments.
+    Lines that begin with # are comments. A `time_series.dat` or `time_series.h5` of the Pencil Code is read, too.
 
     :raises PlotError, TimeSeriesError: it is no such table.
     :raises OSError: it cannot be read.
     """
+    if pencil.is_time_series(path):
+        return pencil.read_time_series(path)[0]
     if is_ours(path, TIME_SERIES) and path.stat().st_size:
         return read_time_series(path)
     with open_regular(path, encoding="utf-8", errors="replace") as file:

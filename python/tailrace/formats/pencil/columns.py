@@ -16,6 +16,7 @@ from tailrace.parallel import on_root
 
 from .schema import put
 from .target import PARTIAL, publish, refuse_there
+from .texts import write_new
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -73,3 +74,13 @@ class ColumnsFile:
             put(file, "step", int(steps[-1] - steps[-2]) if self._rows > 1 else 1)
             file.flush()
         publish(partial, self.path)
+        write_new(self.path.with_suffix(".dat"), _text(steps, table))
+
+
+def _text(steps: NDArray[Any], table: Mapping[str, NDArray[Any]]) -> str:
+    """The same as text, with all digits: the code's own reader reads no other."""
+    names = ["it", *({"time": "t"}.get(name, name) for name in table)]
+    lines = ["#--" + "---".join(names) + "---"]
+    for at, step in enumerate(steps):
+        lines.append(" ".join([str(step), *(f"{float(column[at]):.17g}" for column in table.values())]))
+    return "".join(f"{line}\n" for line in lines)

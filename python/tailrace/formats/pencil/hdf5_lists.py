@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +30,46 @@ def is_lists(path: Path) -> bool:
 
 
 class Hdf5Lists(Dataset):
-    """Lists with one column: what is in the groups `part` or `stalker`, and in `proc`.
+    """Lists with one column: what is in the groups `part` or `stalker`, and in `proc`. A file is a step.
 
-    :raises IoError: the file is damaged.
+    :param path: a file, or the data directory of several.
+    :param files: the files, all of one kind.
+    :raises IoError: a file is damaged.
     """
 
     format = "pencil"
 
-    def __init__(self, path: Path, run: Run) -> None:
+    def __init__(self, path: Path, run: Run, files: Sequence[Path]) -> None:
         super().__init__(str(path))
+        self._files = sorted((_File(file) for file in files), key=lambda file: file.index)
+        kind = self._files[0].kind
+        self.steps = [(file.index, file.time) for file in self._files]
+        points = read_points(run)
+        self.attributes = {**carried(run, points), "pencil/file": kind}
+        if points is not None and kind != "PSTALK":
+            self.grid = points.placed(False, None)
+        self.files = [str(file.path) for file in self._files]
+
+    def variables(self, position: int) -> dict[str, Stored]:
+        """See `Dataset.variables`."""
+        return self._files[position].stored
+
+    def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
+        """See `Dataset.read`."""
+        if 0 not in box.count:
+            self._files[position].read(name, box.start[1], box.count[1], out)
+
+
+class _File:
+    """What is in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
         match = _NAME.fullmatch(path.name)
         kind = (match[1] if match else None) or "pvar"
+        self.kind, self.index = kind, int(match[2]) if match and match[2] else 0
         self._places: dict[str, str] = {}
-        self._stored: dict[str, Stored] = {}
+        self.stored: dict[str, Stored] = {}
         with open_hdf5(path) as file:
             time = plain(file, "time")
             if time is None or time.size != 1 or time.dtype.kind != "f":
@@ -58,28 +86,16 @@ class Hdf5Lists(Dataset):
                     if group != "proc" and len(data) != rows:
                         raise _core.IoError(f"{path}: its {group}/{name} has {len(data)} values; others have {rows}")
                     self._places[str(name)] = f"{group}/{name}"
-                    self._stored[str(name)] = Stored(dtype, (1, len(data), 1), True)
-        if not self._stored or not np.isfinite(now):
+                    self.stored[str(name)] = Stored(dtype, (1, len(data), 1), True)
+        if not self.stored or not np.isfinite(now):
             raise _core.IoError(f"{path}: has no particles, or the time {now}: the file is damaged")
-        self.steps = [(int(match[2]) if match and match[2] else 0, now)]
-        points = read_points(run) if kind != "PSTALK" else None
-        self.attributes = {**carried(run, points), "pencil/file": kind}
-        if points is not None:
-            self.grid = points.placed(False, None)
-        self.files = [str(path)]
+        self.time = now
 
-    def variables(self, position: int) -> dict[str, Stored]:
-        """See `Dataset.variables`."""
-        return self._stored
-
-    def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
-        """See `Dataset.read`."""
-        if 0 in box.count:
-            return
-        begin, count = box.start[1], box.count[1]
-        with open_hdf5(Path(self.path)) as file:
+    def read(self, name: str, begin: int, count: int, out: NDArray[Any]) -> None:
+        """Rows [begin, begin + count) of a list."""
+        with open_hdf5(self.path) as file:
             data = plain(file, self._places[name])
-            if data is None or data.shape != self._stored[name].shape[1:2]:
+            if data is None or data.shape != self.stored[name].shape[1:2]:
                 raise _core.IoError(f"{self.path}: its {self._places[name]} has changed since the file was opened")
             try:
                 data.read_direct(out.reshape(-1), slice(begin, begin + count))

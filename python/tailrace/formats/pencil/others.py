@@ -33,11 +33,13 @@ def others_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     :raises IoError: it is damaged, or its data directory is.
     :raises InputError: a parameter is unknown or wrong.
     """
+    if path.is_dir():
+        return _alone(path, parameters)
     if not path.is_file():
         return None
     if path.name in ("time_series.dat", "time_series.h5") and is_time_series(path):
         _refuse(path, parameters, ())
-        return TimeSeriesColumns(path)
+        return TimeSeriesColumns(path, run_beside(path))
     numbers_hdf5 = (is_numbered(path) or is_lists(path)) and is_hdf5(path)
     if not (numbers_hdf5 or is_average(path) or is_slice(path) or is_particles(path) or path.name == STALKERS):
         return None
@@ -53,7 +55,20 @@ def others_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
         return Particles(path, run)
     if path.name == STALKERS:
         return Stalkers(path, run)
-    return Numbered(path, run) if is_numbered(path) else Hdf5Lists(path, run)
+    return Numbered(path, run) if is_numbered(path) else Hdf5Lists(path, run, [path])
+
+
+def _alone(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
+    """What a directory without snapshots holds, where that is one thing, as after a conversion."""
+    data = find_data(path) or (path if (path / "time_series.h5").is_file() else None)
+    found = [] if data is None else [Path(one) for one in others_in(data)]
+    if data is not None and {one.name for one in found} == {"time_series.dat", "time_series.h5"}:
+        found = [data / "time_series.h5"]
+    lists = [one for one in found if is_lists(one)]
+    if lists == found and len(lists) > 1 and len({one.name[:3] for one in lists}) == 1:
+        run = run_beside(lists[0])
+        return None if run is None else Hdf5Lists(path, run, lists)
+    return others_at(found[0], parameters) if len(found) == 1 else None
 
 
 def _refuse(path: Path, parameters: Mapping[str, str], known: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ but those of `unit` always have double precision. Nothing has an attribute, chun
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import h5py
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
-from tailrace.io.placement import StretchedGrid, Triple, UniformGrid
+from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
 from tailrace.io.values import Attribute
 
 GHOSTS = 3  # layers of ghost zones of the Pencil Code's scheme of sixth order
@@ -54,7 +54,7 @@ class Settings:
         self, attributes: Mapping[str, Attribute], grid: UniformGrid | None, points: Triple, real: str, fields: int
     ) -> None:
         self.points, self.real, self.ghosts = points, real, GHOSTS
-        self._given = attributes
+        self._given = attributes if _is_of(attributes, points) else _without_grid(attributes)
         self.grid = self._grid(grid or UniformGrid(points))
         self.unit = {name: self._real(f"unit/{name}", 1.0) for name in UNITS}
         counts = {name: self._whole(f"settings/{name}", 0 if name.startswith("m") else 1) for name in _COUNTS}
@@ -135,6 +135,26 @@ class Settings:
     def _whole(self, name: str, otherwise: int) -> int:
         value = self._given.get(name, otherwise)
         return value if isinstance(value, int) and 0 <= value < 1 << 31 else otherwise
+
+
+def _is_of(attributes: Mapping[str, Attribute], points: Triple) -> bool:
+    """Whether the coordinates of a source are those of these points, and not of more, before a part was chosen."""
+    return all(
+        isinstance(along := attributes.get(f"grid/{axis}"), Sequence)
+        and not isinstance(along, str)
+        and len(along) == n + 2 * GHOSTS
+        for axis, n in zip("xyz", points, strict=True)
+    )
+
+
+def _without_grid(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
+    return {name: value for name, value in attributes.items() if not name.startswith("grid/")}
+
+
+def points_of(attributes: Mapping[str, Attribute]) -> Triple | None:
+    """The points of the run that a source was of, without ghost zones; None where it does not say."""
+    counts = [len(a) if isinstance(a := attributes.get(f"grid/{axis}"), Sequence) else 0 for axis in "xyz"]
+    return triple(n - 2 * GHOSTS for n in counts) if min(counts) > 2 * GHOSTS else None
 
 
 def real_type(dtypes: list[str], what: str) -> str:

@@ -14,7 +14,10 @@ from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 from tailrace.io.regular import open_regular, refuse_special
 
+from .carried import carried
+from .dim import Run
 from .frames import latest
+from .grid import read_points
 from .hdf5_snapshot import is_hdf5, open_hdf5
 from .numbered import plain
 
@@ -28,13 +31,20 @@ _LONGEST = 1 << 17  # letters of a line
 def is_time_series(path: Path) -> bool:
     """By its first line, or by the groups of an HDF5 file of that name."""
     if path.suffix == ".h5":
-        return path.name == "time_series.h5" and is_hdf5(path)
+        return path.name == "time_series.h5" and is_hdf5(path) and _has_columns(path)
     try:
         with open_regular(path, "rb") as file:
             head = file.read(400).decode("latin-1")
     except OSError:
         return False
     return head.startswith("#--") and bool(re.search(r"-t-", head))
+
+
+def _has_columns(path: Path) -> bool:
+    import h5py
+
+    with open_hdf5(path) as file:
+        return file.get("t", getclass=True) is h5py.Group and plain(file, "last") is not None
 
 
 def read_time_series(path: Path) -> tuple[dict[str, NDArray[Any]], list[str]]:
@@ -153,19 +163,21 @@ def _from_hdf5(path: Path) -> dict[str, NDArray[Any]]:
 class TimeSeriesColumns(Dataset):
     """A time series as one step: each column is a list with one column and a row for each time.
 
+    :param run: that it is of, where its data directory is known.
     :raises IoError: it is damaged.
     """
 
     format = "pencil"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, run: Run | None = None) -> None:
         super().__init__(str(path))
         refuse_special(path)
         columns, self.notes = read_time_series(path)
         self._types = {name: values.dtype.name for name, values in columns.items()}
         self._rows = len(columns["time"])
         self.steps = [(int(columns["step"][-1]), float(columns["time"][-1]))]
-        self.attributes = {"pencil/file": "time_series"}
+        more = carried(run, read_points(run)) if run is not None else {}
+        self.attributes = {**more, "pencil/file": "time_series"}
         self.files = [str(path)]
         self._columns: dict[str, NDArray[Any]] | None = None
 

@@ -21,7 +21,7 @@ from tailrace.parallel import on_root
 from . import texts
 from .appended import AppendedFile
 from .columns import ColumnsFile
-from .schema import GHOSTS, Settings, put, real_type
+from .schema import GHOSTS, Settings, points_of, put, real_type
 from .target import PARTIAL, WholeFile, publish
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class PencilWriter(Writer):
     """
 
     format = "pencil"
+    family = "pencil"
 
     def __init__(
         self,
@@ -67,6 +68,7 @@ class PencilWriter(Writer):
         self._snapshots: dict[str, float] = {}
         self._fields: tuple[str, ...] = ()
         self._settings: Settings | None = None
+        self._real = "f8"
 
     # ---- a step ------------------------------------------------------------------------------------------------------
     def begin_step(
@@ -148,7 +150,7 @@ class PencilWriter(Writer):
     def _begin_particles(self, index: int, time: float, variables: Mapping[str, Stored]) -> None:
         whole = [name for name, stored in variables.items() if stored.dtype.startswith("int")]
         values = [stored.dtype for name, stored in variables.items() if name not in whole and name not in _PROC]
-        real = real_type(values, self.path) if values else "f8"
+        real = self._real = real_type(values, self.path) if values else "f8"
         wrong = next(
             (n for n, s in variables.items() if s.shape[0] != 1 or s.shape[2] != 1 or s.dtype == "int64"), None
         )
@@ -156,10 +158,10 @@ class PencilWriter(Writer):
             raise _core.InputError(f"{self.path}: {wrong} is no list of real numbers or of int32 with one column")
         group = "stalker" if self.kind == "PSTALK" else "part"
         large = {name: f"{'proc' if name in _PROC else group}/{name}" for name in variables}
+        points = self.grid.points if self.grid is not None else points_of(self.attributes)
         settings = None
-        if group == "part" and self.grid is not None:
-            counts = [self._whole("settings/mvar"), self._whole("settings/maux"), self._whole("settings/mglobal")]
-            settings = Settings(self.attributes, self.grid, self.grid.points, real, sum(counts))
+        if group == "part" and points is not None:
+            settings = Settings(self.attributes, self.grid, points, real, 0)
 
         def layout(file: h5py.File) -> None:
             for name, stored in variables.items():
@@ -174,6 +176,7 @@ class PencilWriter(Writer):
 
     def _begin_appended(self, time: float, variables: Mapping[str, Stored], scalars: Mapping[str, Scalar]) -> None:
         real = real_type([stored.dtype for stored in variables.values()], self.path)
+        self._real = real
         is_slice = self.kind.startswith("slices/")
         if is_slice and len(variables) != 1:
             raise _core.InputError(f"{self.path}: a file of slices has one field; found {', '.join(variables)}")
@@ -224,21 +227,22 @@ class PencilWriter(Writer):
                 "not say; the Pencil Code sets them anew when it starts from the snapshot."
             )
 
-    def _whole(self, name: str) -> int:
-        value = self.attributes.get(name, 0)
-        return value if isinstance(value, int) else 0
-
     # ---- what belongs to all steps -----------------------------------------------------------------------------------
     def _write_texts(self) -> None:
-        if self._settings is not None:
-            settings, fields = self._settings, self._fields
+        settings, fields = self._settings, self._fields
+        points = points_of(self.attributes)
+        if settings is None and points is not None:  # averages and the like need the sizes of their run, too
+            settings = Settings(self.attributes, None, points, self._real, 0)
+        if settings is not None:
             given = texts.text_of(self.attributes, "pencil/index.pro")
-            texts.write_new(self.data / "index.pro", texts.index(fields, given))
+            if fields or given:
+                texts.write_new(self.data / "index.pro", texts.index(fields, given) if fields else given)
             dim = texts.dim(settings.points, settings.ghosts, settings.real, settings.counts)
             texts.write_new(self.data / "dim.dat", dim)
             written = texts.text_of(self.attributes, "pencil/varname.dat")
-            fits = len(written.splitlines()) == len(fields)
-            texts.write_new(self.data / "varname.dat", written if fits else texts.names(fields))
+            fits = not fields or len(written.splitlines()) == len(fields)
+            if fields or written:
+                texts.write_new(self.data / "varname.dat", written if fits else texts.names(fields))
             texts.append_snapshots(self.data / "allprocs" / "varN.list", self._snapshots)
             if not (self.data / "grid.h5").exists():
                 partial = self.data / f"grid.h5{PARTIAL}"
