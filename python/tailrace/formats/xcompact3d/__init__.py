@@ -40,6 +40,7 @@ def _dataset_at(path: Path) -> Dataset | None:
 
 
 def _directory(path: Path) -> Dataset | None:
+    from .bp import bp_dataset, find_bp, is_bp
     from .checkpoint import INFO, Checkpoint
     from .run import find_input, read_run
     from .snapshots import Snapshots, Statistics, has_snapshots, has_statistics
@@ -47,7 +48,9 @@ def _directory(path: Path) -> Dataset | None:
 
     source = find_input(path)
     if source is None:
-        above = find_input(path.parent)
+        above = find_input(path.absolute().parent)
+        if is_bp(path):
+            return bp_dataset(path, read_run(above)) if above else None
         if above and has_snapshots(path):
             return Snapshots(str(path), path, read_run(above))
         if above and has_statistics(path):
@@ -56,9 +59,12 @@ def _directory(path: Path) -> Dataset | None:
         return XdmfSnapshots(described, None) if described else None
     run = read_run(source)
     dataset: Dataset | None = None
+    bp = find_bp(path)
     for directory in (path / "data", path):
         if dataset is None and has_snapshots(directory):
             dataset = Snapshots(str(path), directory, run)
+    if dataset is None and bp:
+        dataset = bp_dataset(bp.pop(0), run)
     if dataset is None and (path / INFO).is_file() and (path / "checkpoint").is_file():
         dataset = Checkpoint(path / "checkpoint", run)
     if dataset is None and has_statistics(path / "statistics"):
@@ -68,17 +74,16 @@ def _directory(path: Path) -> Dataset | None:
             f"{path}: has the input file {source.name} of Xcompact3D, but no data: expected data/NAME-NUMBER.bin, "
             "data.bp4, checkpoint with restart.info, or statistics/NAME.datSTEP"
         )
-    dataset.path = str(path)
-    dataset.others = _others(path, dataset)
+    dataset.others = _others(path, dataset, bp)
     return dataset
 
 
-def _others(path: Path, dataset: Dataset) -> list[str]:
+def _others(path: Path, dataset: Dataset, bp: list[Path]) -> list[str]:
     from .checkpoint import INFO
     from .snapshots import has_statistics
     from .tables import HISTORY, probes_in
 
-    found = [path / HISTORY, *probes_in(path)]
+    found = [*bp, path / HISTORY, *probes_in(path)]
     if (path / INFO).is_file():
         found.append(path / "checkpoint")
     if has_statistics(path / "statistics"):

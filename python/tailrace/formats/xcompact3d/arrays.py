@@ -32,6 +32,10 @@ class FlatDataset(Dataset):
         :raises IoError: a file has not the size that it must have.
         """
 
+    def array(self, position: int, name: str) -> FlatArray:
+        """One of them."""
+        return self.arrays(position)[name]
+
     def variables(self, position: int) -> dict[str, Stored]:
         """Types and shapes."""
         return {
@@ -47,7 +51,7 @@ class FlatDataset(Dataset):
     def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
         """Fill `out` with a box of a variable."""
         try:
-            self.arrays(position)[name].read(box, out)
+            self.array(position, name).read(box, out)
         except OSError as error:
             raise _core.IoError(f"{self.path}: {name} cannot be read: {error}") from None
 

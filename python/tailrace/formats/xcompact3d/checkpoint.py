@@ -31,7 +31,7 @@ class Checkpoint(FlatDataset):
     def __init__(self, path: Path, run: Run | None) -> None:
         super().__init__(str(path))
         info = path.parent / INFO
-        self.steps, run = _read_info(info, run, self.notes)
+        self.steps, run = read_info(info, run, self.notes)
         names = layout(run)
         width = _find_width(path, run, names, self.notes)
         if width is None:
@@ -63,7 +63,7 @@ def is_checkpoint(path: Path, run: Run | None) -> bool:
     if path.name == "checkpoint":
         return True
     try:
-        _, found = _read_info(info, run, [])
+        _, found = read_info(info, run, [])
         return _find_width(path, found, layout(found), []) is not None
     except _core.IoError:
         return False
@@ -84,7 +84,7 @@ def layout(run: Run) -> list[str]:
     return names
 
 
-def _read_info(info: Path, run: Run | None, notes: list[str]) -> tuple[list[tuple[int, float]], Run]:
+def read_info(info: Path, run: Run | None, notes: list[str]) -> tuple[list[tuple[int, float]], Run]:
     """The step, and the run with what the file says of it."""
     nml = read_namelist(info, "Time")
     index = within(nml, "Time", "itime", 0, 1 << 40)

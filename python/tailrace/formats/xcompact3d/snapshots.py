@@ -55,6 +55,10 @@ class Snapshots(FlatDataset):
             name: fitting(self.directory / file, self._shapes) for name, file in sorted(self._files[position].items())
         }
 
+    def array(self, position: int, name: str) -> FlatArray:
+        """One of them, without a look at the other files."""
+        return fitting(self.directory / self._files[position][name], self._shapes)
+
     def _find(self, only: str | None) -> dict[int, dict[str, str]]:
         found: dict[int, dict[str, str]] = {}
         try:
