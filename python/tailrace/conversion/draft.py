@@ -29,6 +29,8 @@ class Draft:
     :param target: the path of the result.
     :param request: what was asked for, in values that JSON has.
     :param resume: go on with what an interrupted conversion has left.
+    With `resume`, something at the target and no draft may be the result: then `record["state"]` is "complete".
+
     :raises InputError: there is something at the target; or an interrupted conversion, and `resume` is False, or it was
         asked for something else.
     :raises IoError: another program converts to the same target, or the record cannot be read.
@@ -54,10 +56,15 @@ class Draft:
 
     # ---- beginning ---------------------------------------------------------------------------------------------------
     def _found(self, resume: bool) -> dict[str, Any]:
-        if not os.path.lexists(self.directory):
+        there = os.path.lexists(self.directory)
+        record = self._read() if there else {}
+        if resume and not record and os.path.lexists(self._target) and not _is_empty(self._target):
+            if there:
+                self.remove()  # a killed program had come so far
+            return {"state": "complete"}
+        if not there:
             self.check_free()
             return {}
-        record = self._read()
         if not resume:
             raise _core.InputError(
                 f"{self.directory} is an unfinished conversion. Nothing was changed. Choose one: --resume (resume=True "
@@ -71,7 +78,7 @@ class Draft:
                 f"{', '.join(f'{name} = {asked.get(name)}' for name in other)}. Give the same options, or remove "
                 f"{self.directory}, to begin again"
             )
-        if record.get("state") != "placing":
+        if record.get("state") not in ("placing", "placed"):
             self.check_free()
         return record
 
@@ -180,6 +187,10 @@ class Draft:
         for name in (f"{_RECORD}.tmp", _RECORD):
             (self.directory / name).unlink(missing_ok=True)
         self.directory.rmdir()
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
 
 
 def _delete(path: Path) -> None:

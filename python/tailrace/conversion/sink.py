@@ -80,7 +80,9 @@ class SeriesSink(Sink):
                 out.write_list(name, values.data[0])
             else:
                 out.write(name, values)
-            self._told(values.data.nbytes)
+            size = values.data.nbytes
+            del values  # before the next one is read
+            self._told(size)
         for name, value in planned.scalars.items():
             out.write_scalar(name, value)
         out.end_step()

@@ -57,6 +57,8 @@ class Conversion:
             record = on_root(self._comm, lambda: self._on_root.record)
             if record.get("state") in ("placing", "placed"):
                 return self._finish(dict(record["summary"]), list(record.get("notes", [])))
+            if record.get("state") == "complete":
+                return self._compare_again()
             with self._open() as source:
                 summary, notes = self._convert(source, record)
             return self._finish(summary, notes)
@@ -195,19 +197,41 @@ class Conversion:
     # ---- the end -----------------------------------------------------------------------------------------------------
     def _verify(self, source: Series, plan: Plan) -> None:
         path = on_root(self._comm, lambda: str(self._on_root.path))
-        family = None if self._request.writer is None else writer_of(self._request.writer).family
         try:
-            with open_arrays(path, self._comm, family=family, trusted=True) as result:
-                Checking(
-                    source, result, plan, self._comm,
-                    is_series=self._request.writer is None, told=self._teller("comparing", plan.size),
-                ).run()  # fmt: skip
+            self._compare(source, path, plan)
         except (_core.Error, OSError, ValueError) as error:
-            draft = Path(path).parent
             raise _core.IoError(
                 f"the result is not what the source has: {error}. {self._request.target} was not made; what was "
-                f"written is in {draft}; remove that to begin again"
+                f"written is in {Path(path).parent}; remove that to begin again"
             ) from error
+
+    def _compare(self, source: Series, path: str, plan: Plan) -> None:
+        writer = self._request.writer
+        family = None if writer is None else writer_of(writer).family
+        with open_arrays(path, self._comm, family=family, trusted=True) as result:
+            told = self._teller("comparing", plan.size)
+            Checking(source, result, plan, self._comm, is_series=writer is None, told=told).run()
+
+    def _compare_again(self) -> Converted:
+        """What is at the target may be the result of the same request: it is, if it has all that the source has."""
+        request = self._request
+        if not request.verify or request.delete_originals:
+            raise _core.InputError(
+                f"{request.target} is there already, and no unfinished conversion to it; nothing was changed"
+            )
+        with self._open() as source:
+            plan = on_root(self._comm, lambda: make_plan(source, request.selection, request.target_engine))
+            kept = {name: value for name, value in plan.attributes.items() if name != "history"}
+            try:
+                self._compare(source, request.target, plan._replace(attributes=kept))
+            except (_core.Error, OSError, ValueError) as error:
+                raise _core.InputError(
+                    f"{request.target} is there already, and is not what this conversion would make: {error}. Nothing "
+                    "was changed; choose another target, or move it away"
+                ) from error
+        engine = request.target_engine or str(request.writer)
+        steps = len(plan.steps)
+        return Converted(request.target, engine, steps, plan.size, steps, True, 0, plan.notes)
 
     def _finish(self, summary: dict[str, Any], notes: list[str]) -> Converted:
         removed = on_root(self._comm, self._place)
