@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.analyses import Ranks
+from helpers.analyses import KEPT, Ranks
 from helpers.engines import KINDS, Engine
 from helpers.skips import SkipGuard
 from helpers.snippets import counts
@@ -52,21 +52,21 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
         subprocess.run(["umount", "-l", place], check=True)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session", autouse=True)
 def tailrace() -> Iterator[Ranks]:
     """The command, on ranks that stay: tailrace(directory, *words, ranks=1, code=0)."""
-    with Ranks() as ranks:
-        yield ranks
+    with KEPT:
+        yield KEPT
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def one() -> Iterator[Workers]:
     """A rank that waits for cases."""
     with Workers(1) as ranks:
         yield ranks
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def three() -> Iterator[Workers]:
     """Three of them."""
     with Workers(3) as ranks:

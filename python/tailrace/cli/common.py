@@ -17,6 +17,8 @@ from . import launch
 if TYPE_CHECKING:
     from tailrace.case.case import Case
 
+_FIRST_WORD = 5.0  # seconds for the message of the first rank: mpiexec kills all ranks when one ends
+
 
 def say(text: str) -> None:
     """Print to standard error, on the first rank only."""
@@ -28,7 +30,7 @@ def fail(text: object, code: int = 2) -> NoReturn:
     """End the program with a message instead of a traceback."""
     say(f"tailrace: {text}")
     if launch.rank() != 0:
-        time.sleep(5)  # lets the first rank print its message: mpiexec kills all ranks when one ends
+        time.sleep(_FIRST_WORD)
     raise typer.Exit(code)
 
 

@@ -33,7 +33,7 @@ def test_a_second_analysis_is_refused(tmp_path, engine, more):
         while not table.exists() or "\n2," not in table.read_text():
             assert first.poll() is None and time.monotonic() < end
             time.sleep(0.02)
-        said = cases.message(mpi_run.tailrace(*command, *more, cwd=tmp_path))
+        said = cases.message(cases.KEPT.result(tmp_path, *command, *more))
         assert "is writing it" in said and "slow.results" in said
         assert f"process {mpi_run.rank_processes(first)[0]} " in said
     finally:
@@ -43,4 +43,4 @@ def test_a_second_analysis_is_refused(tmp_path, engine, more):
     assert list(read_time_series(table)["step"]) == [0, 2, 4, 6]
     assert len(list(table.parent.glob("slow-line-*.png"))) == 4
     assert not list(table.parent.glob("*.lock"))
-    assert mpi_run.tailrace(*command, "--overwrite", cwd=tmp_path).code == 0, "the right is given back"
+    assert cases.KEPT.result(tmp_path, *command, "--overwrite").code == 0, "the right is given back"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from helpers import mpi_run
+from helpers.as_click import as_click
 from helpers.workers import Workers
 from tailrace.io.time_series import read_time_series
 
@@ -90,27 +91,37 @@ class Ranks:
             workers.stop()
 
     def __call__(self, directory: Path, *words: object, ranks: int = 1, code: int = 0) -> mpi_run.Result:
-        """`tailrace WORDS` in a directory; it must end with `code`. The output is that of rank 0.
+        """`tailrace WORDS` in a directory; it must end with `code`.
 
         What is started again there replaces its results, unless it goes on with them.
         """
         if words[0] in ("run", "analyse") and "--resume" not in words and "--overwrite" not in words:
             words = (*words, "--overwrite")
-        workers = self._sizes.setdefault(ranks, Workers(ranks, __name__))
-        found = workers.results("command", 60, directory=str(directory), words=[str(word) for word in words])
-        result = mpi_run.Result(*found[0])
-        assert {one[0] for one in found} == {code}, result.text
+        result = self.result(directory, *words, ranks=ranks)
+        assert result.code == code, result.text
         return result
+
+    def result(self, directory: Path, *words: object, ranks: int = 1, limit: float = 60) -> mpi_run.Result:
+        """The same with these words only, and with any exit code, which is that of every rank."""
+        workers = self._sizes.setdefault(ranks, Workers(ranks, __name__))
+        found = workers.results("command", limit, directory=str(directory), words=[str(word) for word in words])
+        codes, outs, errs = zip(*found, strict=True)
+        assert len(set(codes)) == 1, found
+        return mpi_run.Result(codes[0], "".join(outs), "".join(errs))
+
+
+KEPT = Ranks()  # until the tests end
 
 
 def command(world: MPI.Comm, directory: str, words: list[str]) -> tuple[int, str, str]:
-    """On the ranks: the exit code, and the output."""
-    from tailrace.cli.main import app
+    """On the ranks: the exit code, and what this rank prints."""
+    from tailrace.cli import common, main
 
+    common._FIRST_WORD = 0.0  # these ranks do not end
     os.chdir(directory)
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = app(words, standalone_mode=False)
+        code = as_click(main.app)(words, standalone_mode=False)
     return code or 0, out.getvalue(), err.getvalue()
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import tailrace as tr
+from helpers.as_click import as_click
 from helpers.failed_steps import fail_steps as fail_steps
 from helpers.full_disks import fill_disk as fill_disk
 from helpers.full_disks import lose_steps as lose_steps
@@ -179,7 +180,7 @@ def look_at(comm: Any, path: str) -> dict[str, Any]:
 
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        code = app(["verify", path], standalone_mode=False)
+        code = as_click(app)(["verify", path], standalone_mode=False)
     result: dict[str, Any] = {"code": code, "printed": printed.getvalue(), "right": [], "wrong": [], "refused": {}}
     try:
         with tr.open(path) as series:

@@ -160,9 +160,10 @@ def _serve(module: str, address: str) -> None:
 def _next(world: Any, calls: TextIO) -> str:
     """The next call, for all ranks; nothing at the end."""
     call = calls.readline() if world.rank == 0 else ""
-    waiting = world.Ibarrier()
-    while not waiting.Test():  # asleep: other ranks and tests need the processors
-        time.sleep(0.001)
+    waiting, pause = world.Ibarrier(), 0.001
+    while not waiting.Test():  # asleep, longer the longer nothing comes: other ranks and tests need the processors
+        time.sleep(pause)
+        pause = min(1.01 * pause, 0.01)
     return world.bcast(call)
 
 

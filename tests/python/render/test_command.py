@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
 import tailrace as tr
-from tailrace.cli import main as cli
+from helpers.as_click import invoke
 
 N = (12, 16, 20)
 GRID = tr.UniformGrid(N, spacing=tuple(2 * np.pi / n for n in N), boundaries=("periodic",) * 3)
@@ -47,7 +46,7 @@ def test_every_kind(place, monkeypatch, words, picture):
     if "isosurface" in words:
         pytest.importorskip("vtkmodules")
     monkeypatch.chdir(place)
-    result = CliRunner().invoke(cli.app, ["plot", *words.split()])
+    result = invoke("plot", *words.split())
     assert (result.exit_code, result.output) == (0, f"{picture}\n")
     pixels = np.asarray(Image.open(Path(picture)).convert("L"))
     assert min(pixels.shape) > 200 and (pixels < 230).mean() > 0.005
@@ -61,5 +60,5 @@ def test_errors_are_one_line(place, monkeypatch):
         ("run.bp --kind foo", "expected one of time-series"),
         ("run.bp run.bp -o both.png", "-o names one picture"),
     ):
-        result = CliRunner().invoke(cli.app, ["plot", *words.split()])
+        result = invoke("plot", *words.split())
         assert result.exit_code == 2 and message in result.stderr and len(result.stderr.splitlines()) == 1

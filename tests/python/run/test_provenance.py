@@ -25,12 +25,12 @@ SERIES = ("analysis/mean.h5", "checkpoints/step-00000008", "checkpoints")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     case = cases.write_case(tmp_path_factory.mktemp("run"), steps=8, every=4, outputs=ENGINES, extra=BLOCK)
     (case.parent / "mean.py").write_text(SCRIPT)
-    assert cases.run(case, "--set=case.reynolds=77", ranks=2).code == 0
+    assert mpi_run.tailrace("run", case, "--set=case.reynolds=77", cwd=case.parent, ranks=2).code == 0
     return case.parent
 
 
 def command(directory: Path, *words: object, code: int = 0) -> str:
-    result = mpi_run.tailrace(*words, cwd=directory)
+    result = cases.KEPT.result(directory, *words)
     assert result.code == code, result.text
     return result.out if code == 0 else result.err
 

@@ -28,11 +28,17 @@ def _wait_for(path: Path, process, limit: float = 60) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("arguments", [(), ("--overwrite",), ("--resume",)], ids=["new", "overwrite", "resume"])
-def test_a_second_run_is_refused(tmp_path: Path, arguments: tuple[str, ...]):
-    alone = cases.write_case(tmp_path / "alone", steps=STEPS, every=EVERY, outputs=OUTPUTS, output_every=EVERY)
-    assert cases.run(alone, ranks=2, limit=150).code == 0
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The case of a run that nobody disturbs."""
+    directory = tmp_path_factory.mktemp("alone")
+    case = cases.write_case(directory, steps=STEPS, every=EVERY, outputs=OUTPUTS, output_every=EVERY)
+    assert cases.run(case, ranks=2, limit=150).code == 0
+    return case
 
+
+@pytest.mark.parametrize("arguments", [(), ("--overwrite",), ("--resume",)], ids=["new", "overwrite", "resume"])
+def test_a_second_run_is_refused(tmp_path: Path, alone: Path, arguments: tuple[str, ...]):
     case = cases.write_case(tmp_path / "shared", steps=STEPS, every=EVERY, outputs=OUTPUTS, output_every=EVERY)
     first = mpi_run.start(mpi_run.tailrace_command("run", case, ranks=2), case.parent)
     try:
@@ -52,7 +58,7 @@ def test_a_second_run_is_refused(tmp_path: Path, arguments: tuple[str, ...]):
     assert _tables(case.parent) == _tables(alone.parent)
     assert cases.checkpoints(case.parent) == cases.checkpoints(alone.parent)
     cases.assert_same_state(cases.state(case.parent, STEPS), cases.state(alone.parent, STEPS))
-    verified = mpi_run.tailrace("verify", "out.h5", "out.bp", "out", cwd=case.parent)
+    verified = cases.KEPT.result(case.parent, "verify", "out.h5", "out.bp", "out")
     assert verified.code == 0, verified.text
     assert not list(case.parent.rglob("*.lock"))
 

@@ -14,11 +14,10 @@ import h5py
 import numpy as np
 import pytest
 import xxhash
-from typer.testing import CliRunner
 
 import tailrace as tr
 from helpers import mpi_run, sidecar
-from tailrace.cli.main import app
+from helpers.as_click import invoke
 from tailrace.io import guard
 
 SUFFIX = {"bp4": "bp4", "bp5": "bp", "adios_hdf5": "adios_hdf5", "hdf5": "h5"}
@@ -46,15 +45,14 @@ def harm(path: Path) -> None:
 
 def command(*words: object) -> tuple[int, str]:
     """The exit code of `tailrace WORDS` and what it prints, in this process."""
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    result = invoke(*words)
     return result.exit_code, result.output
 
 
 @pytest.mark.parametrize("engine", ["bp4", "bp5"])
 def test_values_beyond_the_end_of_a_file(tmp_path, engine, monkeypatch):
     """ADIOS2 waits for them without end, also where the first value of each variable is there."""
-    monkeypatch.setattr(guard, "_SECONDS", 5)
+    monkeypatch.setattr(guard, "_SECONDS", 2)
     path = write(tmp_path, engine, record=False)
     data = (path / "data.0").read_bytes()
     (path / "data.0").write_bytes(data[: data.rindex(np.full(20, 2.0).tobytes())])
@@ -165,7 +163,7 @@ def test_every_end_of_the_child_is_an_error(tmp_path, monkeypatch, how, words):
 
 def test_a_library_that_waits_is_given_up(tmp_path, monkeypatch):
     """ADIOS2 waits without end for bytes that the index names and md.0 lacks."""
-    monkeypatch.setattr(guard, "_SECONDS", 5)
+    monkeypatch.setattr(guard, "_SECONDS", 2)
     path = write(tmp_path, "bp5", record=False)
     os.truncate(path / "data.0", 100)
     code, text = command("verify", path)
