@@ -17,7 +17,7 @@ from tailrace.fields.calculus import curl, div
 from tailrace.fields.field import Field
 from tailrace.fields.invariants import lambda2, q_criterion
 from tailrace.fields.vector import Vector
-from tailrace.io.placement import Box, Triple
+from tailrace.io.placement import Box, Stored, Triple
 
 from .style import PlotError
 
@@ -64,8 +64,8 @@ def quantity(step: StoredStep, name: str | None, path: str) -> Quantity:
         name = "vorticity" if "vorticity" in stored or not stored else stored[0]
     parts = _parts(step, name)
     if parts:
-        shape = step.variables[step.stored_name(parts[0])].shape
-        if len({step.variables[step.stored_name(part)].shape for part in parts}) > 1:
+        shape = _stored(step, parts[0]).shape
+        if len({_stored(step, part).shape for part in parts}) > 1:
             raise PlotError(f"{path}: the components {', '.join(parts)} have different points")
         several = len(parts) > 1
         return Quantity(name, shape, several or name in _POSITIVE, lambda box: _magnitude(step, parts, box))
@@ -101,15 +101,19 @@ def field_of(step: StoredStep, name: str, path: str) -> Field | Vector:
 
 
 def arrays(step: StoredStep) -> list[str]:
-    """The names of the stored arrays on points; lists are none."""
-    return [name for name in step.names if not step.variables[step.stored_name(name)].is_list]
+    """The names of the arrays on points, stored or computed from what is stored; lists are none."""
+    return [name for name in (*step.names, *step.derived) if not _stored(step, name).is_list]
+
+
+def _stored(step: StoredStep, name: str) -> Stored:
+    return step.variables.get(step.stored_name(name)) or step.derived[name]
 
 
 def known_names(step: StoredStep) -> list[str]:
     """The names of all quantities on points."""
     stored = arrays(step)
     vectors = dict.fromkeys(name[:-2] for name in stored if name[-2:] in ("_1", "_x"))
-    bases = [*(["u"] if all(one in stored for one in _VELOCITY) else []), *vectors]
+    bases = [*step.vectors, *(["u"] if all(one in stored for one in _VELOCITY) else []), *vectors]
     names = [*stored, *(base for base in bases if len(_parts(step, base)) > 1)]
     if all(one in stored for one in _VELOCITY) and step.known.problem is None:
         names += DERIVED
@@ -128,6 +132,8 @@ def _parts(step: StoredStep, name: str) -> list[str]:
     stored = arrays(step)
     if name in stored:
         return [name]
+    if name in step.vectors:
+        return list(step.vectors[name])
     for ends in ([f"{name}{axis}" for axis in "xyz"], [f"{name}_{axis}" for axis in "xyz"]):
         if all(one in stored for one in ends):
             return ends

@@ -75,9 +75,14 @@ class StoredStep(Step):
         return [*self._on_the_grid, *(name for name in self._stored.names if name not in theirs)]
 
     @cached_property
-    def derived(self) -> list[str]:
+    def derived(self) -> dict[str, Stored]:
         """What is not stored and can be read all the same: `step["rho"]`; in files of other programs only."""
-        return list(self._stored.derived)
+        return self._stored.derived
+
+    @cached_property
+    def vectors(self) -> dict[str, tuple[str, str, str]]:
+        """The names of vectors and of their components; in files of other programs only."""
+        return self._stored.vectors
 
     @cached_property
     def scalars(self) -> dict[str, Any]:
@@ -118,7 +123,7 @@ class StoredStep(Step):
         if name in self._fields:
             return self._fields[name]
         theirs = self._on_the_grid.get(name) or self._derived_field(name)
-        if theirs is None and name in self._stored.vectors and self.known.problem is None:
+        if theirs is None and name in self.vectors and self.known.problem is None:
             return self.vector(name)
         if theirs is None or self.known.problem is not None:
             with self._stored.raise_on_all_ranks():
@@ -130,15 +135,15 @@ class StoredStep(Step):
 
     def vector(self, name: str) -> Vector:
         """Three fields: see `Step.vector`; of other programs' files also by the names of their vectors. Collective."""
-        parts = self._stored.vectors.get(name)
+        parts = self.vectors.get(name)
         return super().vector(name) if parts is None else Vector(*(self._on_grid(one) for one in parts))
 
     def _derived_field(self, name: str) -> str | None:
-        found = self._stored.derived.get(name)
+        found = self.derived.get(name)
         return name if found is not None and found.shape == self.known.points else None
 
     def _field(self, name: str, theirs: str) -> Field:
-        stored = self._stored.variables.get(theirs) or self._stored.derived[theirs]
+        stored = self._stored.variables.get(theirs) or self.derived[theirs]
         dtype = self.known.dtype(stored.dtype)
         parity = self.parity(name)
 

@@ -17,7 +17,8 @@ from tailrace.io.placement import Box, Stored, Triple, boxes_of
 _REALS = {8: "<f8", 4: "<f4"}
 _VECTORS = {"B": ("B_x", "B_y", "B_z"), "J": ("J_x", "J_y", "J_z")}  # of magnetohydrodynamics
 _CHECKED_AT_ONCE = 1 << 20  # values
-ALIASES = {"pressure": "pp", "vorticity": "vort", "q": "critq"}
+# Not "q": the critq of Xcompact3D (2025-08) is not the second invariant; its mean is not zero in a closed box.
+ALIASES = {"pressure": "pp", "vorticity": "vort"}
 
 
 class FlatDataset(Dataset):
