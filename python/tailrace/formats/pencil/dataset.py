@@ -90,14 +90,10 @@ class Snapshots(Dataset):
     def _files(self) -> list[Path]:
         found: list[Path] = []
         for snapshot in self._snapshots:
-            if isinstance(snapshot, Hdf5Snapshot):
-                found.append(snapshot.source.path)
-            else:
-                for part in snapshot.parts():
-                    found.append(part.path)
-                    if len(found) == _MOST_FILES:
-                        self.notes.append(f"Only the first {_MOST_FILES} files are listed.")
-                        return found
+            found += [snapshot.source.path] if isinstance(snapshot, Hdf5Snapshot) else snapshot.files()
+            if len(found) > _MOST_FILES:
+                self.notes.append(f"Only the first {_MOST_FILES} files are listed.")
+                return found[:_MOST_FILES]
         return found
 
     # ---- reading -----------------------------------------------------------------------------------------------------

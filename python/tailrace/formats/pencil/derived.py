@@ -57,10 +57,9 @@ def recipes(run: Run, points: Points | None, stored: tuple[str, ...]) -> dict[st
                 continue
             mu0 = run.parameter("init_pars/mu0")
             factor = 1.0 / mu0 if isinstance(mu0, float) and mu0 > 0 else 1.0
-            for at, axis in enumerate("xyz"):
-                found[f"{curl}{axis}"] = Recipe("curl", parts, at)
-                if curl2:
-                    found[f"{curl2}{axis}"] = Recipe("curl2", parts, at, factor)
+            found |= {f"{curl}{axis}": Recipe("curl", parts, at) for at, axis in enumerate("xyz")}
+            if curl2:
+                found |= {f"{curl2}{axis}": Recipe("curl2", parts, at, factor) for at, axis in enumerate("xyz")}
     if "lnrho" in stored:
         found["rho"] = Recipe("exp", ("lnrho",))
     temperature = _temperature(run, stored)

@@ -13,6 +13,7 @@ from tailrace import _core
 from tailrace.io.placement import Box, StretchedGrid, Triple, UniformGrid
 
 from .dim import Dim, Run, read_dim
+from .hdf5_snapshot import open_hdf5
 from .records import Records
 
 if TYPE_CHECKING:
@@ -99,9 +100,7 @@ def read_points(run: Run, order: str | None = None) -> Points | None:
         if (run.data / name).is_file():
             return read_grid_file(run.data / name, run.dim, order)
     if (run.data / "grid.h5").is_file():
-        import h5py
-
-        with h5py.File(run.data / "grid.h5", "r") as file:
+        with open_hdf5(run.data / "grid.h5") as file:
             return points_of_hdf5(file, run.dim)
     if run.dim.processes is not None and (run.data / "proc0" / "grid.dat").is_file():
         return _assembled(run, order)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,8 +46,8 @@ class Hdf5Snapshot:
     def __init__(self, source: Source, dim: Dim) -> None:
         self.source, self._dim = source, dim
         with open_hdf5(source.path) as file:
-            time = file.get("time")
-            if not _is_plain(time) or time.size != 1 or time.dtype.kind != "f":
+            time = _plain(file, "time")
+            if time is None or time.size != 1 or time.dtype.kind != "f":
                 raise _core.IoError(f"{source.path}: has no dataset 'time' of one real number")
             self.time = float(np.asarray(time[()]).reshape(-1)[0])
             if not np.isfinite(self.time):
@@ -55,9 +57,9 @@ class Hdf5Snapshot:
     def _fields(self, file: h5py.File) -> dict[str, str]:
         found: dict[str, str] = {}
         for name in file["data"]:
-            data = file["data"].get(name)
+            data = _plain(file, f"data/{name}")
             # The Fortran order x, y, z is the order z, y, x of HDF5.
-            if not _is_plain(data) or data.shape != self._dim.held[::-1] or data.dtype.name not in _REAL:
+            if data is None or data.shape != self._dim.held[::-1] or data.dtype.name not in _REAL:
                 what = f"{data.shape} of {data.dtype}" if hasattr(data, "dtype") else "no array"
                 raise _core.IoError(
                     f"{self.source.path}: its data/{name} is {what}; expected {self._dim.held[::-1]} (z, y, x, with "
@@ -80,8 +82,8 @@ class Hdf5Snapshot:
         found = {}
         with open_hdf5(self.source.path) as file:
             for name in file.get("persist", ()):
-                data = file["persist"].get(name)
-                if not _is_plain(data) or data.dtype.kind not in "if" or data.size > _MOST_VALUES:
+                data = _plain(file, f"persist/{name}")
+                if data is None or data.dtype.kind not in "if" or data.size > _MOST_VALUES:
                     raise _core.IoError(f"{self.source.path}: its persist/{name} is no list of numbers")
                 found[str(name)] = np.asarray(data[()]).reshape(-1)
         return as_scalars(found)
@@ -89,8 +91,8 @@ class Hdf5Snapshot:
     def iteration(self) -> int | None:
         """The number of its time step, where it is stored."""
         with open_hdf5(self.source.path) as file:
-            data = file.get("persist/iteration_number")
-            return int(np.asarray(data[()]).reshape(-1)[0]) if _is_plain(data) and data.size else None
+            data = _plain(file, "persist/iteration_number")
+            return int(np.asarray(data[()]).reshape(-1)[0]) if data is not None and 0 < data.size < 1 << 20 else None
 
     def read(self, name: str, box: Box, out: NDArray[Any]) -> None:
         """Fill `out` with a box of a field; the box counts the ghost zones too."""
@@ -98,10 +100,10 @@ class Hdf5Snapshot:
             return
         x, y, z = (slice(a, a + n) for a, n in zip(box.start, box.count, strict=True))
         with open_hdf5(self.source.path) as file:
-            try:
-                file["data"][name].read_direct(out, (z, y, x))
-            except (OSError, KeyError, RuntimeError) as error:
-                raise _core.IoError(f"{self.source.path}: data/{name} cannot be read: {error}") from None
+            data = _plain(file, f"data/{name}")
+            if data is None or data.shape != self._dim.held[::-1]:
+                raise _core.IoError(f"{self.source.path}: its data/{name} has changed since it was opened")
+            data.read_direct(out, (z, y, x))
 
     def check(self) -> list[str]:
         """Damage in what describes it."""
@@ -117,25 +119,32 @@ class Hdf5Snapshot:
 _REAL = {"float32": "float32", "float64": "float64", ">f4": "float32", ">f8": "float64"}
 
 
-def open_hdf5(path: Path) -> h5py.File:
+@contextmanager
+def open_hdf5(path: Path) -> Iterator[h5py.File]:
     """A file, open to read.
 
-    :raises IoError: it is gone or damaged.
+    :raises IoError: it is gone, or damaged as far as it is read.
     """
     import h5py
 
     try:
         refuse_special(path)
-        return h5py.File(path, "r")
-    except (OSError, RuntimeError) as error:
+        with h5py.File(path, "r") as file:
+            yield file
+    except _core.Error:
+        raise
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:  # h5py has no exception of its own
         raise _core.IoError(f"{path}: cannot be read as HDF5: {error}") from None
 
 
-def _is_plain(data: Any) -> bool:
-    """Whether it is an array that lies in the file itself: a link out of it could name any file."""
+def _plain(file: h5py.File, name: str) -> Any:
+    """An array that lies in the file itself, else None: a link out of it could name any file."""
     import h5py
 
-    return isinstance(data, h5py.Dataset) and data.dtype.kind in "ifSO" and not data.external and not data.is_virtual
+    data = file.get(name)
+    if not isinstance(data, h5py.Dataset) or data.external or data.is_virtual or data.file != file:
+        return None
+    return data if data.dtype.kind in "ifSO" else None
 
 
 def dim_of_hdf5(path: Path) -> Dim | None:
@@ -146,7 +155,7 @@ def dim_of_hdf5(path: Path) -> Dim | None:
     import h5py
 
     with open_hdf5(path) as file:
-        if not isinstance(file.get("data", getclass=True), type) or file.get("data", getclass=True) is not h5py.Group:
+        if file.get("data", getclass=True) is not h5py.Group:
             return None
         if file.get("settings", getclass=True) is not h5py.Group:
             return None
@@ -161,16 +170,16 @@ def dim_of_hdf5(path: Path) -> Dim | None:
             raise _core.IoError(f"{path}: its settings say {points} points, {held} with ghost zones: that cannot be")
         processes = triple(_setting(file, path, f"nproc{axis}", 1) for axis in "xyz")
         counts = [_setting(file, path, name, 0) for name in ("mvar", "maux", "mglobal")]
-        precision = file.get("settings/precision")
-        word = np.asarray(precision[()]).reshape(-1)[0] if _is_plain(precision) and precision.size == 1 else b"D"
+        precision = _plain(file, "settings/precision")
+        word = np.asarray(precision[()]).reshape(-1)[0] if precision is not None and precision.size == 1 else b"D"
     letter = "S" if bytes(word if isinstance(word, bytes) else str(word).encode()).strip() == b"S" else "D"
     return Dim(points, ghosts, counts[0], counts[1], counts[2], letter, processes)
 
 
 def _setting(file: h5py.File, path: Path, name: str, default: int | None = None) -> int:
-    data = file.get(f"settings/{name}")
+    data = _plain(file, f"settings/{name}")
     if data is None and default is not None:
         return default
-    if not _is_plain(data) or data.size != 1 or data.dtype.kind != "i":
+    if data is None or data.size != 1 or data.dtype.kind != "i":
         raise _core.IoError(f"{path}: its settings/{name} must be one whole number")
     return int(np.asarray(data[()]).reshape(-1)[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -71,11 +70,12 @@ class RecordSnapshot:
         self.source, self._run, self._alone = source, run, alone
         self.head = self._read_head(source.path)
         self._heads: dict[Path, Head] = {source.path: self.head}
+        self._parts: list[Part] = []
         self.time = self.head.time
         self._real = f"{self.head.order}{run.dim.real}"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_heads": {self.source.path: self.head}}
+        return {**self.__dict__, "_heads": {self.source.path: self.head}, "_parts": []}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -143,18 +143,28 @@ class RecordSnapshot:
             )
             self._array(part, field).read(own, out[z, y, x])
 
-    def parts(self) -> Iterator[Part]:
-        """The files, and what of the fields is in each."""
+    def files(self) -> list[Path]:
+        """All its files, by their names."""
         dim = self._run.dim
         if self._alone or self.head.kind == "collect" or dim.processes is None:
-            yield Part(self.source.path, Box((0, 0, 0), dim.held), dim.held, (0, 0, 0))
-            return
+            return [self.source.path]
         px, py, pz = dim.processes
-        each = 1 if self.head.kind == "dist" else px * py
-        split = replace(dim, processes=(px, py, pz) if each == 1 else (1, 1, pz))
-        for process in range(0, px * py * pz, each):
-            place = self._run.place(process)
-            yield _part(self.source.of_process(process), split, place if each == 1 else (0, 0, place[2]))
+        return [self.source.of_process(at) for at in range(0, px * py * pz, 1 if self.head.kind == "dist" else px * py)]
+
+    def parts(self) -> list[Part]:
+        """The files, and what of the fields is in each."""
+        if not self._parts:
+            self._parts = [self._part(path) for path in self.files()]
+        return self._parts
+
+    def _part(self, path: Path) -> Part:
+        dim = self._run.dim
+        if self._alone or self.head.kind == "collect" or dim.processes is None:
+            return Part(path, Box((0, 0, 0), dim.held), dim.held, (0, 0, 0))
+        place = self._run.place(int(path.parent.name.removeprefix("proc")))
+        if self.head.kind == "collect_xy":
+            place, dim = (0, 0, place[2]), replace(dim, processes=(1, 1, dim.processes[2]))
+        return _part(path, dim, place)
 
     def check(self) -> list[str]:
         """Damage in its files: records, persistent variables, times that differ."""
