@@ -38,6 +38,7 @@ class Conversion:
         self._progress = progress or (lambda *_: None)
         self._target = Path(request.target).absolute()
         self._done = 0  # bytes of this rank in the present phase
+        self._notes: list[str] = []  # of the writer
         agree(comm, request.check)
         agree(comm, self._check_places)
 
@@ -91,6 +92,7 @@ class Conversion:
             files = on_root(self._comm, lambda: originals.listed(source.files))
             on_root(self._comm, lambda: self._on_root.begin(files=files, attributes=plan.attributes))
         engine = self._write(source, plan, done)
+        plan = plan._replace(notes=[*plan.notes, *self._notes])
         on_root(self._comm, lambda: self._on_root.sync())
         if request.verify:
             self._verify(source, plan)
@@ -174,6 +176,7 @@ class Conversion:
             writer = writer_of(request.writer)(
                 str(path), self._comm, grid=plan.grid, attributes=plan.attributes, options=options
             )
+            self._notes = writer.notes
             return WriterSink(writer, told), request.writer
         sink = SeriesSink(
             path, self._comm, told,
@@ -206,9 +209,10 @@ class Conversion:
             ) from error
 
     def _compare(self, source: Series, path: str, plan: Plan) -> None:
-        writer = self._request.writer
-        family = None if writer is None else writer_of(writer).family
-        with open_arrays(path, self._comm, family=family, trusted=True) as result:
+        writer = None if self._request.writer is None else writer_of(self._request.writer)
+        family = None if writer is None else writer.family
+        parameters = {} if writer is None else writer.reading(plan.attributes)
+        with open_arrays(path, self._comm, family=family, parameters=parameters, trusted=True) as result:
             told = self._teller("comparing", plan.size)
             Checking(source, result, plan, self._comm, is_series=writer is None, told=told).run()
 

@@ -43,6 +43,15 @@ class Writer(ABC):
     ) -> None:
         self.path, self.comm = path, comm
         self.grid, self.attributes, self.options = grid, dict(attributes), dict(options)
+        self.notes: list[str] = []  # what was assumed, in sentences
+
+    @classmethod
+    def reading(cls, attributes: Mapping[str, Attribute]) -> dict[str, str]:
+        """Parameters with which the reader of the format shows what was written as the source was.
+
+        :param attributes: of the source.
+        """
+        return {}
 
     @abstractmethod
     def begin_step(

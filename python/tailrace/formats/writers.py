@@ -10,7 +10,7 @@ from tailrace import _core
 from .writer import Writer
 
 # The name of a format -> the module of its Writer, and its class.
-WRITERS: dict[str, tuple[str, str]] = {"pencil": ("tailrace.formats.pencil.writer", "PencilWriter")}
+WRITERS: dict[str, tuple[str, str]] = {"pencil-hdf5": ("tailrace.formats.pencil.writer", "PencilWriter")}
 
 
 def writer_of(name: str) -> type[Writer]:

@@ -3,6 +3,7 @@
     tr.open("run")                      the snapshots of a run directory, or of its data directory, as one series
     tr.open("run/data/allprocs/VAR1")   one snapshot
     tr.open("run/data/proc0/VAR1")      the part of one process, or of a layer of processes
+    tr.open("run/data/slices/bb1_xy.h5")    averages, slices, particles, stalkers or time series, see `others`
 
 The parameter ghosts="true" adds the ghost zones.
 """
@@ -22,6 +23,7 @@ from .dim import Dim, Run, find_data, read_dim, read_run
 from .found import Source, snapshots_in, source_at
 from .grid import points_of_hdf5, read_grid_file, read_points
 from .hdf5_snapshot import dim_of_hdf5, is_hdf5, open_hdf5
+from .others import others_at, others_in
 from .snapshot import RecordSnapshot
 
 
@@ -34,7 +36,11 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Datas
     given = dict(parameters or {})
     if path.is_dir():
         data = find_data(path)
-        return None if data is None else _series(path, data, given)
+        found = None if data is None else _series(path, data, given)
+        return found or others_at(path, given)
+    other = others_at(path, given)
+    if other is not None:
+        return other
     source = source_at(path)
     if path.is_file():
         if is_hdf5(path):
@@ -64,6 +70,7 @@ def _series(path: Path, data: Path, given: dict[str, str]) -> Dataset | None:
             snapshots.append(one)
     made = Snapshots(str(path), run, read_points(run), snapshots, ghosts_wanted(path, given))
     made.notes[:0] = notes
+    made.others = others_in(data)
     made.notes.append(f"Written by {', '.join(sorted({one.kind for one in snapshots}))}.")
     return made
 

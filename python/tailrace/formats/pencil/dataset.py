@@ -14,6 +14,7 @@ from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored, boxes_of, triple
 from tailrace.io.values import Scalar
 
+from .carried import carried
 from .derived import Computer, Recipe, recipes
 from .dim import Run
 from .found import Source
@@ -51,6 +52,8 @@ class Snapshots(Dataset):
         self.steps = _numbered(self._snapshots)
         self._recipes = [recipes(run, points, one.names) if not ghosts else {} for one in self._snapshots]
         self.aliases = dict(run.aliases)
+        if whole:
+            self.attributes = carried(run, points)
         self._tell_grid()
         self._tell_parameters()
         self.files = [str(path) for path in self._files()]

@@ -43,7 +43,7 @@ class PencilWriter(Writer):
     as for periodic boundaries; `notes` says where that is an assumption. There are no options.
     """
 
-    format = "pencil"
+    format = "pencil-hdf5"
     family = "pencil"
 
     def __init__(
@@ -57,18 +57,22 @@ class PencilWriter(Writer):
     ) -> None:
         super().__init__(path, comm, grid=grid, attributes=attributes, options=options)
         if options:
-            raise _core.InputError(f"format 'pencil': has no options (found {', '.join(sorted(options))})")
+            raise _core.InputError(f"format 'pencil-hdf5': has no options (found {', '.join(sorted(options))})")
         kind = attributes.get("pencil/file", "VAR")
         if not isinstance(kind, str) or not _KIND.fullmatch(kind):
-            raise _core.InputError(f"format 'pencil': the attribute pencil/file is {kind!r}, which is no kind of file")
+            raise _core.InputError(f"format 'pencil-hdf5': the attribute pencil/file is {kind!r}, no kind of file")
         self.kind, self.data = kind, Path(path)
-        self.notes: list[str] = []
         self._open: WholeFile | AppendedFile | ColumnsFile | None = None
         self._appended: AppendedFile | None = None
         self._snapshots: dict[str, float] = {}
         self._fields: tuple[str, ...] = ()
         self._settings: Settings | None = None
         self._real = "f8"
+
+    @classmethod
+    def reading(cls, attributes: Mapping[str, Attribute]) -> dict[str, str]:
+        """With ghost zones, where the source has shown them."""
+        return {"ghosts": "true"} if attributes.get("ghosts") else {}
 
     # ---- a step ------------------------------------------------------------------------------------------------------
     def begin_step(
