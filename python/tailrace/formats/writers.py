@@ -10,7 +10,10 @@ from tailrace import _core
 from .writer import Writer
 
 # The name of a format -> the module of its Writer, and its class.
-WRITERS: dict[str, tuple[str, str]] = {"pencil-hdf5": ("tailrace.formats.pencil.writer", "PencilWriter")}
+WRITERS: dict[str, tuple[str, str]] = {
+    "pencil-hdf5": ("tailrace.formats.pencil.writer", "PencilWriter"),
+    "xcompact3d": ("tailrace.formats.xcompact3d.writer", "Xcompact3dWriter"),
+}
 
 
 def writer_of(name: str) -> type[Writer]:

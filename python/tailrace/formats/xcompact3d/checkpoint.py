@@ -103,8 +103,9 @@ def read_info(info: Path, run: Run | None, notes: list[str]) -> tuple[list[tuple
         run = Run(info, triple(points), (float(lengths[0]), float(lengths[1]), float(lengths[2])), None)
     elif run.points != triple(points):
         raise _core.IoError(f"{info}: says {points} points; expected {list(run.points)}, as in {run.source}")
-    if run.dt and abs(index * run.dt - time) <= 1e-4:  # tfield has 4 digits after the point
-        time = index * run.dt
+    if run.dt and abs(index * run.dt - time) <= 1e-4:
+        if round(time, 4) == time:  # Xcompact3D writes 4 digits after the point
+            time = index * run.dt
     elif run.dt:
         notes.append(
             f"{info}: its time {time:g} is not itime * dt = {index * run.dt:g}: it is taken, with its 4 digits"

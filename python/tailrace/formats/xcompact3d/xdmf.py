@@ -42,7 +42,7 @@ def head(path: Path, count: int) -> bytes:
 
 def time_in(path: Path) -> float | None:
     """The time in a snapshot's XDMF file; None where there is none."""
-    match = _TIME.search(head(path, 1 << 16))
+    match = _TIME.search(head(path, 1 << 20))
     try:
         return float(match[1]) if match else None
     except ValueError:

@@ -1,0 +1,153 @@
+"""The texts that Xcompact3D writes and reads: XDMF of a snapshot, `input.i3d`, `restart.info`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from tailrace import _core
+from tailrace.io.placement import StretchedGrid, Triple, UniformGrid
+from tailrace.io.values import Attribute
+
+from .run import KINDS, Run, stretched
+
+_CODES = {name: code for code, name in KINDS.items()}
+
+
+@dataclass
+class Told:
+    """What is known of a run that is written.
+
+    :param every: ioutput: time steps from one number of a file to the next.
+    """
+
+    run: Run
+    every: int
+    attributes: dict[str, Attribute]
+    scalars: int = 0
+    last: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Mapping[str, Attribute]) -> Run:
+    """A run with this grid, as far as Xcompact3D can have it.
+
+    :raises InputError: it cannot.
+    """
+    grid = grid or UniformGrid(points)
+    if any(abs(start) > 1e-6 * step for start, step in zip(grid.origin, grid.spacing, strict=True)):
+        raise _core.InputError(
+            f"{path}: grids of Xcompact3D begin at 0; found the origin {grid.origin}. Convert the whole box, or to "
+            "another format"
+        )
+    ends, lengths = None, tuple(step * max(1, n - 1) for step, n in zip(grid.spacing, points, strict=True))
+    kinds = grid.boundaries or tuple(str(attributes.get("boundaries", "")).split(","))
+    told: Any = attributes.get("lengths")
+    if len(kinds) == 3 and all(kind in _CODES for kind in kinds):
+        cells = [n if kind == "periodic" else max(1, n - 1) for n, kind in zip(points, kinds, strict=True)]
+        box = tuple(step * n for step, n in zip(grid.spacing, cells, strict=True))
+        if not isinstance(told, list | tuple) or len(told) != 3:
+            told = box
+        if all(math.isclose(a, float(b), rel_tol=1e-6) for a, b in zip(box, told, strict=True)):
+            ends, lengths = tuple((_CODES[kind], _CODES[kind]) for kind in kinds), tuple(float(one) for one in told)
+    x, y, z = lengths
+    return Run(path / "input.i3d", points, (x, y, z), ends, _places(path, grid, y, attributes))
+
+
+def _places(path: Path, grid: UniformGrid, length: float, attributes: Mapping[str, Attribute]) -> tuple[float, ...]:
+    """The places in y; those of Xcompact3D's own stretching only."""
+    x, y, z = grid.coordinates if isinstance(grid, StretchedGrid) else ((), (), ())
+    if len(x) or len(z):
+        raise _core.InputError(
+            f"{path}: Xcompact3D stretches grids in y only; found places in {'x' if len(x) else 'z'}"
+        )
+    if not len(y):
+        return ()
+    kind, beta = attributes.get("istret"), attributes.get("beta")
+    if kind in (1, 2, 3) and isinstance(beta, float) and beta > 0:
+        own = stretched(len(y), length, int(kind), beta)
+        if all(abs(a - b) <= 1e-6 * length for a, b in zip(own, y, strict=True)):
+            return tuple(float(place) for place in y)
+    raise _core.InputError(
+        f"{path}: Xcompact3D stretches y by its own law only, with the attributes istret = 1, 2 or 3 and beta; found "
+        f"istret = {kind} and beta = {beta}, which do not give the places of the points. Convert to another format"
+    )
+
+
+def input_text(told: Told) -> str:
+    """An `input.i3d` with what is known; what is not known has a comment in its place."""
+    run, attributes = told.run, told.attributes
+    lines = ["! Written by Tailrace with what its source says", *(f"! {note}" for note in told.notes), "&BasicParam"]
+    lines += _line("itype", attributes.get("itype", 2 if attributes.get("flow") == "taylor-green" else 0))
+    lines += ["p_row = 0", "p_col = 0"]
+    lines += [f"{key} = {n}" for key, n in zip(("nx", "ny", "nz"), run.points, strict=True)]
+    lines += [f"istret = {attributes['istret'] if run.y else 0}"] + (_line("beta", attributes["beta"]) if run.y else [])
+    lines += [f"{key} = {length!r}" for key, length in zip(("xlx", "yly", "zlz"), run.lengths, strict=True)]
+    if run.ends is None:
+        lines.append("! nclx1, nclxn, ... are not known: 0 periodic, 1 free-slip, 2 Dirichlet")
+    for axis, (low, high) in zip("xyz", run.ends or (), strict=False):
+        lines += [f"ncl{axis}1 = {low}", f"ncl{axis}n = {high}"]
+    if "reynolds_tau" in attributes:
+        lines += ["cpg = T", *_line("re", attributes["reynolds_tau"])]
+    else:
+        lines += _line("re", attributes.get("reynolds"))
+    lines += _line("dt", run.dt)
+    lines += ["ifirst = 1", f"ilast = {max(1, told.last)}", f"numscalar = {told.scalars}", "/End", "&NumOptions"]
+    lines += ["ifirstder = 4", "isecondder = 4", f"itimescheme = {run.scheme}", "/End", "&InOutParam"]
+    lines += ["irestart = 0", f"icheckpoint = {max(1, told.last)}", f"ioutput = {told.every}", "nvisu = 1", "/End"]
+    return "\n".join([*lines, "&Statistics", "/End", "&CASE", "/End", ""])
+
+
+def _line(key: str, value: Attribute | None) -> list[str]:
+    if value is None:
+        return [f"! {key} is not known"]
+    return [f"{key} = {float(value)!r}" if isinstance(value, float) else f"{key} = {value}"]
+
+
+def info_text(run: Run, index: int, time: float) -> str:
+    """A `restart.info`; numbers with all their digits."""
+    bar = "!========================="
+    istret, beta = dict(run.attributes).get("istret", 0), dict(run.attributes).get("beta", 0.0)
+    names = [("nx", run.points[0]), ("ny", run.points[1]), ("nz", run.points[2])]
+    names += [(key, length) for key, length in zip(("Lx", "Ly", "Lz"), run.lengths, strict=True)]  # type: ignore[misc]
+    names += [("istret", istret), ("beta", beta), ("iscalar", int(run.scalars > 0)), ("numscalar", run.scalars)]  # type: ignore[list-item]
+    names += [("itimescheme", run.scheme), ("iimplicit", 0)]
+    rows = [bar, "&Time", bar, f"tfield= {time!r}", f"itime= {index}", "/End", bar, "&NumParam", bar]
+    return "\n".join([*rows, *(f"{key}= {value!r}" for key, value in names), "/End", bar, ""])
+
+
+def xdmf_text(grid: UniformGrid, number: int, time: float, fields: Mapping[str, int]) -> str:
+    """The XDMF file of a snapshot, as Xcompact3D writes it, and with its time.
+
+    :param fields: names and bytes of a real number.
+    """
+    shape = " ".join(str(n) for n in reversed(grid.points))
+    own = grid.coordinates if isinstance(grid, StretchedGrid) else ((), (), ())
+    rows = ['<?xml version="1.0" ?>', '<!DOCTYPE Xdmf SYSTEM "Xdmf.dtd" []>']
+    rows += ['<Xdmf xmlns:xi="http://www.w3.org/2001/XInclude" Version="2.0">', "<Domain>"]
+    rows += [f'    <Topology name="topo" TopologyType="{"3DRectMesh" if any(map(len, own)) else "3DCoRectMesh"}"']
+    rows += [f'        Dimensions="{shape}">', "    </Topology>"]
+    if any(map(len, own)):
+        rows.append('    <Geometry name="geo" Type="VXVYVZ">')
+        for n, start, step, places in zip(grid.points, grid.origin, grid.spacing, own, strict=True):
+            along = [float(one) for one in places] or [start + step * i for i in range(n)]
+            rows += [f'        <DataItem Dimensions="{n}" NumberType="Float" Precision="8" Format="XML">']
+            rows += [f"        {' '.join(map(repr, along))}", "        </DataItem>"]
+    else:
+        rows.append('    <Geometry name="geo" Type="ORIGIN_DXDYDZ">')
+        for comment, three in (("Origin", grid.origin), ("DxDyDz", grid.spacing)):
+            rows += [f"        <!-- {comment}: z y x -->", '        <DataItem Format="XML" Dimensions="3">']
+            rows += [f"        {' '.join(repr(float(one)) for one in reversed(three))}", "        </DataItem>"]
+    rows += ["    </Geometry>", f'    <Grid Name="{number}" GridType="Uniform">', f'        <Time Value="{time!r}"/>']
+    rows += ['        <Topology Reference="/Xdmf/Domain/Topology[1]"/>']
+    rows += ['        <Geometry Reference="/Xdmf/Domain/Geometry[1]"/>']
+    for name, width in fields.items():
+        rows += [f'        <Attribute Name={quoteattr(name)} Center="Node">', '           <DataItem Format="Binary"']
+        rows += [f'            DataType="Float" Precision="{width}" Endian="little" Seek="0"']
+        rows += [f'            Dimensions="{shape}">', f"              ././{name}-{number}.bin"]
+        rows += ["           </DataItem>", "        </Attribute>"]
+    return "\n".join([*rows, "    </Grid>", "</Domain>", "</Xdmf>", ""])
