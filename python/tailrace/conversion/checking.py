@@ -88,7 +88,7 @@ class Checking:
                 raise _core.IoError(f"{where}: {name} is {found!r} in the result instead of {value!r}")
 
     def _compare(self, name: str, planned: Planned, step: Any, result: Any) -> None:
-        part = part_of(planned.target.shape, self._comm.size, self._comm.rank)
+        part = part_of(planned.target, self._comm.size, self._comm.rank)
         for box in pieces(planned, part, self._comm):
             wanted = agree(self._comm, lambda box=box: read_converted(step, name, planned, box))  # type: ignore[misc]
             found = agree(self._comm, lambda box=box: read_box(result, name, box))  # type: ignore[misc]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
-from tailrace.io.placement import Box, Triple, boxes_of, triple
+from tailrace.io.placement import Box, Stored, boxes_of, triple
 
 from .plan import Planned
 
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 PIECE_BYTES = 32 << 20  # of the source, read at once by a rank; more where one row is larger
 
 
-def part_of(shape: Triple, ranks: int, rank: int) -> Box:
+def part_of(stored: Stored, ranks: int, rank: int) -> Box:
     """A rank's part of a variable: a slab along the slowest direction that has a layer for every rank. Local.
 
-    Where none has, it is a slab along the longest direction, and some ranks have nothing.
+    Where none has, it is a slab along the longest direction, and some ranks have nothing. Of a list, it is rows.
     """
+    shape = stored.shape
     wide = [axis for axis in (2, 1, 0) if shape[axis] >= ranks]
-    axis = wide[0] if wide else int(np.argmax(shape))
+    axis = 1 if stored.is_list else wide[0] if wide else int(np.argmax(shape))
     first, last = (shape[axis] * one // ranks for one in (rank, rank + 1))
     start, count = [0, 0, 0], list(shape)
     start[axis], count[axis] = first, last - first

@@ -196,4 +196,4 @@ def _components(step: Any, name: str, there: Collection[str]) -> list[str]:
     if name in there:
         return [name]
     parts = step.vectors.get(name) or [f"{name}_{number}" for number in range(1, step.components(name) + 1)]
-    return list(parts)
+    return [one for one in parts if one in there]

@@ -89,7 +89,7 @@ class SeriesSink(Sink):
 
     def _part(self, step: Any, name: str, planned: Planned) -> Block:
         """This rank's part of a variable."""
-        part = part_of(planned.target.shape, self._comm.size, self._comm.rank)
+        part = part_of(planned.target, self._comm.size, self._comm.rank)
         if planned.cut is None and planned.source.dtype == planned.target.dtype:
             x, y, z = part.count
             if planned.source.is_list and not y:
@@ -122,7 +122,7 @@ class WriterSink(Sink):
         writer.begin_step(planned.index, planned.time, targets, planned.scalars)
         try:
             for name, one in planned.variables.items():
-                part = part_of(one.target.shape, self._comm.size, self._comm.rank)
+                part = part_of(one.target, self._comm.size, self._comm.rank)
                 for box in pieces(one, part, self._comm):
 
                     def move(name: str = name, one: Planned = one, box: Any = box) -> int:

@@ -20,6 +20,8 @@ from helpers import mpi_run
 from helpers.analyses import Ranks
 from helpers.conversions import ATTRIBUTES, GRID, SHAPE, made_up, table, values, write_source
 from helpers.workers import Workers
+from tailrace.cli import launch
+from tailrace.cli.main import app
 from tailrace.conversion import pieces
 from tailrace.conversion.draft import Draft
 from tailrace.io import series
@@ -132,31 +134,29 @@ def test_selection(tmp_path: Path, stored: Path, monkeypatch: pytest.MonkeyPatch
             assert step["ux"].tobytes() == values(number)[2::2, :, 1:6:2].tobytes()
             assert step["f_2"].tobytes() == values(number + 71)[2::2, :, 1:6:2].tobytes()
             assert step["rows"].tobytes() == values(number + 90)[0].tobytes()
-        assert found.grid == tr.StretchedGrid((3, 6, 2), (0.6, 0, -0.5), (0.2, 0.2, 0.5), ((), GRID.coordinates[1], ()))
+        assert found.grid == tr.StretchedGrid((3, 6, 2), (0.6, 0, -0.5), (0.2, 0.2, 0.5), ([], GRID.coordinates[1], []))
         assert not {"lengths", "boundaries", "every"} & set(found.attributes)
         assert found.attributes["ux/units"] == "m/s"
     assert done.notes == ["rows is kept whole: it is a list"]
 
 
 def test_coarse_grids_keep_their_boundaries_where_both_ends_stay(tmp_path: Path) -> None:
-    grid = tr.UniformGrid((8, 6, 5), spacing=(0.25, 0.5, 0.125), boundaries=("periodic", "periodic", "free-slip"))
-    field = np.random.default_rng(1).random((5, 6, 8))
+    grid = tr.UniformGrid((24, 16, 17), spacing=(0.25, 0.5, 0.125), boundaries=("periodic", "periodic", "free-slip"))
+    field = np.random.default_rng(1).random((17, 16, 24))
     with tr.open(tmp_path / "in.h5", "w", grid=grid) as out:
         out.write_step(0.0, ux=field)
-    tr.convert(tmp_path / "in.h5", tmp_path / "even.h5", coarsen=(4, 3, 2))
-    tr.convert(tmp_path / "in.h5", tmp_path / "odd.h5", coarsen=(3, 1, 1))
+    tr.convert(tmp_path / "in.h5", tmp_path / "even.h5", coarsen=(3, 2, 2))
+    tr.convert(tmp_path / "in.h5", tmp_path / "odd.h5", coarsen=(5, 1, 1))
     with tr.open(tmp_path / "even.h5") as found:
-        assert found.grid is not None and found.attributes["lengths"] == [2.0, 3.0, 0.5]
-        assert found.grid.boundaries == grid.boundaries and found.grid.spacing == (1.0, 1.5, 0.25)
+        assert found.grid is not None and found.attributes["lengths"] == [6.0, 8.0, 2.0]
+        assert found.grid.boundaries == grid.boundaries and found.grid.spacing == (0.75, 1.0, 0.25)
     with tr.open(tmp_path / "odd.h5") as found:
         assert "boundaries" not in found.attributes
-        np.testing.assert_array_equal(found[0]["ux"], field[:, :, ::3])
+        np.testing.assert_array_equal(found[0]["ux"], field[:, :, ::5])
 
 
 def test_precision(tmp_path: Path, stored: Path) -> None:
-    with pytest.raises(
-        tr.InputError, match=r"ux, step 3: has numbers that are too large for float32, which ends at 3.4"
-    ):
+    with pytest.raises(tr.InputError, match="ux, step 3: has numbers that are too large for float32"):
         tr.convert(stored, tmp_path / "out", precision="float32")
     assert not (tmp_path / "out.partial").exists()
     tr.convert(stored, tmp_path / "out", precision="float64", variables=["single", "count"])
@@ -256,13 +256,13 @@ def killed(moment: int, **arguments: Any) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("engine", "moments"), [("hdf5", (12, 8, 25)), ("sion", (3, 14, 9))])
+@pytest.mark.parametrize(("engine", "moments"), [("hdf5", (12, 20)), ("sion", (14,))])
 def test_kills(tmp_path: Path, stored: Path, engine: str, moments: tuple[int, ...]) -> None:
     """A kill at any moment leaves nothing under the name of the target, or all; and the rest is gone on with."""
     target = tmp_path / "out"
     shutil.copytree(stored, tmp_path / "source")
     how = {"source": str(tmp_path / "source"), "target": str(target), "engine": engine, "delete_originals": True}
-    for moment in (*moments, random.Random(engine).randrange(1, 20), 0):
+    for moment in (*moments, random.Random(engine).randrange(1, 15), 0):
         done = killed(moment, **how, resume=Path(f"{target}.partial").exists())
         assert done.returncode in (0, -9), done.stderr
         if target.exists():
@@ -320,12 +320,29 @@ def test_originals_stay_where_links_lead_to_them(tmp_path: Path, stored: Path) -
 def test_command(tmp_path: Path, stored: Path, tailrace: Ranks) -> None:
     said = tailrace(
         tmp_path, "convert", stored, "out.h5", "--steps", "1:", "--variables", "ux, f", "--box", "1:6,:,2:",
-        "--coarsen", "2,1,1", "--parameter", "level=1", "--compression", "gzip", ranks=2,
+        "--coarsen", "2,1,1", "--parameter", "level=1", "--compression", "gzip",
     )  # fmt: skip
     assert said.out == "out.h5: hdf5, 2 steps, 2.5 KiB of values, verified\n", said.text
     with series.open(tmp_path / "out.h5") as found:
         assert found[0]["ux"].tobytes() == values(1)[2:, :, 1:6:2].tobytes()
         assert found.attributes["converted_from"] == str(stored)
+
+
+def test_options_reach_the_ranks(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[tuple[int, list[str]]] = []
+
+    def start(ranks: int, arguments: list[str], **_: Any) -> int:
+        started.append((ranks, arguments))
+        return 0
+
+    monkeypatch.setattr(launch, "start", start)
+    words = [
+        "convert", str(stored), "out.h5", "--steps=1:", "--coarsen=2,1,1", "--engine=hdf5", "--variables=ux",
+        "--box=:,0:3,:", "--precision=float64", "--compression=gzip", "--parameter=level=1", "--parameter=shuffle=off",
+        "--source-parameter=a=b", "--resume", "--no-verify",
+    ]  # fmt: skip
+    app([*words, "-n", "3"], standalone_mode=False)
+    assert started == [(3, words)]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tailrace.io.placement import Stored
 from tailrace.parallel import agree, on_root
 
 SHAPE = (7, 6, 5)
-GRID = tr.StretchedGrid(SHAPE, (0.5, 0, -1), (0.1, 0.2, 0.25), ((), (0, 1, 3, 7, 8, 9.5), ()))
+GRID = tr.StretchedGrid(SHAPE, (0.5, 0, -1), (0.1, 0.2, 0.25), ([], [0.0, 1.0, 3.0, 7.0, 8.0, 9.5], []))
 ATTRIBUTES = {
     "reynolds": 1600.0, "lengths": [0.7, 1.2, 1.0], "boundaries": "periodic,dirichlet,free-slip", "count": 3,
     "ux/units": "m/s", "made_by": "run", "history": "made by hand",
@@ -35,11 +35,9 @@ def values(index: int, shape: tuple[int, int, int] = SHAPE, dtype: str = "float6
     found[-1, -1, -1:] = np.frombuffer(b"\1\2\3\4\5\6\xff\x7f")  # NaN with a payload
     if dtype == "float32":
         found[0, 0, 3] = 1e30
-    return (
-        found.astype(dtype)
-        if dtype[0] == "f"
-        else np.rint(1000 * np.nan_to_num(found, posinf=0, neginf=0) % 7e8).astype(dtype)
-    )
+    if dtype[0] == "f":
+        return found.astype(dtype)
+    return np.rint(1000 * np.nan_to_num(found, posinf=0, neginf=0) % 7e8).astype(dtype)
 
 
 def write_source(path: str | Path, engine: str | None = None, steps: int = 3) -> None:
