@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -108,6 +108,10 @@ class Definition:
     def planes(self) -> int:
         """How often the coefficients of an element are there: once for each homogeneous plane or line."""
         return (1, len(self.z_ids), len(self.y_ids))[self.homogeneous]
+
+    def with_fields(self, fields: tuple[str, ...]) -> Definition:
+        """The same with other fields."""
+        return replace(self, fields=fields)
 
     def _coefficients(self, modes: Sequence[int]) -> int:
         if len(modes) != self.directions:

@@ -1,0 +1,18 @@
+"""Checkpoints of Nektar++ in HDF5, written by several ranks, each of which opens the file once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tailrace.parallel import on_root
+
+from .writing import NektarWriter, rename_new
+
+
+class NektarHdf5Writer(NektarWriter):
+    """One HDF5 file for a step. Elements that have their own numbers of modes make all definitions MIXORDER."""
+
+    format = "nektar_hdf5"
+
+    def finish(self, target: Path) -> None:  # noqa: D102
+        on_root(self.comm, lambda: rename_new(self._draft, target))

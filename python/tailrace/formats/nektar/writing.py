@@ -1,0 +1,173 @@
+"""What the writers of checkpoints of Nektar++ share: names of files, options, and parts of variables."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.formats.contiguous_hdf5 import ContiguousHdf5
+from tailrace.formats.writer import Writer
+from tailrace.io.placement import Box, Stored, UniformGrid
+from tailrace.io.values import Attribute, Scalar
+from tailrace.parallel import agree, on_root
+
+from .hdf5_layout import datasets, make_file
+from .layout import DECOMPOSITION, Layout, metadata_of
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+_ENDINGS = (".fld", ".rst", ".chk")
+_MOST_ID = (1 << 32) - 1
+
+
+class NektarWriter(Writer):
+    """Checkpoints. A path that ends with .fld, .rst or .chk is one; another is a directory of NAME_0.chk, ...
+
+    The option `decomposition` says which rows there are: "source" (default) those of the checkpoint that the step comes
+    from, or "ranks" one of each definition for each rank that writes. Values go into an HDF5 file beside the target.
+    """
+
+    known: ClassVar[Mapping[str, tuple[str, ...]]] = {"decomposition": DECOMPOSITION}
+
+    def __init__(
+        self,
+        path: str,
+        comm: MPI.Comm,
+        *,
+        grid: UniformGrid | None,
+        attributes: Mapping[str, Attribute],
+        options: Mapping[str, str],
+    ) -> None:
+        super().__init__(path, comm, grid=grid, attributes=attributes, options=options)
+        for name, value in options.items():
+            if name not in self.known:
+                raise _core.InputError(f"{self.format} has no option '{name}'; it has {', '.join(self.known)}")
+            if value not in self.known[name]:
+                expected = " or ".join(self.known[name])
+                raise _core.InputError(f"{name}: expected {expected}, found '{value}'")
+        self._steps = 0
+        self._single = Path(path).suffix in _ENDINGS
+        self._file: ContiguousHdf5 | None = None
+        self._draft = Path()
+        self.layout: Layout | None = None
+
+    def _target(self) -> Path:
+        path = Path(self.path)
+        return path if self._single else path / f"{path.name}_{self._steps}.chk"
+
+    def begin_step(  # noqa: D102
+        self, index: int, time: float, variables: Mapping[str, Stored], scalars: Mapping[str, Scalar]
+    ) -> None:
+        if self._single and self._steps:
+            raise _core.InputError(
+                f"{self.path}: a checkpoint of Nektar++ holds one step; for several give the name of a directory, "
+                f"without {Path(self.path).suffix}"
+            )
+        how = self.options.get("decomposition", "source")
+        layout = Layout(self.path, variables, scalars, self.attributes, self.comm.size, how)
+        self.metadata, self.provenance = metadata_of(scalars, time)
+        self.check(layout)
+        target = self._target()
+        self._draft = target.with_name(f".{target.name}.unfinished.h5")
+        on_root(self.comm, self._make_room)
+        try:
+            self._file = ContiguousHdf5(
+                self._draft,
+                self.comm,
+                lambda file: make_file(file, layout, self.metadata, self.provenance),
+                tuple(f"NEKTAR/{one}" for one in datasets(layout)),
+            )
+        except BaseException:
+            if self.comm.rank == 0:
+                self._draft.unlink(missing_ok=True)
+            raise
+        self.layout = layout
+        agree(self.comm, self._fill_orders)
+
+    def check(self, layout: Layout) -> None:
+        """Refuse what the format cannot hold."""
+
+    def _make_room(self) -> None:
+        target = self._target()
+        if not self._single:
+            Path(self.path).mkdir(parents=True, exist_ok=True)
+        if os.path.lexists(target):
+            raise _core.IoError(f"{target}: is there already; nothing is replaced")
+        self._draft.unlink(missing_ok=True)  # of a program that was killed
+
+    def _fill_orders(self) -> None:
+        assert self.layout is not None
+        for offset, values in self.layout.uniform_orders() if self.comm.rank == 0 else ():
+            self._put("POLYORDERS", offset, values)
+
+    def _put(self, dataset: str, offset: int, values: NDArray[Any]) -> None:
+        assert self._file is not None
+        self._file.write(f"NEKTAR/{dataset}", Box((0, offset, 0), (1, len(values), 1)), values.reshape(1, -1, 1))
+
+    def write(self, name: str, box: Box, values: NDArray[Any]) -> None:  # noqa: D102
+        assert self.layout is not None, "begin_step comes first"
+        (column, at, _), (columns, count, _) = box
+        if self.layout.is_number(name) and values.size and not (values.min() >= 0 and values.max() <= _MOST_ID):
+            raise _core.InputError(
+                f"{self.path}: {name}: expected numbers from 0 to 2^32 - 1, found {values.min()} to {values.max()}"
+            )
+        for dataset, begin, length, offset, width in self.layout.targets(name):
+            low, high = max(at, begin), min(at + count, begin + length)
+            if low >= high:
+                continue
+            part = values[0, low - at : high - at]
+            if columns == width:
+                self._put(dataset, offset + (low - begin) * width, part.reshape(-1))
+                continue
+            for row in range(len(part)):
+                self._put(dataset, offset + (low - begin + row) * width + column, part[row])
+
+    def end_step(self) -> None:  # noqa: D102
+        assert self._file is not None
+        file, self._file = self._file, None
+        try:
+            file.close()
+            self.finish(self._target())
+        except BaseException:
+            if self.comm.rank == 0:
+                self._draft.unlink(missing_ok=True)
+            raise
+        self._steps += 1
+        self.layout = None
+
+    @abstractmethod
+    def finish(self, target: Path) -> None:
+        """Put the checkpoint, whose values are in the draft, to its place. Collective."""
+
+    def abandon_step(self) -> None:  # noqa: D102
+        if self._file is not None:
+            self._file.abandon()
+            self._file = None
+            if self.comm.rank == 0:
+                self._draft.unlink(missing_ok=True)
+        self.layout = None
+
+    def close(self) -> None:  # noqa: D102
+        return
+
+
+def rename_new(draft: Path, target: Path) -> None:
+    """Give a finished file or directory its name; nothing is replaced. Local.
+
+    :raises IoError: there is something of that name.
+    """
+    if os.path.lexists(target):
+        raise _core.IoError(f"{target}: is there already; nothing is replaced")
+    draft.rename(target)
+    directory = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
