@@ -1,0 +1,36 @@
+"""SION containers of other programs: their streams as bytes, and as variables where a description is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tailrace import _core
+from tailrace.io.dataset import Dataset
+from tailrace.io.regular import open_regular
+
+__all__ = ["dataset_at"]
+
+_START = 8  # bytes: the name of the format, and four numbers for the byte order
+
+
+def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Dataset | None:
+    """The dataset of the first file of a container; None where there is none.
+
+    :param parameters: "description": the path of a file in TOML, see `tailrace.formats.sion.description`.
+    :raises IoError: it was never closed, is incomplete or is damaged.
+    :raises InputError, ConfigError: the description is wrong, or does not fit the container.
+    """
+    if not path.is_file():
+        return None
+    with open_regular(path, "rb") as file:
+        start = file.read(_START)
+    if start[:4] != b"sion" or (start[4:] and min(start[4:]) >= ord("\t")):  # a text that begins so
+        return None
+    given = dict(parameters or {})
+    description = given.pop("description", None)
+    if given:
+        raise _core.InputError(f"{path}: a SION container has the parameter 'description', not {', '.join(given)}")
+    from .dataset import SionDataset
+
+    return SionDataset(str(path), description)

@@ -1,0 +1,285 @@
+"""The streams of a SION container as variables. All is local."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.formats.generic.parts import our_type
+from tailrace.io.dataset import Dataset
+from tailrace.io.placement import Box, Stored, Triple, triple
+from tailrace.text import counted
+
+from .container import Container, open_container
+from .description import Described, read_description
+
+_PIECE = 4 << 20  # bytes that are read at once
+_MOST_TOLD = 64  # tasks, each of which has its own line in the notes
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The part of a variable that a task has: its bytes in the stream, (offset, length) each, and its box."""
+
+    task: int
+    segments: tuple[tuple[int, int], ...]
+    box: Box
+
+    @property
+    def size(self) -> int:
+        """All its bytes."""
+        return sum(length for _, length in self.segments)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable and its parts."""
+
+    dtype: str  # in the streams
+    stored: Stored
+    pieces: tuple[Piece, ...]
+
+
+class SionDataset(Dataset):
+    """The streams of a container: one step.
+
+    :param path: the first file.
+    :param description: the path of a description in TOML; None: streams, or the values of keys, are lists of bytes.
+    :raises IoError: the container was never closed, is incomplete or is damaged.
+    :raises InputError, ConfigError: the description is wrong, or does not fit the container.
+    """
+
+    format = "sion-other"
+
+    def __init__(self, path: str, description: str | None = None) -> None:
+        super().__init__(path)
+        container = open_container(Path(path))
+        self.files = [str(one) for one in container.files]
+        self.steps = [(0, 0.0)]
+        self._variables: dict[str, Variable] = {}
+        if description is None:
+            self._add_streams(container)
+        else:
+            said = read_description(Path(description))
+            self.steps = [(said.index, said.time)]
+            for one in said.variable:
+                self._add_described(container, one)
+        self._tell(container, description)
+        container.forget_pairs()
+        self._container = container
+
+    def variables(self, position: int) -> dict[str, Stored]:
+        """See `Dataset`."""
+        return {name: one.stored for name, one in self._variables.items()}
+
+    def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
+        """See `Dataset`."""
+        variable = self._variables[name]
+        for piece in variable.pieces:
+            low = [max(a, b) for a, b in zip(box.start, piece.box.start, strict=True)]
+            high = [min(a + n, b + m) for a, n, b, m in zip(*box, *piece.box, strict=True)]
+            if all(a < b for a, b in zip(low, high, strict=True)):
+                inner = Box(
+                    triple(a - b for a, b in zip(low, piece.box.start, strict=True)),
+                    triple(b - a for a, b in zip(low, high, strict=True)),
+                )
+                place = tuple(slice(a - b, c - b) for a, b, c in zip(low, box.start, high, strict=True))
+                self._read_piece(name, variable, piece, inner, out[place[::-1]])
+
+    def _read_piece(self, name: str, variable: Variable, piece: Piece, box: Box, out: NDArray[Any]) -> None:
+        """A box of the part of a task; rows that lie together are read together."""
+        (x, y, z), (nx, ny, nz) = box
+        sx, sy, _ = piece.box.count
+        width = nx if nx * 2 < sx else sx  # where at least half of a row is wanted, all of it is read
+        size = np.dtype(variable.dtype).itemsize
+        rows = 1 if width != sx else min(ny, max(1, _PIECE // (size * sx)))
+        planes = min(nz, max(1, _PIECE // (size * sx * sy))) if width == sx and ny == sy == rows else 1
+        wide = min(width, max(1, _PIECE // size))
+        for k in range(0, nz, planes):
+            deep = min(planes, nz - k)
+            for j in range(0, ny, rows):
+                high = min(rows, ny - j)
+                for i in range(0, width, wide):
+                    count = min(wide, width - i) if wide < width else width * high * deep
+                    first = x + i if width != sx else i
+                    values = np.empty(count, variable.dtype)
+                    at = (((z + k) * sy + y + j) * sx + first) * size
+                    self._read_bytes(piece, at, values.view(np.uint8).data)
+                    self._check_values(name, values)
+                    place = out[k : k + deep, j : j + high]
+                    if wide < width:
+                        _put_run(place[0, 0], values, i - (x if width == sx else 0))
+                    else:
+                        cut = slice(x, x + nx) if width == sx else slice(None)
+                        place[...] = values.reshape(deep, high, width)[:, :, cut]
+
+    def _read_bytes(self, piece: Piece, at: int, into: memoryview) -> None:
+        done, begin = 0, 0
+        for offset, length in piece.segments:
+            low = at + done - begin
+            if done < len(into) and low < length:
+                part = min(len(into) - done, length - low)
+                self._container.read(piece.task, offset + low, into[done : done + part])
+                done += part
+            begin += length
+
+    def _check_values(self, name: str, values: NDArray[Any]) -> None:
+        if values.dtype.kind == "u" and values.dtype.itemsize == 8 and values.size and values.max() >= 1 << 63:
+            raise _core.IoError(
+                f"{self.path}: '{name}' has the value {values.max()}; expected values below 2^63, the largest that an "
+                f"int64 holds"
+            )
+
+    # ---- what the streams hold ---------------------------------------------------------------------------------------
+    def _add_streams(self, container: Container) -> None:
+        for number, task in enumerate(container.tasks):
+            pairs = container.pairs(number) if container.has_keys else {}
+            for key, segments in pairs.items():
+                self._add_bytes(f"task_{number}_key_{key}", number, tuple(segments))
+            if not container.has_keys:
+                self._add_bytes(f"task_{number}", number, ((0, task.size),))
+
+    def _add_bytes(self, name: str, task: int, segments: tuple[tuple[int, int], ...]) -> None:
+        shape = (1, sum(length for _, length in segments), 1)
+        piece = Piece(task, segments, Box((0, 0, 0), shape))
+        self._variables[name] = Variable("|u1", Stored("uint8", shape, True), (piece,))
+
+    def _add_described(self, container: Container, one: Described) -> None:
+        tasks = list(range(len(container.tasks)) if one.tasks is None else one.tasks)
+        for task in tasks:
+            if task >= len(container.tasks):
+                raise _core.InputError(
+                    f"{self.path}: '{one.name}' is said to be in the stream of task {task}; it has the tasks 0 to "
+                    f"{len(container.tasks) - 1}"
+                )
+        dtype = one.type_in(container.header.data_order)
+        parts = [self._segments(container, one, task) for task in tasks]
+        shapes = [self._shape(one, task, dtype, part) for task, part in zip(tasks, parts, strict=True)]
+        wanted = [_cut(part, math.prod(shape) * dtype.itemsize) for part, shape in zip(parts, shapes, strict=True)]
+        ours = our_type(dtype)
+        assert ours is not None
+        if one.joined:
+            whole, starts = self._places(one, shapes)
+            pieces = zip(tasks, wanted, starts, shapes, strict=True)
+            made = tuple(Piece(task, part, Box(start, shape)) for task, part, start, shape in pieces)
+            self._variables[one.name] = Variable(dtype.str, Stored(ours, whole, one.shape is None), made)
+            return
+        for task, part, shape in zip(tasks, wanted, shapes, strict=True):
+            piece = Piece(task, part, Box((0, 0, 0), shape))
+            stored = Stored(ours, shape, one.shape is None)
+            self._variables[f"{one.name}_task_{task}"] = Variable(dtype.str, stored, (piece,))
+
+    def _segments(self, container: Container, one: Described, task: int) -> tuple[tuple[int, int], ...]:
+        """What a stream, or the value of a key, has from the offset on."""
+        if one.key is None:
+            if container.has_keys:
+                raise _core.InputError(
+                    f"{self.path}: it is a container of keys and values: '{one.name}' in the description needs its key"
+                )
+            return _cut(((0, container.tasks[task].size),), None, one.offset)
+        if not container.has_keys:
+            raise _core.InputError(f"{self.path}: '{one.name}' has a key in the description; the container has no keys")
+        pairs = container.pairs(task)
+        if one.key not in pairs:
+            known = ", ".join(str(key) for key in list(pairs)[:16]) or "none"
+            raise _core.InputError(f"{self.path}: task {task} has no key {one.key} ('{one.name}'); it has {known}")
+        return _cut(tuple(pairs[one.key]), None, one.offset)
+
+    def _shape(self, one: Described, task: int, dtype: np.dtype[Any], part: tuple[tuple[int, int], ...]) -> Triple:
+        """The shape of the part of a task.
+
+        :raises InputError: the stream has too few bytes, or does not end with a row.
+        """
+        size = sum(length for _, length in part)
+        row = one.columns * dtype.itemsize
+        if one.shape is None and one.rows is None:
+            if size % row:
+                raise _core.InputError(
+                    f"{self.path}: '{one.name}': task {task} has {size} bytes from byte {one.offset} on; expected rows "
+                    f"of {row} bytes. To fix this, give the rows"
+                )
+            return one.columns, size // row, 1
+        shape = one.shape or (one.columns, one.rows or 0, 1)
+        if math.prod(shape) * dtype.itemsize > size:
+            raise _core.InputError(
+                f"{self.path}: '{one.name}': task {task} has {size} bytes from byte {one.offset} on; expected "
+                f"{math.prod(shape) * dtype.itemsize}, for {' x '.join(map(str, shape))} values of {one.dtype}"
+            )
+        return shape
+
+    def _places(self, one: Described, shapes: list[Triple]) -> tuple[Triple, list[Triple]]:
+        """The shape of the whole, and where the part of each task begins."""
+        if one.shape is None:
+            starts, rows = [], 0
+            for _, count, _ in shapes:
+                starts.append((0, rows, 0))
+                rows += count
+            return (one.columns, rows, 1), starts
+        px, py, pz = one.processes or (1, 1, len(shapes))
+        if px * py * pz != len(shapes):
+            raise _core.InputError(
+                f"{self.path}: '{one.name}': processes = [{px}, {py}, {pz}] are {px * py * pz} parts; there are "
+                f"{counted(len(shapes), 'task')}"
+            )
+        nx, ny, nz = one.shape
+        places = [(i, j, k) for k in range(pz) for j in range(py) for i in range(px)]
+        return (px * nx, py * ny, pz * nz), [(i * nx, j * ny, k * nz) for i, j, k in places]
+
+    # ---- what is told ------------------------------------------------------------------------------------------------
+    def _tell(self, container: Container, description: str | None) -> None:
+        header = container.header
+        orders = {"<": "little-endian", ">": "big-endian"}
+        self.attributes = {
+            "sion_format_version": header.version,
+            "sionlib_version": f"{header.library[0] // 1000}.{header.library[0] % 1000}.{header.library[1]}",
+            "tasks": len(container.tasks),
+            "physical_files": len(container.files),
+            "block_bytes": header.block,
+            "byte_order_of_data": orders[header.data_order],
+            "byte_order_of_metadata": orders[header.order],
+            "key_value_mode": "inline" if container.has_keys else "none",
+        }
+        total = sum(task.size for task in container.tasks)
+        self.notes = [
+            f"SION container of format {header.version} with {counted(len(container.tasks), 'task stream')}, {total} "
+            f"bytes, in {counted(len(container.files), 'file')}"
+        ]
+        for number, task in enumerate(container.tasks[:_MOST_TOLD]):
+            keys = f", {counted(len(container.pairs(number)), 'key')}" if container.has_keys else ""
+            chunks = f"{counted(len(task.ends), 'chunk')} of {task.chunk} bytes"
+            self.notes.append(f"task {number}: {task.size} bytes in {chunks}{keys}, file {task.file}")
+        if len(container.tasks) > _MOST_TOLD:
+            self.notes.append(f"and {len(container.tasks) - _MOST_TOLD} more tasks")
+        if description is None:
+            self.notes.append(
+                "the streams are read as bytes; a description in TOML (the parameter 'description') tells what they are"
+            )
+        for name, variable in self._variables.items():
+            if np.dtype(variable.dtype).name != variable.stored.dtype:
+                self.notes.append(f"'{name}' is {np.dtype(variable.dtype).name} and read as {variable.stored.dtype}")
+
+
+def _put_run(row: NDArray[Any], values: NDArray[Any], at: int) -> None:
+    """Values of a long row from `at` on, of which only those in `row` are wanted."""
+    low, high = max(0, at), min(len(row), at + len(values))
+    if low < high:
+        row[low:high] = values[low - at : high - at]
+
+
+def _cut(segments: tuple[tuple[int, int], ...], size: int | None, skip: int = 0) -> tuple[tuple[int, int], ...]:
+    """The bytes behind the first `skip`, and of them the first `size`."""
+    result = []
+    for offset, length in segments:
+        drop = min(skip, length)
+        skip -= drop
+        take = length - drop if size is None else min(length - drop, size)
+        size = None if size is None else size - take
+        if take:
+            result.append((offset + drop, take))
+    return tuple(result)
