@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Each is a package here with the function `dataset_at(path, parameters) -> Dataset | None`, which says None where the
 # content is not of its formats. The last one takes what libraries can read and nobody else knows.
 FAMILIES: tuple[str, ...] = ("xcompact3d", "pencil", "nektar", "sion", "generic")
+_ENDINGS_OF_OURS = (".h5", ".hdf", ".hdf5", ".vtkhdf", ".bp", ".sst")  # their engines say what is wrong with a file
 
 
 def is_series_of_ours(path: Path) -> bool:

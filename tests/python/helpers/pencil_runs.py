@@ -21,7 +21,9 @@ INDEX = """ iuu=1
  nname=21
  irho=0
 """
-VARNAME = "".join(f"{at:4d}  {name:<38}\n" for at, name in enumerate("uu1 uu2 uu3 lnrho aa1 aa2 aa3 cc".split(), 1))
+VARNAME = "".join(
+    f"{at:4d}  {name:<38}\n" for at, name in enumerate(["uu1", "uu2", "uu3", "lnrho", "aa1", "aa2", "aa3", "cc"], 1)
+)
 PARAM = """&INIT_PARS
  LXYZ= {lx}     ,  2.0000000000000000     ,  3.0000000000000000     ,
  LPERI= {lperi},

@@ -18,6 +18,7 @@ from tailrace.io.placement import Box, Stored
 from .carried import carried
 from .dim import Run, read_text
 from .frames import MOST_FRAMES, latest
+from .grid import read_points
 from .records import Records
 
 NAME = "particles_stalker.dat"
@@ -69,7 +70,7 @@ class Stalkers(Dataset):
         if len(widths) > 1:
             raise _core.IoError(f"{path}: has {sorted(widths)} values of each particle; expected the same at each time")
         self._columns = _names(run, widths.pop() if widths else 0)
-        self.attributes = {**carried(run, None), "pencil/file": "PSTALK"}
+        self.attributes = {**carried(run, read_points(run)), "pencil/file": "PSTALK"}
         self.files = [str(file) for file, _, _ in self._files]
 
     def _scan(self, path: Path) -> tuple[list[float], str, list[_Time]]:

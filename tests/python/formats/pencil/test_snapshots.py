@@ -8,9 +8,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from helpers.pencil_runs import NAMES, HandMade
 
 import tailrace as tr
+from helpers.pencil_runs import NAMES, HandMade
 from tailrace import _core
 from tailrace.formats.pencil import dataset_at
 from tailrace.io.placement import Box, StretchedGrid
