@@ -174,7 +174,7 @@ class Conversion:
         if request.writer is not None:
             options = {name: parameter_text(value) for name, value in request.parameters.items()}
             writer = writer_of(request.writer)(
-                str(path), self._comm, grid=plan.grid, attributes=plan.attributes, options=options
+                str(path), self._comm, grid=_with_ends(plan), attributes=plan.attributes, options=options
             )
             self._notes = writer.notes
             return WriterSink(writer, told), request.writer

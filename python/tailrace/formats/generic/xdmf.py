@@ -27,7 +27,7 @@ def steps_in(path: Path, hdf5: str) -> list[tuple[float | None, dict[str, str]]]
         raise _core.IoError(f"{path}: expected at most {_MOST} bytes of XML, found more. To fix this, move it away")
     try:
         root = ElementTree.fromstring(text)
-    except (ParseError, DefusedXmlException, ValueError) as error:
+    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
         raise _core.IoError(
             f"{path}: expected XML without entities, found {error}. To fix this, move it away"
         ) from None

@@ -84,7 +84,7 @@ class Snapshots(Dataset):
         return found
 
     def scalars(self, position: int) -> dict[str, Scalar]:
-        """The persistent variables, as "persist/random_seeds"; those of several processes are a text of numbers."""
+        """The persistent variables, as "persist.random_seeds"; those of several processes are a text of numbers."""
         return self._snapshots[position].scalars()
 
     def _seen(self, stored: Stored) -> Stored:

@@ -92,7 +92,7 @@ def read_persist(records: Records, offset: int, real: str, processes: int) -> di
 
 def as_scalars(persist: dict[str, NDArray[Any]]) -> dict[str, Scalar]:
     """A single value as a number; the values of several processes as a text of numbers, which loses nothing."""
-    return {f"persist/{name}": _scalar(values) for name, values in persist.items()}
+    return {f"persist.{name}": _scalar(values) for name, values in persist.items()}
 
 
 def joined(parts: Iterable[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:

@@ -263,7 +263,7 @@ class PencilWriter(Writer):
 
 def _put_persist(file: h5py.File, scalars: Mapping[str, Scalar], real: str) -> None:
     """The persistent variables: a number, or a text of the numbers of all processes."""
-    found = {name.removeprefix("persist/"): value for name, value in scalars.items() if name.startswith("persist/")}
+    found = {name.removeprefix("persist."): value for name, value in scalars.items() if name.startswith("persist.")}
     for name, value in found.items():
         words = value.split() if isinstance(value, str) else [str(value)]
         whole = all(re.fullmatch(r"[+-]?\d+", word) for word in words)
@@ -271,6 +271,6 @@ def _put_persist(file: h5py.File, scalars: Mapping[str, Scalar], real: str) -> N
             values = np.array([int(word) for word in words], "i4") if whole else np.array([float(w) for w in words])
         except (ValueError, OverflowError):
             raise _core.InputError(
-                f"persist/{name}: expected real numbers or numbers of int32, found {value!r}"
+                f"persist.{name}: expected real numbers or numbers of int32, found {value!r}"
             ) from None
         put(file.require_group("persist"), name, values, real)

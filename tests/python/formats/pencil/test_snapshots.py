@@ -58,8 +58,8 @@ def test_every_layout_gives_every_bit(tmp_path, layout, precision, order):
     assert trimmed.attributes["dt"] == pytest.approx(1e-3)
     assert "boundaries" not in whole.attributes
     scalars = trimmed.scalars(0)
-    assert scalars["persist/random_seeds"] == " ".join(map(str, made.persist.reshape(-1)))
-    assert scalars["persist/forcing_tsforce"].split() == ["0.5"] * 6
+    assert scalars["persist.random_seeds"] == " ".join(map(str, made.persist.reshape(-1)))
+    assert scalars["persist.forcing_tsforce"].split() == ["0.5"] * 6
     assert not trimmed.check(0)
 
 
@@ -204,7 +204,7 @@ def test_samples_of_one_run_agree_in_all_layouts():
         found = dataset_at(pencil / layout, {"ghosts": "true"})
         for at, name in enumerate(NAMES):
             assert same(box_of(found, name), raw[at])
-        assert found.scalars(0)["persist/forcing_tsforce"] == "0.21904135 0.21904135 0.21904135 0.21904135"
+        assert found.scalars(0)["persist.forcing_tsforce"] == "0.21904135 0.21904135 0.21904135 0.21904135"
         assert not found.check(0)
 
 

@@ -65,7 +65,7 @@ GRID = UniformGrid(POINTS, (0.5, 0.0, -1.0), (0.25, 0.5, 1.0), boundaries=("peri
 @pytest.mark.parametrize(("dtype", "letter"), [("f4", b"S"), ("f8", b"D")])
 def test_fields_of_any_origin_get_ghost_zones_and_a_grid(tmp_path, dtype, letter):
     values = some_fields(dtype)
-    writer = write(tmp_path / "run", values, GRID, scalars={"persist/seed": "1 -2", "persist/phase": 0.5, "other": 3})
+    writer = write(tmp_path / "run", values, GRID, scalars={"persist.seed": "1 -2", "persist.phase": 0.5, "other": 3})
     assert writer.notes == []
     with h5py.File(tmp_path / "run" / "allprocs" / "VAR3.h5") as file:
         for name, array in values.items():
