@@ -87,6 +87,8 @@ class Described(FlatDataset):
                 match = pattern.fullmatch(entry.name)
                 if match and int(match[1]) not in found:
                     found[int(match[1])] = inside(self._where, str(entry))
+        except _core.IoError:
+            raise
         except OSError as error:
             raise _core.IoError(f"{self._where}: the files {name[:100]!r} cannot be found: {error.strerror}") from None
         if not found:

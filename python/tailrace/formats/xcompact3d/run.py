@@ -72,12 +72,12 @@ class Run:
         flat = [triple(1 if at + 1 == self.plane else n for at, n in enumerate(shape)) for shape in (thin, full)]
         return list(dict.fromkeys([*(flat if self.plane else ()), thin, full]))
 
-    def grid(self, shape: Triple) -> UniformGrid:
-        """The grid of one of these shapes; with boundaries where it reaches to the end of the box."""
-        steps = [round((n - 1) / (m - 1)) if m > 1 else 1 for n, m in zip(self.points, shape, strict=True)]
-        for direction, (n, m) in enumerate(zip(self.points, shape, strict=True)):
-            if m > 1:  # ceil(n / step) points
-                steps[direction] = next((s for s in range(1, n + 1) if -(-n // s) == m), steps[direction])
+    def grid(self, shape: Triple, coarsening: int = 1) -> UniformGrid:
+        """The grid of one of these shapes; with boundaries where it reaches to the end of the box.
+
+        :param coarsening: the step for which `shapes` has it.
+        """
+        steps = [1 if m in (1, n) else coarsening for n, m in zip(self.points, shape, strict=True)]
         x, y, z = (length / cells * step for length, cells, step in zip(self.lengths, self.cells, steps, strict=True))
         whole = all(cells % step == 0 for cells, step in zip(self.cells, steps, strict=True)) and not self.plane
         boundaries = self.boundaries if whole else None
@@ -144,6 +144,8 @@ def read_namelist(path: Path, needed: str) -> Namelist:
         if size > _MOST_BYTES:
             raise _core.IoError(f"{path}: has {size} bytes; expected a namelist of at most {_MOST_BYTES}")
         return Namelist(path, needed)
+    except _core.IoError:
+        raise
     except OSError as error:
         raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
     except ConfigError as error:
