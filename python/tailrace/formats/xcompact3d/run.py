@@ -122,6 +122,12 @@ class Run:
         return notes
 
 
+def find_input_above(directory: Path) -> Path | None:
+    """The `input.i3d` of a run whose files are in a directory of its own."""
+    named = directory.absolute().parent / "input.i3d"
+    return named if named.is_file() else None
+
+
 def find_input(directory: Path) -> Path | None:
     """The input file of a run: `input.i3d`, else the only `.i3d` file."""
     named = directory / "input.i3d"

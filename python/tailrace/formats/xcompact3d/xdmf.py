@@ -27,8 +27,8 @@ _ORDERS = {"little": "<", "big": ">", "native": "="}
 
 
 def is_xdmf(path: Path) -> bool:
-    """Whether a file begins as XDMF."""
-    return b"<Xdmf" in head(path, 1024)
+    """Whether a file is XDMF, of headerless arrays."""
+    return b"<Xdmf" in head(path, 1024) and b'Format="Binary"' in head(path, 1 << 20)
 
 
 def head(path: Path, count: int) -> bytes:

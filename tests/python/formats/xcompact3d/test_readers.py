@@ -264,7 +264,14 @@ def test_what_is_not_of_xcompact3d(tmp_path):
     assert dataset_at(tmp_path, {}) is None
     assert dataset_at(tmp_path / "a-1.bin", {}) is None
     assert dataset_at(tmp_path / "input.json", {}) is None
+    (tmp_path / "snapshot-1.xdmf").write_text(XDMF.format(shape="1 1 1", file="a.h5:/ux").replace("Binary", "HDF"))
+    assert dataset_at(tmp_path / "snapshot-1.xdmf", {}) is None
+    (tmp_path / "below").mkdir()
+    (tmp_path / "other.i3d").write_text("not of this file")
+    (tmp_path / "below" / "a-1.bin").write_bytes(b"abc")
+    assert dataset_at(tmp_path / "below" / "a-1.bin", {}) is None, "only an input.i3d is looked for above"
     (tmp_path / "a-1.bin").unlink()
+    (tmp_path / "other.i3d").unlink()
     (tmp_path / "input.i3d").write_text(input_text())
     with pytest.raises(IoError, match=r"has the input file input.i3d of Xcompact3D, but no data: expected data/NAME"):
         dataset_at(tmp_path, {})
