@@ -55,7 +55,7 @@ def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, s
             found: Dataset | None = import_module(f".{name}", __package__).dataset_at(path, dict(parameters or {}))
             if found is not None:
                 return found
-    except _core.Error:
+    except (_core.Error, _core.IoError):
         raise
     except OSError as error:
         raise _core.IoError(f"cannot read {error.filename or path}: {error.strerror or error}") from None

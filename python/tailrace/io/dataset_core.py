@@ -104,7 +104,7 @@ class DatasetCore:
     def _fill_one(self, step: int, name: str, box: Box, out: NDArray[Any]) -> None:
         try:
             self.dataset.read(step, name, box, out)
-        except _core.Error:
+        except (_core.Error, _core.IoError):
             raise
         except OSError as error:
             raise _core.IoError(f"cannot read {error.filename or self.path}: {error.strerror or error}") from None

@@ -42,13 +42,13 @@ def _dataset_at(path: Path) -> Dataset | None:
 def _directory(path: Path) -> Dataset | None:
     from .bp import bp_dataset, find_bp, is_bp
     from .checkpoint import INFO, Checkpoint
-    from .run import find_input, read_run
+    from .run import find_input, find_input_above, read_run
     from .snapshots import Snapshots, Statistics, has_snapshots, has_statistics
     from .xdmf import XdmfSnapshots
 
     source = find_input(path)
     if source is None:
-        above = find_input(path.absolute().parent)
+        above = find_input_above(path)
         if is_bp(path):
             return bp_dataset(path, read_run(above)) if above else None
         if above and has_snapshots(path):
@@ -127,7 +127,7 @@ def _file(path: Path) -> Dataset | None:
 
 def _run_of(path: Path) -> Run | None:
     """The run of a file: its input file is in the same directory, or in that above."""
-    from .run import find_input, read_run
+    from .run import find_input, find_input_above, read_run
 
-    source = find_input(path.parent) or find_input(path.absolute().parent.parent)
+    source = find_input(path.parent) or find_input_above(path.parent)
     return read_run(source) if source else None

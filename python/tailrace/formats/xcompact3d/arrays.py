@@ -53,6 +53,8 @@ class FlatDataset(Dataset):
         """Fill `out` with a box of a variable."""
         try:
             self.array(position, name).read(box, out)
+        except _core.IoError:
+            raise
         except OSError as error:
             raise _core.IoError(f"{self.path}: {name} cannot be read: {error}") from None
 

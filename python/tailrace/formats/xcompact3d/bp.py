@@ -53,7 +53,7 @@ def bp_dataset(path: Path, run: Run) -> BpDataset | None:
         found.steps = [_step(path.parent / "data" / f"snap{at}.ini", at, run) for at in range(len(found.steps))]
         there = shapes.keys()
         found.aliases = {ours: theirs for ours, theirs in ALIASES.items() if theirs in there}
-    found.grid = run.grid(fields.pop())
+    found.grid = run.grid(fields.pop(), run.coarsening[0])
     found.attributes = {**found.attributes, **run.told()}
     found.files.append(str(run.source))
     return found

@@ -12,7 +12,7 @@ from tailrace import _core
 from tailrace.formats.flat_array import FlatArray
 
 from .arrays import ALIASES, FlatDataset, fitting
-from .run import MOST_POINTS, Run, read_places, stretched
+from .run import BETAS, LARGEST, MOST_POINTS, Run, read_places, stretched
 from .xdmf import head, inside
 
 _MOST_BYTES = 1 << 20
@@ -66,7 +66,7 @@ class Described(FlatDataset):
         if kind and isinstance(told.get("yp"), str):
             y = read_places(self._inside(told["yp"]), points[1])
         if kind and not y:
-            y = stretched(points[1], lengths[1], kind, self._positive(told, "beta"))
+            y = stretched(points[1], lengths[1], kind, self._positive(told, "beta", BETAS))
         x, ly, z = lengths
         nx, ny, nz = points
         return Run(self._where, (nx, ny, nz), (x, ly, z), tuple((k, k) for k in kinds), y)
@@ -87,6 +87,8 @@ class Described(FlatDataset):
                 match = pattern.fullmatch(entry.name)
                 if match and int(match[1]) not in found:
                     found[int(match[1])] = inside(self._where, str(entry))
+        except _core.IoError:
+            raise
         except OSError as error:
             raise _core.IoError(f"{self._where}: the files {name[:100]!r} cannot be found: {error.strerror}") from None
         if not found:
@@ -112,11 +114,12 @@ class Described(FlatDataset):
             )
         return value
 
-    def _positive(self, told: dict[str, Any], key: str) -> float:
+    def _positive(self, told: dict[str, Any], key: str, bounds: tuple[float, float] = (1e-30, LARGEST)) -> float:
         value = told.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e300:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not bounds[0] <= value <= bounds[1]:
             raise _core.IoError(
-                f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected a number greater than 0"
+                f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected a number from {bounds[0]:g} to "
+                f"{bounds[1]:g}"
             )
         return float(value)
 

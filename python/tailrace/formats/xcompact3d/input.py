@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -159,7 +161,8 @@ def _parse(path: Path, needed: str) -> dict[str, Any]:
         raise ConfigError.single(path, "", f"an input has at most {_MOST_LETTERS} letters (found {len(text)})")
     try:
         unclosed = _unclosed(text)  # f90nml may read the next groups as values of the unclosed group
-        groups: dict[str, Any] = {} if unclosed else f90nml.Parser().reads(text)
+        with contextlib.redirect_stdout(io.StringIO()):  # where a quote is open it prints a table of its own
+            groups: dict[str, Any] = {} if unclosed else f90nml.Parser().reads(text)
     except Exception as error:  # f90nml has no exception type of its own
         problem = _open_quote(text) or Problem("", f"{_BROKEN}: {str(error) or type(error).__name__}")
         raise ConfigError(str(path), [problem]) from None

@@ -19,6 +19,8 @@ from tailrace.io.values import Attribute
 from .input import Namelist
 
 MOST_POINTS = 1 << 24  # in a direction
+LARGEST = 1e30  # of a length, a Reynolds number
+BETAS = (1e-6, 1e6)  # of stretched grids; useful ones are about 1
 _MOST_BYTES = 1 << 20  # of a namelist
 _CHANNEL = 3  # itype
 KINDS = {0: "periodic", 1: "free-slip", 2: "dirichlet"}
@@ -72,12 +74,12 @@ class Run:
         flat = [triple(1 if at + 1 == self.plane else n for at, n in enumerate(shape)) for shape in (thin, full)]
         return list(dict.fromkeys([*(flat if self.plane else ()), thin, full]))
 
-    def grid(self, shape: Triple) -> UniformGrid:
-        """The grid of one of these shapes; with boundaries where it reaches to the end of the box."""
-        steps = [round((n - 1) / (m - 1)) if m > 1 else 1 for n, m in zip(self.points, shape, strict=True)]
-        for direction, (n, m) in enumerate(zip(self.points, shape, strict=True)):
-            if m > 1:  # ceil(n / step) points
-                steps[direction] = next((s for s in range(1, n + 1) if -(-n // s) == m), steps[direction])
+    def grid(self, shape: Triple, coarsening: int = 1) -> UniformGrid:
+        """The grid of one of these shapes; with boundaries where it reaches to the end of the box.
+
+        :param coarsening: the step for which `shapes` has it.
+        """
+        steps = [1 if m in (1, n) else coarsening for n, m in zip(self.points, shape, strict=True)]
         x, y, z = (length / cells * step for length, cells, step in zip(self.lengths, self.cells, steps, strict=True))
         whole = all(cells % step == 0 for cells, step in zip(self.cells, steps, strict=True)) and not self.plane
         boundaries = self.boundaries if whole else None
@@ -122,6 +124,12 @@ class Run:
         return notes
 
 
+def find_input_above(directory: Path) -> Path | None:
+    """The `input.i3d` of a run whose files are in a directory of its own."""
+    named = directory.absolute().parent / "input.i3d"
+    return named if named.is_file() else None
+
+
 def find_input(directory: Path) -> Path | None:
     """The input file of a run: `input.i3d`, else the only `.i3d` file."""
     named = directory / "input.i3d"
@@ -144,6 +152,8 @@ def read_namelist(path: Path, needed: str) -> Namelist:
         if size > _MOST_BYTES:
             raise _core.IoError(f"{path}: has {size} bytes; expected a namelist of at most {_MOST_BYTES}")
         return Namelist(path, needed)
+    except _core.IoError:
+        raise
     except OSError as error:
         raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
     except ConfigError as error:
@@ -159,8 +169,8 @@ def read_run(path: Path) -> Run:
     points = [within(nml, "BasicParam", key, 1, MOST_POINTS) for key in ("nx", "ny", "nz")]
     lengths = [nml.real("BasicParam", key) for key in ("xlx", "yly", "zlz")]
     for key, length in zip(("xlx", "yly", "zlz"), lengths, strict=True):
-        if length is not None and not 0 < length < math.inf:
-            nml.reject(f"BasicParam.{key}", f"must be greater than 0 (found {length})")
+        if length is not None and not 0 < length < LARGEST:
+            nml.reject(f"BasicParam.{key}", f"must be from 0 to {LARGEST:g} (found {length})")
     ends = _ends(nml)
     coarsening = (
         within(nml, "InOutParam", "nvisu", 1, MOST_POINTS, 1),
@@ -173,8 +183,10 @@ def read_run(path: Path) -> Run:
     stretching = within(nml, "BasicParam", "istret", 0, 3, 0)
     scheme = within(nml, "NumOptions", "itimescheme", 1, 9, 5)
     beta = nml.real("BasicParam", "beta", None)
-    if stretching and not (beta and 0 < beta < math.inf):
-        nml.reject("BasicParam.beta", f"must be greater than 0 for istret = {stretching} (found {beta})")
+    if stretching and not (beta and BETAS[0] <= beta <= BETAS[1]):
+        nml.reject(
+            "BasicParam.beta", f"must be from {BETAS[0]:g} to {BETAS[1]:g} for istret = {stretching} (found {beta})"
+        )
     plane = within(nml, "InOutParam", "output2D", 0, 3, 0)
     scalars = within(nml, "BasicParam", "numscalar", 0, 99, 0)
     attributes = _attributes(nml, dt, stretching, beta)
@@ -221,7 +233,9 @@ def _ends(nml: Namelist) -> tuple[tuple[int, int], ...] | None:
 def _attributes(nml: Namelist, dt: float | None, stretching: int, beta: float | None) -> dict[str, Attribute]:
     attributes: dict[str, Attribute] = {}
     reynolds = nml.real("BasicParam", "re", None)
-    if reynolds:
+    if reynolds and not abs(reynolds) < LARGEST:
+        nml.reject("BasicParam.re", f"must be below {LARGEST:g} (found {reynolds})")
+    elif reynolds:
         pressure_driven = nml.raw("BasicParam", "cpg") is True and nml.raw("BasicParam", "itype") == _CHANNEL
         if pressure_driven and reynolds > 0:  # then re is that of the friction velocity
             attributes["reynolds_tau"], reynolds = float(reynolds), (reynolds / 0.116) ** (1 / 0.88)
@@ -248,7 +262,8 @@ def stretched(count: int, length: float, kind: int, beta: float) -> tuple[float,
     """
     s = np.arange(count) / max(1, count - 1)
     half = length / 2
-    alpha = (math.sqrt(half**2 + (math.pi * beta) ** 2) - half) / (2 * beta * half)
+    # (sqrt(half^2 + pi^2 beta^2) - half) / (2 beta half), without the difference
+    alpha = math.pi**2 * beta / (2 * half * (math.sqrt(half**2 + (math.pi * beta) ** 2) + half))
     scale = math.sqrt(beta / (alpha * (alpha * beta + 1)))
     slope = math.sqrt((alpha * beta + 1) / (alpha * beta))
 

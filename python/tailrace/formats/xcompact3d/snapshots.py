@@ -96,7 +96,7 @@ class Snapshots(FlatDataset):
                 self.notes.append(f"{name}: {error}")
                 continue
             break
-        self.grid = self.run.grid(shape)
+        self.grid = self.run.grid(shape, self.coarsening)
         if shape != self.run.points:
             self.notes.append(
                 f"the fields have {' x '.join(map(str, shape))} of the {' x '.join(map(str, self.run.points))} points "

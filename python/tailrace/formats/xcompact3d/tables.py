@@ -141,6 +141,8 @@ def table_at(path: Path, run: Callable[[], Run | None]) -> Dataset | None:
             return History(path, known) if known else None
         if _PROBE.fullmatch(path.name) and path.parent.name == "probes":
             return Probe(path, run())
+    except _core.IoError:
+        raise
     except OSError as error:
         raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
     return None

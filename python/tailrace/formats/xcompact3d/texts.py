@@ -13,7 +13,7 @@ from tailrace import _core
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid
 from tailrace.io.values import Attribute
 
-from .run import KINDS, Run, stretched
+from .run import BETAS, KINDS, Run, stretched
 
 _CODES = {name: code for code, name in KINDS.items()}
 
@@ -68,7 +68,7 @@ def _places(path: Path, grid: UniformGrid, length: float, attributes: Mapping[st
     if not len(y):
         return ()
     kind, beta = attributes.get("istret"), attributes.get("beta")
-    if kind in (1, 2, 3) and isinstance(beta, float) and beta > 0:
+    if kind in (1, 2, 3) and isinstance(beta, float) and BETAS[0] <= beta <= BETAS[1]:
         own = stretched(len(y), length, int(kind), beta)
         if all(abs(a - b) <= 1e-6 * length for a, b in zip(own, y, strict=True)):
             return tuple(float(place) for place in y)

@@ -27,8 +27,8 @@ _ORDERS = {"little": "<", "big": ">", "native": "="}
 
 
 def is_xdmf(path: Path) -> bool:
-    """Whether a file begins as XDMF."""
-    return b"<Xdmf" in head(path, 1024)
+    """Whether a file is XDMF, of headerless arrays."""
+    return b"<Xdmf" in head(path, 1024) and b'Format="Binary"' in head(path, 1 << 20)
 
 
 def head(path: Path, count: int) -> bytes:
@@ -117,7 +117,7 @@ class XdmfSnapshots(FlatDataset):
         if run is None:
             return
         if self.grid.points in run.shapes(run.coarsening[0]):
-            self.grid = run.grid(self.grid.points)
+            self.grid = run.grid(self.grid.points, run.coarsening[0])
             self.attributes = run.told()
             self.notes += run.notes()
         else:
@@ -125,8 +125,8 @@ class XdmfSnapshots(FlatDataset):
 
 
 def _parse(path: Path) -> Element:
-    from defusedxml import DefusedXmlException  # type: ignore[import-untyped]
-    from defusedxml.ElementTree import ParseError, fromstring  # type: ignore[import-untyped]
+    from defusedxml import DefusedXmlException  # type: ignore[import-untyped,unused-ignore]
+    from defusedxml.ElementTree import ParseError, fromstring  # type: ignore[import-untyped,unused-ignore]
 
     text = head(path, _MOST_BYTES + 1)
     if len(text) > _MOST_BYTES:
