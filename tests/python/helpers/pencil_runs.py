@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 NAMES = ["ux", "uy", "uz", "lnrho", "ax", "ay", "az", "cc1"]
+WRITTEN = ["uu1", "uu2", "uu3", "lnrho", "aa1", "aa2", "aa3", "cc"]
 INDEX = """ iuu=1
  iux=1
  iuy=2
@@ -21,9 +22,7 @@ INDEX = """ iuu=1
  nname=21
  irho=0
 """
-VARNAME = "".join(
-    f"{at:4d}  {name:<38}\n" for at, name in enumerate(["uu1", "uu2", "uu3", "lnrho", "aa1", "aa2", "aa3", "cc"], 1)
-)
+VARNAME = "".join(f"{at:4d}  {name:<38}\n" for at, name in enumerate(WRITTEN, 1))
 PARAM = """&INIT_PARS
  LXYZ= {lx}     ,  2.0000000000000000     ,  3.0000000000000000     ,
  LPERI= {lperi},
@@ -55,7 +54,7 @@ class HandMade:
     """
 
     data: Path
-    points: tuple = (8, 6, 12)
+    points: tuple = (8, 9, 12)
     processes: tuple = (2, 1, 3)
     order: str = "<"
     precision: str = "D"
@@ -77,7 +76,7 @@ class HandMade:
             if self.stretched and length == 2.0:
                 along = along + 0.05 * np.sin(np.pi * along)
             self.axes.append(along.astype(self.real))
-        self.spacing = np.array([l / n for n, l in zip(self.points, (1.0, 2.0, 3.0), strict=True)], self.real)
+        self.spacing = np.array([length / n for n, length in zip(self.points, (1.0, 2.0, 3.0), strict=True)], self.real)
         self.persist = rng.integers(-(2**31), 2**31, (int(np.prod(self.processes)), 2))
 
     # ---- texts -------------------------------------------------------------------------------------------------------
