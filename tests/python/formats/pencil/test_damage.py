@@ -13,7 +13,7 @@ from tailrace.formats.pencil import dataset_at
 from tailrace.formats.pencil.parameters import read_parameters
 from tailrace.io.placement import Box
 
-FLIPS = int(os.environ.get("TAILRACE_FLIPS", "40"))  # more of them: by hand
+FLIPS = int(os.environ.get("TAILRACE_FLIPS", "25"))  # more of them: by hand
 KINDS = ("dist", "collect_xy", "collect", "hdf5")
 
 
