@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 NAMES = ["ux", "uy", "uz", "lnrho", "ax", "ay", "az", "cc1"]
+WRITTEN = ["uu1", "uu2", "uu3", "lnrho", "aa1", "aa2", "aa3", "cc"]
 INDEX = """ iuu=1
  iux=1
  iuy=2
@@ -21,9 +22,7 @@ INDEX = """ iuu=1
  nname=21
  irho=0
 """
-VARNAME = "".join(
-    f"{at:4d}  {name:<38}\n" for at, name in enumerate(["uu1", "uu2", "uu3", "lnrho", "aa1", "aa2", "aa3", "cc"], 1)
-)
+VARNAME = "".join(f"{at:4d}  {name:<38}\n" for at, name in enumerate(WRITTEN, 1))
 PARAM = """&INIT_PARS
  LXYZ= {lx}     ,  2.0000000000000000     ,  3.0000000000000000     ,
  LPERI= {lperi},
@@ -55,7 +54,7 @@ class HandMade:
     """
 
     data: Path
-    points: tuple = (8, 6, 12)
+    points: tuple = (8, 9, 12)
     processes: tuple = (2, 1, 3)
     order: str = "<"
     precision: str = "D"
@@ -71,13 +70,17 @@ class HandMade:
         self.local = tuple(n // p for n, p in zip(self.points, self.processes, strict=True))
         rng = np.random.default_rng(self.seed)
         self.fields = rng.standard_normal((len(self.names), *self.held[::-1])).astype(self.real)
-        self.axes = []
+        self.axes, self.mapping = [], []
         for n, length in zip(self.points, (1.0, 2.0, 3.0), strict=True):
             along = (np.arange(-3, n + 3) + 0.5) * length / n
+            slope, curvature = np.full(n + 6, length / n), np.zeros(n + 6)
             if self.stretched and length == 2.0:
+                curvature = -0.05 * np.pi**2 * np.sin(np.pi * along) * slope**2
+                slope = slope * (1 + 0.05 * np.pi * np.cos(np.pi * along))
                 along = along + 0.05 * np.sin(np.pi * along)
             self.axes.append(along.astype(self.real))
-        self.spacing = np.array([l / n for n, l in zip(self.points, (1.0, 2.0, 3.0), strict=True)], self.real)
+            self.mapping.append((1 / slope, -curvature / slope**2))
+        self.spacing = np.array([length / n for n, length in zip(self.points, (1.0, 2.0, 3.0), strict=True)], self.real)
         self.persist = rng.integers(-(2**31), 2**31, (int(np.prod(self.processes)), 2))
 
     # ---- texts -------------------------------------------------------------------------------------------------------
@@ -125,10 +128,10 @@ class HandMade:
         return self.numbers(time, *(axis[cut] for axis, cut in zip(self.axes, cuts, strict=True)), self.spacing)
 
     def grid_file(self, path, cuts):
-        axes = [axis[cut] for axis, cut in zip(self.axes, cuts, strict=True)]
-        inverse = [1 / np.gradient(axis.astype(float)) for axis in axes]
         made = self.grid_record(0.0, cuts) + self.numbers(self.spacing) + self.numbers([1.0, 2.0, 3.0])
-        path.write_bytes(made + self.numbers(*inverse) + self.numbers(*(0 * axis for axis in axes)))
+        for what in (0, 1):
+            made += self.numbers(*(both[what][cut] for both, cut in zip(self.mapping, cuts, strict=True)))
+        path.write_bytes(made)
 
     def persistent(self, processes, time):
         def whole(values):

@@ -21,7 +21,7 @@ from tailrace.io.dataset import Dataset
 from .dataset import Snapshot, Snapshots, ghosts_wanted, opened
 from .dim import Dim, Run, find_data, read_dim, read_run
 from .found import Source, snapshots_in, source_at
-from .grid import points_of_hdf5, read_grid_file, read_points
+from .grid import Points, points_of_hdf5, read_grid_file, read_points
 from .hdf5_snapshot import dim_of_hdf5, is_hdf5, open_hdf5
 from .others import others_at, others_in
 from .snapshot import RecordSnapshot
@@ -68,11 +68,20 @@ def _series(path: Path, data: Path, given: dict[str, str]) -> Dataset | None:
             notes.append(f"{source.path} is left out: it is of time {one.time:.8g}, as another snapshot.")
         else:
             snapshots.append(one)
-    made = Snapshots(str(path), run, read_points(run), snapshots, ghosts_wanted(path, given))
+    made = Snapshots(str(path), run, _points_of(run, sources), snapshots, ghosts_wanted(path, given))
     made.notes[:0] = notes
     made.others = others_in(data)
     made.notes.append(f"Written by {', '.join(sorted({one.kind for one in snapshots}))}.")
     return made
+
+
+def _points_of(run: Run, sources: list[Source]) -> Points | None:
+    found = read_points(run)
+    for source in sources if found is None else ():
+        if source.is_hdf5:
+            with open_hdf5(source.path) as file:
+                return points_of_hdf5(file, run.dim)
+    return found
 
 
 def _dim_of(data: Path, sources: list[Source]) -> Dim:

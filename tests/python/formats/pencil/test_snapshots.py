@@ -1,4 +1,4 @@
-"""Snapshots of the Pencil Code in all layouts, against files made by hand and against samples read with NumPy and h5py."""
+"""Snapshots of the Pencil Code in all layouts, against files made by hand and samples read with NumPy and h5py."""
 
 import math
 import os
@@ -80,10 +80,10 @@ def test_any_box_is_read(tmp_path, layout):
 
 
 @pytest.mark.parametrize("layout", ["dist", "collect_xy"])
-@pytest.mark.parametrize("limit", [1, 7, 100, 4096])
+@pytest.mark.parametrize("limit", [1, 107, 4096])
 def test_records_in_parts_are_followed(tmp_path, layout, limit):
     """gfortran divides records at 2^31 - 9 bytes, so a value can begin in one part and end in the next."""
-    points, processes = ((2, 1, 2), (1, 1, 1)) if limit == 1 else ((8, 6, 12), (2, 1, 3))
+    points, processes = ((2, 1, 2), (1, 1, 1)) if limit == 1 else ((8, 9, 12), (2, 1, 3))
     names = NAMES[:1] if limit == 1 else NAMES
     made = HandMade(tmp_path / "data", points, processes, ">", limit=limit, names=names).texts()
     getattr(made, layout)()
@@ -96,7 +96,7 @@ def test_records_in_parts_are_followed(tmp_path, layout, limit):
 def test_the_part_of_one_process(tmp_path):
     made = HandMade(tmp_path / "data").texts().dist()
     found = dataset_at(tmp_path / "data" / "proc3" / "VAR1")
-    z, y, x = slice(3 + 4, 3 + 8), slice(3, 9), slice(3 + 4, 3 + 8)  # place 1, 0, 1
+    z, y, x = slice(3 + 4, 3 + 8), slice(3, 12), slice(3 + 4, 3 + 8)  # place 1, 0, 1
     assert same(box_of(found, "lnrho"), made.fields[3][z, y, x])
     assert found.grid.origin == pytest.approx([made.axes[0][7], made.axes[1][3], made.axes[2][7]])
     assert "part of proc3 only" in " ".join(found.notes)
