@@ -46,7 +46,10 @@ def shape_text(one: dict[str, Any]) -> str:
     return one["shape"] + extra + ("-Strips" if one.get("strips") else "")
 
 
-METADATA = "<Metadata><Provenance><NektarVersion>5.3.0</NektarVersion></Provenance><Time>0.25</Time><TimeStep>0.01</TimeStep></Metadata>"
+METADATA = (
+    "<Metadata><Provenance><NektarVersion>5.3.0</NektarVersion></Provenance>"
+    "<Time>0.25</Time><TimeStep>0.01</TimeStep></Metadata>"
+)
 
 
 def xml(rows: list[dict[str, Any]], metadata: str = METADATA, tail: bytes = b"") -> str:
@@ -112,7 +115,11 @@ def hdf5(path: Path, rows: list[dict[str, Any] | None], version: str = "5.3.0", 
             orders += [n for many in modes for n in many] if mixed else []
             for name in "yzs":
                 planes[name] += one.get(name, [])
-        made = {"DECOMPOSITION": np.array(table, "<u8"), "ELEMENTIDS": np.array(ids, "<u4"), "DATA": np.array(data, "<f8")}
+        made = {
+            "DECOMPOSITION": np.array(table, "<u8"),
+            "ELEMENTIDS": np.array(ids, "<u4"),
+            "DATA": np.array(data, "<f8"),
+        }
         if orders:
             made["POLYORDERS"] = np.array(orders, "<u4")
         made |= {f"HOMOGENEOUS{n.upper()}IDS": np.array(found, "<u4") for n, found in planes.items() if found}
