@@ -55,17 +55,17 @@ def test_there_and_back_by_three_ranks(tmp_path, three, rows, options):
     hdf5(source, rows)
     out = tmp_path / "out"
     out.mkdir()
-    ways = {"nektar_hdf5": {}, "nektar_xml": {"layout": "file"}}
-    for name, more in (*ways.items(), ("nektar_xml", {})):
+    ways = {"nektar-hdf5": {}, "nektar-xml": {"layout": "file"}}
+    for name, more in (*ways.items(), ("nektar-xml", {})):
         target = out / f"{name}{len(more)}.fld"
         there = three.results("copy", source=str(source), target=str(target), name=name, options=options | more)
         assert all(not entry.startswith(".") for entry in there[0])
         assert_same(source, target)
         back = out / f"back_{target.name}"
-        three.results("copy", source=str(target), target=str(back), name="nektar_hdf5", options={})
+        three.results("copy", source=str(target), target=str(back), name="nektar-hdf5", options={})
         assert_same(source, back)
     if not options:
-        with h5py.File(source) as a, h5py.File(out / "nektar_hdf50.fld") as b:
+        with h5py.File(source) as a, h5py.File(out / "nektar-hdf50.fld") as b:
             assert np.array_equal(a["NEKTAR/DATA"], b["NEKTAR/DATA"])
             table, again = (one["NEKTAR/DECOMPOSITION"][:].reshape(-1, 7) for one in (a, b))
             assert np.array_equal(table[:, :6], again[:, :6]) and np.array_equal(table[:, 6] > 0, again[:, 6] > 0)
@@ -74,7 +74,7 @@ def test_there_and_back_by_three_ranks(tmp_path, three, rows, options):
 def test_what_is_written_has_the_layout_of_nektar(tmp_path):
     source, target = tmp_path / "a.fld", tmp_path / "b.fld"
     source.write_text(xml([row("Pyramid", (3, 2, 4), [4], 5, basis=["Modified_A", "Modified_A", "ModifiedPyr_C"])]))
-    tr.convert(source, target, format="nektar_hdf5")
+    tr.convert(source, target, format="nektar-hdf5")
     with h5py.File(target) as file:
         root = file["NEKTAR"]
         (name,) = [one for one in root if one.isdigit()]
@@ -94,14 +94,14 @@ def test_what_is_written_has_the_layout_of_nektar(tmp_path):
             root["Metadata"].attrs["Time"] == "0.25" and root["Metadata/Provenance"].attrs["NektarVersion"] == "5.3.0"
         )
     text = tmp_path / "c.fld"
-    tr.convert(target, text, format="nektar_xml")
+    tr.convert(target, text, format="nektar-xml")
     values = re.search(r">([A-Za-z0-9+/]+)</ELEMENTS>", text.read_text())
     assert values is not None and len(values[1]) % 4 == 0
 
 
 def test_what_is_no_checkpoint_is_refused(tmp_path):
     def begin(variables, scalars=None, options=None):
-        writer = writer_of("nektar_hdf5")(
+        writer = writer_of("nektar-hdf5")(
             str(tmp_path / "a.fld"), MPI.COMM_SELF, grid=None, attributes={}, options=options or {}
         )
         writer.begin_step(0, 0.0, variables, scalars or {})
