@@ -12,7 +12,7 @@ from .writing import NektarWriter, rename_new
 class NektarHdf5Writer(NektarWriter):
     """One HDF5 file for a step. Elements that have their own numbers of modes make all definitions MIXORDER."""
 
-    format = "nektar_hdf5"
+    format = "nektar-hdf5"
 
     def finish(self, target: Path) -> None:  # noqa: D102
         on_root(self.comm, lambda: rename_new(self._draft, target))

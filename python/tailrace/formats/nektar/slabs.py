@@ -68,5 +68,8 @@ class SlabFile:
             self._file.close()
             self._file = None
 
+    def __del__(self) -> None:
+        self.close()
+
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "bytes_read": 0, "_file": None}

@@ -37,7 +37,7 @@ class NektarXmlWriter(NektarWriter):
     target, which is removed in the end.
     """
 
-    format = "nektar_xml"
+    format = "nektar-xml"
     known: ClassVar[Mapping[str, tuple[str, ...]]] = {"decomposition": DECOMPOSITION, "layout": ("file", "directory")}
 
     def check(self, layout: Layout) -> None:  # noqa: D102
