@@ -97,7 +97,8 @@ class BpDataset(PartsDataset):
 def describe(path: str) -> Description:
     """What is in a BP directory, read through ADIOS2, which may crash on damaged metadata or wait without end."""
     file = _core.ForeignBp(path)
-    found = Description(ours=any(name.startswith("tailrace/") for name in file.attributes()))
+    names = [*file.attributes(), *(one[0] for step in range(min(file.steps(), 2)) for one in file.variables(step))]
+    found = Description(ours=any(name.startswith("tailrace/") for name in names))
     found.attributes = {
         "/".join(plain_name(one) for one in name.strip("/").rsplit("/", 1)): value
         for name, value in file.attributes().items()

@@ -42,6 +42,8 @@ class Hdf5Dataset(PartsDataset):
             try:
                 contents = contents_of(file, Path(path))
                 guess = guess_steps(file, contents)
+            except _core.IoError:
+                raise
             except _FAULTS as error:
                 raise _core.IoError(f"cannot read {path}: HDF5 says: {_words(error)}") from None
         self.attributes = _attributes(contents.attributes, guess)
@@ -93,6 +95,8 @@ class Hdf5Dataset(PartsDataset):
             if values.size:
                 region = tuple(slice(a, a + n) for a, n in zip(start, values.shape, strict=True))
                 data.read_direct(values, region)
+        except _core.IoError:
+            raise
         except _FAULTS as error:
             raise _core.IoError(f"cannot read '{name}' in {self.path}: HDF5 says: {_words(error)}") from None
 
