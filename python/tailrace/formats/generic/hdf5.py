@@ -18,7 +18,7 @@ from tailrace.io.values import Attribute, Scalar
 from .guess import Guess
 from .hdf5_contents import contents_of
 from .hdf5_steps import guess_steps
-from .parts import Part, PartsDataset, plain_name
+from .parts import Part, PartsDataset, plain_name, scalars_of
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _PLACES = (0, 512, 1024, 2048)  # where a file of HDF5 may begin behind data of users
@@ -58,7 +58,7 @@ class Hdf5Dataset(PartsDataset):
         numbers = [step.index for step in guess.steps]
         self.steps = list(zip(numbers, [step.time for step in guess.steps], strict=True))
         self._groups = [step.group for step in guess.steps]
-        self._scalars = [step.scalars for step in guess.steps]
+        self._scalars = [scalars_of((step.index, step.time), step.scalars) for step in guess.steps]
         self._set_layouts([step.made.layout() for step in guess.steps])
 
     def __getstate__(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def found(request):
 
 def test_steps_have_the_times_and_numbers_of_their_variables(found):
     assert found.steps == [(0, 0.0), (10, 0.5), (20, 1.0)]
-    assert found.scalars(2) == {"time": 1.0, "iteration": 20}
+    assert found.scalars(2) == {"iteration": 20}
     assert found.attributes == {"title": "a run", "nu": 0.25, "flow_ux/units": "m/s"}
 
 

@@ -59,6 +59,7 @@ def test_without_a_convention_all_is_one_step(open_file):
         file.attrs["time"] = 2.5
 
     found = open_file(write)
+    assert {"x_stored", "y_stored", "z_stored"} < set(found.variables(0))  # x is the place of a point
     assert found.steps == [(0, 2.5)]
     assert said(found, "all is one step", "2.5")
     assert np.array_equal(read(found, 0, "ux", BOX), U[PART])
