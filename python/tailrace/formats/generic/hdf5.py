@@ -45,7 +45,7 @@ class Hdf5Dataset(PartsDataset):
             except _core.IoError:
                 raise
             except _FAULTS as error:
-                raise _core.IoError(f"cannot read {path}: HDF5 says: {_words(error)}") from None
+                raise _core.IoError(f"{path}: HDF5 says: {_words(error)}") from None
         self.attributes = _attributes(contents.attributes, guess)
         self.grid = guess.grid
         self._take(guess)
@@ -81,7 +81,7 @@ class Hdf5Dataset(PartsDataset):
         try:
             return h5py.File(self.path, "r", locking=False)
         except _FAULTS as error:
-            raise _core.IoError(f"cannot read {self.path}: HDF5 says: {_words(error)}") from None
+            raise _core.IoError(f"{self.path}: HDF5 says: {_words(error)}") from None
 
     def _fetch(self, position: int, part: Part, start: list[int], values: NDArray[Any]) -> None:
         if self._file is None:
@@ -98,7 +98,7 @@ class Hdf5Dataset(PartsDataset):
         except _core.IoError:
             raise
         except _FAULTS as error:
-            raise _core.IoError(f"cannot read '{name}' in {self.path}: HDF5 says: {_words(error)}") from None
+            raise _core.IoError(f"{self.path}: '{name}' cannot be read: HDF5 says: {_words(error)}") from None
 
     def check(self, position: int) -> list[str]:
         """See `Dataset`: values that are not finite."""
