@@ -18,7 +18,7 @@ from tailrace import _core
 from tailrace.io import guard
 from tailrace.io.values import Attribute, Scalar
 
-from .parts import Layout, LayoutMaker, Part, PartsDataset, parts_of, plain_name
+from .parts import Layout, LayoutMaker, Part, PartsDataset, parts_of, plain_name, scalars_of, variable_name
 
 TIMES = ("time", "Time", "TIME", "t", "physical_time", "simulation_time")
 INDICES = ("step", "Step", "iteration", "Iteration", "itime", "timestep", "cycle", "CYCLE")
@@ -69,7 +69,8 @@ class BpDataset(PartsDataset):
 
     def scalars(self, position: int) -> dict[str, Scalar]:
         """See `Dataset`."""
-        return {plain_name(name): self._opened().value(position, name) for name in self._scalars[position]}
+        values = {name: self._opened().value(position, name) for name in self._scalars[position]}
+        return scalars_of(self.steps[position], values)
 
     def close(self) -> None:
         """See `Dataset`."""
@@ -97,7 +98,8 @@ class BpDataset(PartsDataset):
 def describe(path: str) -> Description:
     """What is in a BP directory, read through ADIOS2, which may crash on damaged metadata or wait without end."""
     file = _core.ForeignBp(path)
-    found = Description(ours=any(name.startswith("tailrace/") for name in file.attributes()))
+    names = [*file.attributes(), *(one[0] for step in range(min(file.steps(), 2)) for one in file.variables(step))]
+    found = Description(ours=any(name.startswith("tailrace/") for name in names))
     found.attributes = {
         "/".join(plain_name(one) for one in name.strip("/").rsplit("/", 1)): value
         for name, value in file.attributes().items()
@@ -152,7 +154,7 @@ def _add_blocks(
         )
         return
     maker.notes.append(
-        f"'{name}' has blocks without places in a whole; each is a variable, {plain_name(name)}_block0 ..."
+        f"'{name}' has blocks without places in a whole; each is a variable, {variable_name(name)}_block0 ..."
     )
     for number, shape in enumerate(blocks):
         maker.add(f"{name}_block{number}", parts_of(name, dtype, shape, block=number))
@@ -190,8 +192,9 @@ def _along(file: _core.ForeignBp, found: Description, names: tuple[str, ...]) ->
             if not any(isinstance(one, str) for one in values):
                 return [float(one) for one in values], same[0]
         parts = found.layouts[0].parts if found.layouts else {}
-        if name in parts and parts[name].shape == (1,):
-            return _ones(file, name), name
+        ours = variable_name(name)
+        if ours in parts and parts[ours].shape == (1,):
+            return _ones(file, ours), name
     return [], ""
 
 
@@ -200,7 +203,7 @@ def _ones(file: _core.ForeignBp, name: str) -> list[float]:
     values = []
     for step in range(file.steps()):
         for one, kind, shape, _ in file.variables(step):
-            if plain_name(one) == name and shape == [1]:
+            if variable_name(one) == name and shape == [1]:
                 value = np.empty(1, kind)
                 file.read(step, one, 0, [0], value)
                 values.append(float(value[0]))

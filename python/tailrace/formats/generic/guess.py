@@ -10,7 +10,7 @@ from tailrace.io.placement import UniformGrid
 from tailrace.io.values import Attribute, Scalar
 
 from .hdf5_contents import Array
-from .parts import LayoutMaker, parts_of, plain_name
+from .parts import LayoutMaker, parts_of
 
 TIMES = ("time", "Time", "TIME", "t", "TimeValue", "physical_time", "simulation_time")
 
@@ -51,11 +51,6 @@ def short_names(names: list[str]) -> dict[str, str]:
     """The last part of each path where it is the only one of its name, else the whole path."""
     count = Counter(name.rsplit("/", 1)[-1] for name in names)
     return {name: last if count[last := name.rsplit("/", 1)[-1]] == 1 else name for name in names}
-
-
-def plain_scalars(scalars: dict[str, Scalar]) -> dict[str, Scalar]:
-    """Single values by names of ours."""
-    return {plain_name(name): value for name, value in scalars.items()}
 
 
 def time_in(attributes: dict[str, Attribute], scalars: dict[str, Scalar]) -> float | None:

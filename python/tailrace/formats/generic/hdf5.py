@@ -18,7 +18,7 @@ from tailrace.io.values import Attribute, Scalar
 from .guess import Guess
 from .hdf5_contents import contents_of
 from .hdf5_steps import guess_steps
-from .parts import Part, PartsDataset, plain_name
+from .parts import Part, PartsDataset, plain_name, scalars_of
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _PLACES = (0, 512, 1024, 2048)  # where a file of HDF5 may begin behind data of users
@@ -42,8 +42,10 @@ class Hdf5Dataset(PartsDataset):
             try:
                 contents = contents_of(file, Path(path))
                 guess = guess_steps(file, contents)
+            except _core.IoError:
+                raise
             except _FAULTS as error:
-                raise _core.IoError(f"cannot read {path}: HDF5 says: {_words(error)}") from None
+                raise _core.IoError(f"{path}: HDF5 says: {_words(error)}") from None
         self.attributes = _attributes(contents.attributes, guess)
         self.grid = guess.grid
         self._take(guess)
@@ -56,7 +58,7 @@ class Hdf5Dataset(PartsDataset):
         numbers = [step.index for step in guess.steps]
         self.steps = list(zip(numbers, [step.time for step in guess.steps], strict=True))
         self._groups = [step.group for step in guess.steps]
-        self._scalars = [step.scalars for step in guess.steps]
+        self._scalars = [scalars_of((step.index, step.time), step.scalars) for step in guess.steps]
         self._set_layouts([step.made.layout() for step in guess.steps])
 
     def __getstate__(self) -> dict[str, Any]:
@@ -79,7 +81,7 @@ class Hdf5Dataset(PartsDataset):
         try:
             return h5py.File(self.path, "r", locking=False)
         except _FAULTS as error:
-            raise _core.IoError(f"cannot read {self.path}: HDF5 says: {_words(error)}") from None
+            raise _core.IoError(f"{self.path}: HDF5 says: {_words(error)}") from None
 
     def _fetch(self, position: int, part: Part, start: list[int], values: NDArray[Any]) -> None:
         if self._file is None:
@@ -93,8 +95,10 @@ class Hdf5Dataset(PartsDataset):
             if values.size:
                 region = tuple(slice(a, a + n) for a, n in zip(start, values.shape, strict=True))
                 data.read_direct(values, region)
+        except _core.IoError:
+            raise
         except _FAULTS as error:
-            raise _core.IoError(f"cannot read '{name}' in {self.path}: HDF5 says: {_words(error)}") from None
+            raise _core.IoError(f"{self.path}: '{name}' cannot be read: HDF5 says: {_words(error)}") from None
 
     def check(self, position: int) -> list[str]:
         """See `Dataset`: values that are not finite."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tailrace.io.placement import StretchedGrid, UniformGrid, triple
 from tailrace.text import counted
 
-from .guess import TIMES, Guess, Step, add_arrays, plain_scalars, short_names, time_in
+from .guess import TIMES, Guess, Step, add_arrays, short_names, time_in
 from .hdf5_contents import Array, Contents
 from .openpmd import openpmd_steps
 from .parts import LayoutMaker, Part, parts_of
@@ -62,7 +62,7 @@ def _grouped(_file: h5py.File, contents: Contents) -> Guess | None:
         time = time_in(contents.attributes.get(whole, {}), scalars)
         timeless += time is None
         made = add_arrays(LayoutMaker(), contents.below(whole))
-        steps.append(Step(index, float(index) if time is None else time, whole, made, plain_scalars(scalars)))
+        steps.append(Step(index, float(index) if time is None else time, whole, made, scalars))
     inside = {step.group for step in steps}
     rest = {name: one for name, one in contents.arrays.items() if not _is_below(name, inside)}
     notes = []
@@ -118,7 +118,7 @@ def _along_time(file: h5py.File, contents: Contents) -> Guess | None:
         values = np.asarray(file[name][:], float)
         if not np.isfinite(values).all():
             continue
-        rest = {one: array for one, array in contents.arrays.items() if one not in along}
+        rest = {one: array for one, array in contents.arrays.items() if one not in along and one != name}
         steps = [_slice(s, float(values[s]), along, rest) for s in range(count)]
         return Guess(
             steps,
@@ -180,7 +180,7 @@ def _single_step(contents: Contents) -> Guess:
     root = contents.attributes.get("", {})
     time = time_in(root, contents.scalars)
     made = add_arrays(LayoutMaker(), contents.arrays)
-    step = Step(0, 0.0 if time is None else time, "", made, plain_scalars(contents.scalars))
+    step = Step(0, 0.0 if time is None else time, "", made, contents.scalars)
     said = "its time is 0" if time is None else f"its time is {time:g}, as the file says"
     return Guess([step], f"no convention for steps is known to it: all is one step, {said}")
 

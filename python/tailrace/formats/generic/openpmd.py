@@ -11,7 +11,7 @@ from tailrace.io.values import Attribute, Scalar
 
 from .guess import Guess, Step
 from .hdf5_contents import Array, Contents
-from .parts import LayoutMaker, Part, parts_of, plain_name
+from .parts import LayoutMaker, Part, parts_of
 
 
 def openpmd_steps(_file: h5py.File, contents: Contents) -> Guess | None:
@@ -86,7 +86,7 @@ def _constants(contents: Contents, group: str) -> dict[str, Scalar]:
         value: Attribute | None = about.get("value")
         if name.startswith(f"{group}/") and "shape" in about and isinstance(value, int | float | str):
             short = name[len(group) + 1 :].removeprefix("meshes/").removeprefix("particles/")
-            found[plain_name(short)] = value
+            found[short] = value
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tailrace import _core
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored, triple
+from tailrace.io.values import Scalar
 from tailrace.text import counted
 
 _OURS = {  # the smallest type of ours that holds all values of a type
@@ -24,6 +25,7 @@ _OURS = {  # the smallest type of ours that holds all values of a type
 }  # fmt: skip
 _MOST_SPLIT = 64  # variables that one array of more than three dimensions may become
 _PIECE = 4 << 20  # bytes that are read at once where values are converted
+RESERVED = ("x", "y", "z", "time", "step")  # what places and steps are called in all datasets
 _FEW = 9  # components that stand behind the places of a point: at most those of a tensor
 
 
@@ -86,6 +88,18 @@ def plain_name(name: str) -> str:
     return plain or "unnamed"
 
 
+def variable_name(name: str) -> str:
+    """The same for a variable or a single value: names that mean places and steps get "_stored" behind them."""
+    plain = plain_name(name)
+    return f"{plain}_stored" if plain in RESERVED else plain
+
+
+def scalars_of(step: tuple[int, float], found: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Single values by names of ours, without those that only repeat number and time of the step."""
+    repeated = (("step", step[0]), ("time", step[1]))
+    return {variable_name(name): value for name, value in found.items() if (plain_name(name), value) not in repeated}
+
+
 class Names:
     """The names of the variables of a step: each is used once."""
 
@@ -94,7 +108,7 @@ class Names:
 
     def take(self, name: str) -> str:
         """A name of ours for a name of the file."""
-        plain, number = plain_name(name), 2
+        plain, number = variable_name(name), 2
         base = plain
         while plain in self._used:
             plain, number = f"{base}_{number}", number + 1

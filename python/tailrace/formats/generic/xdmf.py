@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
-from defusedxml import ElementTree
-from defusedxml.common import DefusedXmlException
+from defusedxml import DefusedXmlException, ElementTree
 
 from tailrace import _core
 from tailrace.io.regular import open_regular

@@ -17,7 +17,8 @@ _START = 8  # bytes: the name of the format, and four numbers for the byte order
 def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Dataset | None:
     """The dataset of the first file of a container; None where there is none.
 
-    :param parameters: "description": the path of a file in TOML, see `tailrace.formats.sion.description`.
+    :param parameters: "description": the path of a file in TOML, see `tailrace.formats.sion.description`; by default
+        the one beside the container with its name and ".toml" behind it, if there is one.
     :raises IoError: it was never closed, is incomplete or is damaged.
     :raises InputError, ConfigError: the description is wrong, or does not fit the container.
     """
@@ -28,7 +29,8 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Datas
     if start[:4] != b"sion" or (start[4:] and min(start[4:]) >= ord("\t")):  # a text that begins so
         return None
     given = dict(parameters or {})
-    description = given.pop("description", None)
+    beside = path.with_name(f"{path.name}.toml")
+    description = given.pop("description", str(beside) if beside.is_file() else None)
     if given:
         raise _core.InputError(f"{path}: a SION container has the parameter 'description', not {', '.join(given)}")
     from .dataset import SionDataset

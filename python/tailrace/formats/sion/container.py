@@ -306,4 +306,4 @@ def _rounded(size: int, block: int) -> int:
 
 
 def _refuse(path: Path, why: str) -> NoReturn:
-    raise _core.IoError(f"cannot read {path}: {why}")
+    raise _core.IoError(f"{path}: {why}")

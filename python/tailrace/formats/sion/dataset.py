@@ -256,10 +256,12 @@ class SionDataset(Dataset):
             self.notes.append(f"task {number}: {task.size} bytes in {chunks}{keys}, file {task.file}")
         if len(container.tasks) > _MOST_TOLD:
             self.notes.append(f"and {len(container.tasks) - _MOST_TOLD} more tasks")
-        if description is None:
-            self.notes.append(
-                "the streams are read as bytes; a description in TOML (the parameter 'description') tells what they are"
-            )
+        self.notes.append(
+            "the streams are read as bytes; to read them as variables, give a description in TOML as the parameter "
+            f"'description', or as the file {container.path.name}.toml"
+            if description is None
+            else f"the variables are those of the description {description}"
+        )
         for name, variable in self._variables.items():
             if np.dtype(variable.dtype).name != variable.stored.dtype:
                 self.notes.append(f"'{name}' is {np.dtype(variable.dtype).name} and read as {variable.stored.dtype}")

@@ -79,11 +79,13 @@ class Description(_Table):
 
     time: Annotated[float, Field(allow_inf_nan=False)] = 0.0
     index: Annotated[int, Field(ge=0, lt=1 << 62)] = 0
-    variable: Annotated[tuple[Described, ...], Field(min_length=1)]
+    variable: tuple[Described, ...]
 
     @model_validator(mode="after")
     def _names(self) -> Self:
         names = [one.name for one in self.variable]
+        if not names:
+            raise ValueError("expected at least one [[variable]]")
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"the name '{twice[0]}' is given twice")

@@ -125,8 +125,8 @@ class XdmfSnapshots(FlatDataset):
 
 
 def _parse(path: Path) -> Element:
-    from defusedxml import DefusedXmlException  # type: ignore[import-untyped,unused-ignore]
-    from defusedxml.ElementTree import ParseError, fromstring  # type: ignore[import-untyped,unused-ignore]
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, fromstring
 
     text = head(path, _MOST_BYTES + 1)
     if len(text) > _MOST_BYTES:

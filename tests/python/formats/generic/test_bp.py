@@ -1,0 +1,135 @@
+"""BP directories of other programs. Those in tests/data/bp were written with the Python package adios2 2.12.1."""
+
+import os
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tailrace as tr
+from tailrace import _core
+from tailrace.formats.generic import bp
+from tailrace.formats.generic import dataset_at as recognised_at
+from tailrace.io.placement import Box
+
+DATA = Path(__file__).parents[3] / "data" / "bp"
+SHAPE = (4, 3, 5)
+
+
+def read(dataset, position, name, box=None, dtype=None):
+    stored = dataset.variables(position)[name]
+    box = box or Box((0, 0, 0), stored.shape)
+    out = np.empty(box.count[::-1], dtype or stored.dtype)
+    dataset.read(position, name, box, out)
+    return out
+
+
+@pytest.fixture(scope="module", params=["bp4", "bp5"])
+def found(request):
+    return pickle.loads(pickle.dumps(recognised_at(DATA / f"foreign.{request.param}")))
+
+
+def test_steps_have_the_times_and_numbers_of_their_variables(found):
+    assert found.steps == [(0, 0.0), (10, 0.5), (20, 1.0)]
+    assert found.scalars(2) == {"iteration": 20}
+    assert found.attributes == {"title": "a run", "nu": 0.25, "flow_ux/units": "m/s"}
+
+
+def test_boxes_of_arrays(found):
+    whole = np.arange(60.0).reshape(SHAPE) + 200
+    assert np.array_equal(read(found, 2, "flow_ux"), whole)
+    box = Box((1, 2, 0), (3, 1, 4))
+    assert np.array_equal(read(found, 2, "flow_ux", box), whole[:, 2:3, 1:4])
+    assert np.array_equal(read(found, 2, "flow_ux", box, "float32"), whole[:, 2:3, 1:4].astype("f4"))
+    assert found.vectors(0) == {"v": ("v_x", "v_y", "v_z")}
+    assert np.array_equal(read(found, 1, "v_y", box), (np.arange(60.0).reshape(SHAPE) + 61)[:, 2:3, 1:4])
+
+
+def test_a_variable_that_early_steps_do_not_have(found):
+    assert "late" not in found.variables(0)
+    assert np.array_equal(read(found, 2, "late")[0], np.arange(6).reshape(2, 3) + 2)
+    assert read(found, 1, "late", Box((1, 1, 0), (2, 1, 1))).ravel().tolist() == [5, 6]
+
+
+def test_blocks_without_places_are_joined(found):
+    blocks = [np.arange(6.0).reshape(3, 2) + 10 + add for add in (0, 5)]
+    assert np.array_equal(read(found, 1, "part")[0], np.concatenate(blocks))
+    assert read(found, 1, "part", Box((1, 2, 0), (1, 2, 1))).ravel().tolist() == [15, 16]
+
+
+def test_types_that_are_not_ours(found):
+    assert found.variables(0)["i8"].dtype == "int32"
+    assert read(found, 0, "i8").ravel().tolist() == [-3, -2, -1, 0, 1, 2]
+    assert any("'i8' is stored as int8 and read as int32" in note for note in found.notes)
+    assert any("'cplx' has the type float complex" in note for note in found.notes)
+
+
+def test_the_core_refuses_what_is_not_there():
+    file = _core.ForeignBp(str(DATA / "foreign.bp5"))
+    out = np.empty((1, 1, 2))
+    with pytest.raises(_core.InputError, match=r"shape \(4, 3, 5\)"):
+        file.read(0, "flow/ux", 0, [0, 0, 4], out)
+    with pytest.raises(_core.InputError, match="asked for were float32"):
+        file.read(0, "flow/ux", 0, [0, 0, 0], out.astype("f4"))
+    with pytest.raises(_core.InputError, match="no variable 'late' in step 0"):
+        file.read(0, "late", 0, [0, 0], out[0])
+    with pytest.raises(_core.InputError, match="has 2 blocks"):
+        file.read(0, "part", 2, [0, 0], np.empty((1, 1), "f4"))
+    with pytest.raises(_core.InputError, match="is an array"):
+        file.value(0, "part")
+
+
+@pytest.mark.parametrize("name", ["md.idx", "mmd.0"])
+def test_a_cut_file_is_an_error_or_has_fewer_steps(tmp_path, name):
+    whole = shutil.copytree(DATA / "foreign.bp5", tmp_path / "x.bp")
+    for file in whole.iterdir():
+        file.chmod(0o644)
+    os.truncate(whole / name, (whole / name).stat().st_size - 40)
+    if name == "md.idx":
+        assert len(bp.dataset_at(whole).steps) == 2
+    else:
+        with pytest.raises(_core.IoError, match=r"x\.bp"):
+            bp.dataset_at(whole)
+
+
+def test_values_that_are_cut_off_are_found_when_it_is_opened(tmp_path, monkeypatch):
+    whole = shutil.copytree(DATA / "foreign.bp4", tmp_path / "x.bp")
+    (whole / "data.0").chmod(0o644)
+    os.truncate(whole / "data.0", (whole / "data.0").stat().st_size - 40)
+    monkeypatch.setattr("tailrace.io.guard._SECONDS", 3)
+    with pytest.raises(_core.IoError, match="did not return within 3 s"):
+        bp.dataset_at(whole)
+
+
+def test_links_that_lead_out_are_refused(tmp_path):
+    whole = shutil.copytree(DATA / "foreign.bp4", tmp_path / "x.bp")
+    (whole / "data.0").rename(tmp_path / "data")
+    (whole / "data.0").symlink_to(tmp_path / "data")
+    with pytest.raises(_core.IoError, match=r"data\.0: expected a file of the BP directory, found a link"):
+        bp.dataset_at(whole)
+
+
+def test_series_of_ours_are_none(tmp_path):
+    path = tmp_path / "x.bp"
+    with tr.open(path, "w", engine="bp5") as series:
+        series.write_step(0.5, index=0, u=np.zeros(SHAPE))
+    assert bp.dataset_at(path) is None
+    (path / "tailrace.json").unlink()
+    assert bp.dataset_at(path) is None
+
+
+@pytest.mark.skipif("TAILRACE_SAMPLES" not in os.environ, reason="TAILRACE_SAMPLES is not set")
+def test_output_of_xcompact3d():
+    sample = Path(os.environ["TAILRACE_SAMPLES"]) / "xcompact3d" / "bp4_33" / "data.bp4"
+    found = bp.dataset_at(sample)
+    assert len(found.steps) == 5
+    ux = read(found, 0, "ux")
+    assert ux.shape == (33, 33, 33)
+    # The Taylor-Green vortex at the beginning, sin x cos y cos z, in an octant of its box.
+    x = np.linspace(0, np.pi, 33)
+    exact = np.cos(x)[:, None, None] * np.cos(x)[None, :, None] * np.sin(x)[None, None, :]
+    assert abs(ux - exact).max() < 0.02
+    box = Box((3, 5, 7), (9, 8, 2))
+    assert np.array_equal(read(found, 4, "pp", box), read(found, 4, "pp")[7:9, 5:13, 3:12])
