@@ -11,6 +11,8 @@ from .writer import Writer
 
 # The name of a format -> the module of its Writer, and its class.
 WRITERS: dict[str, tuple[str, str]] = {
+    "nektar-hdf5": ("tailrace.formats.nektar.hdf5_writer", "NektarHdf5Writer"),
+    "nektar-xml": ("tailrace.formats.nektar.xml_writer", "NektarXmlWriter"),
     "pencil-hdf5": ("tailrace.formats.pencil.writer", "PencilWriter"),
     "xcompact3d": ("tailrace.formats.xcompact3d.writer", "Xcompact3dWriter"),
 }
