@@ -64,6 +64,8 @@ def make_plan(source: Any, selection: Selection, engine: str | None) -> Plan:
     notes: dict[str, None] = {}
     there: set[str] = set()
     met: set[str] = set()
+    told = source.attributes
+    names = storable.names_of(told)
     grid: UniformGrid | None = source.grid
     base: Triple | None = grid.points if grid is not None else None
     for position in selection.positions(len(source)):
@@ -76,15 +78,21 @@ def make_plan(source: Any, selection: Selection, engine: str | None) -> Plan:
             name: _planned(name, one, selection, base, engine is not None, notes)
             for name, one in selection.chosen(step).items()
         }
-        values = dict(step.scalars)
-        kept = values if engine is None else storable.scalars(values, engine, notes)
+        values: dict[str, Scalar] = dict(step.scalars)
+        if engine is None:
+            kept = {names.get(name, name): value for name, value in values.items()}
+        else:
+            kept = storable.scalars(values, engine, names, notes)
         steps.append(PlannedStep(position, step.index, step.time, chosen, kept))
     selection.check_names(there, met)
     if engine is not None:
         _check_rising(source.path, steps)
     left_out = there - {name for step in steps for name in step.variables}
-    attributes = selection.attributes(source.attributes, left_out, base)
+    attributes = selection.attributes(told, left_out, base)
+    attributes.pop(storable.RENAMED, None)
     if engine is not None:
+        if names:
+            attributes[storable.RENAMED] = "\n".join(f"{own} {first}" for own, first in names.items())
         attributes = storable.attributes(attributes, engine, notes)
     return Plan(steps, None if grid is None else selection.grid(grid), attributes, list(notes))
 

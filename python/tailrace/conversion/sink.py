@@ -92,8 +92,6 @@ class SeriesSink(Sink):
         part = part_of(planned.target, self._comm.size, self._comm.rank)
         if planned.cut is None and planned.source.dtype == planned.target.dtype:
             x, y, z = part.count
-            if planned.source.is_list and not y:
-                return Block(np.empty((1, 0, planned.target.shape[0]), planned.target.dtype), planned.target.shape)
             values = agree(self._comm, lambda: step.read(name, part)).reshape(z, y, x)
             return Block(values, planned.target.shape, part.start)
         values = np.empty(tuple(reversed(part.count)), planned.target.dtype)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import TypeVar
 
 from tailrace.io.values import Attribute, Scalar
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 _LONGEST = {"bp4": 65_000}  # bytes of a text
-_Value = TypeVar("_Value")
+RENAMED = "renamed"  # the attribute with the names of `names_of`
 
 
 def is_name(name: str) -> bool:
@@ -25,7 +24,11 @@ def attributes(found: Mapping[str, Attribute], engine: str, notes: dict[str, Non
     :param notes: gets a sentence about each that is left out or changed.
     """
     kept: dict[str, Attribute] = {}
-    for name, value in _named(found, notes, "attribute").items():
+    for name, value in found.items():
+        parts = name.split("/")
+        if len(parts) > 2 or not all(is_name(part) for part in parts):
+            notes[f"the attribute {name!r} is left out: a series takes names of letters, digits and _ - . only"] = None
+            continue
         if isinstance(value, str):
             reason = _why_no_text(value, engine)
         else:
@@ -41,10 +44,28 @@ def attributes(found: Mapping[str, Attribute], engine: str, notes: dict[str, Non
     return kept
 
 
-def scalars(found: Mapping[str, Scalar], engine: str, notes: dict[str, None]) -> dict[str, Scalar]:
-    """The numbers and texts of a step that a series stores; see `attributes`."""
-    kept = {}
-    for name, value in _named(found, notes, "value").items():
+def names_of(attributes: Mapping[str, Attribute]) -> dict[str, str]:
+    """The names of values that a series has under other names: its own name -> the name in the first source."""
+    lines = str(attributes.get(RENAMED, "")).split("\n")
+    return {own: first for own, _, first in (line.partition(" ") for line in lines) if own and first}
+
+
+def scalars(
+    found: Mapping[str, Scalar], engine: str, names: dict[str, str], notes: dict[str, None]
+) -> dict[str, Scalar]:
+    """The numbers and texts of a step that a series stores; see `attributes`.
+
+    :param names: see `names_of`; gets those that are new.
+    """
+    kept: dict[str, Scalar] = {}
+    for first, value in found.items():
+        name = first if is_name(first) else re.sub(r"[^A-Za-z0-9_.-]", ".", first).lstrip(".") or "value"
+        if name in kept or (name != first and name in found):
+            notes[f"the value {first!r} of a step is left out: another one has the name {name}"] = None
+            continue
+        if name != first:
+            names[name] = first
+            notes[f"the value {first!r} of a step has the name {name}"] = None
         reason = _why_no_text(value, engine) if isinstance(value, str) else ""
         if isinstance(value, float) and math.isinf(value) and engine not in ("bp4", "bp5"):
             reason = f"the engine {engine} has no infinite numbers here"
@@ -52,17 +73,6 @@ def scalars(found: Mapping[str, Scalar], engine: str, notes: dict[str, None]) ->
             notes[f"the value {name} of a step is left out: {reason}"] = None
         else:
             kept[name] = value
-    return kept
-
-
-def _named(found: Mapping[str, _Value], notes: dict[str, None], kind: str) -> dict[str, _Value]:
-    kept = {}
-    for name, value in found.items():
-        parts = name.split("/") if kind == "attribute" else [name]
-        if len(parts) <= 2 and all(is_name(part) for part in parts):
-            kept[name] = value
-        else:
-            notes[f"the {kind} {name!r} is left out: a series takes names of letters, digits and _ - . only"] = None
     return kept
 
 

@@ -112,6 +112,21 @@ def test_bytes_are_stored_as_integers(tmp_path: Path) -> None:
     assert np.load(tmp_path / "same/ux-0.npy").dtype == np.uint8
 
 
+def test_names_that_a_series_does_not_take_come_back(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    np.save(tmp_path / "in/ux-0.npy", np.ones((3, 4, 5)))
+    scalars = {"persist/seeds": "1,2", "persist/a b": 2.5, "plain": 3}
+    said = {"index": 4, "time": 1.5, "scalars": scalars, "variables": {"ux": ["float64", [5, 4, 3], False]}}
+    (tmp_path / "in/step-0.json").write_text(json.dumps(said))
+    with made_up():
+        tr.convert(tmp_path / "in", tmp_path / "there.h5")
+        tr.convert(tmp_path / "there.h5", tmp_path / "again.bp")
+        tr.convert(tmp_path / "again.bp", tmp_path / "back", format="numbered")
+    with series.open(tmp_path / "again.bp") as found:
+        assert found[0].scalars == {"persist.seeds": "1,2", "persist.a.b": 2.5, "plain": 3}
+    assert json.loads((tmp_path / "back/step-0.json").read_text())["scalars"] == scalars
+
+
 def test_what_an_engine_cannot_store_is_told(tmp_path: Path) -> None:
     with series.open(tmp_path / "in", "x", engine="raw") as out:
         out.set_attribute("empty", "")

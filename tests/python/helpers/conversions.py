@@ -170,12 +170,14 @@ class made_up:  # noqa: N801 # as a function that makes a context manager
         module = ModuleType("tailrace.formats.numbered")
         module.dataset_at = lambda path, _: Numbered(str(path)) if list(path.glob("step-*.json")) else None  # type: ignore[attr-defined]
         sys.modules[module.__name__] = module
-        self.saved = recognise.FAMILIES
+        self.saved = recognise.FAMILIES, recognise.check_in_child
+        recognise.check_in_child = lambda path: None  # a child process does not know the format
         recognise.FAMILIES = request.FAMILIES = ("numbered",)
         writers.WRITERS["numbered"] = (__name__, "NumberedWriter")
 
     def __exit__(self, *_: object) -> None:
         from tailrace.conversion import request
 
-        recognise.FAMILIES = request.FAMILIES = self.saved
+        recognise.FAMILIES, recognise.check_in_child = self.saved
+        request.FAMILIES = recognise.FAMILIES
         del writers.WRITERS["numbered"], sys.modules["tailrace.formats.numbered"]
