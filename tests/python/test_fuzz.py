@@ -50,7 +50,7 @@ def case(seed):
     return "well"
 
 options = campaign.arguments("")
-campaign.LIMIT = 10.0
+campaign.LIMIT = 5.0
 if options.worker:
     campaign.work(case)
 else:

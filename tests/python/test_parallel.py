@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from helpers import cases, mpi_run
+from helpers import cases
+from helpers.analyses import KEPT
 
 RANKS = (1, 2, 3, 4, 6)
 STEPS = 50
@@ -58,7 +59,7 @@ if comm.rank == 0:
 
 
 def computed(directory, case, ranks, methods):
-    mpi_run.script(DECOMPOSITIONS, case, f"{ranks}.npz", *methods, cwd=directory, ranks=ranks, limit=200)
+    KEPT.script(DECOMPOSITIONS, case, f"{ranks}.npz", *methods, cwd=directory, ranks=ranks, limit=200)
     results = {}
     with np.load(directory / f"{ranks}.npz") as file:
         for key in file.files:
@@ -141,4 +142,4 @@ comm.barrier()
 
 
 def test_failures_are_shared(tmp_path):
-    mpi_run.script(HELPERS, cwd=tmp_path, ranks=3, limit=60)
+    KEPT.script(HELPERS, cwd=tmp_path, ranks=3, limit=60)

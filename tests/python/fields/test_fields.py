@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers import mpi_run
+from helpers.analyses import KEPT
 
 NODES, LENGTHS = (17, 12, 14), (2.0, 3.0, 1.5)
 MIXED = ("free-slip", "periodic", "free-slip")
@@ -261,7 +261,7 @@ if comm.rank == 0:
 def test_any_number_of_ranks_gives_the_same(tmp_path):
     expected = None
     for ranks in (1, 2, 3, 4, 6):
-        found = json.loads(mpi_run.script(PARALLEL, cwd=tmp_path, ranks=ranks, limit=60).out)
+        found = json.loads(KEPT.script(PARALLEL, cwd=tmp_path, ranks=ranks, limit=60).out)
         expected = expected or found
         for kinds, numbers in found.items():
             assert np.allclose(numbers, expected[kinds], rtol=1e-12, atol=1e-12)

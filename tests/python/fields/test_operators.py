@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers import mpi_run
+from helpers.analyses import KEPT
 
 NODES = (16, 11, 13)
 LENGTHS = (2.0, 3.0, 1.5)
@@ -127,7 +127,7 @@ for kinds in (("periodic",) * 3, ("free-slip", "periodic", "free-slip")):
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 6])
 def test_any_decomposition_gives_the_same_bits(tmp_path, ranks):
-    mpi_run.script(PARALLEL, cwd=tmp_path, ranks=ranks, limit=60)
+    KEPT.script(PARALLEL, cwd=tmp_path, ranks=ranks, limit=60)
 
 
 def test_wrong_use():

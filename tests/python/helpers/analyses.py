@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import runpy
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,11 +105,22 @@ class Ranks:
 
     def result(self, directory: Path, *words: object, ranks: int = 1, limit: float = 60) -> mpi_run.Result:
         """The same with these words only, and with any exit code, which is that of every rank."""
-        workers = self._sizes.setdefault(ranks, Workers(ranks, __name__))
-        found = workers.results("command", limit, directory=str(directory), words=[str(word) for word in words])
+        found = self._workers(ranks).results(
+            "command", limit, directory=str(directory), words=[str(word) for word in words]
+        )
         codes, outs, errs = zip(*found, strict=True)
         assert len(set(codes)) == 1, found
         return mpi_run.Result(codes[0], "".join(outs), "".join(errs))
+
+    def script(self, text: str, *arguments: object, cwd: Path, ranks: int = 1, limit: float = 120) -> mpi_run.Result:
+        """Run a Python program in a directory; it must succeed."""
+        (cwd / "program.py").write_text(text)
+        words = ["program.py", *map(str, arguments)]
+        outs = self._workers(ranks).results("program", limit, directory=str(cwd), words=words)
+        return mpi_run.Result(0, "".join(outs), "")
+
+    def _workers(self, ranks: int) -> Workers:
+        return self._sizes.setdefault(ranks, Workers(ranks, __name__))
 
 
 KEPT = Ranks()  # until the tests end
@@ -123,6 +136,19 @@ def command(world: MPI.Comm, directory: str, words: list[str]) -> tuple[int, str
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = as_click(main.app)(words, standalone_mode=False)
     return code or 0, out.getvalue(), err.getvalue()
+
+
+def program(world: MPI.Comm, directory: str, words: list[str]) -> str:
+    """On the ranks: run a file with its arguments; what this rank prints."""
+    os.chdir(directory)
+    out = io.StringIO()
+    before, sys.argv = sys.argv, words
+    try:
+        with contextlib.redirect_stdout(out):
+            runpy.run_path(words[0], run_name="__main__")
+    finally:
+        sys.argv = before
+    return out.getvalue()
 
 
 def assert_close(found: Path, expected: Path, columns=BUDGET, tolerance: float = 1e-12) -> None:

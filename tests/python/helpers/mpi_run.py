@@ -114,12 +114,3 @@ def mpiexec(ranks: int) -> list[str]:
 def tailrace(*arguments: object, cwd: Path, ranks: int | None = None, limit: float = 120) -> Result:
     """Run `tailrace ARGUMENTS` to its end."""
     return finish(start(tailrace_command(*arguments, ranks=ranks), cwd), limit)
-
-
-def script(text: str, *arguments: object, cwd: Path, ranks: int = 1, limit: float = 120) -> Result:
-    """Run a Python program on several ranks; it must succeed."""
-    path = cwd / "program.py"
-    path.write_text(text)
-    result = finish(start([*mpiexec(ranks), sys.executable, path, *arguments], cwd), limit)
-    assert result.code == 0, result.text
-    return result

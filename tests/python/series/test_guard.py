@@ -17,6 +17,7 @@ import xxhash
 
 import tailrace as tr
 from helpers import mpi_run, sidecar
+from helpers.analyses import KEPT
 from helpers.as_click import invoke
 from tailrace.io import guard
 
@@ -61,12 +62,12 @@ def test_values_beyond_the_end_of_a_file(tmp_path, engine, monkeypatch):
 
 
 @pytest.mark.parametrize("engine", ["bp4", "bp5"])
-@pytest.mark.parametrize("ranks", [None, 2])
+@pytest.mark.parametrize("ranks", [1, 2])
 def test_info_and_verify_outlive_the_library(tmp_path, engine, ranks):
     path = write(tmp_path, engine, record=False)
     harm(path)
     for verb in ("info", "verify"):
-        result = mpi_run.tailrace(verb, path, cwd=tmp_path, ranks=ranks, limit=60)
+        result = KEPT.result(tmp_path, verb, path, ranks=ranks)
         assert result.code == 1, result.text
         assert f"cannot read {path}: the library ADIOS2 died of signal 11 on it" in result.text
         assert "damaged or made to harm" in result.text and "Traceback" not in result.text
@@ -194,7 +195,7 @@ if comm.rank == 0:
 def test_open_with_a_guard_raises_on_all_ranks(tmp_path, engine):
     path = write(tmp_path, engine, record=False)
     harm(path)
-    result = mpi_run.script(OPEN, path, cwd=tmp_path, ranks=3)
+    result = KEPT.script(OPEN, path, cwd=tmp_path, ranks=3)
     said = f"cannot read {path}: the library ADIOS2 died of signal 11 on it"
     assert result.out.count(said) == 2 and "opened" not in result.out and "new 0" in result.out, result.text
 
@@ -225,7 +226,7 @@ def test_what_cannot_be_looked_at_is_an_error_on_all_ranks(tmp_path, mode, name,
     """Rank 0 looks at it alone, and the other ranks wait for what it found."""
     if name.startswith("pipe"):
         os.mkfifo(tmp_path / name)
-    assert said in mpi_run.script(CANNOT, name, mode, cwd=tmp_path, ranks=2, limit=60).out.lower()
+    assert said in KEPT.script(CANNOT, name, mode, cwd=tmp_path, ranks=2, limit=60).out.lower()
 
 
 def forge(path: Path) -> None:
@@ -247,7 +248,7 @@ def test_a_guard_does_not_trust_checksums(tmp_path, engine):
     harm(path)
     forge(path)
     assert guard.vouched(path, engine), "the checksums match"
-    result = mpi_run.script(OPEN, path, cwd=tmp_path, ranks=3)
+    result = KEPT.script(OPEN, path, cwd=tmp_path, ranks=3)
     assert result.out.count("the library ADIOS2 died of signal 11 on it") == 2 and "opened" not in result.out
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from helpers import mpi_run
+from helpers.analyses import KEPT
 from tailrace._core import InputError
 from tailrace.io import series as tr
 
@@ -284,7 +285,7 @@ GONE = """
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_a_file_that_goes_away_is_an_error(tmp_path, how, ranks):
     path = tmp_path / "run.h5"
-    mpi_run.script(textwrap.dedent(GONE), path, how, cwd=tmp_path, ranks=ranks)
+    KEPT.script(textwrap.dedent(GONE), path, how, cwd=tmp_path, ranks=ranks)
     assert len(tr.open(path.with_name("run.h5.moved"), engine="hdf5")) == 1
     assert path.read_text() == "precious" if how == "replaced" else not path.exists()
     assert not path.with_name("run.h5.journal").exists()

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from helpers import mpi_run
+from helpers.analyses import KEPT
 from tailrace._core import InputError
 from tailrace.io import series as tr
 
@@ -54,7 +54,7 @@ READ = """
 
 
 def mpirun(script: str, ranks: int, cwd: Path, *arguments: str) -> None:
-    mpi_run.script(textwrap.dedent(script), *arguments, cwd=cwd, ranks=ranks, limit=60)
+    KEPT.script(textwrap.dedent(script), *arguments, cwd=cwd, ranks=ranks, limit=60)
 
 
 def read_directory(path: Path) -> list[dict[str, np.ndarray]]:

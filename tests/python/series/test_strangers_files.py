@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import mpi_run
+from helpers.analyses import KEPT
 from helpers.engines import ENGINES, Engine
 from tailrace._core import IoError
 from tailrace.io import series as tr
@@ -99,7 +99,7 @@ else:
 def test_every_rank_refuses_it(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run/ux-1.0001.bin").write_text("precious")
-    said = mpi_run.script(TWO_RANKS, cwd=tmp_path, ranks=2)
+    said = KEPT.script(TWO_RANKS, cwd=tmp_path, ranks=2)
     assert said.text.count("ux-1.0001.bin: it is there already") == 2, said.text
     assert (tmp_path / "run/ux-1.0001.bin").read_text() == "precious"
     assert not (tmp_path / "run/ux-1.0000.bin").exists()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import contextlib
 import sys
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import pytest
 
 import tailrace as tr
 from helpers import mpi_run
-from helpers.engines import KINDS, Engine
+from helpers.engines import KINDS
 
 SHAPE = (4, 3, 5)
 
@@ -29,25 +29,30 @@ except tr.IoError as error:
 
 
 @pytest.mark.parametrize("mode", ["w", "a"])
-@pytest.mark.parametrize("engine", KINDS, ids=str)
-def test_a_second_writer_is_refused(tmp_path: Path, engine: Engine, mode: str):
-    path = engine.path(tmp_path)
-    with tr.open(path, "w", engine=engine.name, parameters=engine.parameters) as out:
-        for index in range(2):
-            out.write_step(float(index), index=index, f=np.full(SHAPE, float(index)))
-        second = subprocess.run(
-            [sys.executable, "-c", SECOND, str(path), mode, engine.name],
-            capture_output=True, text=True, timeout=60, env=mpi_run.environment(),
-        )  # fmt: skip
-        assert second.returncode == 7, second.stderr
-        assert "process" in second.stdout
-        assert str(path) in second.stdout
-        out.write_step(2.0, index=2, f=np.full(SHAPE, 2.0))
-    with tr.open(path) as stored:
-        assert [step.index for step in stored] == [0, 1, 2]
-        assert [float(step["f"].max()) for step in stored] == [0.0, 1.0, 2.0]
-        assert stored.verify() == []
-    assert not Path(f"{path}.lock").exists()
+def test_a_second_writer_is_refused(tmp_path: Path, mode: str):
+    """Of every engine, all at once: each second writer waits some seconds for the first."""
+    paths = {engine.name: engine.path(tmp_path / engine.name) for engine in KINDS}
+    with contextlib.ExitStack() as stack:
+        outs, seconds = {}, {}
+        for engine in KINDS:
+            path = paths[engine.name]
+            path.parent.mkdir()
+            out = stack.enter_context(tr.open(path, "w", engine=engine.name, parameters=engine.parameters))
+            for index in range(2):
+                out.write_step(float(index), index=index, f=np.full(SHAPE, float(index)))
+            outs[engine.name] = out
+            seconds[engine.name] = mpi_run.start([sys.executable, "-c", SECOND, path, mode, engine.name], tmp_path)
+        for name, second in seconds.items():
+            result = mpi_run.finish(second, 60)
+            assert result.code == 7, (name, result.text)
+            assert "process" in result.out and str(paths[name]) in result.out, (name, result.text)
+            outs[name].write_step(2.0, index=2, f=np.full(SHAPE, 2.0))
+    for name, path in paths.items():
+        with tr.open(path) as stored:
+            assert [step.index for step in stored] == [0, 1, 2], name
+            assert [float(step["f"].max()) for step in stored] == [0.0, 1.0, 2.0], name
+            assert stored.verify() == [], name
+        assert not Path(f"{path}.lock").exists(), name
 
 
 def test_the_same_program_is_refused_too_until_it_closes(tmp_path: Path):
