@@ -88,16 +88,23 @@ class Xcompact3dWriter(Writer):
         self._check(variables)
         if scalars:
             self._note(f"single numbers ({', '.join(sorted(scalars))[:200]}) are left out: the format has none")
+        before = self._told, self._step
         told = self._told or self._begin(index, time, variables)
         self._is_checkpoint = _is_checkpoint(variables, told.run)
-        self._step = index, time
-        if self._is_checkpoint:
-            self._place_checkpoint(told, index, variables)
-        else:
-            self._place_snapshot(told, index, variables)
-        self._told = told
-        on_root(self.comm, self._make_drafts)
-        self._open = agree(self.comm, lambda: {one: os.open(one, os.O_WRONLY | os.O_CLOEXEC) for one in self._finals})
+        try:
+            if self._is_checkpoint:
+                self._place_checkpoint(told, index, variables)
+            else:
+                self._place_snapshot(told, index, variables)
+            self._told, self._step = told, (index, time)
+            on_root(self.comm, self._make_drafts)
+            self._open = agree(
+                self.comm, lambda: {one: os.open(one, os.O_WRONLY | os.O_CLOEXEC) for one in self._finals}
+            )
+        except BaseException:
+            self.abandon_step()
+            self._told, self._step = before
+            raise
 
     def write(self, name: str, box: Box, values: NDArray[Any]) -> None:  # noqa: D102 # as in the base class
         array = self._drafts[name]
