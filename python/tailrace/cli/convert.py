@@ -79,6 +79,7 @@ def convert(
     delete_originals: Annotated[
         bool, typer.Option("--delete-originals", help="Remove the files of the source, after the comparison.")
     ] = False,
+    lines: Annotated[bool, typer.Option("--progress-lines", hidden=True)] = False,  # set for the ranks of -n
 ) -> None:
     """Convert a series, or files of another program, into another one.
 
@@ -105,15 +106,15 @@ def convert(
     except InputError as error:
         fail(error)
     on_ranks(ranks, _arguments(options), stops_itself=False)
-    raise typer.Exit(guarded(lambda: _run(request)))
+    raise typer.Exit(guarded(lambda: _run(request, lines)))
 
 
-def _run(request: Request) -> int:
+def _run(request: Request, lines: bool) -> int:
     from mpi4py import MPI
 
     from tailrace.conversion.work import Conversion
 
-    with _Bar(shown=MPI.COMM_WORLD.rank == 0) as bar:
+    with _Bar(shown=MPI.COMM_WORLD.rank == 0, lines=lines) as bar:
         done = Conversion(request, MPI.COMM_WORLD, bar.update).run()
     for note in done.notes:
         say(f"note: {note}")
@@ -133,13 +134,17 @@ def _told(done: Converted) -> str:
 
 
 class _Bar:
-    """The progress, on a terminal only. A context manager."""
+    """The progress, on a terminal only. A context manager.
 
-    def __init__(self, *, shown: bool) -> None:
+    :param lines: the terminal is that of the program that started the ranks: a line at each tenth.
+    """
+
+    def __init__(self, *, shown: bool, lines: bool) -> None:
+        self._lines, self._tenth = shown and lines, 0
         self._progress: Progress | None = None
         self._task: Any = None
         self._phase = ""
-        if shown:
+        if shown and not lines:
             from tailrace.run.progress import is_terminal
 
             if is_terminal(sys.stderr):
@@ -156,6 +161,12 @@ class _Bar:
 
     def update(self, phase: str, done: int, total: int) -> None:
         """Show how many bytes of a phase are done."""
+        if self._lines:
+            tenth = 10 * done // max(1, total)
+            if phase != self._phase or tenth != self._tenth:
+                say(f"{phase}: {10 * tenth} %")
+            self._phase, self._tenth = phase, tenth
+            return
         if self._progress is None:
             return
         if phase != self._phase:
@@ -242,4 +253,5 @@ def _arguments(options: dict[str, Any]) -> list[str]:
     found += [f"--source-parameter={text}" for text in options["source_parameters"]]
     flags = {"resume": "--resume", "delete_originals": "--delete-originals"}
     found += [flag for name, flag in flags.items() if options[name]]
-    return found if options["verify"] else [*found, "--no-verify"]
+    found += [] if options["verify"] else ["--no-verify"]
+    return [*found, "--progress-lines"] if sys.stderr.isatty() else found
