@@ -277,7 +277,6 @@ GONE = """
         except IoError as error:
             errors.append(str(error))
     assert len(errors) == 2 and all("removed, or replaced" in error and path in error for error in errors), errors
-    raise SystemExit(0)
 """
 
 
