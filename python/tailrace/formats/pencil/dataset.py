@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -93,11 +94,11 @@ class Snapshots(Dataset):
     def _files(self) -> list[Path]:
         found: list[Path] = []
         for snapshot in self._snapshots:
-            found += [snapshot.source.path] if isinstance(snapshot, Hdf5Snapshot) else snapshot.files()
-            if len(found) > _MOST_FILES:
-                self.notes.append(f"Only the first {_MOST_FILES} files are listed.")
-                return found[:_MOST_FILES]
-        return found
+            own = [snapshot.source.path] if isinstance(snapshot, Hdf5Snapshot) else snapshot.files()
+            found += itertools.islice(own, _MOST_FILES + 1 - len(found))
+        if len(found) > _MOST_FILES:
+            self.notes.append(f"Only the first {_MOST_FILES} files are listed.")
+        return found[:_MOST_FILES]
 
     # ---- reading -----------------------------------------------------------------------------------------------------
     def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from .parameters import Value, read_parameters
 _MOST_BYTES = 1 << 20  # of a text
 _MOST_POINTS = 1 << 24  # in a direction
 _MOST_FIELDS = 10_000
+_MOST_PROCESSES = 1 << 20
 _PLAIN = re.compile(r"^\s*i(\w+)\s*=\s*(\d{1,9})\s*$")
 _LIST = re.compile(r"^\s*i(\w+)\s*=\s*indgen\((\d{1,9})\)\s*\+\s*(\d{1,9})\s*$")
 
@@ -165,11 +167,13 @@ def read_dim(path: Path) -> Dim:
     processes = triple(last[:3])
     if min(processes) < 1 or any(n % p for n, p in zip(points, processes, strict=True)):
         raise _core.IoError(f"{path}: {points} points cannot be divided evenly among {processes} processes")
+    if math.prod(processes) > _MOST_PROCESSES:
+        raise _core.IoError(f"{path}: says {math.prod(processes)} processes; expected at most {_MOST_PROCESSES}")
     return Dim(points, ghosts, mvar, maux, mglobal, lines[1][0], processes)
 
 
 def _numbers(path: Path, line: int, words: list[str], counts: range) -> list[int]:
-    if len(words) not in counts or not all(word.isdigit() and len(word) < 10 for word in words):
+    if len(words) not in counts or not all(re.fullmatch(r"[0-9]{1,9}", word) for word in words):
         found = " ".join(words)[:60]
         expected = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
         raise _core.IoError(f"{path}: line {line} is {found!r}; expected {expected} whole numbers")

@@ -169,6 +169,8 @@ def dim_of_hdf5(path: Path) -> Dim | None:
         ):
             raise _core.IoError(f"{path}: its settings say {points} points, {held} with ghost zones: that cannot be")
         processes = triple(_setting(file, path, f"nproc{axis}", 1) for axis in "xyz")
+        if not all(1 <= p <= n for p, n in zip(processes, points, strict=True)):
+            raise _core.IoError(f"{path}: its settings say {processes} processes for {points} points: that cannot be")
         counts = [_setting(file, path, name, 0) for name in ("mvar", "maux", "mglobal")]
         precision = _plain(file, "settings/precision")
         word = np.asarray(precision[()]).reshape(-1)[0] if precision is not None and precision.size == 1 else b"D"

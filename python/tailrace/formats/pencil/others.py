@@ -129,7 +129,7 @@ def others_in(data: Path) -> list[str]:
             found.append(data / name)
     files: dict[str, Path] = {}
     directories = [data, data / "averages", data / "slices", data / "allprocs"]
-    processes = [path for path in data.glob("proc*") if path.name[4:].isdigit() and path.is_dir()]
+    processes = [path for path in data.glob("proc*") if path.name[4:].isdecimal() and path.is_dir()]
     directories += sorted(processes, key=lambda path: int(path.name[4:]))
     for directory in directories:
         for path in sorted(directory.iterdir()) if directory.is_dir() else ():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -143,13 +144,15 @@ class RecordSnapshot:
             )
             self._array(part, field).read(own, out[z, y, x])
 
-    def files(self) -> list[Path]:
+    def files(self) -> Iterator[Path]:
         """All its files, by their names."""
         dim = self._run.dim
         if self._alone or self.head.kind == "collect" or dim.processes is None:
-            return [self.source.path]
+            yield self.source.path
+            return
         px, py, pz = dim.processes
-        return [self.source.of_process(at) for at in range(0, px * py * pz, 1 if self.head.kind == "dist" else px * py)]
+        for process in range(0, px * py * pz, 1 if self.head.kind == "dist" else px * py):
+            yield self.source.of_process(process)
 
     def parts(self) -> list[Part]:
         """The files, and what of the fields is in each."""

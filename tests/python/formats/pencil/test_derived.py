@@ -93,3 +93,13 @@ def test_what_is_stored_is_not_computed(tmp_path):
     assert list(found.derived(0)) == ["jx", "jy", "jz", "tt"]
     assert np.array_equal(box_of(found, "tt"), np.exp(inner(made.fields[7])))
     assert not dataset_at(made.data, {"ghosts": "true"}).derived(0)
+
+
+def test_a_plane_has_no_derivatives_across(tmp_path):
+    made = HandMade(tmp_path / "data", (32, 48, 1), (2, 1, 1)).texts()
+    made.fields[4:7] = potential(made)
+    made.axes[2][:] = 1.5  # as the code has it in a direction of one point
+    found = dataset_at(made.dist().data)
+    assert found.grid.points == (32, 48, 1)
+    dy = inner(potential(made, (0, 1, 0))[2])
+    assert np.allclose(box_of(found, "bx"), dy, rtol=0, atol=1e-4)
