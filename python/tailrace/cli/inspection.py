@@ -32,10 +32,15 @@ class NotASeriesError(ValueError):
     """There is no series at a path."""
 
 
+class DamagedError(OSError):
+    """What another program has written is damaged, so that not even its format can be read."""
+
+
 def engine_of(path: Path) -> str:
-    """The engine of the series at `path`.
+    """The engine of the series at `path`, or the format of another program.
 
     :raises NotASeriesError: the path does not exist, or contains no series.
+    :raises DamagedError: it cannot be read.
     """
     if str(path).startswith("sst:") or path.suffix == ".sst":
         raise NotASeriesError(
@@ -47,7 +52,10 @@ def engine_of(path: Path) -> str:
     engine = _core.engine_at(str(path)) or _engine_by_names(path)
     if engine and is_series_of_ours(path):
         return engine
-    found = format_in_child(path)
+    try:
+        found = format_in_child(path)
+    except _core.IoError as error:
+        raise DamagedError(str(error)) from None
     if found:
         return found
     if engine:
@@ -259,7 +267,10 @@ def verify(path: Path) -> Soundness:
 
     :raises NotASeriesError: see `engine_of`.
     """
-    engine = engine_of(path)
+    try:
+        engine = engine_of(path)
+    except DamagedError as error:
+        return Soundness(path, 0, [str(error)], [])
     if engine in _core.engine_names() and guard.vouched(path, engine):
         return read_all(path, engine)
     try:

@@ -37,7 +37,7 @@ def is_series_of_ours(path: Path) -> bool:
         return not _core.is_foreign_file(str(path))
     if engine in ("bp4", "bp5"):
         return (path / "tailrace.json").exists()
-    return bool(engine)
+    return bool(engine) or (path / "series.xdmf").exists()  # of a raw series whose record is lost
 
 
 def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, str] | None = None) -> Dataset | None:
@@ -83,9 +83,14 @@ def open_dataset(
     """
 
     def find() -> Dataset | None:
-        if guard:
-            check_in_child(Path(path))
-        return dataset_at(Path(path), family, parameters)
+        try:
+            if guard:
+                check_in_child(Path(path))
+            return dataset_at(Path(path), family, parameters)
+        except (_core.Error, _core.IoError):
+            raise
+        except OSError as error:  # a name that is too long, a directory that may not be read
+            raise _core.IoError(f"cannot open {path}: {error.strerror or error}") from None
 
     found = on_root(comm, find)
     return None if found is None else DatasetCore(found, comm)
@@ -111,14 +116,16 @@ def check_in_child(path: Path) -> None:
     from tailrace.io import guard
 
     if path.exists() and not is_series_of_ours(path):
-        guard.call(path, "", f"{__name__}:read_a_little", fspath(path))
+        guard.call(path, _core.engine_at(str(path)), f"{__name__}:read_a_little", fspath(path))
 
 
 def format_in_child(path: Path) -> str:
     """As `format_at`, found by a child process: libraries can die of damaged files. Local."""
     from tailrace.io import guard
 
-    return "" if is_series_of_ours(path) else str(guard.call(path, "", f"{__name__}:format_at", path))
+    if is_series_of_ours(path):
+        return ""
+    return str(guard.call(path, _core.engine_at(str(path)), f"{__name__}:format_at", path))
 
 
 def read_a_little(path: str) -> None:

@@ -65,7 +65,7 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
     :param function: "module:name"; it must be importable, and arguments and result picklable.
     :raises IoError: the child died, or took too much memory or time. Exceptions of the function are raised as they are.
     """
-    library = _LIBRARIES.get(engine, "of its format")
+    library = _LIBRARIES.get(engine, "that reads its format")
     fault = "its metadata are damaged or made to harm. To fix this, restore it from a copy"
     seconds = _SECONDS + _on_disk(path) // _BYTES_PER_SECOND
     memory = _MEMORY + _MEMORY_PER_BYTE * sum(_on_disk(path / name) for name in _METADATA)
