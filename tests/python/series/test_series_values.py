@@ -135,3 +135,49 @@ def test_contiguous_arrays_are_not_copied(path):
             out.end_step()
             out.close()
             np.testing.assert_array_equal(tr.open(path)[0]["a"], before)
+
+
+def test_numbers_that_are_none_or_infinite(path):
+    special = {"nan": np.nan, "plus": np.inf, "minus": -np.inf}
+    engine = "adios_hdf5" if path.suffix == ".adios_hdf5" else None
+    with tr.open(path, "w", engine=engine) as out:
+        for name, value in special.items():
+            out.set_attribute(name, value)
+        out.set_attribute("several", [0.5, *special.values()])
+        out.set_attribute("empty", "")
+        out.write_step(0.0, u=np.zeros((2, 3, 4)), scalars=special)
+    with tr.open(path) as stored:
+        attributes, scalars = stored.attributes, stored[0].scalars
+    for name, value in special.items():
+        assert np.array_equal([attributes[name], scalars[name]], [value, value], equal_nan=True)
+    assert np.array_equal(attributes["several"], [0.5, *special.values()], equal_nan=True)
+    assert attributes["empty"] == ""
+
+
+def test_many_blocks_in_a_step(path):
+    """BP4 has no text over 65535 bytes; the checksums of a step may need more."""
+    engine = "adios_hdf5" if path.suffix == ".adios_hdf5" else None
+    names = [f"a_long_name_of_variable_{number:04}" for number in range(1200)]
+    with tr.open(path, "w", engine=engine) as out:
+        for index in range(2):
+            out.write_step(
+                index, {name: np.full((1, 1, 2), index + at) for at, name in enumerate(names[: 1200 - 1100 * index])}
+            )
+    with tr.open(path) as stored:
+        assert [len(step.names) for step in stored] == [1200, 100]
+        assert stored[0][names[-1]].tolist() == [[[1199.0, 1199.0]]] and not stored.verify()
+
+
+@pytest.mark.parametrize("what", ["scalar", "attribute"])
+def test_a_text_that_bp4_could_not_give_back(tmp_path, what):
+    with tr.open(tmp_path / "run.bp4", "w") as out:
+        out.write_step(0.0, u=np.zeros((2, 3, 4)), scalars={"note": "y" * 65535})
+        if what == "attribute":
+            out.set_attribute("note", "y" * 65536)
+        with pytest.raises(InputError, match="note: a text of bp4 has at most 65535 bytes; found 65536"):
+            out.write_step(1.0, u=np.ones((2, 3, 4)), scalars={"note": "y" * 65536} if what == "scalar" else {})
+        out.set_attribute("note", "short")
+        out.write_step(2.0, u=np.ones((2, 3, 4)))
+    with tr.open(tmp_path / "run.bp4") as stored:
+        assert list(stored.times) == [0.0, 2.0] and len(stored[0].scalars["note"]) == 65535
+        assert stored.attributes["note"] == "short" and not stored.verify()

@@ -73,6 +73,7 @@ private:
   std::string file(const std::string &name) const { return request_.path + "/" + name; }
   void reserve_data(std::int64_t bytes) const;
   void reserve_rest(const StepMetadata &metadata) const;
+  void check_texts(const Scalars &scalars) const;
   void release() const noexcept;
 
   std::string kind_;
@@ -276,10 +277,28 @@ void BpEngine::abandon_step() noexcept {
   release();
 }
 
+/// Throws InputError for a text of the caller that BP4 could not give back.
+void BpEngine::check_texts(const Scalars &scalars) const {
+  const auto check = [&](const std::string &name, const auto &value) {
+    const auto *text = std::get_if<std::string>(&value);
+    if (text && text->size() > bp::most_text)
+      throw InputError(
+          fmt::format("{}: {}: a text of bp4 has at most {} bytes; found {}. To fix this, use another engine, "
+                      "as bp5, or a shorter text",
+                      request_.path, name, bp::most_text, text->size()));
+  };
+  for (const auto &[name, value] : scalars)
+    check(name, value);
+  for (const auto &[name, value] : attributes_)
+    check(name, value);
+}
+
 void BpEngine::end_step(const StepMetadata &metadata) {
   request_.comm.agree([&] {
     if (root())
       check_free_space(request_.path, buffered_, request_.comm.size());
+    if (is_bp4())
+      check_texts(metadata.scalars);
     reserve_rest(metadata);
     translate("write " + request_.path, [&] {
       output_.define_attributes(attributes_, request_.grid, steps_.empty());

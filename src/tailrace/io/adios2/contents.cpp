@@ -56,9 +56,20 @@ std::optional<Attribute> read_one(adios2::IO &io, const std::string &name) {
 
 } // namespace
 
+namespace {
+
+/// Whether it is an empty text for the engine HDF5, which ends the program on it; the sidecar has it all the same.
+bool ends_hdf5(adios2::IO &io, const Attribute &value) {
+  const auto *text = std::get_if<std::string>(&value);
+  return text && text->empty() && io.EngineType() == "HDF5";
+}
+
+} // namespace
+
 void write_attributes(adios2::IO &io, const Attributes &attributes) {
   for (const auto &[name, value] : attributes)
-    std::visit([&, &key = name](const auto &v) { define(io, attribute_prefix + key, v); }, value);
+    if (!ends_hdf5(io, value))
+      std::visit([&, &key = name](const auto &v) { define(io, attribute_prefix + key, v); }, value);
 }
 
 Attributes read_attributes(adios2::IO &io) {
@@ -239,9 +250,18 @@ Scalars scalars(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
   return result;
 }
 
+std::string name_of_part(const std::string &name, std::size_t part) {
+  return part == 0 ? name : fmt::format("{}.{}", name, part);
+}
+
 std::string text(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name) {
-  auto variable = io.InquireVariable<std::string>(name);
-  return select_step(engine, variable, step) ? value(engine, variable) : std::string();
+  std::string result;
+  for (std::size_t part = 0;; ++part) {
+    auto variable = io.InquireVariable<std::string>(name_of_part(name, part));
+    if (!select_step(engine, variable, step))
+      return result;
+    result += value(engine, variable);
+  }
 }
 
 void read(adios2::IO &io, adios2::Engine &engine, std::size_t step, const VariableInfo &variable, const Box &box,

@@ -24,6 +24,11 @@ std::optional<Type> type_of(const std::string &adios2_type);
 /// Extents in ADIOS2's order: z, y, x.
 adios2::Dims dims(const Index3 &n);
 
+/// The most bytes of a text in BP4: a longer one makes the whole directory unreadable.
+constexpr std::size_t most_text = 65535;
+/// The name of a part of a text that is stored in parts, the first being part 0.
+std::string name_of_part(const std::string &name, std::size_t part);
+
 /// Our attributes have names below tailrace/attributes/, the grid below tailrace/grid/. All local.
 void write_attributes(adios2::IO &io, const Attributes &attributes);
 Attributes read_attributes(adios2::IO &io);
@@ -40,8 +45,8 @@ struct NumberedStep {
 std::vector<NumberedStep> steps(adios2::IO &io, adios2::Engine &engine);
 std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std::size_t step);
 Scalars scalars(adios2::IO &io, adios2::Engine &engine, std::size_t step);
-std::string text(adios2::IO &io, adios2::Engine &engine, std::size_t step,
-                 const std::string &name); ///< "" if it does not exist
+/// A text of ours, of all its parts; "" if it does not exist.
+std::string text(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name);
 void read(adios2::IO &io, adios2::Engine &engine, std::size_t step, const VariableInfo &variable, const Box &box,
           void *data);
 

@@ -86,10 +86,13 @@ void Output::put(adios2::Engine &engine, const Block &block, bool in_place) {
     shapes_[block.name] = block.place.shape;
 }
 
+/// A text of BP4 has at most 65535 bytes: a longer one makes the whole directory unreadable. So it is put in parts.
 void Output::put_text(adios2::Engine &engine, const std::string &name, const std::string &text, bool root) {
-  auto variable = single<std::string>(name);
-  if (root)
-    engine.Put(variable, text, adios2::Mode::Sync);
+  for (std::size_t part = 0; part == 0 || part * most_text < text.size(); ++part) {
+    auto variable = single<std::string>(name_of_part(name, part));
+    if (root)
+      engine.Put(variable, text.substr(part * most_text, most_text), adios2::Mode::Sync);
+  }
 }
 
 void Output::put_value(adios2::Engine &engine, const std::string &name, const Scalar &value, bool root) {
@@ -140,7 +143,9 @@ void Output::define_attributes(const Attributes &attributes, const std::optional
   for (const auto &[name, shape] : shapes_)
     if (shape == described.points)
       names.push_back(name);
-  io_.DefineAttribute<std::string>("vtk.xml", vtk_image_xml(described, names), "", "/", true);
+  const std::string xml = vtk_image_xml(described, names);
+  if (xml.size() <= most_text) // of a thousand variables; they are for ParaView only
+    io_.DefineAttribute<std::string>("vtk.xml", xml, "", "/", true);
 }
 
 } // namespace tailrace::io::bp

@@ -1,5 +1,6 @@
 #include <tailrace/io/data/json.hpp>
 
+#include <cmath>
 #include <limits>
 
 namespace tailrace::io {
@@ -44,10 +45,41 @@ json parse_json(std::string_view text) {
 
 std::string json_text(const json &value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
+namespace {
+
+// JSON has no numbers that are infinite or not a number: they are objects with the name of the number.
+json plain(double value) {
+  if (std::isfinite(value))
+    return value;
+  return {{"real", std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"}};
+}
+
+json plain(const std::vector<double> &values) {
+  json list = json::array();
+  for (const double value : values)
+    list.push_back(plain(value));
+  return list;
+}
+
+template <class T> json plain(const T &value) { return value; }
+
+bool is_real(const json &value) { return value.is_number() || value.is_null() || value.is_object(); }
+
+/// A number; null, which stands for every such number in older files, is none.
+double real(const json &value) {
+  if (value.is_number())
+    return value.get<double>();
+  const std::string name = value.is_null() ? "nan" : value.at("real").get<std::string>();
+  const double infinite = std::numeric_limits<double>::infinity();
+  return name == "inf" ? infinite : name == "-inf" ? -infinite : std::numeric_limits<double>::quiet_NaN();
+}
+
+} // namespace
+
 json attributes_to_json(const Attributes &attributes) {
   json object = json::object();
   for (const auto &[name, value] : attributes)
-    object[name] = std::visit([](const auto &v) { return json(v); }, value);
+    object[name] = std::visit([](const auto &v) { return plain(v); }, value);
   return object;
 }
 
@@ -58,14 +90,17 @@ Attribute from_json(const json &value) {
     return value.get<std::string>();
   if (value.is_number_integer())
     return value.get<std::int64_t>();
-  if (value.is_number())
-    return value.get<double>();
+  if (is_real(value))
+    return real(value);
   bool whole = true;
   for (const auto &item : value)
     whole = whole && item.is_number_integer();
   if (whole)
     return value.get<std::vector<std::int64_t>>();
-  return value.get<std::vector<double>>();
+  std::vector<double> reals;
+  for (const auto &item : value)
+    reals.push_back(real(item));
+  return reals;
 }
 
 } // namespace
@@ -80,7 +115,7 @@ Attributes attributes_from_json(const json &object) {
 json scalars_to_json(const Scalars &scalars) {
   json object = json::object();
   for (const auto &[name, scalar] : scalars)
-    object[name] = std::visit([](const auto &value) { return json(value); }, scalar);
+    object[name] = std::visit([](const auto &value) { return plain(value); }, scalar);
   return object;
 }
 
@@ -92,7 +127,7 @@ Scalars scalars_from_json(const json &object) {
     else if (value.is_number_integer())
       scalars[name] = value.get<std::int64_t>();
     else
-      scalars[name] = value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+      scalars[name] = real(value);
   return scalars;
 }
 
