@@ -41,6 +41,7 @@ class Dataset(ABC):
         self.grid: UniformGrid | None = None
         self.files: list[str] = []  # all that was found to belong to it
         self.notes: list[str] = []  # what was assumed or left out, in sentences
+        self.left_out: list[str] = []  # what is there and damaged, so that it is not among the steps: why, in sentences
         self.others: list[str] = []  # paths with more data of the same program that can be opened for themselves
         self.aliases: dict[str, str] = {}  # our name of a variable -> its name here
 

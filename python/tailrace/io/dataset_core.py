@@ -46,8 +46,8 @@ class DatasetCore:
         return self.dataset.files
 
     def notes(self) -> list[str]:
-        """What was assumed, and where more is."""
-        return self.dataset.notes
+        """What was assumed or left out."""
+        return [*self.dataset.notes, *self.dataset.left_out]
 
     def grid(self) -> tuple[list[int], list[float], list[float], list[list[float]]] | None:
         """The places of the points, in the form of `_core.Series`."""
@@ -140,8 +140,8 @@ class DatasetCore:
         return list(self.dataset.variables(step))
 
     def damage(self) -> list[str]:
-        """Damage of the whole: none that would not have been an error when it was opened."""
-        return []
+        """What was left out, since it is damaged; all other damage is an error when it is opened."""
+        return self.dataset.left_out
 
     # ---- the other methods -------------------------------------------------------------------------------------------
     def refuse(self, why: str, wrong_input: bool) -> Never:

@@ -56,13 +56,14 @@ def _series(path: Path, data: Path, given: dict[str, str]) -> Dataset | None:
     dim = _dim_of(data, sources)
     run = read_run(data, dim)
     snapshots: list[Snapshot] = []
+    left_out: list[str] = []
     for source in sources:
         try:
             one = opened(source, run)
         except _core.IoError as error:
             if source is not sources[-1] or len(sources) == 1:
                 raise
-            notes.append(f"The last snapshot is left out, it may still be written: {error}.")
+            left_out.append(f"The last snapshot is left out, it may still be written: {error}.")
             continue
         if source.number is None and any(one.time == other.time for other in snapshots):
             notes.append(f"{source.path} is left out: it is of time {one.time:.8g}, as another snapshot.")
@@ -70,6 +71,7 @@ def _series(path: Path, data: Path, given: dict[str, str]) -> Dataset | None:
             snapshots.append(one)
     made = Snapshots(str(path), run, _points_of(run, sources), snapshots, ghosts_wanted(path, given))
     made.notes[:0] = notes
+    made.left_out = left_out
     made.others = others_in(data)
     made.notes.append(f"Written by {', '.join(sorted({one.kind for one in snapshots}))}.")
     return made

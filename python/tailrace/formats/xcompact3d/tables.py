@@ -16,12 +16,13 @@ from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 from tailrace.io.regular import open_regular
 
-from .history import HISTORY_COLUMNS, read_time_evol
+from .history import HISTORY_COLUMNS, read_history, read_time_evol
 from .run import Run
 
 HISTORY = "time_evol.dat"
 _PROBE = re.compile(r"probe(P?)(\d{4})|probe_d([xyz])_(\d{4})")
 _WIDTHS = (24, 14)  # letters of a number, with all digits and with 6
+_PUBLISHED_COLUMNS = 17
 _MOST_BYTES = 256 << 20  # of a history, which is read as a whole
 
 
@@ -48,14 +49,38 @@ class History(Dataset):
         (_, y, _), (nx, ny, nz) = box
         out[...] = self._table()[name][None, y : y + ny, None][:nz, :, :nx]
 
+    def _read_table(self) -> NDArray[Any]:
+        return read_time_evol(self.path, self._dt)
+
     def _table(self) -> NDArray[Any]:
         size = Path(self.path).stat().st_size
         if size > _MOST_BYTES:
             raise _core.IoError(f"{self.path}: has {size} bytes; expected a history of at most {_MOST_BYTES}")
         try:
-            return read_time_evol(self.path, self._dt)
+            return self._read_table()
         except ConfigError as error:
             raise _core.IoError(str(error)) from None
+
+
+class PublishedHistory(History):
+    """A published table of the Taylor-Green vortex, whose comments name the code; its times are right."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, None)
+        self.notes = ["-d(energy)/dt, a column of its own in the table, is read as dissipation2"]
+
+    def _read_table(self) -> NDArray[Any]:
+        return read_history(self.path)
+
+
+def is_published(path: Path) -> bool:
+    """Whether it is a text whose comments name Incompact3d and whose rows have the columns of the published table."""
+    with open_regular(path, "rb") as file:
+        head = file.read(8192)
+    if not head.startswith(b"#") or b"Incompact3d" not in head:
+        return False
+    rows = [line.split() for line in head.split(b"\n")[:-1] if line.strip() and not line.startswith(b"#")]
+    return bool(rows) and all(len(row) == _PUBLISHED_COLUMNS for row in rows)
 
 
 class Probe(Dataset):
@@ -139,6 +164,8 @@ def table_at(path: Path, run: Callable[[], Run | None]) -> Dataset | None:
         if path.name == HISTORY:
             known = run()
             return History(path, known) if known else None
+        if path.suffix == ".dat" and is_published(path):
+            return PublishedHistory(path)
         if _PROBE.fullmatch(path.name) and path.parent.name == "probes":
             return Probe(path, run())
     except _core.IoError:

@@ -121,7 +121,7 @@ def test_a_series_is_ordered_by_time(tmp_path):
     later.dist("var.dat", 7.25)  # the same time: one of them is enough
     again = dataset_at(tmp_path)
     assert [index for index, _ in again.steps] == [0, 2, 10]
-    assert "is left out" in again.notes[0]
+    assert "is left out" in again.left_out[0]
 
 
 def test_a_snapshot_that_is_still_written_is_left_out_and_told(tmp_path):
