@@ -121,7 +121,7 @@ def test_a_series_is_ordered_by_time(tmp_path):
     later.dist("var.dat", 7.25)  # the same time: one of them is enough
     again = dataset_at(tmp_path)
     assert [index for index, _ in again.steps] == [0, 2, 10]
-    assert "is left out" in again.left_out[0]
+    assert "is left out" in again.notes[0]
 
 
 def test_a_snapshot_that_is_still_written_is_left_out_and_told(tmp_path):
@@ -130,7 +130,7 @@ def test_a_snapshot_that_is_still_written_is_left_out_and_told(tmp_path):
     os.truncate(path, 1000)
     found = dataset_at(tmp_path)
     assert [index for index, _ in found.steps] == [1]
-    assert "may still be written" in found.notes[0] and "proc0/VAR2" in found.notes[0]
+    assert "may still be written" in found.left_out[0] and "proc0/VAR2" in found.left_out[0]
     made.dist("VAR3", 2.0)
     with pytest.raises(_core.IoError, match="proc0/VAR2: ends at byte 1000"):
         dataset_at(tmp_path)
