@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
+from tailrace import _core
 from tailrace.io.placement import Box, Triple, triple
 from tailrace.parallel import agree
 
@@ -96,8 +97,15 @@ def convert(
 
 
 def _slices(box: Box | Slices | None) -> Slices | None:
-    if box is None or all(isinstance(one, slice) for one in box):
-        return box  # type: ignore[return-value] # None, or slices already
-    start, count = triple(box[0]), triple(box[1])
-    x, y, z = (slice(s, s + c) for s, c in zip(start, count, strict=True))
+    if box is None:
+        return None
+    slices = [one for one in box if isinstance(one, slice)]
+    if not slices:
+        start, count = triple(box[0]), triple(box[1])
+        slices = [slice(s, s + c) for s, c in zip(start, count, strict=True)]
+    if len(slices) != 3 or any(one.step not in (None, 1) for one in slices):
+        raise _core.InputError(
+            f"box = {box!r}: expected three slices in x, y, z without a step; coarsen takes every n-th point"
+        )
+    x, y, z = slices
     return x, y, z

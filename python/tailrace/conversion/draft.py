@@ -171,6 +171,8 @@ class Draft:
                 raise _core.InputError(
                     f"{wanted} is there already, and belongs to the result; move it away, and go on with --resume"
                 )
+            if wanted.is_dir() and not entry.is_dir():
+                wanted.rmdir()  # it is empty; a directory as result takes its place in the same way
             entry.rename(wanted)
         _sync(parent)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tailrace import _core
 from tailrace.io import locks
+from tailrace.io.series import Series
 
 Listed = list[list[object]]  # path, bytes and time of change (ns) of each file, as JSON has them
 
@@ -47,6 +48,27 @@ def check_unchanged(before: Listed, now: Listed, what: str) -> None:
     if changed is not None:
         how = "is gone" if changed not in found else "is new" if changed not in was else "has changed"
         raise _core.InputError(f"{changed} {how} since the conversion began; {what}")
+
+
+def removable(source: Series) -> list[str]:
+    """The files of a source whose values are all among its variables; of a series of Tailrace, all files."""
+    return source.files if source.dataset is None else source.dataset.removable
+
+
+def check_whole(source: Series) -> None:
+    """Check that nothing of the files of a source stays unread.
+
+    :raises InputError: something does, or it is not known.
+    """
+    dataset = source.dataset
+    if dataset is None:
+        return
+    if dataset.left_out or dataset.notes or not dataset.removable:
+        why = "; ".join([*dataset.left_out, *dataset.notes]) or "it is not known whether all of the files is read"
+        raise _core.InputError(
+            f"--delete-originals: {source.path} is of the format {dataset.format}, and the result may not have all "
+            f"of it: {why}. To fix this, leave the option out, and remove the files yourself"
+        )
 
 
 def check_removable(files: Iterable[str], source: Path, target: Path, places: Iterable[Path]) -> None:

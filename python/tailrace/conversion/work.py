@@ -45,7 +45,7 @@ class Conversion:
     def _check_places(self) -> None:
         source = Path(os.path.realpath(self._request.source))
         target = Path(os.path.realpath(self._target))
-        if source == target or (source.is_dir() and source in target.parents and _core.engine_at(str(source))):
+        if source == target or (source.is_dir() and source in target.parents):
             raise _core.InputError(
                 f"{self._request.target}: is or lies in the source, which a conversion leaves as it is; choose another "
                 "target"
@@ -89,8 +89,14 @@ class Conversion:
         plan = on_root(self._comm, lambda: self._prepare(source, plan, record))
         done = self._done_steps(plan) if record else 0
         if not done:
-            files = on_root(self._comm, lambda: originals.listed(source.files))
-            on_root(self._comm, lambda: self._on_root.begin(files=files, attributes=plan.attributes))
+            on_root(
+                self._comm,
+                lambda: self._on_root.begin(
+                    files=originals.listed(source.files),
+                    removable=originals.listed(originals.removable(source)),
+                    attributes=plan.attributes,
+                ),
+            )
         engine = self._write(source, plan, done)
         plan = plan._replace(notes=[*plan.notes, *self._notes])
         on_root(self._comm, lambda: self._on_root.sync())
@@ -109,8 +115,14 @@ class Conversion:
                 raise _core.InputError(
                     f"--delete-originals: the result would not have all that the source has: {'; '.join(plan.notes)}"
                 )
+            if request.writer is not None:
+                raise _core.InputError(
+                    f"--delete-originals: {request.writer} does not store all attributes and values of a series, "
+                    "so the result alone is not enough; convert to a series, or remove the originals yourself"
+                )
+            originals.check_whole(source)
             places = (self._target, draft.directory)
-            originals.check_removable(source.files, Path(request.source), self._target, places)
+            originals.check_removable(originals.removable(source), Path(request.source), self._target, places)
         beside = self._target.with_suffix(".xdmf")
         if isinstance(plan.grid, StretchedGrid) and os.path.lexists(beside) and request.target_engine == "hdf5":
             raise _core.InputError(f"{beside} is there already, and belongs to the result; move it away")
@@ -137,8 +149,8 @@ class Conversion:
         before = str(plan.attributes.get("history", ""))
         own = {} if "made_by" in plan.attributes else {**told, "source": self._request.source}
         return {
-            **plan.attributes,
             **own,
+            **plan.attributes,  # a source's own "version" or "date" stay
             "converted_from": self._request.source,
             "history": f"{before}\n{line}".lstrip("\n"),
         }
@@ -247,14 +259,21 @@ class Conversion:
         draft, request = self._on_root, self._request
         if draft.record["state"] != "placed":
             draft.place()
-            draft.note(state="placed")
+            draft.note(state="placed", placed=originals.listed([str(self._target)]))
         if not request.delete_originals:
             return 0
         if not draft.record["verified"]:
             raise _core.InputError(
                 f"--delete-originals: {request.target} was made with --no-verify, so no original was removed"
             )
-        return originals.remove(draft.record["files"], Path(request.source))
+        if not os.path.lexists(self._target):
+            raise _core.InputError(
+                f"{request.target} is gone since it was made, so no original was removed; remove {draft.directory}, "
+                "and begin the conversion again"
+            )
+        now = originals.listed([str(self._target)])
+        originals.check_unchanged(draft.record.get("placed", []), now, "no original was removed")
+        return originals.remove(draft.record["removable"], Path(request.source))
 
 
 def _with_ends(plan: Plan) -> UniformGrid | None:

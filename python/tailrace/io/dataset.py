@@ -40,6 +40,8 @@ class Dataset(ABC):
         self.attributes: dict[str, Attribute] = {}
         self.grid: UniformGrid | None = None
         self.files: list[str] = []  # all that was found to belong to it
+        # Those of `files` whose values are all among the variables: they may go when all of these are elsewhere.
+        self.removable: list[str] = []
         self.notes: list[str] = []  # what was assumed or left out, in sentences
         self.left_out: list[str] = []  # what is there and damaged, so that it is not among the steps: why, in sentences
         self.others: list[str] = []  # paths with more data of the same program that can be opened for themselves

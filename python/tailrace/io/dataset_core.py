@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
-from tailrace.parallel import agree
+from tailrace.parallel import agree, on_root
 
 from .placement import Box, Stored, StretchedGrid, boxes_of, triple
 
@@ -120,8 +120,7 @@ class DatasetCore:
 
     def verify(self, step: int) -> list[str]:
         """Look for damage, and read all that is stored; rank 0 does it and tells the others."""
-        lines = self._damage(step) if self._comm.rank == 0 else None
-        return list(self._comm.bcast(lines, root=0) or ())
+        return on_root(self._comm, lambda: self._damage(step))
 
     def _damage(self, step: int) -> list[str]:
         index = self.dataset.steps[step][0]

@@ -45,6 +45,7 @@ class NektarDataset(Dataset):
             found = [(number, time) for number, (_, time) in zip(numbers, found, strict=True)]
         self.steps = found
         self.files = [file for one in checkpoints for file in one.files]
+        self.removable = list(self.files)
         self.notes = list(dict.fromkeys(note for one in checkpoints for note in one.notes))
         self._tables = [self._table(one) for one in checkpoints]
         first = checkpoints[0]

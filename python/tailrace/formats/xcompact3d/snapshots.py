@@ -36,7 +36,8 @@ class Snapshots(FlatDataset):
             ours: theirs for ours, theirs in ALIASES.items() if any(theirs in files for files in self._files)
         }
         self.notes += run.notes()
-        self.files = [str(run.source), *(str(directory / name) for files in self._files for name in files.values())]
+        self.removable = [str(directory / name) for files in self._files for name in files.values()]
+        self.files = [str(run.source), *self.removable]
         self._set_times(sorted(found))
         self._set_grid()
 
