@@ -11,12 +11,13 @@ import sys
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 PYTHON_TESTS = Path(__file__).resolve().parents[1] / "python"
 sys.path.insert(0, str(PYTHON_TESTS))
 
-from helpers import nektar_files, pencil_data, xcompact3d_files  # noqa: E402 # found by the line above
+from helpers import nektar_files, pencil_data, pencil_runs, xcompact3d_files  # noqa: E402 # found by the line above
 
 MOST_BYTES = 16 << 10  # of a file that is changed
 
@@ -148,22 +149,35 @@ def pencil(folder: Path) -> list[Target]:
         _target(small / "PVAR2"),
         _target(data / "proc3" / "PVAR2", small / "PVAR2"),
         _target(small / "particles_stalker.dat"),
-        Target(small / "VAR1", run, _ends_of(small / "VAR1"), made=_behind_fields),
-        Target(small / "VAR1", small / "VAR1", _ends_of(small / "VAR1"), made=_behind_fields),
+        _behind_fields(small / "VAR1", run, 4 * 10 * 12 * 8 * 8),
+        _behind_fields(small / "VAR1", small / "VAR1", 4 * 10 * 12 * 8 * 8),
+        *_collected(folder),
     ]
 
 
-_FIELDS = 4 * 10 * 12 * 8 * 8  # bytes of the record of fields, whose values do not matter
+def _collected(folder: Path) -> list[Target]:
+    """Runs of the other two layouts, one of them big-endian and of single precision."""
+    kinds = {"collect": ("<", "D"), "collect_xy": (">", "S")}
+    runs = {
+        name: pencil_runs.HandMade(folder / name / "data", (4, 3, 4), (2, 1, 2), *kind).texts()
+        for name, kind in kinds.items()
+    }
+    both, layers = runs["collect"].collect(), runs["collect_xy"].collect_xy()
+    one, other = both.data / "allprocs" / "VAR1", layers.data / "proc0" / "VAR1"
+    return [
+        _behind_fields(one, one, both.fields.nbytes, mark=0),
+        _behind_fields(other, folder / "collect_xy", 8 * 10 * 9 * 8 * 4),
+    ]
 
 
-def _ends_of(path: Path) -> list[bytes]:
-    raw = path.read_bytes()
-    return [raw[:4] + raw[4 + _FIELDS :]]
+def _behind_fields(file: Path, opened: Path, size: int, mark: int = 4) -> Target:
+    """The mark before the fields and all behind them are changed; the values of the fields do not matter."""
+    raw = file.read_bytes()
+    return Target(file, opened, [raw[:mark] + raw[mark + size :]], {}, partial(_with_fields, mark, size))
 
 
-def _behind_fields(data: bytes) -> bytes:
-    """The marks of the record of fields, and all behind it."""
-    return data[:4] + bytes(_FIELDS) + data[4:]
+def _with_fields(mark: int, size: int, data: bytes) -> bytes:
+    return data[:mark] + bytes(size) + data[mark:]
 
 
 def nektar(folder: Path) -> list[Target]:
@@ -190,12 +204,14 @@ def nektar(folder: Path) -> list[Target]:
         (b'FIELDS="u" SHAPE="Segment" BASIS="Modified_A" NUMMODESPERDIR="UNIORDER:2" ID="0,1" '
          b'COMPRESSED="B64Z-LittleEndian" BITSIZE="64"\n') + struct.pack("<4d", 1.0, 2.0, 3.0, 4.0)
     ]  # fmt: skip
+    words, _, numbers = values[0].partition(b"\n")
+    streams = [words + b"\n" + zlib.compress(numbers, level) for level in (0, 9)]
     whole = _target(alone, None, "nektar/TriQuad.fld")
     inside = folder / "values.fld"
     return [
         Target(alone, alone, whole.seeds + seeds),
         Target(inside, inside, values, made=_packed),
-        Target(inside, inside, values, made=_with_stream),
+        Target(inside, inside, streams, made=_with_stream),
         _target(parts / "Info.xml", parts, "nektar/*.fld/Info.xml"),
         _target(parts / "P0000001.fld", parts, "nektar/*.fld/P0000000.fld"),
     ]
