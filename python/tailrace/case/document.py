@@ -107,6 +107,8 @@ def read_toml(path: Path) -> Document:
         raise ConfigError(str(path), [_syntax_problem(text, str(error))]) from None
     except RecursionError:
         raise ConfigError.single(path, "", "has values that are nested too deeply") from None
+    except ValueError:  # Python converts no text of more than 4300 digits
+        raise ConfigError.single(path, "", "has a whole number of thousands of digits") from None
 
 
 def _syntax_problem(text: str, message: str) -> Problem:

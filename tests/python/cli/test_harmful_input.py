@@ -91,6 +91,7 @@ def test_a_table_with_words_in_place_of_numbers(tmp_path):
         ("dt = 1e-99\nend = 1.0", "steps of dt = 1e-99"),
         ("dt = 0.1\nend = 1e308", "time.end: must be 0 or of a size"),
         (f"dt = 0.1\nsteps = {10**400}", "time.steps: must be at most"),
+        ("steps = " + "9" * 5000, "a whole number of thousands of digits"),
         ("steps = 1\ndt = " + "[" * 100_000 + "]" * 100_000, "nested too deeply"),
         ("steps = 1\ndt = " + "{a=" * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
     ],

@@ -47,7 +47,7 @@ class DefinitionError(ValueError):
 
 def bases_of(version: str) -> tuple[str, ...]:
     """The names of the bases by their numbers in HDF5 files of a version of Nektar++; "" is taken as 5."""
-    major = re.match(r"\s*v?(\d+)", version)
+    major = re.match(r"\s*v?(\d{1,9})", version)
     return BASES_BEFORE_5 if major is not None and int(major[1]) < 5 else BASES
 
 

@@ -90,9 +90,7 @@ class _Reader:
             self._parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise self._wrong(f"expected XML, found: {expat.errors.messages.get(error.code, error)}") from None
-        except LookupError as error:  # the name of an encoding that nobody knows
-            raise self._wrong(f"expected XML, found: {error}") from None
-        except UnicodeError as error:
+        except (LookupError, ValueError) as error:  # an encoding that nobody knows, or that the parser cannot read
             raise self._wrong(f"expected XML, found: {error}") from None
 
     def _wrong(self, why: str) -> _core.IoError:

@@ -14,6 +14,7 @@ from tailrace import _core
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
+from tailrace.io.regular import open_regular
 
 from .carried import carried
 from .dim import Run, read_text
@@ -203,8 +204,12 @@ def _bounds(run: Run) -> dict[str, list[float]]:
         return {}
     counts = [p + 1 for p in run.dim.processes]
     size = np.dtype(run.dim.real).itemsize
-    raw = path.read_bytes()[: sum(counts) * size + 25]
-    if len(raw) == sum(counts) * size:  # io_mpi2 has no records
+    with open_regular(path, "rb") as file:
+        raw = file.read(sum(counts) * size + 25)
+    marks = len(raw) - sum(counts) * size
+    if marks not in (0, 24):
+        return {}
+    if marks == 0:  # io_mpi2 has no records
         values = np.split(np.frombuffer(raw, f"<{run.dim.real}"), np.cumsum(counts)[:-1])
     else:
         try:

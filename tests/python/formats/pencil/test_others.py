@@ -5,6 +5,7 @@ import pickle
 import random
 import shutil
 import struct
+import tracemalloc
 from pathlib import Path
 
 import h5py
@@ -131,6 +132,16 @@ def test_particles_and_stalkers_of_all_processes(run):
     assert [time for _, time in found.steps] == list(TIMES)
     np.testing.assert_array_equal(whole(found, 2, "ID").ravel(), ids)
     np.testing.assert_array_equal(whole(found, 1, "ux").ravel(), values[1, :, 1])
+
+
+def test_bounds_of_processes_that_are_too_many_are_not_read(run):
+    run.add_particles()
+    with (run.data / "proc_bounds.dat").open("wb") as file:
+        file.truncate(1 << 28)
+    tracemalloc.start()
+    assert "bounds_x" not in opened(run.data / "proc0" / "PVAR2").variables(0)
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
 
 
 def test_time_series_are_tables(tmp_path):
