@@ -132,7 +132,7 @@ class DatasetCore:
                     self._fill_one(step, name, box, np.empty(box.count[::-1], dtype))
         except (_core.Error, OSError) as error:
             lines.append(str(error))
-        return [f"step {index}: {line}" for line in lines]
+        return [f"step {index}: {line}" for line in dict.fromkeys(lines)]
 
     def unchecked(self, step: int) -> list[str]:
         """All: their formats have no checksums of values."""
