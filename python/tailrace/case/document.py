@@ -25,6 +25,7 @@ Document = dict[str, Any]
 # Keys that exclude each other. Setting one from outside removes the others.
 _ALTERNATIVES = ({"steps", "end"}, {"every", "interval", "times"}, {"flow", "from"}, {"from_step", "from_time"})
 _OF_AUTO = {"dt": ("cfl", "dt_max")}  # keys that go with "auto" only: setting another value from outside removes them
+_MOST_LETTERS = 1 << 24  # of a text that people write; a grid with all its points is the longest
 _LONGEST = 600  # letters of a problem in a message: a value may be as long as the file
 _STEP = re.compile(r"([A-Za-z_][\w-]*)((?:\[\d+\])*)")
 
@@ -70,14 +71,14 @@ class ProblemsError(ValueError):
         self.problems = problems
 
 
-def read_text(path: Path, encoding: str = "utf-8") -> str:
+def read_text(path: Path, encoding: str = "utf-8", most: int = _MOST_LETTERS) -> str:
     """The text of an input file. Local.
 
-    :raises ConfigError: there is no such file, or it is not text.
+    :raises ConfigError: there is no such file, it is not text, or it has more than `most` letters.
     """
     try:
         with open_regular(path, encoding=encoding) as file:
-            return str(file.read())
+            text = str(file.read(most + 1))
     except FileNotFoundError:
         near = difflib.get_close_matches(path.name, _neighbours(path), cutoff=0.75)
         hint = f"; did you mean {near[0]}?" if near else ""
@@ -86,6 +87,9 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
         raise ConfigError.single(path, "", f"is not a text file in {encoding}: {error.reason}") from None
     except OSError as error:
         raise ConfigError.single(path, "", f"cannot be read: {error.strerror}") from None
+    if len(text) > most:
+        raise ConfigError.single(path, "", f"has more than {most} letters; expected a text that people write")
+    return text
 
 
 def _neighbours(path: Path) -> list[str]:

@@ -21,6 +21,8 @@ from .input import Namelist, read_input
 
 __all__ = ["HISTORY_COLUMNS", "read_history", "read_input", "read_snapshot", "read_time_evol"]
 
+_MOST_LETTERS = 1 << 28
+_LONGEST_LINE = 4096
 HISTORY_COLUMNS = ("t", "kinetic_energy", "dissipation", "dissipation2", "enstrophy")
 
 
@@ -82,7 +84,10 @@ def _dt_beside(path: Path) -> float:
 
 
 def _rows_of(path: Path) -> Iterable[tuple[int, list[str]]]:
-    for number, line in enumerate(read_text(path).splitlines(), 1):
+    for number, line in enumerate(read_text(path, most=_MOST_LETTERS).splitlines(), 1):
+        if len(line) > _LONGEST_LINE:
+            reason = f"has {len(line)} letters; expected a row of numbers, of at most {_LONGEST_LINE}"
+            raise ConfigError.single(path, f"line {number}", reason)
         if line.strip() and not line.lstrip().startswith("#"):
             yield number, line.split()
 

@@ -225,6 +225,10 @@ def test_a_wrong_description_or_parameter(tmp_path):
     with pytest.raises(ConfigError) as caught:
         dataset_at(path, {"description": str(tmp_path / "d.toml")})
     assert len(caught.value.problems) == 3
+    with (tmp_path / "d.toml").open("ab") as file:
+        file.truncate(1 << 25)
+    with pytest.raises(ConfigError, match="has more than 16777216 letters"):
+        dataset_at(path, {"description": str(tmp_path / "d.toml")})
     with pytest.raises(ConfigError, match="no such file"):
         dataset_at(path, {"description": str(tmp_path / "e.toml")})
     with pytest.raises(_core.InputError, match="'description', not descripton"):

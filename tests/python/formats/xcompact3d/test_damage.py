@@ -140,3 +140,10 @@ def test_texts_with_random_changes(tmp_path, name):
         path.write_bytes(flip(text.encode(), rng))
         outcomes.append(probe(opened))
     assert False in outcomes
+
+
+def test_a_line_that_is_too_long_is_no_row_of_a_history(tmp_path):
+    run = make_run(tmp_path / "run", (1,), ("ux",))
+    (run / "time_evol.dat").write_bytes(b"0.09 0.12 1 2 0.3\n" + bytes(5000))
+    with pytest.raises(IoError, match="line 2: has 5000 letters; expected a row of numbers"):
+        dataset_at(run / "time_evol.dat")
