@@ -193,7 +193,8 @@ def read_run(path: Path) -> Run:
     refuse_problems(nml)
     y: tuple[float, ...] = ()
     if stretching:
-        y = read_places(path.parent / "yp.dat", points[1]) or stretched(points[1], lengths[1], stretching, beta)
+        cells = points[1] - (ends is None or ends[1][0] != 0)
+        y = read_places(path.parent / "yp.dat", points[1]) or stretched(points[1], cells, lengths[1], stretching, beta)
     if nml.raw("InOutParam", "filenamedigits"):
         ioutput = 1
     return Run(
@@ -253,14 +254,15 @@ def _attributes(nml: Namelist, dt: float | None, stretching: int, beta: float | 
     return attributes
 
 
-def stretched(count: int, length: float, kind: int, beta: float) -> tuple[float, ...]:
+def stretched(count: int, cells: int, length: float, kind: int, beta: float) -> tuple[float, ...]:
     """Places of `count` points in a stretched direction.
 
     The mapping of Cain, Ferziger & Reynolds (1984) as in Laizet & Lamballais (2009), J. Comput. Phys. 228.
 
+    :param cells: in `length`: as many as points where the direction is periodic, else one less.
     :param kind: istret: 1 refined in the middle, 2 at both ends, 3 at the low end.
     """
-    s = np.arange(count) / max(1, count - 1)
+    s = np.arange(count) / max(1, cells)
     half = length / 2
     # (sqrt(half^2 + pi^2 beta^2) - half) / (2 beta half), without the difference
     alpha = math.pi**2 * beta / (2 * half * (math.sqrt(half**2 + (math.pi * beta) ** 2) + half))

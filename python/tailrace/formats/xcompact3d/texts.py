@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -55,10 +55,11 @@ def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Map
         if all(math.isclose(a, float(b), rel_tol=1e-6) for a, b in zip(box, told, strict=True)):
             ends, lengths = tuple((_CODES[kind], _CODES[kind]) for kind in kinds), tuple(float(one) for one in told)
     x, y, z = lengths
-    return Run(path / "input.i3d", points, (x, y, z), ends, _places(path, grid, y, attributes))
+    run = Run(path / "input.i3d", points, (x, y, z), ends)
+    return replace(run, y=_places(path, grid, run, attributes))
 
 
-def _places(path: Path, grid: UniformGrid, length: float, attributes: Mapping[str, Attribute]) -> tuple[float, ...]:
+def _places(path: Path, grid: UniformGrid, run: Run, attributes: Mapping[str, Attribute]) -> tuple[float, ...]:
     """The places in y; those of Xcompact3D's own stretching only."""
     x, y, z = grid.coordinates if isinstance(grid, StretchedGrid) else ((), (), ())
     if len(x) or len(z):
@@ -67,9 +68,9 @@ def _places(path: Path, grid: UniformGrid, length: float, attributes: Mapping[st
         )
     if not len(y):
         return ()
-    kind, beta = attributes.get("istret"), attributes.get("beta")
+    length, kind, beta = run.lengths[1], attributes.get("istret"), attributes.get("beta")
     if kind in (1, 2, 3) and isinstance(beta, float) and BETAS[0] <= beta <= BETAS[1]:
-        own = stretched(len(y), length, int(kind), beta)
+        own = stretched(len(y), run.cells[1], length, int(kind), beta)
         if all(abs(a - b) <= 1e-6 * length for a, b in zip(own, y, strict=True)):
             return tuple(float(place) for place in y)
     raise _core.InputError(

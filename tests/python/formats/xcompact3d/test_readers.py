@@ -72,22 +72,31 @@ def test_averages_over_a_direction_and_scalars(tmp_path):
     )
 
 
-@pytest.mark.parametrize("istret", [1, 2, 3])
-def test_stretched_grids(tmp_path, istret):
-    beta, n = 0.3, NY
-    run = make_run(tmp_path / "run", basic=f"istret = {istret}\nbeta = {beta}")
+@pytest.mark.parametrize(("istret", "periodic"), [(1, False), (2, False), (3, False), (1, True)])
+def test_stretched_grids(tmp_path, istret, periodic):
+    beta, n, cells = 0.3, NY, NY - (not periodic)
+    ends = ((0, 0), (0, 0) if periodic else (2, 2), (0, 0))
+    run = make_run(tmp_path / "run", basic=f"istret = {istret}\nbeta = {beta}", ends=ends)
     y = np.array(dataset_at(run, {}).grid.coordinates[1])
     # The derivative of the places is 1 / (alpha / pi + sin^2(pi eta) / (pi beta)) / L, whose integral by Simpson's rule
     # is compared here.
     half = LENGTHS[1] / 2
     alpha = (np.sqrt(half**2 + (np.pi * beta) ** 2) - half) / (2 * beta * half)
-    s = np.linspace(0, 1, 1000 * (n - 1) + 1)
+    s = np.linspace(0, 1, 1000 * cells + 1)
     eta = {1: s, 2: s - 0.5, 3: s / 2 - 0.5}[istret]
     slope = 1 / (alpha / np.pi + np.sin(np.pi * eta) ** 2 / (np.pi * beta))
     parts = (slope[:-2:2] + 4 * slope[1:-1:2] + slope[2::2]) * (s[2] - s[0]) / 6
     places = np.concatenate([[0], np.cumsum(parts)])[::500]
-    np.testing.assert_allclose(y, places, rtol=0, atol=1e-9)
-    np.testing.assert_allclose([y[0], y[-1]], [0, LENGTHS[1]], atol=1e-14)
+    np.testing.assert_allclose(y, places[:n], rtol=0, atol=1e-9)
+    assert y[0] == 0
+    assert y[-1] < LENGTHS[1] - 0.1 if periodic else y[-1] == pytest.approx(LENGTHS[1], abs=1e-14)
+    path = run / "input.json"
+    path.write_text(json.dumps(described(BCy=ends[1][0], stretched=istret, beta=beta)))
+    np.testing.assert_array_equal(dataset_at(path, {}).grid.coordinates[1], y)
+    if periodic:
+        tr.convert(run, tmp_path / "new", format="xcompact3d")
+        (tmp_path / "new" / "yp.dat").unlink()
+        np.testing.assert_array_equal(dataset_at(tmp_path / "new", {}).grid.coordinates[1], y)
     given = np.linspace(0, 1, n) ** 2 * 2
     (run / "yp.dat").write_text("".join(f"   {place:.16e}\n" for place in given))
     np.testing.assert_array_equal(dataset_at(run, {}).grid.coordinates[1], given)
