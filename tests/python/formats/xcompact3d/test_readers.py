@@ -237,6 +237,23 @@ def test_histories_have_their_own_times(tmp_path):
         np.testing.assert_array_equal(series[0].read("enstrophy").ravel(), [0.3, 0.4])
 
 
+def test_the_history_of_a_run_that_goes_on(tmp_path):
+    path = make_run(tmp_path / "run") / "time_evol.dat"
+    path.write_text("0.09 0.12 1 2 0.3\n0.19 0.11 3 4 0.4\n0.29 0.10 3 4 0.5\n0.19 0.21 3 4 0.6\n0.39 0.2")
+    with tr.open(path) as series:
+        np.testing.assert_allclose(series[0].read("t").ravel(), [0.1, 0.2, 0.3], rtol=1e-15)
+        np.testing.assert_array_equal(series[0].read("enstrophy").ravel(), [0.3, 0.6, 0.5])
+    dataset = dataset_at(path, {})
+    assert "1 rows are left out: later rows have the same times" in dataset.notes[2]
+    assert "its last line is left out" in dataset.notes[1]
+    path.write_text(path.read_text() + " 3 4 0.7\n")
+    np.testing.assert_array_equal(values(dataset, 0, "enstrophy").ravel(), [0.3, 0.6, 0.5])
+    assert dataset_at(path, {}).variables(0)["t"].shape == (1, 4, 1)
+    path.write_text("0.09 0.12 1 2 0.3\n")
+    with pytest.raises(IoError, match="has 1 rows; expected 3"):
+        values(dataset, 0, "t")
+
+
 def described(**mesh):
     names = {"Nx": NX, "Ny": NY, "Nz": NZ, "Lx": 6.0, "Ly": 2.0, "Lz": 5.0, "BCx": 0, "BCy": 2, "BCz": 0, **mesh}
     return {
