@@ -189,7 +189,7 @@ def read_run(path: Path) -> Run:
         )
     plane = within(nml, "InOutParam", "output2D", 0, 3, 0)
     scalars = within(nml, "BasicParam", "numscalar", 0, 99, 0)
-    attributes = _attributes(nml, dt, stretching, beta)
+    attributes = _attributes(nml, dt, stretching, beta) | _models(nml, scalars)
     refuse_problems(nml)
     y: tuple[float, ...] = ()
     if stretching:
@@ -199,8 +199,7 @@ def read_run(path: Path) -> Run:
         ioutput = 1
     return Run(
         path, triple(points), (lengths[0], lengths[1], lengths[2]), ends, y, dt, ioutput, coarsening, plane, scheme,
-        scalars, bool(nml.raw("BasicParam", "ilmn")),
-        bool(nml.raw("BasicParam", "mhd_active")) and nml.raw("MHDParam", "mhd_equation") == "induction",
+        scalars, "ilmn" in attributes, "mhd_equation" in attributes,
         tuple(attributes.items()),
     )  # fmt: skip
 
@@ -251,6 +250,20 @@ def _attributes(nml: Namelist, dt: float | None, stretching: int, beta: float | 
             attributes[key] = value
     if stretching and beta:
         attributes["istret"], attributes["beta"] = stretching, float(beta)
+    return attributes
+
+
+def _models(nml: Namelist, scalars: int | None) -> dict[str, Attribute]:
+    """What more than the velocity is transported: attributes that `input_text` writes again."""
+    attributes: dict[str, Attribute] = {}
+    found = nml.raw("ScalarParam", "sc")
+    numbers = found if isinstance(found, list) else [found]
+    if scalars and len(numbers) == scalars and all(type(one) in (int, float) and 0 < one < LARGEST for one in numbers):
+        attributes["sc"] = [float(one) for one in numbers]
+    if nml.raw("BasicParam", "ilmn"):
+        attributes["ilmn"] = 1
+    if nml.raw("BasicParam", "mhd_active") and nml.raw("MHDParam", "mhd_equation") == "induction":
+        attributes["mhd_equation"] = "induction"
     return attributes
 
 

@@ -97,10 +97,30 @@ def input_text(told: Told) -> str:
     else:
         lines += _line("re", attributes.get("reynolds"))
     lines += _line("dt", run.dt)
-    lines += ["ifirst = 1", f"ilast = {max(1, told.last)}", f"numscalar = {told.scalars}", "/End", "&NumOptions"]
+    lines += ["ifirst = 1", f"ilast = {max(1, told.last)}", f"numscalar = {told.scalars}"]
+    lines += ["ilmn = T"] * run.density + ["mhd_active = T"] * run.induction + ["/End", "&NumOptions"]
     lines += ["ifirstder = 4", "isecondder = 4", f"itimescheme = {run.scheme}", "/End", "&InOutParam"]
     lines += ["irestart = 0", f"icheckpoint = {max(1, told.last)}", f"ioutput = {told.every}", "nvisu = 1", "/End"]
-    return "\n".join([*lines, "&Statistics", "/End", "&CASE", "/End", ""])
+    return "\n".join([*lines, *_model_lines(told), "&Statistics", "/End", "&CASE", "/End", ""])
+
+
+def _model_lines(told: Told) -> list[str]:
+    """The groups of scalars, low-Mach-number flow and magnetohydrodynamics, where there are such."""
+    lines, sc = [], told.attributes.get("sc")
+    if told.scalars:
+        numbers: list[Any] = list(sc) if isinstance(sc, list | tuple) else [sc]
+        known = len(numbers) == told.scalars and all(isinstance(one, int | float) for one in numbers)
+        said = (
+            f"sc = {', '.join(repr(float(one)) for one in numbers)}"
+            if known
+            else "! sc, the Schmidt numbers, are not known"
+        )
+        lines += ["&ScalarParam", said, "/End"]
+    if told.run.density:
+        lines += ["&LMN", "! dens1, dens2, prandtl and the other numbers of this flow are not known", "/End"]
+    if told.run.induction:
+        lines += ["&MHDParam", "mhd_equation = 'induction'", "! the other numbers of this flow are not known", "/End"]
+    return lines
 
 
 def _line(key: str, value: Attribute | None) -> list[str]:
