@@ -43,7 +43,7 @@ class Dataset(ABC):
         # Those of `files` whose values are all among the variables: they may go when all of these are elsewhere.
         self.removable: list[str] = []
         self.notes: list[str] = []  # what was assumed or left out, in sentences
-        self.left_out: list[str] = []  # what is there and damaged, so that it is not among the steps: why, in sentences
+        self.left_out: list[str] = []  # what is there and damaged, so that it is not read: why, in sentences
         self.others: list[str] = []  # paths with more data of the same program that can be opened for themselves
         self.aliases: dict[str, str] = {}  # our name of a variable -> its name here
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tailrace import _core
 
-from .definition import Definition, DefinitionError, bases_of, parse_modes, parse_shape
+from .definition import BASES_BEFORE_5, Definition, DefinitionError, bases_of, parse_modes, parse_shape
 
 _TYPES = {
     "DECOMPOSITION": "u8",
@@ -125,20 +125,35 @@ class _Reader:
         names = [name for name in root if re.fullmatch(r"[0-9]{1,20}", name)]
         if len(names) > _MOST_GROUPS:
             raise self._wrong("/NEKTAR", f"at most {_MOST_GROUPS} groups of definitions", len(names))
+        earlier = not version and any(self._is_before_5(root, name) for name in names)
+        bases = BASES_BEFORE_5 if earlier else bases_of(version)
         numbers = False
         for name in names:
             group = _group(root, name)
             if group is None:
                 raise self._wrong(f"/NEKTAR/{name}", "a group in this file", "something else")
             try:
-                found.groups[int(name)], high = self._definition(group, name, bases_of(version))
+                found.groups[int(name)], high = self._definition(group, name, bases)
             except DefinitionError as error:
                 raise _core.IoError(f"{self.path}: /NEKTAR/{name}: {error}") from None
             numbers = numbers or high
         if numbers and not version:
             found.notes.append(
-                "It does not say its NektarVersion; the numbers of its bases are taken as those since 5."
+                "It does not say its NektarVersion; the numbers of its bases are taken as those "
+                + ("before 5: homogeneous directions have one that since 5 is of pyramids." if earlier else "since 5.")
             )
+
+    def _is_before_5(self, root: h5py.Group, name: str) -> bool:
+        """Whether a homogeneous direction has the number that is Fourier before version 5, and later of pyramids."""
+        group = _group(root, name)
+        if group is None:
+            return False
+        try:
+            _, homogeneous, _ = parse_shape(self._text(group, "SHAPE", f"/NEKTAR/{name}"))
+        except DefinitionError:
+            return False  # `_definition` says what is wrong
+        numbers = np.ravel(self._needed(group, "BASIS", f"/NEKTAR/{name}")).tolist()
+        return BASES_BEFORE_5.index("Fourier") in numbers[len(numbers) - homogeneous :]
 
     def _definition(self, group: h5py.Group, name: str, bases: tuple[str, ...]) -> tuple[Definition, bool]:
         place = f"/NEKTAR/{name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +50,7 @@ class Layout:
         decomposition: str,
     ) -> None:
         self.definitions: list[Definition] = []
+        self._path = path
         self._names: dict[str, tuple[int, str, int]] = {}  # variable -> definition, kind, field
         self._variables = dict(variables)
         try:
@@ -58,9 +60,22 @@ class Layout:
         except DefinitionError as error:
             raise _core.InputError(f"{path}: no checkpoint of Nektar++ can be made of this: {error}") from None
         self.mixed = any(one.modes is None for one in self.definitions)
+        self._refuse_merged()
         self.counts = np.array([self._count(row) for row in self.rows], np.int64).reshape(-1, len(COLUMNS))
         self.starts = np.zeros_like(self.counts)
         np.cumsum(self.counts[:-1], axis=0, out=self.starts[1:])
+
+    def _refuse_merged(self) -> None:
+        """Raise an InputError for definitions that are written without their modes and would be one when read."""
+        modes: dict[object, tuple[int, ...] | None] = {}
+        for one in self.definitions if self.mixed else ():
+            told = replace(one, modes=None)
+            if modes.setdefault(told, one.modes) != one.modes:
+                raise _core.InputError(
+                    f"{self._path}: no checkpoint of Nektar++ can be made of this: expected definitions with different "
+                    "fields or bases beside one whose elements have their own modes, found two "
+                    f"{one.shape_text} that differ in their modes only. Convert the variables of one of them"
+                )
 
     # ---- what there is -----------------------------------------------------------------------------------------------
     def _find_definitions(self, scalars: Mapping[str, Scalar]) -> None:
@@ -139,12 +154,15 @@ class Layout:
         return rows if all(row == EMPTY or 0 <= row.definition < len(self.definitions) for row in rows) else None
 
     def _rows_per_rank(self, ranks: int) -> list[Row]:
-        """A row of each definition for each rank; elements that differ in their modes stay in one row."""
+        """A row of each definition for each rank; elements that differ in their modes stay in one row.
+
+        Rank 0 has a row of each: definitions are numbered in the order in which readers meet them.
+        """
         rows = []
         for rank in range(ranks):
             for k, definition in enumerate(self.definitions):
                 elements, values = self._sizes(k)
-                share = elements * (rank + 1) // ranks - elements * rank // ranks
+                share = elements * rank // -ranks - elements * (rank + 1) // -ranks  # rounded up
                 if definition.modes is None:
                     share = 0 if rank else elements
                 else:

@@ -66,7 +66,8 @@ class Described(FlatDataset):
         if kind and isinstance(told.get("yp"), str):
             y = read_places(self._inside(told["yp"]), points[1])
         if kind and not y:
-            y = stretched(points[1], lengths[1], kind, self._positive(told, "beta", BETAS))
+            cells = points[1] - (kinds[1] != 0)
+            y = stretched(points[1], cells, lengths[1], kind, self._positive(told, "beta", BETAS))
         x, ly, z = lengths
         nx, ny, nz = points
         return Run(self._where, (nx, ny, nz), (x, ly, z), tuple((k, k) for k in kinds), y)

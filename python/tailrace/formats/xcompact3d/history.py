@@ -26,28 +26,43 @@ _LONGEST_LINE = 4096
 HISTORY_COLUMNS = ("t", "kinetic_energy", "dissipation", "dissipation2", "enstrophy")
 
 
-def read_time_evol(path: str | Path, dt: float | None = None) -> NDArray[Any]:
+def read_time_evol(path: str | Path, dt: float | None = None, notes: list[str] | None = None) -> NDArray[Any]:
     """The history of a Taylor-Green run, with corrected times. Local.
 
     Xcompact3D prints (itime - 1) dt beside the averages of step itime, so the time of every row is one step too early.
     This function returns the correct times. All columns are averages over the volume: `kinetic_energy` = <u.u>/2,
     `dissipation` = 2 nu <S_ij S_ij>, `dissipation2` = -nu <u . lap u>, `enstrophy` = <w.w>/2, with U = L = 1.
 
+    A last line without its end, which a run is still writing, is left out. Of rows of the same time, which a restarted
+    run has written again, the last one is taken.
+
     :param dt: the time step of that run; if it is not given, it is read from `input.i3d` beside the file.
+    :param notes: gets a sentence for what was left out.
     :returns: a structured array with the fields of `HISTORY_COLUMNS`.
     :raises ConfigError: the file is not a history, or dt does not match its times.
     """
     path = Path(path)
     if dt is None:
         dt = _dt_beside(path)
-    rows = _table(path, 5)
+    notes = [] if notes is None else notes
+    text = read_text(path, most=_MOST_LETTERS)
+    whole, end, last = text.rpartition("\n")
+    if last.strip():
+        notes.append(f"{path}: its last line is left out: it has no end, so a run is still writing it, or was stopped")
+    rows = _table(path, 5, whole + end)
     counts = rows[:, 0] / dt
     off = np.abs(counts - np.rint(counts)) > 1e-4 * np.maximum(1.0, 1e-6 * counts)
     if off.any():
         time = rows[int(np.argmax(off)), 0]
         raise ConfigError.single(path, "dt", f"time {time:g} is no multiple of dt = {dt:g}; give that run's dt")
     rows[:, 0] = (np.rint(counts) + 1) * dt
-    return _structured(rows)
+    _, backwards = np.unique(rows[::-1, 0], return_index=True)
+    if len(backwards) < len(rows):
+        more = len(rows) - len(backwards)
+        notes.append(
+            f"{path}: {more} rows are left out: later rows have the same times, as a restarted run writes them"
+        )
+    return _structured(rows[::-1][backwards])
 
 
 def read_history(path: str | Path, dt: float | None = None) -> NDArray[Any]:
@@ -57,9 +72,10 @@ def read_history(path: str | Path, dt: float | None = None) -> NDArray[Any]:
     that column as `dissipation2`.
     """
     path = Path(path)
-    width = _table_width(path)
+    text = read_text(path, most=_MOST_LETTERS)
+    width = next((len(words) for _, words in _rows_of(path, text)), 0)
     if width == 17:
-        rows = _table(path, 17)
+        rows = _table(path, 17, text)
         return _structured(rows[:, [0, 1, 3, 2, 4]])
     return read_time_evol(path, dt)
 
@@ -83,8 +99,8 @@ def _dt_beside(path: Path) -> float:
     return float(dt)
 
 
-def _rows_of(path: Path) -> Iterable[tuple[int, list[str]]]:
-    for number, line in enumerate(read_text(path, most=_MOST_LETTERS).splitlines(), 1):
+def _rows_of(path: Path, text: str) -> Iterable[tuple[int, list[str]]]:
+    for number, line in enumerate(text.splitlines(), 1):
         if len(line) > _LONGEST_LINE:
             reason = f"has {len(line)} letters; expected a row of numbers, of at most {_LONGEST_LINE}"
             raise ConfigError.single(path, f"line {number}", reason)
@@ -92,13 +108,9 @@ def _rows_of(path: Path) -> Iterable[tuple[int, list[str]]]:
             yield number, line.split()
 
 
-def _table_width(path: Path) -> int:
-    return next((len(words) for _, words in _rows_of(path)), 0)
-
-
-def _table(path: Path, width: int) -> NDArray[np.float64]:
+def _table(path: Path, width: int, text: str) -> NDArray[np.float64]:
     rows = []
-    for number, words in _rows_of(path):
+    for number, words in _rows_of(path, text):
         try:
             # Fortran omits the E of exponents with three digits: 0.1-100.
             rows.append([float(re.sub(r"(?<=\d)([+-]\d{3})$", r"E\1", word)) for word in words])

@@ -189,17 +189,17 @@ def read_run(path: Path) -> Run:
         )
     plane = within(nml, "InOutParam", "output2D", 0, 3, 0)
     scalars = within(nml, "BasicParam", "numscalar", 0, 99, 0)
-    attributes = _attributes(nml, dt, stretching, beta)
+    attributes = _attributes(nml, dt, stretching, beta) | _models(nml, scalars)
     refuse_problems(nml)
     y: tuple[float, ...] = ()
     if stretching:
-        y = read_places(path.parent / "yp.dat", points[1]) or stretched(points[1], lengths[1], stretching, beta)
+        cells = points[1] - (ends is None or ends[1][0] != 0)
+        y = read_places(path.parent / "yp.dat", points[1]) or stretched(points[1], cells, lengths[1], stretching, beta)
     if nml.raw("InOutParam", "filenamedigits"):
         ioutput = 1
     return Run(
         path, triple(points), (lengths[0], lengths[1], lengths[2]), ends, y, dt, ioutput, coarsening, plane, scheme,
-        scalars, bool(nml.raw("BasicParam", "ilmn")),
-        bool(nml.raw("BasicParam", "mhd_active")) and nml.raw("MHDParam", "mhd_equation") == "induction",
+        scalars, "ilmn" in attributes, "mhd_equation" in attributes,
         tuple(attributes.items()),
     )  # fmt: skip
 
@@ -253,14 +253,29 @@ def _attributes(nml: Namelist, dt: float | None, stretching: int, beta: float | 
     return attributes
 
 
-def stretched(count: int, length: float, kind: int, beta: float) -> tuple[float, ...]:
+def _models(nml: Namelist, scalars: int | None) -> dict[str, Attribute]:
+    """What more than the velocity is transported: attributes that `input_text` writes again."""
+    attributes: dict[str, Attribute] = {}
+    found = nml.raw("ScalarParam", "sc")
+    numbers = found if isinstance(found, list) else [found]
+    if scalars and len(numbers) == scalars and all(type(one) in (int, float) and 0 < one < LARGEST for one in numbers):
+        attributes["sc"] = [float(one) for one in numbers]
+    if nml.raw("BasicParam", "ilmn"):
+        attributes["ilmn"] = 1
+    if nml.raw("BasicParam", "mhd_active") and nml.raw("MHDParam", "mhd_equation") == "induction":
+        attributes["mhd_equation"] = "induction"
+    return attributes
+
+
+def stretched(count: int, cells: int, length: float, kind: int, beta: float) -> tuple[float, ...]:
     """Places of `count` points in a stretched direction.
 
     The mapping of Cain, Ferziger & Reynolds (1984) as in Laizet & Lamballais (2009), J. Comput. Phys. 228.
 
+    :param cells: in `length`: as many as points where the direction is periodic, else one less.
     :param kind: istret: 1 refined in the middle, 2 at both ends, 3 at the low end.
     """
-    s = np.arange(count) / max(1, count - 1)
+    s = np.arange(count) / max(1, cells)
     half = length / 2
     # (sqrt(half^2 + pi^2 beta^2) - half) / (2 beta half), without the difference
     alpha = math.pi**2 * beta / (2 * half * (math.sqrt(half**2 + (math.pi * beta) ** 2) + half))

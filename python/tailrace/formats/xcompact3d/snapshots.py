@@ -29,6 +29,11 @@ class Snapshots(FlatDataset):
         self.directory, self.run = directory, run
         self._shapes = run.shapes(self.coarsening)
         found = self._find(only)
+        self.files = [
+            str(run.source),
+            *(str(directory / name) for _, files in sorted(found.items()) for name in files.values()),
+        ]
+        found = self._fitting(found)
         self._files = [files for _, files in sorted(found.items())]
         self.steps = [self.step(number) for number in sorted(found)]
         self.attributes = run.told()
@@ -37,7 +42,6 @@ class Snapshots(FlatDataset):
         }
         self.notes += run.notes()
         self.removable = [str(directory / name) for files in self._files for name in files.values()]
-        self.files = [str(run.source), *self.removable]
         self._set_times(sorted(found))
         self._set_grid()
 
@@ -77,6 +81,40 @@ class Snapshots(FlatDataset):
                 variables[match[1]] = name
         return found
 
+    def _fitting(self, found: dict[int, dict[str, str]]) -> dict[int, dict[str, str]]:
+        """The files that hold fields on the points of the run; it is said why the others are left out.
+
+        :raises IoError: there are none.
+        """
+        kept: dict[int, dict[str, str]] = {}
+        on_cells: dict[str, list[str]] = {}
+        first: _core.IoError | None = None
+        for number, files in sorted(found.items()):
+            for name, file in sorted(files.items()):
+                try:
+                    fitting(self.directory / file, self._shapes)
+                except _core.IoError as error:
+                    first = first or error
+                    if self._is_on_cells(file):
+                        on_cells.setdefault(name, []).append(file)
+                    else:
+                        self.left_out.append(f"{error}: left out")
+                    continue
+                kept.setdefault(number, {})[name] = file
+        if first and not kept:
+            raise first
+        for name, names in on_cells.items():
+            cells = " x ".join(map(str, self.run.cells))
+            self.notes.append(f"{name}: left out: {len(names)} files ({names[0]}, ...) have the size of {cells} cells")
+        return kept
+
+    def _is_on_cells(self, file: str) -> bool:
+        try:
+            fitting(self.directory / file, [self.run.cells])
+        except _core.IoError:
+            return False
+        return True
+
     def _set_times(self, numbers: list[int]) -> None:
         """Take times from the XDMF files beside the snapshots, if they have them: those of Xcompact3D itself do not."""
         if numbers and time_in(self.directory / f"snapshot-{numbers[0]}.xdmf") is not None:
@@ -86,17 +124,9 @@ class Snapshots(FlatDataset):
                     self.steps[at] = (self.steps[at][0], time)
 
     def _set_grid(self) -> None:
-        """The grid of the first file that has the right size."""
-        shape = self._shapes[0]
-        for name, file in sorted(self._files[0].items(), key=lambda item: item[0] != "ux"):
-            try:
-                shape = fitting(self.directory / file, self._shapes).shape
-            except _core.IoError as error:
-                if len(self._files[0]) == 1:
-                    raise
-                self.notes.append(f"{name}: {error}")
-                continue
-            break
+        """The grid of ux, else of the first file."""
+        first = self._files[0]
+        shape = fitting(self.directory / first.get("ux", min(first.values())), self._shapes).shape
         self.grid = self.run.grid(shape, self.coarsening)
         if shape != self.run.points:
             self.notes.append(

@@ -34,11 +34,12 @@ class History(Dataset):
     def __init__(self, path: Path, run: Run | None) -> None:
         super().__init__(str(path))
         self._dt = run.dt if run else None
-        self._rows = len(self._table())
+        notes = self._told()
+        self._rows = len(self._table(notes))
         self.steps = [(0, 0.0)]
         self.files = [str(path)]
         self.attributes = run.told() if run else {}
-        self.notes = ["each row is printed with the time of the step before; the times here are corrected"]
+        self.notes = notes
 
     def variables(self, position: int) -> dict[str, Stored]:
         """A list for each column."""
@@ -47,17 +48,23 @@ class History(Dataset):
     def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
         """Fill `out` with rows of a column."""
         (_, y, _), (nx, ny, nz) = box
-        out[...] = self._table()[name][None, y : y + ny, None][:nz, :, :nx]
+        table = self._table([])
+        if len(table) < self._rows:
+            raise _core.IoError(f"{self.path}: has {len(table)} rows; expected {self._rows}, as when it was opened")
+        out[...] = table[name][None, y : y + ny, None][:nz, :, :nx]
 
-    def _read_table(self) -> NDArray[Any]:
-        return read_time_evol(self.path, self._dt)
+    def _told(self) -> list[str]:
+        return ["each row is printed with the time of the step before; the times here are corrected"]
 
-    def _table(self) -> NDArray[Any]:
+    def _read_table(self, notes: list[str]) -> NDArray[Any]:
+        return read_time_evol(self.path, self._dt, notes)
+
+    def _table(self, notes: list[str]) -> NDArray[Any]:
         size = Path(self.path).stat().st_size
         if size > _MOST_BYTES:
             raise _core.IoError(f"{self.path}: has {size} bytes; expected a history of at most {_MOST_BYTES}")
         try:
-            return self._read_table()
+            return self._read_table(notes)
         except ConfigError as error:
             raise _core.IoError(str(error)) from None
 
@@ -67,9 +74,11 @@ class PublishedHistory(History):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, None)
-        self.notes = ["-d(energy)/dt, a column of its own in the table, is read as dissipation2"]
 
-    def _read_table(self) -> NDArray[Any]:
+    def _told(self) -> list[str]:
+        return ["-d(energy)/dt, a column of its own in the table, is read as dissipation2"]
+
+    def _read_table(self, notes: list[str]) -> NDArray[Any]:
         return read_history(self.path)
 
 

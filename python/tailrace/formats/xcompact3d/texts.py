@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -55,10 +55,11 @@ def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Map
         if all(math.isclose(a, float(b), rel_tol=1e-6) for a, b in zip(box, told, strict=True)):
             ends, lengths = tuple((_CODES[kind], _CODES[kind]) for kind in kinds), tuple(float(one) for one in told)
     x, y, z = lengths
-    return Run(path / "input.i3d", points, (x, y, z), ends, _places(path, grid, y, attributes))
+    run = Run(path / "input.i3d", points, (x, y, z), ends)
+    return replace(run, y=_places(path, grid, run, attributes))
 
 
-def _places(path: Path, grid: UniformGrid, length: float, attributes: Mapping[str, Attribute]) -> tuple[float, ...]:
+def _places(path: Path, grid: UniformGrid, run: Run, attributes: Mapping[str, Attribute]) -> tuple[float, ...]:
     """The places in y; those of Xcompact3D's own stretching only."""
     x, y, z = grid.coordinates if isinstance(grid, StretchedGrid) else ((), (), ())
     if len(x) or len(z):
@@ -67,9 +68,9 @@ def _places(path: Path, grid: UniformGrid, length: float, attributes: Mapping[st
         )
     if not len(y):
         return ()
-    kind, beta = attributes.get("istret"), attributes.get("beta")
+    length, kind, beta = run.lengths[1], attributes.get("istret"), attributes.get("beta")
     if kind in (1, 2, 3) and isinstance(beta, float) and BETAS[0] <= beta <= BETAS[1]:
-        own = stretched(len(y), length, int(kind), beta)
+        own = stretched(len(y), run.cells[1], length, int(kind), beta)
         if all(abs(a - b) <= 1e-6 * length for a, b in zip(own, y, strict=True)):
             return tuple(float(place) for place in y)
     raise _core.InputError(
@@ -96,10 +97,30 @@ def input_text(told: Told) -> str:
     else:
         lines += _line("re", attributes.get("reynolds"))
     lines += _line("dt", run.dt)
-    lines += ["ifirst = 1", f"ilast = {max(1, told.last)}", f"numscalar = {told.scalars}", "/End", "&NumOptions"]
+    lines += ["ifirst = 1", f"ilast = {max(1, told.last)}", f"numscalar = {told.scalars}"]
+    lines += ["ilmn = T"] * run.density + ["mhd_active = T"] * run.induction + ["/End", "&NumOptions"]
     lines += ["ifirstder = 4", "isecondder = 4", f"itimescheme = {run.scheme}", "/End", "&InOutParam"]
     lines += ["irestart = 0", f"icheckpoint = {max(1, told.last)}", f"ioutput = {told.every}", "nvisu = 1", "/End"]
-    return "\n".join([*lines, "&Statistics", "/End", "&CASE", "/End", ""])
+    return "\n".join([*lines, *_model_lines(told), "&Statistics", "/End", "&CASE", "/End", ""])
+
+
+def _model_lines(told: Told) -> list[str]:
+    """The groups of scalars, low-Mach-number flow and magnetohydrodynamics, where there are such."""
+    lines, sc = [], told.attributes.get("sc")
+    if told.scalars:
+        numbers: list[Any] = list(sc) if isinstance(sc, list | tuple) else [sc]
+        known = len(numbers) == told.scalars and all(isinstance(one, int | float) for one in numbers)
+        said = (
+            f"sc = {', '.join(repr(float(one)) for one in numbers)}"
+            if known
+            else "! sc, the Schmidt numbers, are not known"
+        )
+        lines += ["&ScalarParam", said, "/End"]
+    if told.run.density:
+        lines += ["&LMN", "! dens1, dens2, prandtl and the other numbers of this flow are not known", "/End"]
+    if told.run.induction:
+        lines += ["&MHDParam", "mhd_equation = 'induction'", "! the other numbers of this flow are not known", "/End"]
+    return lines
 
 
 def _line(key: str, value: Attribute | None) -> list[str]:

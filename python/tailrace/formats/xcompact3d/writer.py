@@ -177,7 +177,12 @@ class Xcompact3dWriter(Writer):
         scalars = sum(re.fullmatch(r"phi-?\d\d", name) is not None for name in variables)
         kept = tuple((key, attributes[key]) for key in ("istret", "beta") if key in attributes)
         run = replace(run, dt=dt, scheme=scheme, scalars=scalars, attributes=kept)
-        run = replace(run, density="mu" in variables, induction="bx" in variables)
+        induction = "bx" in variables and _is_checkpoint(variables, run)  # other programs have a bx as well
+        run = replace(
+            run,
+            density="mu" in variables or bool(attributes.get("ilmn")),
+            induction=induction or attributes.get("mhd_equation") == "induction",
+        )
         told = Told(run, every, attributes, scalars)
         self._ours = on_root(self.comm, lambda: not self._agrees(told))
         return told
@@ -314,6 +319,8 @@ class Xcompact3dWriter(Writer):
         why = (
             "there is no velocity" if not all(name in last for name in ("ux", "uy", "uz"))
             else "the boundaries are not known" if run.ends is None
+            else "snapshots do not have the densities of earlier steps" if run.density
+            else "of the magnetic field, a restart file needs more than snapshots have" if run.induction
             else f"itimescheme = {run.scheme} needs earlier right-hand sides; itimescheme=5 makes one for RK3"
             if run.scheme not in restart.PRESSURE_PARTS else ""
         )  # fmt: skip

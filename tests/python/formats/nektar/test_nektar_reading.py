@@ -6,6 +6,7 @@ import random
 import tracemalloc
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -87,6 +88,20 @@ def test_rows_of_several_ranks_follow_each_other(tmp_path):
     part = np.empty((1, 7, 1), np.float32)
     dataset_at(tmp_path / "a.chk").read(0, "v.0", Box((0, 7, 0), (1, 7, 1)), part)
     assert np.array_equal(part[0, :, 0], found["v.0"][7:14].astype(np.float32))
+
+
+@pytest.mark.parametrize("homogeneous", [True, False])
+def test_files_without_a_version_can_show_that_they_are_old(tmp_path, homogeneous):
+    path = tmp_path / "a.fld"
+    extra = {"homogeneous": 1, "lengths": [1.0], "z": [0, 1]} if homogeneous else {}
+    hdf5(path, [row("Segment", (3, 2) if homogeneous else (3,), [1], 1, **extra)])
+    with h5py.File(path, "r+") as file:
+        del file["NEKTAR/Metadata/Provenance"].attrs["NektarVersion"]
+        (name,) = [one for one in file["NEKTAR"] if one.isdigit()]
+        file[f"NEKTAR/{name}"].attrs["BASIS"] = np.array([4, 7] if homogeneous else [7], np.int32)
+    dataset = dataset_at(path)
+    assert dataset.scalars(0)["basis"] == ("Modified_A,Fourier" if homogeneous else "OrthoPyr_C")
+    assert ("before 5" in dataset.notes[0]) == homogeneous
 
 
 def test_numbers_of_bases_depend_on_the_version(tmp_path):

@@ -45,10 +45,11 @@ ROWS = [
     row("Triangle", (3, 4), [1, 2], 3),
     None,
 ]
+FEW = [row("Triangle", (3, 4), [5], 1), row("Quadrilateral", (2, 3), [20, 8, 9, 1], 2), row("Segment", (2,), [6, 7], 3)]
 MIXED = [row("Triangle", [(2, 3), (4, 4), (1, 2)], [5, 2, 9], 8), row("Triangle", [(2, 2)], [7], 9)]
 
 
-@pytest.mark.parametrize("rows", [ROWS, MIXED], ids=["uniform", "mixed"])
+@pytest.mark.parametrize("rows", [ROWS, MIXED, FEW], ids=["uniform", "mixed", "fewer elements than ranks"])
 @pytest.mark.parametrize("options", [{}, {"decomposition": "ranks"}], ids=["source", "ranks"])
 def test_there_and_back_by_three_ranks(tmp_path, three, rows, options):
     source = tmp_path / "source.fld"
@@ -97,6 +98,26 @@ def test_what_is_written_has_the_layout_of_nektar(tmp_path):
     tr.convert(target, text, format="nektar-xml")
     values = re.search(r">([A-Za-z0-9+/]+)</ELEMENTS>", text.read_text())
     assert values is not None and len(values[1]) % 4 == 0
+
+
+def test_definitions_that_would_become_one_are_refused(tmp_path):
+    mixed = row("Triangle", [(2, 3), (4, 4)], [5, 2], 8)
+    others = [row("Quadrilateral", modes, [ids], 9) for modes, ids in (((2, 2), 7), ((3, 3), 8))]
+
+    def begin(rows):
+        (tmp_path / "source.fld").write_text(xml(rows))
+        data = dataset_at(tmp_path / "source.fld")
+        writer = writer_of("nektar-xml")(
+            str(tmp_path / "new.fld"), MPI.COMM_SELF, grid=None, attributes=data.attributes, options={}
+        )
+        writer.begin_step(0, 0.0, data.variables(0), data.scalars(0))
+        writer.abandon_step()
+
+    with pytest.raises(InputError, match="found two Quadrilateral that differ in their modes only"):
+        begin([mixed, *others])
+    assert [entry.name for entry in tmp_path.iterdir()] == ["source.fld"]
+    begin([mixed, others[0]])
+    begin(others)
 
 
 def test_what_is_no_checkpoint_is_refused(tmp_path):

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+import tailrace as tr
 from helpers.xcompact3d_files import NX, NY, NZ, field, input_text, make_checkpoint, make_run
 from tailrace import Error, IoError
 from tailrace.formats.recognise import dataset_at
@@ -21,15 +22,41 @@ def test_files_of_another_size(tmp_path, size):
     path = run / "data" / "uy-2.bin"
     path.write_bytes((path.read_bytes() * 2)[:size])
     dataset = dataset_at(run)
-    assert "ux" in dataset.variables(0), "the other step is whole"
+    assert [sorted(dataset.variables(at)) for at in (0, 1)] == [["pp", "ux", "uy", "uz"], ["pp", "ux", "uz"]]
     message = (
         rf"uy-2.bin: has {size} bytes; expected {WHOLE} bytes \(float64\) or {WHOLE // 2} \(float32\) for 12 x 9 x 10"
     )
-    with pytest.raises(IoError, match=message):
-        dataset.variables(1)
-    assert re.search(message, dataset.check(1)[0])
+    assert len(dataset.left_out) == 1
+    assert re.search(message, dataset.left_out[0])
     with pytest.raises(IoError, match=message):
         dataset_at(path)
+    damaged = path.read_bytes()
+    for other in (run / "data").glob("*-2.bin"):
+        other.write_bytes(damaged)
+    assert [index for index, _ in dataset_at(run).steps] == [20], "nothing of the step can be read"
+
+
+def test_files_on_cells_are_left_out(tmp_path):
+    run = make_run(tmp_path / "run")
+    field(2, "pp", (NX, NY - 1, NZ)).tofile(run / "data" / "ppraw-2.bin")
+    with tr.open(run) as series:
+        assert "ppraw" not in series[1].variables
+        np.testing.assert_array_equal(series[1].read("uy"), field(2, "uy"))
+        assert not series.verify()
+    dataset = dataset_at(run)
+    assert dataset.left_out == []
+    assert any(
+        "ppraw: left out: 1 files (ppraw-2.bin, ...) have the size of 12 x 8 x 10 cells" in n for n in dataset.notes
+    )
+
+
+def test_files_that_change_after_they_were_opened(tmp_path):
+    run = make_run(tmp_path / "run")
+    dataset = dataset_at(run)
+    (run / "data" / "uy-2.bin").write_bytes(b"12345678")
+    with pytest.raises(IoError, match=r"uy-2.bin: has 8 bytes; expected"):
+        dataset.variables(1)
+    assert "uy-2.bin: has 8 bytes" in dataset.check(1)[0]
 
 
 def test_values_that_are_not_finite_are_told(tmp_path):

@@ -72,22 +72,31 @@ def test_averages_over_a_direction_and_scalars(tmp_path):
     )
 
 
-@pytest.mark.parametrize("istret", [1, 2, 3])
-def test_stretched_grids(tmp_path, istret):
-    beta, n = 0.3, NY
-    run = make_run(tmp_path / "run", basic=f"istret = {istret}\nbeta = {beta}")
+@pytest.mark.parametrize(("istret", "periodic"), [(1, False), (2, False), (3, False), (1, True)])
+def test_stretched_grids(tmp_path, istret, periodic):
+    beta, n, cells = 0.3, NY, NY - (not periodic)
+    ends = ((0, 0), (0, 0) if periodic else (2, 2), (0, 0))
+    run = make_run(tmp_path / "run", basic=f"istret = {istret}\nbeta = {beta}", ends=ends)
     y = np.array(dataset_at(run, {}).grid.coordinates[1])
     # The derivative of the places is 1 / (alpha / pi + sin^2(pi eta) / (pi beta)) / L, whose integral by Simpson's rule
     # is compared here.
     half = LENGTHS[1] / 2
     alpha = (np.sqrt(half**2 + (np.pi * beta) ** 2) - half) / (2 * beta * half)
-    s = np.linspace(0, 1, 1000 * (n - 1) + 1)
+    s = np.linspace(0, 1, 1000 * cells + 1)
     eta = {1: s, 2: s - 0.5, 3: s / 2 - 0.5}[istret]
     slope = 1 / (alpha / np.pi + np.sin(np.pi * eta) ** 2 / (np.pi * beta))
     parts = (slope[:-2:2] + 4 * slope[1:-1:2] + slope[2::2]) * (s[2] - s[0]) / 6
     places = np.concatenate([[0], np.cumsum(parts)])[::500]
-    np.testing.assert_allclose(y, places, rtol=0, atol=1e-9)
-    np.testing.assert_allclose([y[0], y[-1]], [0, LENGTHS[1]], atol=1e-14)
+    np.testing.assert_allclose(y, places[:n], rtol=0, atol=1e-9)
+    assert y[0] == 0
+    assert y[-1] < LENGTHS[1] - 0.1 if periodic else y[-1] == pytest.approx(LENGTHS[1], abs=1e-14)
+    path = run / "input.json"
+    path.write_text(json.dumps(described(BCy=ends[1][0], stretched=istret, beta=beta)))
+    np.testing.assert_array_equal(dataset_at(path, {}).grid.coordinates[1], y)
+    if periodic:
+        tr.convert(run, tmp_path / "new", format="xcompact3d")
+        (tmp_path / "new" / "yp.dat").unlink()
+        np.testing.assert_array_equal(dataset_at(tmp_path / "new", {}).grid.coordinates[1], y)
     given = np.linspace(0, 1, n) ** 2 * 2
     (run / "yp.dat").write_text("".join(f"   {place:.16e}\n" for place in given))
     np.testing.assert_array_equal(dataset_at(run, {}).grid.coordinates[1], given)
@@ -226,6 +235,23 @@ def test_histories_have_their_own_times(tmp_path):
     with tr.open(run / "time_evol.dat") as series:
         np.testing.assert_allclose(series[0].read("t").ravel(), [0.1, 0.2], rtol=1e-15)
         np.testing.assert_array_equal(series[0].read("enstrophy").ravel(), [0.3, 0.4])
+
+
+def test_the_history_of_a_run_that_goes_on(tmp_path):
+    path = make_run(tmp_path / "run") / "time_evol.dat"
+    path.write_text("0.09 0.12 1 2 0.3\n0.19 0.11 3 4 0.4\n0.29 0.10 3 4 0.5\n0.19 0.21 3 4 0.6\n0.39 0.2")
+    with tr.open(path) as series:
+        np.testing.assert_allclose(series[0].read("t").ravel(), [0.1, 0.2, 0.3], rtol=1e-15)
+        np.testing.assert_array_equal(series[0].read("enstrophy").ravel(), [0.3, 0.6, 0.5])
+    dataset = dataset_at(path, {})
+    assert "1 rows are left out: later rows have the same times" in dataset.notes[2]
+    assert "its last line is left out" in dataset.notes[1]
+    path.write_text(path.read_text() + " 3 4 0.7\n")
+    np.testing.assert_array_equal(values(dataset, 0, "enstrophy").ravel(), [0.3, 0.6, 0.5])
+    assert dataset_at(path, {}).variables(0)["t"].shape == (1, 4, 1)
+    path.write_text("0.09 0.12 1 2 0.3\n")
+    with pytest.raises(IoError, match="has 1 rows; expected 3"):
+        values(dataset, 0, "t")
 
 
 def described(**mesh):

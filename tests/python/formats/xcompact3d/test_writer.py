@@ -68,6 +68,47 @@ def test_restart_files_are_copied_as_they_are(tmp_path, scheme, names):
     assert (tmp_path / "new" / "checkpoint").read_bytes() == (run / "checkpoint").read_bytes()
 
 
+LMN = "ux uy uz pp rho-01 rho-02 rho-03 drho-01 drho-02 mu"
+
+
+@pytest.mark.parametrize(
+    ("basic", "more", "names"),
+    [("ilmn = T", "&LMN\n/End\n", LMN),
+     ("mhd_active = T", "&MHDParam\nmhd_equation = 'induction'\n/End\n", "ux uy uz pp bx by bz")],
+    ids=["low Mach", "induction"],
+)  # fmt: skip
+def test_restart_files_of_other_flows_can_be_read_again(tmp_path, basic, more, names):
+    run = make_run(tmp_path / "run", (), (), basic=basic)
+    (run / "input.i3d").write_text((run / "input.i3d").read_text() + more)
+    arrays = make_checkpoint(run, names.split(), (NX, NY - 1, NZ))
+    tr.convert(run / "checkpoint", tmp_path / "new", format="xcompact3d")
+    with tr.open(tmp_path / "new" / "checkpoint") as series:
+        assert set(series[0].variables) == set(names.split())
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(series[0].read(name), array)
+
+
+def test_snapshots_of_a_low_mach_run_make_no_restart_file(tmp_path):
+    run = make_run(tmp_path / "run", (1,), ("ux", "uy", "uz", "rho"), basic="ilmn = T")
+    tr.convert(run, tmp_path / "new", format="xcompact3d")
+    text = (tmp_path / "new" / "input.i3d").read_text()
+    assert "ilmn = T\n" in text and "&LMN\n" in text
+    assert "no restart file is written: snapshots do not have the densities of earlier steps" in text
+    assert not (tmp_path / "new" / "checkpoint").exists()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_schmidt_numbers(tmp_path, known):
+    run = make_run(tmp_path / "run", (1,), ("phi01", "phi02"), basic="numscalar = 2")
+    group = "&ScalarParam\nsc(1) = 0.7\nsc(2) = 1.5\n/End\n" if known else ""
+    (run / "input.i3d").write_text((run / "input.i3d").read_text() + group)
+    tr.convert(run, tmp_path / "new", format="xcompact3d")
+    text = (tmp_path / "new" / "input.i3d").read_text()
+    assert ("&ScalarParam\nsc = 0.7, 1.5\n/End" if known else "&ScalarParam\n! sc, the Schmidt") in text
+    with tr.open(tmp_path / "new") as series:
+        assert list(series.attributes.get("sc", [])) == ([0.7, 1.5] if known else [])
+
+
 def test_three_ranks_write_the_same_as_one(tmp_path, tailrace):
     make_run(tmp_path / "run")
     for ranks in (1, 3):
