@@ -18,7 +18,7 @@ from tailrace.io.values import Attribute, Scalar
 from .guess import Guess
 from .hdf5_contents import contents_of
 from .hdf5_steps import guess_steps
-from .parts import Part, PartsDataset, plain_name, scalars_of
+from .parts import Names, Part, PartsDataset, plain_name, scalars_of
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _PLACES = (0, 512, 1024, 2048)  # where a file of HDF5 may begin behind data of users
@@ -128,13 +128,14 @@ def _words(error: Exception) -> str:
 
 def _attributes(known: dict[str, dict[str, Attribute]], guess: Guess) -> dict[str, Attribute]:
     """The attributes of the file by their names, those of the arrays of the first step as variable/attribute."""
-    result = {plain_name(name): value for name, value in known.get("", {}).items()}
+    names = Names()
+    result = {names.once(plain_name(name)): value for name, value in known.get("", {}).items()}
     for step in guess.steps[:1]:
         for name, part in step.made.parts.items():
             whole = part.source if part.source.startswith("/") else f"{step.group}/{part.source}"
             for attribute, value in known.get(whole.strip("/"), {}).items():
                 if attribute not in ("DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME", "_Netcdf4Dimid"):
-                    result[f"{name}/{plain_name(attribute)}"] = value
+                    result[names.once(f"{name}/{plain_name(attribute)}")] = value
     return result
 
 

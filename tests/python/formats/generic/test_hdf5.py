@@ -329,3 +329,15 @@ def test_through_the_library(tmp_path):
     assert dataset_at(tmp_path / "ours.h5") is None
     with pytest.raises(_core.InputError, match="has no parameters"):
         dataset_at(tmp_path / "x.h5", {"a": "b"})
+
+
+def test_names_that_become_the_same(open_file):
+    def write(file):
+        file["u"] = U
+        file["c d"], file["c:d"] = 1, 2
+        for place in (file, file["u"]):
+            place.attrs.update({"a:b": 1, "a b": 2})
+
+    found = open_file(write)
+    assert sorted(found.attributes.items()) == [("a_b", 2), ("a_b_2", 1), ("u/a_b", 2), ("u/a_b_2", 1)]
+    assert sorted(found.scalars(0).items()) == [("c_d", 1), ("c_d_2", 2)]
