@@ -341,3 +341,36 @@ def test_names_that_become_the_same(open_file):
     found = open_file(write)
     assert sorted(found.attributes.items()) == [("a_b", 2), ("a_b_2", 1), ("u/a_b", 2), ("u/a_b_2", 1)]
     assert sorted(found.scalars(0).items()) == [("c_d", 1), ("c_d_2", 2)]
+
+
+def write_virtual(file):
+    file["u"] = U
+    for name, source, inner in (("in", "beside.h5", "u"), ("own", ".", "u")):
+        layout = h5py.VirtualLayout(U.shape, "f8")
+        layout[:] = h5py.VirtualSource(source, inner, U.shape)
+        file.create_virtual_dataset(name, layout)
+
+
+def test_files_of_virtual_datasets(open_file, tmp_path):
+    with h5py.File(tmp_path / "beside.h5", "w") as file:
+        file["u"] = U + 1
+    found = open_file(write_virtual)
+    assert found.files == [str(tmp_path / "x.h5"), str(tmp_path / "beside.h5")]
+    assert np.array_equal(read(found, 0, "in"), U + 1)
+    (tmp_path / "beside.h5").unlink()
+    with pytest.raises(_core.IoError, match=r"'/?in' has values in '.*beside\.h5', which is not there any more"):
+        read(found, 0, "in")
+    assert np.array_equal(read(found, 0, "own"), U)
+
+
+@pytest.mark.parametrize("locking", [None, True, False])
+def test_a_file_that_is_open_already(open_file, tmp_path, locking):
+    with h5py.File(tmp_path / "beside.h5", "w") as file:
+        file["u"] = U + 1
+    first = open_file(write_virtual)
+    with h5py.File(tmp_path / "x.h5", "r", locking=locking), h5py.File(tmp_path / "beside.h5", "r", locking=locking):
+        second = dataset_at(tmp_path / "x.h5")
+        for found in (first, second):
+            assert np.array_equal(read(found, 0, "own"), U)
+            assert np.array_equal(read(found, 0, "in"), U + 1)
+        second.close()
