@@ -52,6 +52,7 @@ void bind_foreign(nb::module_ &m) {
       .def(nb::init<const std::string &>(), "path"_a, free)
       .def("steps", &ForeignBp::steps)
       .def("attributes", &ForeignBp::attributes)
+      .def("left_out_attributes", &ForeignBp::left_out_attributes)
       .def("variables", &variables, "step"_a)
       .def("value", &ForeignBp::value, "step"_a, "name"_a, free)
       .def("read", &read_part, "step"_a, "name"_a, "block"_a, "start"_a, "array"_a)

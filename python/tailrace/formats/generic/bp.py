@@ -18,7 +18,7 @@ from tailrace import _core
 from tailrace.io import guard
 from tailrace.io.values import Attribute, Scalar
 
-from .parts import Layout, LayoutMaker, Part, PartsDataset, parts_of, plain_name, scalars_of, variable_name
+from .parts import Layout, LayoutMaker, Names, Part, PartsDataset, parts_of, plain_name, scalars_of, variable_name
 
 TIMES = ("time", "Time", "TIME", "t", "physical_time", "simulation_time")
 INDICES = ("step", "Step", "iteration", "Iteration", "itime", "timestep", "cycle", "CYCLE")
@@ -100,21 +100,33 @@ def describe(path: str) -> Description:
     file = _core.ForeignBp(path)
     names = [*file.attributes(), *(one[0] for step in range(min(file.steps(), 2)) for one in file.variables(step))]
     found = Description(ours=any(name.startswith("tailrace/") for name in names))
-    found.attributes = {
-        "/".join(plain_name(one) for one in name.strip("/").rsplit("/", 1)): value
-        for name, value in file.attributes().items()
-    }
+    left_out = file.left_out_attributes()
     notes: dict[str, None] = {}
+    if left_out:
+        notes[f"the attributes {', '.join(left_out)} are complex numbers, or 2^63 and more: they are left out"] = None
     for step in range(file.steps()):
         layout, blocks, scalars, said = _variables(file, step)
         found.layouts.append(layout)
         found.blocks.append(blocks)
         found.scalars.append(scalars)
         notes |= dict.fromkeys(said)
+    found.attributes = _attributes(file, found.layouts)
     found.steps = _steps(file, found, notes)
     if found.steps:
         file.check_values(len(found.steps) - 1, _MOST_ENDS)
     found.notes = list(notes)
+    return found
+
+
+def _attributes(file: _core.ForeignBp, layouts: list[Layout]) -> dict[str, Attribute]:
+    """The attributes by names of ours, those of a variable of the first step as variable/attribute."""
+    variables = {part.source: name for one in layouts[:1] for name, part in one.parts.items() if not part.fixed}
+    names = Names()
+    found: dict[str, Attribute] = {}
+    for name, value in file.attributes().items():
+        owner, slash, last = name.strip("/").rpartition("/")
+        begin = variables.get(owner, plain_name(owner)) + "/" if slash else ""
+        found[names.once(begin + plain_name(last))] = value
     return found
 
 
@@ -131,15 +143,29 @@ def _variables(file: _core.ForeignBp, step: int) -> tuple[Layout, dict[str, Bloc
             _add_blocks(maker, joined, name, np.dtype(kind), [tuple(one) for one in blocks])
         elif shape:
             maker.add(name, parts_of(name, np.dtype(kind), tuple(shape)))
+        elif kind == "uint64" and not _is_held(file, step, name):
+            maker.notes.append(f"'{name}' is 2^63 or more, which an int64 does not hold: it is left out")
         else:
             scalars.append(name)
     return maker.layout(), joined, tuple(scalars), maker.notes
+
+
+def _is_held(file: _core.ForeignBp, step: int, name: str) -> bool:
+    """Whether a single uint64 is below 2^63."""
+    try:
+        file.value(step, name)
+    except _core.IoError:
+        return False
+    return True
 
 
 def _add_blocks(
     maker: LayoutMaker, joined: dict[str, Blocks], name: str, dtype: np.dtype[Any], blocks: list[tuple[int, ...]]
 ) -> None:
     """Blocks of one dimension, and those of two with as many columns each, make a list."""
+    full = next((one for one in blocks if one and 0 not in one), max(blocks, key=len) or (0,))
+    # Blocks without values have any extents, in BP4 none at all.
+    blocks = [one if one and 0 not in one else (0, *full[1:]) for one in blocks]
     columns = {one[1:] for one in blocks}
     if len(blocks[0]) <= 2 and len(columns) == 1:
         rows = tuple(one[0] for one in blocks)

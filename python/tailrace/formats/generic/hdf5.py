@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
+from tailrace.formats.hdf5_file import open_hdf5
 from tailrace.io.placement import Box
 from tailrace.io.regular import open_regular
 from tailrace.io.values import Attribute, Scalar
@@ -18,7 +19,7 @@ from tailrace.io.values import Attribute, Scalar
 from .guess import Guess
 from .hdf5_contents import contents_of
 from .hdf5_steps import guess_steps
-from .parts import Part, PartsDataset, plain_name, scalars_of
+from .parts import Names, Part, PartsDataset, plain_name, scalars_of
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _PLACES = (0, 512, 1024, 2048)  # where a file of HDF5 may begin behind data of users
@@ -46,6 +47,8 @@ class Hdf5Dataset(PartsDataset):
                 raise
             except _FAULTS as error:
                 raise _core.IoError(f"{path}: HDF5 says: {_words(error)}") from None
+        self._sources = contents.sources
+        self.files += sorted({one for sources in contents.sources.values() for one in sources} - {path})
         self.attributes = _attributes(contents.attributes, guess)
         self.grid = guess.grid
         self._take(guess)
@@ -79,7 +82,7 @@ class Hdf5Dataset(PartsDataset):
         with open_regular(self.path, "rb"):  # never a named pipe
             pass
         try:
-            return h5py.File(self.path, "r", locking=False)
+            return open_hdf5(self.path)
         except _FAULTS as error:
             raise _core.IoError(f"{self.path}: HDF5 says: {_words(error)}") from None
 
@@ -87,6 +90,7 @@ class Hdf5Dataset(PartsDataset):
         if self._file is None:
             self._file = self._open()
         name = part.source if part.source.startswith("/") else f"{self._groups[position]}/{part.source}"
+        self._check_sources(name)
         try:
             data = self._file[name]
             same = isinstance(data, h5py.Dataset) and data.dtype == values.dtype and data.ndim == len(start)
@@ -96,9 +100,18 @@ class Hdf5Dataset(PartsDataset):
                 region = tuple(slice(a, a + n) for a, n in zip(start, values.shape, strict=True))
                 data.read_direct(values, region)
         except _core.IoError:
+            self.close()
             raise
         except _FAULTS as error:
+            self.close()
             raise _core.IoError(f"{self.path}: '{name}' cannot be read: HDF5 says: {_words(error)}") from None
+
+    def _check_sources(self, name: str) -> None:
+        """HDF5 gives the fill value where a part of a virtual dataset is in a file that is gone."""
+        for source in self._sources.get(name.strip("/"), ()):
+            if not Path(source).is_file():
+                self.close()
+                raise _core.IoError(f"{self.path}: '{name}' has values in '{source}', which is not there any more")
 
     def check(self, position: int) -> list[str]:
         """See `Dataset`: values that are not finite."""
@@ -128,13 +141,14 @@ def _words(error: Exception) -> str:
 
 def _attributes(known: dict[str, dict[str, Attribute]], guess: Guess) -> dict[str, Attribute]:
     """The attributes of the file by their names, those of the arrays of the first step as variable/attribute."""
-    result = {plain_name(name): value for name, value in known.get("", {}).items()}
+    names = Names()
+    result = {names.once(plain_name(name)): value for name, value in known.get("", {}).items()}
     for step in guess.steps[:1]:
         for name, part in step.made.parts.items():
             whole = part.source if part.source.startswith("/") else f"{step.group}/{part.source}"
             for attribute, value in known.get(whole.strip("/"), {}).items():
                 if attribute not in ("DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME", "_Netcdf4Dimid"):
-                    result[f"{name}/{plain_name(attribute)}"] = value
+                    result[names.once(f"{name}/{plain_name(attribute)}")] = value
     return result
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from tailrace.formats.hdf5_file import open_hdf5
 from tailrace.io.values import Attribute, Scalar
 
 _MOST_OBJECTS = 100_000
@@ -40,6 +41,7 @@ class Contents:
     scalars: dict[str, Scalar] = field(default_factory=dict)
     attributes: dict[str, dict[str, Attribute]] = field(default_factory=dict)  # of each group and dataset; "" the root
     notes: list[str] = field(default_factory=list)
+    sources: dict[str, list[str]] = field(default_factory=dict)  # of virtual datasets: the files of their values
 
     def below(self, group: str) -> dict[str, Array]:
         """The arrays in a group, by their names from there on."""
@@ -119,6 +121,8 @@ def _add_dataset(found: Contents, name: str, data: h5py.Dataset, path: Path) -> 
             found.arrays[name] = Array(name, np.dtype(data.dtype.str), data.shape)
         if why is None:
             found.attributes[name] = attributes_of(data)
+            if data.is_virtual:
+                found.sources[name] = sorted({str(_place(one.file_name, path)) for one in data.virtual_sources()})
     except (OSError, RuntimeError, ValueError, TypeError, KeyError) as error:
         why = f"cannot be read ({error})"
     if why is not None:
@@ -147,15 +151,20 @@ def _why_not(data: h5py.Dataset, path: Path) -> str | None:
     return None
 
 
+def _place(source: str, path: Path) -> Path:
+    """The file of a part of a virtual dataset."""
+    return path if source == "." else path.parent / source
+
+
 def _why_not_virtual(data: h5py.Dataset, path: Path) -> str | None:
     """A virtual dataset is read where its parts are plain ones in this file or in others beside it."""
     for source in data.virtual_sources():
-        place = path if source.file_name == "." else path.parent / source.file_name
+        place = _place(source.file_name, path)
         if "%" in source.file_name or not place.resolve().is_relative_to(path.parent.resolve()):
             return f"is made of parts in '{source.file_name}', which is not in its directory"
         if not place.is_file():
             return f"is made of parts in '{source.file_name}', which is not there"
-        with h5py.File(place, "r") as file:
+        with open_hdf5(place) as file:
             if not _is_plain(file, source.dset_name):
                 return f"is made of '{source.dset_name}' in '{source.file_name}', which is no dataset of plain values"
     return None

@@ -24,7 +24,9 @@ from .vtkhdf import vtkhdf_steps
 from .xdmf import steps_in
 
 _STEP = re.compile(r"(?:.*?[A-Za-z_#.\- ])?(\d+)")  # "Step0", "step_0010", "Timestep 3", "0005"
+_TIME = re.compile(r"(?:.*?[A-Za-z_#.=\- ])?(\d+\.\d+)")  # "t_0.25", "time=1.5", "0.5": a time
 _WORDS = re.compile(r"(step|iter|time|cycle|frame|snap|output|dump|^t|^it|^data|^plt|^$)", re.IGNORECASE)
+_MOST_REPEATED = 100_000  # arrays outside of the steps times steps
 _MOST_POINTS = 1 << 20  # of a direction whose places are read
 
 
@@ -49,25 +51,37 @@ def guess_steps(file: h5py.File, contents: Contents) -> Guess:
 
 
 # ---- groups, one for each step ---------------------------------------------------------------------------------------
+Family = tuple[str, list[tuple[float, str]]]  # a group; number and name of the numbered groups in it, increasing
+
+
 def _grouped(_file: h5py.File, contents: Contents) -> Guess | None:
-    found = _step_groups(contents)
-    if found is None:
+    families = _families(contents)
+    if not families:
         return None
-    parent, groups = found
+    parent, groups = families[0]
+    notes = []
+    are_times = any(isinstance(number, float) for number, _ in groups)
+    if are_times:
+        notes.append("the numbers in the names of the groups are taken for times, because they have decimals")
     steps = []
     timeless = 0
-    for index, name in groups:
+    for place, (number, name) in enumerate(groups):
         whole = f"{parent}/{name}".lstrip("/")
         scalars = contents.scalars_below(whole)
         time = time_in(contents.attributes.get(whole, {}), scalars)
-        timeless += time is None
+        timeless += time is None and not are_times
         made = add_arrays(LayoutMaker(), contents.below(whole))
-        steps.append(Step(index, float(index) if time is None else time, whole, made, scalars))
+        index = place if are_times else int(number)
+        steps.append(Step(index, float(number) if time is None else time, whole, made, scalars))
     inside = {step.group for step in steps}
+    for other in families[1:]:
+        inside |= _add_family(contents, steps, groups, other, notes)
     rest = {name: one for name, one in contents.arrays.items() if not _is_below(name, inside)}
-    notes = []
-    if rest:
-        notes.append(f"{', '.join(sorted(rest)[:8])}: outside of the steps, so the same in all of them")
+    names = ", ".join(sorted(rest)[:8])
+    if len(rest) * len(steps) > _MOST_REPEATED:
+        notes.append(f"{names}, in all {len(rest)}: outside of the steps, and too many for each of them: left out")
+    elif rest:
+        notes.append(f"{names}: outside of the steps, so the same in all of them")
         for step in steps:
             add_arrays(step.made, rest, absolute=True)
     if timeless:
@@ -76,30 +90,53 @@ def _grouped(_file: h5py.File, contents: Contents) -> Guess | None:
     return Guess(steps, f"the groups '{parent}/{first}' to '{parent}/{last}' are taken for steps", notes=notes)
 
 
+def _add_family(
+    contents: Contents, steps: list[Step], groups: list[tuple[float, str]], family: Family, notes: list[str]
+) -> set[str]:
+    """Add numbered groups beside those of the steps to the steps of the same numbers; the groups that are settled."""
+    parent, members = family
+    step_of = {number: step for step, (number, _) in zip(steps, groups, strict=True)}
+    here = {f"{parent}/{name}".lstrip("/"): step_of.get(number) for number, name in members}
+    if any(_is_below(f"{one}/", {step.group for step in steps}) for one in here):
+        return set()
+    known = sum(step is not None for step in here.values())
+    if 2 * known <= len(here):
+        return set()
+    for group, step in here.items():
+        if step is not None:
+            arrays = {f"{parent}/{name}": one for name, one in contents.below(group).items()}
+            add_arrays(step.made, arrays, absolute=True)
+            step.scalars = contents.scalars_below(group) | step.scalars
+    notes.append(f"the groups '{parent}/{members[0][1]}' and so on are parts of the steps of the same numbers")
+    if known < len(here):
+        notes.append(f"'{parent}' has {counted(len(here) - known, 'group')} without a step of its number: left out")
+    return set(here)
+
+
 def _is_below(name: str, groups: set[str]) -> bool:
     parts = name.split("/")
     return any("/".join(parts[:n]) in groups for n in range(1, len(parts)))
 
 
-def _step_groups(contents: Contents) -> tuple[str, list[tuple[int, str]]] | None:
-    """The group whose groups are numbered and hold arrays: the one with most of them, near the root."""
-    parents: dict[str, dict[str, list[tuple[int, str]]]] = {}
+def _families(contents: Contents) -> list[Family]:
+    """Numbered groups that hold arrays, by the group they are in: first those with most members, near the root."""
+    parents: dict[tuple[str, str], list[tuple[float, str]]] = {}
     groups = {"/".join(name.split("/")[:n]) for name in contents.arrays for n in range(1, name.count("/") + 1)}
     for group in groups:
         parent, _, name = group.rpartition("/")
-        matched = _STEP.fullmatch(name)
+        decimal = _TIME.fullmatch(name)
+        matched = decimal or _STEP.fullmatch(name)
         if matched and parent.count("/") < 2 and len(matched[1]) < 18:
             prefix = name[: matched.start(1)]
             if _WORDS.search(prefix):
-                parents.setdefault(parent, {}).setdefault(prefix, []).append((int(matched[1]), name))
-    best: tuple[str, list[tuple[int, str]]] | None = None
-    for parent in sorted(parents, key=lambda one: (one.count("/") + bool(one), one)):
-        for members in parents[parent].values():
-            members.sort()
-            distinct = all(a[0] < b[0] for a, b in pairwise(members))
-            if distinct and (best is None or len(members) > len(best[1])):
-                best = parent, members
-    return best
+                number = float(matched[1]) if decimal else int(matched[1])
+                parents.setdefault((parent, prefix), []).append((number, name))
+    found = []
+    for parent, prefix in sorted(parents, key=lambda one: (one[0].count("/") + bool(one[0]), one)):
+        members = sorted(parents[parent, prefix])
+        if all(a[0] < b[0] for a, b in pairwise(members)):
+            found.append((parent, members))
+    return sorted(found, key=lambda one: -len(one[1]))
 
 
 # ---- the slowest dimension is the time -------------------------------------------------------------------------------

@@ -97,19 +97,23 @@ def variable_name(name: str) -> str:
 def scalars_of(step: tuple[int, float], found: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """Single values by names of ours, without those that only repeat number and time of the step."""
     repeated = (("step", step[0]), ("time", step[1]))
-    return {variable_name(name): value for name, value in found.items() if (plain_name(name), value) not in repeated}
+    names = Names()
+    return {names.take(name): value for name, value in found.items() if (plain_name(name), value) not in repeated}
 
 
 class Names:
-    """The names of the variables of a step: each is used once."""
+    """The names of the variables of a step, or of other things: each is used once."""
 
     def __init__(self) -> None:
         self._used: set[str] = set()
 
     def take(self, name: str) -> str:
-        """A name of ours for a name of the file."""
-        plain, number = variable_name(name), 2
-        base = plain
+        """A name of ours for the name of a variable or a single value of the file."""
+        return self.once(variable_name(name))
+
+    def once(self, plain: str) -> str:
+        """A name of ours, with a number behind it where it is used already."""
+        base, number = plain, 2
         while plain in self._used:
             plain, number = f"{base}_{number}", number + 1
         self._used.add(plain)

@@ -125,11 +125,11 @@ def open_hdf5(path: Path) -> Iterator[h5py.File]:
 
     :raises IoError: it is gone, or damaged as far as it is read.
     """
-    import h5py
+    from tailrace.formats import hdf5_file
 
     try:
         refuse_special(path)
-        with h5py.File(path, "r") as file:
+        with hdf5_file.open_hdf5(path) as file:
             yield file
     except _core.Error:
         raise

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <type_traits>
+#include <utility>
 
 namespace tailrace::io {
 
@@ -46,8 +48,74 @@ bool inside(const Extents &start, const Extents &count, const Extents &shape) {
   return fits;
 }
 
-/// BP4 and BP5 differ in what a single value is, so one value is always a single one.
-template <class T> Attribute attribute_of(const std::vector<T> &values) {
+/// A box from its first indices to those behind its last.
+struct Reach {
+  Extents start, end;
+  bool operator==(const Reach &) const = default;
+};
+
+Reach overlap(const Reach &a, const Reach &b) {
+  Reach both = a;
+  for (std::size_t d = 0; d < a.start.size(); ++d) {
+    both.start[d] = std::max(a.start[d], b.start[d]);
+    both.end[d] = std::min(a.end[d], b.end[d]);
+  }
+  return both;
+}
+
+bool is_empty(const Reach &region) {
+  for (std::size_t d = 0; d < region.start.size(); ++d)
+    if (region.start[d] >= region.end[d])
+      return true;
+  return false;
+}
+
+/// A box inside `wanted` that no block covers; none: they cover all of it. Blocks may overlap, so it is not enough to
+/// add their sizes: `wanted` is halved along their faces until a block covers a half, or none touches it.
+std::optional<Reach> uncovered(const Reach &wanted, const std::vector<Reach> &blocks) {
+  std::vector<Reach> inside;
+  for (const Reach &block : blocks) {
+    Reach part = overlap(block, wanted);
+    if (part == wanted)
+      return std::nullopt;
+    if (!is_empty(part))
+      inside.push_back(std::move(part));
+  }
+  if (inside.empty())
+    return wanted;
+  Extents faces;
+  std::size_t along = 0;
+  for (std::size_t d = 0; d < wanted.start.size(); ++d) {
+    Extents here;
+    for (const Reach &part : inside)
+      for (const auto face : {part.start[d], part.end[d]})
+        if (face > wanted.start[d] && face < wanted.end[d])
+          here.push_back(face);
+    if (here.size() > faces.size()) {
+      faces = std::move(here);
+      along = d;
+    }
+  }
+  const auto middle = faces.begin() + static_cast<std::ptrdiff_t>(faces.size() / 2);
+  std::nth_element(faces.begin(), middle, faces.end());
+  Reach low = wanted, high = wanted;
+  low.end[along] = high.start[along] = *middle;
+  const auto found = uncovered(low, inside);
+  return found ? found : uncovered(high, inside);
+}
+
+/// Whether an int64 holds a whole number.
+template <class T> bool fits(const T &value) {
+  if constexpr (std::is_same_v<T, std::uint64_t>)
+    return std::in_range<std::int64_t>(value);
+  else
+    return true;
+}
+
+/// BP4 and BP5 differ in what a single value is, so one value is always a single one. None: no int64 holds a value.
+template <class T> std::optional<Attribute> attribute_of(const std::vector<T> &values) {
+  if (!std::all_of(values.begin(), values.end(), fits<T>))
+    return std::nullopt;
   if constexpr (std::is_same_v<T, std::string>) {
     return fmt::format("{}", fmt::join(values, ", "));
   } else {
@@ -112,6 +180,11 @@ struct ForeignBp::State {
         found.blocks.push_back(extents(block.Count));
     else if (variable.ShapeID() != adios2::ShapeID::GlobalValue)
       found.shape = extents(variable.Shape(*place));
+    else if constexpr (!std::is_same_v<T, std::string>)
+      // BP4 takes blocks for a single value, 0, where the first one is empty.
+      for (const auto &block : engine.BlocksInfo(variable, *place))
+        if (!block.IsValue)
+          found.type = numpy_name<T>() + " in blocks of which the first is empty";
     return found;
   }
 
@@ -132,12 +205,38 @@ struct ForeignBp::State {
 
   template <class T> void read(const Part &part, bool block, std::size_t step, void *data) {
     auto variable = io.InquireVariable<T>(part.name);
-    select(variable, step);
+    const auto place = select(variable, step);
     if (block)
       variable.SetBlockSelection(part.block);
+    else if (place && variable.ShapeID() == adios2::ShapeID::GlobalArray)
+      check_covered(part, engine.BlocksInfo(variable, *place));
     variable.SetSelection(
         {adios2::Dims(part.start.begin(), part.start.end()), adios2::Dims(part.count.begin(), part.count.end())});
     engine.Get(variable, static_cast<T *>(data), adios2::Mode::Sync);
+  }
+
+  /// ADIOS2 leaves memory as it is where no process has written. Blocks without extents are single values.
+  template <class Info> void check_covered(const Part &part, const std::vector<Info> &infos) const {
+    std::vector<Reach> blocks;
+    for (const auto &info : infos) {
+      if (info.Start.size() != part.start.size() || info.Count.size() != part.start.size())
+        return;
+      blocks.push_back({extents(info.Start), extents(info.Start)});
+      for (std::size_t d = 0; d < part.start.size(); ++d)
+        blocks.back().end[d] += static_cast<std::int64_t>(info.Count[d]);
+    }
+    Reach wanted{part.start, part.start};
+    for (std::size_t d = 0; d < part.start.size(); ++d)
+      wanted.end[d] += part.count[d];
+    const auto missing = uncovered(wanted, blocks);
+    if (!missing)
+      return;
+    Extents count = missing->end;
+    for (std::size_t d = 0; d < count.size(); ++d)
+      count[d] -= missing->start[d];
+    throw IoError(fmt::format("{}: '{}' was not written at ({}), count ({}), slowest index first, so it has no values "
+                              "there; read other parts of it",
+                              path, part.name, fmt::join(missing->start, ", "), fmt::join(count, ", ")));
   }
 
   template <class T> void check_ends(const std::string &name, std::size_t step, std::size_t &left) {
@@ -172,9 +271,19 @@ Attributes ForeignBp::attributes() const {
   translate(fmt::format("read attributes of {}", state_->path), [&] {
     for (const auto &[name, about] : state_->io.AvailableAttributes())
       with_named(state_->io.AttributeType(name), [&, &key = name]<class T>(T) {
-        result[key] = attribute_of(state_->io.InquireAttribute<T>(key).Data());
+        if (auto found = attribute_of(state_->io.InquireAttribute<T>(key).Data()))
+          result[key] = std::move(*found);
       });
   });
+  return result;
+}
+
+std::vector<std::string> ForeignBp::left_out_attributes() const {
+  const Attributes known = attributes();
+  std::vector<std::string> result;
+  for (const auto &[name, about] : state_->io.AvailableAttributes())
+    if (!known.contains(name))
+      result.push_back(name);
   return result;
 }
 
@@ -199,6 +308,10 @@ Scalar ForeignBp::value(std::size_t step, const std::string &name) {
       state_->select(variable, step);
       T value{};
       state_->engine.Get(variable, value, adios2::Mode::Sync);
+      if (!fits(value))
+        throw IoError(fmt::format("{}: '{}' is {} in step {}; expected a value below 2^63, the first that an int64 "
+                                  "does not hold",
+                                  state_->path, name, value, step));
       if constexpr (std::is_same_v<T, std::string>)
         result = value;
       else if constexpr (std::is_integral_v<T>)

@@ -28,10 +28,12 @@ public:
   ~ForeignBp();
 
   std::size_t steps() const;
-  Attributes attributes() const; ///< several texts are joined by ", "; complex numbers are left out
+  Attributes attributes() const; ///< several texts are joined by ", "
+  /// The names of the attributes that `attributes` leaves out: complex numbers, and those from 2^63 on.
+  std::vector<std::string> left_out_attributes() const;
   /// The variables of a step, in the order of their names.
   std::vector<ForeignVariable> variables(std::size_t step);
-  /// Throws InputError if the variable is not a single number or text.
+  /// Throws InputError if the variable is not a single number or text, IoError if it is 2^63 or more.
   Scalar value(std::size_t step, const std::string &name);
 
   /// A part of the whole array, or of a block.
@@ -41,7 +43,8 @@ public:
     ForeignVariable::Extents start, count;
     std::string type; ///< of the values in memory; that of the variable
   };
-  /// `data` is contiguous. Throws InputError where the part is not inside the array or has another type.
+  /// `data` is contiguous. Throws InputError where the part is not inside the array or has another type, IoError where
+  /// no process has written a value.
   void read(std::size_t step, const Part &part, void *data);
 
   /// Reads one value at the end of each block of a step, which a file that was cut off lacks; no more than `most`.

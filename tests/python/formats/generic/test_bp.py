@@ -133,3 +133,44 @@ def test_output_of_xcompact3d():
     assert abs(ux - exact).max() < 0.02
     box = Box((3, 5, 7), (9, 8, 2))
     assert np.array_equal(read(found, 4, "pp", box), read(found, 4, "pp")[7:9, 5:13, 3:12])
+
+
+@pytest.fixture(scope="module", params=["bp4", "bp5"])
+def gaps(request):
+    """Overlapping blocks that leave a box out, blocks without values, uint64 beyond int64, names that become the same.
+
+    In the step s: u = arange(60) + 100 s, (4, 3, 5), not at (1, 1, 2), count (1, 2, 3).
+    """
+    return pickle.loads(pickle.dumps(recognised_at(DATA / f"gaps.{request.param}")))
+
+
+def test_what_no_process_has_written_is_an_error(gaps):
+    whole = np.arange(60.0).reshape(SHAPE) + 100
+    for box in (Box((0, 0, 0), (2, 3, 3)), Box((1, 0, 2), (4, 3, 2)), Box((0, 0, 0), (5, 1, 2))):
+        (x, y, z), (nx, ny, nz) = box
+        assert np.array_equal(read(gaps, 1, "u", box), whole[z : z + nz, y : y + ny, x : x + nx])
+    with pytest.raises(_core.IoError, match=r"'u' was not written at \(1, 1, 2\), count \(1, 2, 3\)"):
+        read(gaps, 1, "u", Box((0, 0, 0), (5, 3, 3)))
+    with pytest.raises(_core.IoError, match=r"\(1, 2, 3\), count \(1, 1, 1\)"):
+        read(gaps, 1, "u", Box((3, 2, 1), (1, 1, 2)))
+
+
+def test_blocks_without_values_are_no_rows(gaps):
+    assert read(gaps, 1, "p_a_2").ravel().tolist() == [10, 11, 10, 11, 12]
+    assert np.array_equal(read(gaps, 1, "p_a")[0], [[1, 2], [3, 4]])
+    if "late" in gaps.variables(1):  # ADIOS2 takes it for a single value, 0, in BP4, where the first block is empty
+        assert read(gaps, 1, "late").ravel().tolist() == [20, 21]
+    else:
+        assert any("'late' has the type float64 in blocks of which the first is empty" in one for one in gaps.notes)
+
+
+def test_whole_numbers_beyond_int64_are_left_out(gaps):
+    assert gaps.scalars(1) == {"small": 8}
+    assert any("'big' is 2^63 or more" in note for note in gaps.notes)
+    assert any("the attributes large, larges are complex numbers, or 2^63 and more" in note for note in gaps.notes)
+    with pytest.raises(_core.IoError, match="'big' is 9223372036854775813 in step 1"):
+        _core.ForeignBp(gaps.path).value(1, "big")
+
+
+def test_attributes_whose_names_become_the_same(gaps):
+    assert gaps.attributes == {"a_b": 2.0, "a_b_2": 1.0}

@@ -329,3 +329,90 @@ def test_through_the_library(tmp_path):
     assert dataset_at(tmp_path / "ours.h5") is None
     with pytest.raises(_core.InputError, match="has no parameters"):
         dataset_at(tmp_path / "x.h5", {"a": "b"})
+
+
+def test_names_that_become_the_same(open_file):
+    def write(file):
+        file["u"] = U
+        file["c d"], file["c:d"] = 1, 2
+        for place in (file, file["u"]):
+            place.attrs.update({"a:b": 1, "a b": 2})
+
+    found = open_file(write)
+    assert sorted(found.attributes.items()) == [("a_b", 2), ("a_b_2", 1), ("u/a_b", 2), ("u/a_b_2", 1)]
+    assert sorted(found.scalars(0).items()) == [("c_d", 1), ("c_d_2", 2)]
+
+
+def write_virtual(file):
+    file["u"] = U
+    for name, source, inner in (("in", "beside.h5", "u"), ("own", ".", "u")):
+        layout = h5py.VirtualLayout(U.shape, "f8")
+        layout[:] = h5py.VirtualSource(source, inner, U.shape)
+        file.create_virtual_dataset(name, layout)
+
+
+def test_files_of_virtual_datasets(open_file, tmp_path):
+    with h5py.File(tmp_path / "beside.h5", "w") as file:
+        file["u"] = U + 1
+    found = open_file(write_virtual)
+    assert found.files == [str(tmp_path / "x.h5"), str(tmp_path / "beside.h5")]
+    assert np.array_equal(read(found, 0, "in"), U + 1)
+    (tmp_path / "beside.h5").unlink()
+    with pytest.raises(_core.IoError, match=r"'/?in' has values in '.*beside\.h5', which is not there any more"):
+        read(found, 0, "in")
+    assert np.array_equal(read(found, 0, "own"), U)
+
+
+@pytest.mark.parametrize("locking", [None, True, False])
+def test_a_file_that_is_open_already(open_file, tmp_path, locking):
+    with h5py.File(tmp_path / "beside.h5", "w") as file:
+        file["u"] = U + 1
+    first = open_file(write_virtual)
+    with h5py.File(tmp_path / "x.h5", "r", locking=locking), h5py.File(tmp_path / "beside.h5", "r", locking=locking):
+        second = dataset_at(tmp_path / "x.h5")
+        for found in (first, second):
+            assert np.array_equal(read(found, 0, "own"), U)
+            assert np.array_equal(read(found, 0, "in"), U + 1)
+        second.close()
+
+
+def test_groups_named_by_times(open_file):
+    def write(file):
+        for time in ("0.5", "0.25", "1", "10.125"):
+            file[f"t_{time}/u"] = U + float(time)
+
+    found = open_file(write)
+    assert found.steps == [(0, 0.25), (1, 0.5), (2, 1.0), (3, 10.125)]
+    assert np.array_equal(read(found, 0, "u"), U + 0.25)
+    assert said(found, "taken for times")
+
+
+def test_two_families_of_numbered_groups(open_file):
+    def write(file):
+        for n in range(0, 60, 2):
+            file[f"fields/Step{n}/u"] = U + n
+        for n in (2, 4, 7):
+            file[f"particles/Step{n}/q"] = np.arange(3) + n
+        for n in range(5, 9):
+            file[f"probes/data_{2 * n + 1}/p"] = np.arange(n)
+
+    found = open_file(write)
+    assert [index for index, _ in found.steps] == list(range(0, 60, 2))
+    assert [("q" in found.variables(step)) for step in range(4)] == [False, True, True, False]
+    assert read(found, 2, "q").ravel().tolist() == [4, 5, 6]
+    assert np.array_equal(read(found, 2, "u"), U + 4)
+    assert len(found.variables(0)) == 5  # u, and the probes, which are the same in all steps
+    assert said(found, "parts of the steps of the same numbers")
+    assert said(found, "'particles' has 1 group without a step")
+
+
+def test_arrays_outside_of_the_steps_are_bounded(open_file, monkeypatch):
+    monkeypatch.setattr("tailrace.formats.generic.hdf5_steps._MOST_REPEATED", 11)
+
+    def write(file):
+        for n in range(4):
+            file[f"Step{n}/u"], file[f"other{n}"] = U, U
+
+    found = open_file(write)
+    assert set(found.variables(3)) == {"u"}
+    assert said(found, "other0", "too many for each of them: left out")
