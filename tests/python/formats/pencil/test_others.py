@@ -97,24 +97,33 @@ def test_a_restart_from_an_older_snapshot_replaces_what_came_later(run):
     assert [index for index, _ in slices.steps] == [1, 2, 3]
 
 
-def test_files_of_io_mpi2_have_no_records(tmp_path):
-    run = Run(tmp_path / "data")
+@pytest.mark.parametrize("told", ["by the grid", "by a snapshot", "by no file"])
+def test_files_of_io_mpi2_have_no_records(run, told):
+    order, real = run.order, run.real
+    if told != "by the grid":
+        (run.data / "allprocs" / "grid.dat").unlink()
+    if told == "by a snapshot":
+        run.add_snapshot()
     plane, averages = run.values(2, 4, 8), run.values(2, 3, 6, 8)
-    raw = [np.concatenate([values.ravel(), [time, 1.5]]) for values, time in zip(plane, TIMES, strict=False)]
+    raw = [
+        np.concatenate([values.ravel(), [time, 1.5]]).astype(real) for values, time in zip(plane, TIMES, strict=False)
+    ]
     (run.data / "allprocs" / "slice_uu2.xz").write_bytes(b"".join(one.tobytes() for one in raw))
-    raw = [np.concatenate([[time], values.ravel()]) for values, time in zip(averages, TIMES, strict=False)]
+    raw = [np.concatenate([[time], values.ravel()]).astype(real) for values, time in zip(averages, TIMES, strict=False)]
     (run.data / "allprocs" / "zaverages.dat").write_bytes(b"".join(one.tobytes() for one in raw))
-    ids, values = np.array([4, 2, 9], "<i4"), run.values(2, 3)
-    raw = struct.pack("<i", 3) + ids.tobytes() + values.tobytes() + struct.pack("<d", 0.75)
+    ids, values = np.array([4, 2, 9], f"{order}i4"), run.values(2, 3)
+    raw = struct.pack(f"{order}i", 3) + ids.tobytes() + values.tobytes() + np.array([0.75], real).tobytes()
     (run.data / "allprocs" / "PVAR7").write_bytes(raw)
     found = opened(run.data / "allprocs" / "slice_uu2.xz")
     np.testing.assert_array_equal(whole(found, 1, "uu2")[:, 0], plane[1])
+    assert any("as its times look best so" in note for note in found.notes) == (told == "by no file")
     assert found.scalars(0)["position"] == 1.5
     found = opened(run.data / "allprocs" / "zaverages.dat", NAMES)
     np.testing.assert_array_equal(whole(found, 1, "bymxy")[0], averages[1, 1])
     found = opened(run.data / "allprocs" / "PVAR7")
     assert found.steps == [(7, 0.75)]
     np.testing.assert_array_equal(whole(found, 0, "property2").ravel(), values[1])
+    assert any("as its times look best so" in note for note in found.notes) == (told == "by no file")
 
 
 def test_particles_and_stalkers_of_all_processes(run):
