@@ -224,3 +224,27 @@ def test_the_twins_of_the_code_are_made_again(tmp_path, tailrace):
     check_twins(made / "time_series.h5", theirs / "time_series.h5", lambda name: name not in ("last", "step"))
     with tr.open(made) as series:
         np.testing.assert_array_equal(series[0].read("umax").ravel()[1:3], [4.202e-2, 7.873e-2])
+
+
+def test_a_part_of_a_periodic_run_is_not_written_as_a_periodic_box(tmp_path):
+    parameters = (
+        "&INIT_PARS\n XYZ0= 3*-3.14, XYZ1= 3*3.14,\n LXYZ= 3*6.28,\n LPERI= 3*T,\n LPOLE= 3*F,\n BCX= 8*'p   ',\n"
+        "  3*'p',\n UNIT_LENGTH= 2.0, LPERI(2)=T\n/\n&SHEAR_INIT_PARS\n/\n"
+    )
+    attributes = {"pencil/param.nml": parameters, "pencil/param2.nml": "&RUN_PARS\n NT=3, BCZ= 8*'p'\n/\n"}
+    attributes |= {f"grid/{axis}": [0.1 * at for at in range(30)] for axis in "xyz"} | {"lengths": [2.4] * 3}
+    writer = write(tmp_path / "part", some_fields(), UniformGrid(POINTS, spacing=(0.1,) * 3), attributes)
+    text = (tmp_path / "part" / "param.nml").read_text()
+    assert "LPERI= F, F, F" in text and text.count("LPERI") == 1
+    assert "LPOLE= 3*F" in text and "UNIT_LENGTH= 2.0" in text and "&SHEAR_INIT_PARS\n/" in text
+    assert not any(word in text for word in ("XYZ", "BCX", "'p"))
+    assert "NT=3" in (tmp_path / "part" / "param2.nml").read_text()
+    assert "BCZ" not in (tmp_path / "part" / "param2.nml").read_text()
+    assert any("not the whole box" in note for note in writer.notes)
+    with h5py.File(tmp_path / "part" / "grid.h5") as file:
+        np.testing.assert_allclose(file["grid/Lx"][()], 0.8)
+    with tr.open(tmp_path / "part") as series:
+        assert "boundaries" not in series.attributes
+    write(tmp_path / "periodic", some_fields(), GRID)
+    with tr.open(tmp_path / "periodic") as series:
+        assert series.attributes["boundaries"] == "periodic,periodic,periodic"
