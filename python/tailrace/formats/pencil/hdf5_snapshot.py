@@ -53,6 +53,7 @@ class Hdf5Snapshot:
             if not np.isfinite(self.time):
                 raise _core.IoError(f"{source.path}: its time is {self.time}: the file is damaged")
             self._stored = self._fields(file)
+            self.is_sheared = "persist/shear_delta_y" in file  # what is deltay in files of records
 
     def _fields(self, file: h5py.File) -> dict[str, str]:
         found: dict[str, str] = {}
