@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 import pytest
 
+import tailrace as tr
 from helpers.pencil_data import AVERAGES, HISTORY, TIMES, Run
 from tailrace import _core
 from tailrace.formats.pencil.others import others_at, others_in
@@ -310,3 +311,21 @@ def test_the_twins_have_the_same_slices_and_averages():
     for at in range(len(one.steps)):
         for name in AVERAGES:
             np.testing.assert_array_equal(whole(one, at, name), whole(two, at, name))
+
+
+def test_averages_that_begin_or_end_while_a_run_goes_on(tmp_path):
+    run = Run(tmp_path / "data")
+    (run.data / "averages").mkdir()
+    values = run.values(3, 6, 8)
+    with h5py.File(run.data / "averages" / "z.h5", "w") as file:
+        for at, names in enumerate((["a"], ["a", "b"], ["b"])):
+            for name in names:
+                file[f"{at}/{name}"] = values[at].astype("f4") if name == "b" else values[at]
+            file[f"{at}/time"] = TIMES[at]
+        file["last"] = np.array([2], "i4")
+    found = opened(run.data / "averages" / "z.h5")
+    seen = [{name: one.dtype for name, one in found.variables(at).items()} for at in range(3)]
+    assert seen == [{"a": "float64"}, {"a": "float64", "b": "float32"}, {"b": "float32"}]
+    np.testing.assert_array_equal(whole(found, 2, "b")[0], values[2].astype("f4"))
+    with tr.open(run.data / "averages" / "z.h5") as series:
+        assert list(series[1].variables) == ["a", "b"]
