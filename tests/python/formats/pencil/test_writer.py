@@ -248,3 +248,17 @@ def test_a_part_of_a_periodic_run_is_not_written_as_a_periodic_box(tmp_path):
     write(tmp_path / "periodic", some_fields(), GRID)
     with tr.open(tmp_path / "periodic") as series:
         assert series.attributes["boundaries"] == "periodic,periodic,periodic"
+
+
+def test_time_steps_that_are_there_twice_are_refused(tmp_path):
+    columns = {"step": np.array([0, 2, 4, 2]), "time": np.array([0.0, 0.5, 1.0, 1.5])}
+    writer = PencilWriter(
+        str(tmp_path / "new"), MPI.COMM_SELF, grid=None, attributes={"pencil/file": "time_series"}, options={}
+    )
+    writer.begin_step(0, 0.0, {name: Stored(one.dtype.name, (1, 4, 1), True) for name, one in columns.items()}, {})
+    for name, values in columns.items():
+        writer.write(name, Box((0, 0, 0), (1, 4, 1)), values.reshape(1, 4, 1))
+    with pytest.raises(_core.InputError, match=r"time_series\.h5: the rows 1 and 3 .* both have the time step 2"):
+        writer.end_step()
+    writer.abandon_step()
+    assert not list(tmp_path.rglob("*.h5*"))
