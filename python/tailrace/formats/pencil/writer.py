@@ -187,7 +187,9 @@ class PencilWriter(Writer):
         if is_slice and len(variables) != 1:
             raise _core.InputError(f"{self.path}: a file of slices has one field; found {', '.join(variables)}")
         if self._appended is None:
-            self._appended = AppendedFile(self.data / f"{self.kind}.h5", self.comm, 1 if is_slice else 0)
+            said = self.kind.rpartition("_" if is_slice else "/")[2]  # the plane of a slice; what is averaged
+            flat = "".join(axis for axis in "xyz" if (axis in said) != is_slice)
+            self._appended = AppendedFile(self.data / f"{self.kind}.h5", self.comm, 1 if is_slice else 0, flat)
 
         def put_small(group: h5py.Group) -> None:
             put(group, "time", time, real)

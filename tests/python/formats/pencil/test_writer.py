@@ -262,3 +262,19 @@ def test_time_steps_that_are_there_twice_are_refused(tmp_path):
         writer.end_step()
     writer.abandon_step()
     assert not list(tmp_path.rglob("*.h5*"))
+
+
+@pytest.mark.parametrize(("kind", "shape", "stored"), [
+    ("averages/z", (8, 1, 1), (1, 8)), ("averages/xy", (1, 1, 1), (1,)), ("averages/y", (1, 1, 4), (4, 1)),
+    ("slices/bb1_xz", (8, 1, 1), (1, 8)), ("slices/bb1_yz", (1, 1, 4), (4, 1)),
+])  # fmt: skip
+def test_a_direction_of_one_point_is_kept_where_it_is_not_averaged_or_cut(tmp_path, kind, shape, stored):
+    writer = PencilWriter(str(tmp_path), MPI.COMM_SELF, grid=None, attributes={"pencil/file": kind}, options={})
+    values = np.arange(float(np.prod(shape))).reshape(shape[::-1])
+    writer.begin_step(0, 0.5, {"bb1": Stored("float64", shape, False)}, {})
+    writer.write("bb1", Box((0, 0, 0), shape), values)
+    writer.end_step()
+    with h5py.File(tmp_path / f"{kind}.h5") as file:
+        group = file["1" if kind.startswith("slices") else "0"]
+        found = group["data" if kind.startswith("slices") else "bb1"][()]
+    assert found.shape == stored and found.ravel().tolist() == values.ravel().tolist()
