@@ -16,7 +16,7 @@ from tailrace.io.values import Scalar
 
 from .dim import Run
 from .frames import latest
-from .hdf5_snapshot import open_hdf5
+from .hdf5_snapshot import open_hdf5, refuse_large_chunks
 from .planes import describe
 
 if TYPE_CHECKING:
@@ -151,6 +151,7 @@ def plain(file: h5py.File, name: str) -> Any:
         return None
     if not isinstance(data, h5py.Dataset) or data.external or data.is_virtual or data.file != file:
         return None
+    refuse_large_chunks(data)
     return data
 
 

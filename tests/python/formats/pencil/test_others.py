@@ -15,6 +15,9 @@ import pytest
 import tailrace as tr
 from helpers.pencil_data import AVERAGES, HISTORY, TIMES, Run
 from tailrace import _core
+from tailrace.formats.pencil.dim import read_dim
+from tailrace.formats.pencil.found import source_at
+from tailrace.formats.pencil.hdf5_snapshot import Hdf5Snapshot
 from tailrace.formats.pencil.others import others_at, others_in
 from tailrace.formats.pencil.time_series import read_time_series
 from tailrace.io.placement import Box
@@ -329,3 +332,21 @@ def test_averages_that_begin_or_end_while_a_run_goes_on(tmp_path):
     np.testing.assert_array_equal(whole(found, 2, "b")[0], values[2].astype("f4"))
     with tr.open(run.data / "averages" / "z.h5") as series:
         assert list(series[1].variables) == ["a", "b"]
+
+
+@pytest.mark.parametrize("where", ["averages/z.h5", "allprocs/PVAR1.h5", "allprocs/VAR1.h5"])
+def test_chunks_that_need_much_memory_are_refused(tmp_path, where):
+    run = Run(tmp_path / "data")
+    path = run.data / where
+    path.parent.mkdir(exist_ok=True)
+    name, shape = {"z.h5": ("0/a", (6, 8)), "PVAR1.h5": ("part/xp", (5,)), "VAR1.h5": ("data/ux", (10, 12, 14))}[
+        path.name
+    ]
+    with h5py.File(path, "w") as file:
+        chunks = ((1 << 24) // int(np.prod(shape[1:])), *shape[1:])  # 128 MiB
+        most = (None, *shape[1:])
+        file.create_dataset(name, shape, "f8", chunks=chunks, maxshape=most, compression="gzip")
+        file["0/time" if path.name == "z.h5" else "time"] = 0.5
+        file["last"] = np.array([0], "i4")
+    with pytest.raises(_core.IoError, match=rf"{path.name}: its /{name} has chunks of .* expected at most 67108864"):
+        others_at(path, {}) or Hdf5Snapshot(source_at(path), read_dim(run.data / "dim.dat"))
