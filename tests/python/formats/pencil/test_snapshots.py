@@ -12,7 +12,7 @@ import pytest
 import tailrace as tr
 from helpers.pencil_runs import NAMES, HandMade
 from tailrace import _core
-from tailrace.formats.pencil import dataset_at
+from tailrace.formats.pencil import dataset_at, dim
 from tailrace.io.placement import Box, StretchedGrid
 
 SAMPLES = os.environ.get("TAILRACE_SAMPLES")
@@ -267,3 +267,14 @@ def test_shearing_boxes_and_other_boundary_conditions_are_not_periodic(tmp_path)
     found = dataset_at(tmp_path)
     assert found.scalars(0)["deltay"] == 0.25
     assert "boundaries" not in found.attributes and any("is sheared" in note for note in found.notes)
+
+
+def test_the_texts_of_the_processes_are_read_once_for_all_steps(tmp_path, monkeypatch):
+    made = HandMade(tmp_path / "data").texts().dist("VAR1").dist("VAR2", 1.5)
+    seen = []
+    monkeypatch.setattr(dim, "read_dim", lambda path, read=dim.read_dim: seen.append(path) or read(path))
+    found = dataset_at(tmp_path)
+    for position in (0, 1, 0):
+        assert same(box_of(found, "ux", position=position), inner(made.fields[0]))
+        found.scalars(position)
+    assert sorted(path.parent.name for path in seen) == ["data", *(f"proc{at}" for at in range(6))]
