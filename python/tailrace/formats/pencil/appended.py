@@ -32,9 +32,11 @@ class AppendedFile:
     """The file while steps are added. Collective, except `write` and `abandon`.
 
     :param first: number of the first group.
+    :param flat: the directions that are averaged or cut, as "z": the datasets do not have them.
     """
 
-    def __init__(self, path: Path, comm: MPI.Comm, first: int) -> None:
+    def __init__(self, path: Path, comm: MPI.Comm, first: int, flat: str) -> None:
+        self._flat = flat
         self.path, self._comm, self._first = path, comm, first
         self._partial = path.with_name(path.name + PARTIAL)
         self._file: int | None = None
@@ -70,7 +72,8 @@ class AppendedFile:
                     del file[str(number)]
                 group = file.create_group(str(number))
                 for name, stored in variables.items():
-                    shape = tuple(n for n in reversed(stored.shape) if n > 1) or (1,)
+                    along = zip("zyx", reversed(stored.shape), strict=True)
+                    shape = tuple(n for axis, n in along if n > 1 or axis not in self._flat) or (1,)
                     allocate(group, names[name], shape, np.dtype(stored.dtype).newbyteorder("<").str)
                 put(group)
                 places = {name: group[names[name]].id.get_offset() for name in variables}

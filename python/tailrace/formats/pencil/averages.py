@@ -12,6 +12,7 @@ from tailrace import _core
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Triple, triple
 
+from .byte_order import frames_in_order
 from .dim import Run, read_text
 from .frames import Frames, whole_frames
 from .planes import PlanePart, Planes
@@ -100,8 +101,8 @@ def _of_all(
         )
     size = real + count * one
     found, _ = whole_frames(path, size, False)
-    frames = Frames(path, f"<{run.dim.real}", size, 0, real, (), found)
-    return [PlanePart(frames, Box((0, 0, 0), shape))], count, []
+    frames, notes = frames_in_order(run, Frames(path, f"<{run.dim.real}", size, 0, real, (), found))
+    return [PlanePart(frames, Box((0, 0, 0), shape))], count, notes
 
 
 def _counter(run: Run, over: str) -> int:

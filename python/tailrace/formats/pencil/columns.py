@@ -45,7 +45,10 @@ class ColumnsFile:
         self._parts.append((name, box.start[1], np.array(values).reshape(-1)))
 
     def finish(self) -> None:
-        """Write the file."""
+        """Write the file.
+
+        :raises InputError: a number of a time step is there twice, of which the format can hold only one.
+        """
         parts = self._comm.gather(self._parts)
         on_root(self._comm, lambda: self._write([one for some in parts or [] for one in some]))
 
@@ -60,6 +63,15 @@ class ColumnsFile:
         steps = np.zeros(self._rows, "i8")
         for name, begin, values in parts:
             (steps if name == "step" else table[name])[begin : begin + len(values)] = values
+        numbers, counts = np.unique(steps, return_counts=True)
+        if (counts > 1).any():
+            twice = int(numbers[counts > 1][0])
+            first, second = (int(row) for row in np.flatnonzero(steps == twice)[:2])
+            raise _core.InputError(
+                f"{self.path}: the rows {first} and {second} (the first is 0) both have the time step {twice}; the "
+                "format has one row for each. Convert the parts before and after the restart of the run separately, or "
+                "choose another format"
+            )
         self.path.parent.mkdir(parents=True, exist_ok=True)
         partial = self.path.with_name(self.path.name + PARTIAL)
         partial.unlink(missing_ok=True)

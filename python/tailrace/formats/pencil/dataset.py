@@ -136,11 +136,18 @@ class Snapshots(Dataset):
         if self._points is None:
             self.notes.append("The coordinates are not known: there is no grid.dat and no grid.h5.")
             return
-        periodic = self._run.parameters.get("init_pars/lperi", [])[:3] == [True] * 3
+        sheared = any(one.is_sheared for one in self._snapshots) or _is_sheared(self._run)
+        closed = [axis for axis in "xyz" if not _repeats(self._run, axis)]
+        periodic = self._run.parameters.get("init_pars/lperi", [])[:3] == [True] * 3 and not sheared and not closed
         equal = all(self._points.equal(axis) for axis in range(3))
         cartesian = self._run.parameter("init_pars/coord_system") in (None, "cartesian")
         known = periodic and equal and cartesian and self._whole and not self._ghosts
-        if not periodic:
+        if sheared:
+            self.notes.append(
+                "The box is sheared (deltay or Sshear): its boundaries in x are periodic only behind a shift in y, so "
+                "that the arrays are no fields."
+            )
+        elif not periodic:
             self.notes.append(
                 "A direction is not periodic, or param.nml is not there to tell it: the arrays are no fields, since "
                 "Tailrace does not know such boundaries of the Pencil Code."
@@ -167,6 +174,18 @@ class Snapshots(Dataset):
         )
         if any(isinstance(value, float) and value for value in outside):
             self.notes.append(f"bb is the curl of aa; the imposed field b_ext = {outside[:3]} is not in it.")
+
+
+def _is_sheared(run: Run) -> bool:
+    """By the rate of shear: of the start, or of the run."""
+    names = [f"shear_{when}_pars/{rate}" for when in ("init", "run") for rate in ("sshear", "qshear")]
+    return any(run.parameter(name) not in (None, 0, 0.0) for name in names)
+
+
+def _repeats(run: Run, axis: str) -> bool:
+    """Whether the boundary conditions of all fields in a direction are periodic, as far as the parameters tell them."""
+    kinds = [kind for when in ("init", "run") for kind in run.parameters.get(f"{when}_pars/bc{axis}", [])]
+    return all(kind in ("", "p", "p:p") for kind in kinds)
 
 
 def _numbered(snapshots: list[Snapshot]) -> list[tuple[int, float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,7 @@ class Run:
     fields: tuple[str, ...]
     aliases: Mapping[str, str]
     parameters: Mapping[str, list[Value]]
+    _places: dict[int, Triple] = field(default_factory=dict, repr=False, compare=False)  # those that were read
 
     def parameter(self, *names: str) -> Any:
         """The first value of the first of these parameters that there is; None where there is none."""
@@ -93,6 +94,11 @@ class Run:
 
         :raises IoError: its `dim.dat` contradicts that of the data directory.
         """
+        if process not in self._places:
+            self._places[process] = self._read_place(process)
+        return self._places[process]
+
+    def _read_place(self, process: int) -> Triple:
         assert self.dim.processes is not None
         px, py, pz = self.dim.processes
         path = self.data / f"proc{process}" / "dim.dat"

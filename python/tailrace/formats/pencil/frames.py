@@ -46,6 +46,16 @@ class Frames:
                 found.append(self._time(file.fileno(), at))
         return found
 
+    def raw_times(self, most: int) -> list[float]:
+        """The first times, whatever they are; of a file without records."""
+        kind = np.dtype(self.real)
+        with open_regular(self.path, "rb", buffering=0) as file:
+            raw = [
+                self._bytes(file.fileno(), at * self.size + self.time, kind.itemsize)
+                for at in range(min(self.count, most))
+            ]
+        return [float(value) for value in np.frombuffer(b"".join(raw), kind)]
+
     def time_of(self, at: int) -> float:
         """The time of a frame.
 

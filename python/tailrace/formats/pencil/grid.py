@@ -13,7 +13,7 @@ from tailrace import _core
 from tailrace.io.placement import Box, StretchedGrid, Triple, UniformGrid
 
 from .dim import Dim, Run, read_dim
-from .hdf5_snapshot import open_hdf5
+from .hdf5_snapshot import open_hdf5, refuse_large_chunks
 from .records import Records
 
 if TYPE_CHECKING:
@@ -176,6 +176,7 @@ def _array(file: h5py.File, path: Path, name: str, count: int, optional: bool = 
     if not isinstance(data, h5py.Dataset) or data.size != count or data.dtype.kind != "f" or data.dtype.itemsize > 8:
         found = f"{data.shape} of {data.dtype}" if isinstance(data, h5py.Dataset) else "none"
         raise _core.IoError(f"{path}: its dataset {name} must have {count} real numbers; found {found}")
+    refuse_large_chunks(data)
     return np.asarray(data[()]).reshape(-1).astype(data.dtype.newbyteorder("="))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from .persist import as_scalars
 if TYPE_CHECKING:
     import h5py
 
+_MOST_CHUNK = 64 << 20  # bytes
 _MOST_VALUES = 1 << 20  # of a persistent variable
 
 
@@ -53,6 +55,7 @@ class Hdf5Snapshot:
             if not np.isfinite(self.time):
                 raise _core.IoError(f"{source.path}: its time is {self.time}: the file is damaged")
             self._stored = self._fields(file)
+            self.is_sheared = "persist/shear_delta_y" in file  # what is deltay in files of records
 
     def _fields(self, file: h5py.File) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -144,7 +147,22 @@ def _plain(file: h5py.File, name: str) -> Any:
     data = file.get(name)
     if not isinstance(data, h5py.Dataset) or data.external or data.is_virtual or data.file != file:
         return None
+    refuse_large_chunks(data)
     return data if data.dtype.kind in "ifSO" else None
+
+
+def refuse_large_chunks(data: h5py.Dataset) -> None:
+    """Check that a dataset can be read in pieces: the library takes the memory of a whole chunk for any value of it.
+
+    :raises IoError: its chunks are too large.
+    """
+    size = math.prod(data.chunks or (0,)) * data.dtype.itemsize
+    if size > _MOST_CHUNK:
+        raise _core.IoError(
+            f"{data.file.filename}: its {data.name} has chunks of {data.chunks}, {size} bytes each; expected at most "
+            f"{_MOST_CHUNK} bytes, as any part of it needs the memory of a whole chunk. The Pencil Code writes no "
+            "chunks; h5repack makes smaller ones"
+        )
 
 
 def dim_of_hdf5(path: Path) -> Dim | None:

@@ -16,7 +16,7 @@ from tailrace.io.values import Scalar
 
 from .dim import Run
 from .frames import latest
-from .hdf5_snapshot import open_hdf5
+from .hdf5_snapshot import open_hdf5, refuse_large_chunks
 from .planes import describe
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Numbered(Dataset):
             numbers, times = self._numbers(file)
             kept, self.notes = latest(path, times)
             self._groups = [numbers[at] for at in kept]
-            self._stored = self._variables(file, self._groups[0])
+            self._stored = {0: self._variables(file, self._groups[0])}  # position -> name -> type
         self.steps = [(int(self._is_slice) + at, times[frame]) for at, frame in enumerate(kept)]
         self.files = [str(path)]
         describe(self, run, f"{path.parent.name}/{path.stem}", self._shape)
@@ -85,13 +85,24 @@ class Numbered(Dataset):
             raise _core.IoError(f"{self.path}: its group {number} has no array")
         return found
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_stored": {0: self._stored[0]}}
+
     def _dataset_shape(self) -> tuple[int, ...]:
         """Of a dataset: the directions that are there, the slowest first."""
         return tuple(n for axis, n in zip("zyx", reversed(self._shape), strict=True) if axis in self._axes)
 
     def variables(self, position: int) -> dict[str, Stored]:
-        """See `Dataset.variables`."""
-        return {name: Stored(dtype, self._shape, False) for name, dtype in self._stored.items()}
+        """See `Dataset.variables`: those of its own group, as averages can begin and end while a run goes on.
+
+        :raises IoError: the group is damaged.
+        """
+        if position not in self._stored:
+            with open_hdf5(Path(self.path)) as file:
+                found = self._variables(file, self._groups[position])
+            same = self._stored[0]
+            self._stored[position] = same if found == same else found
+        return {name: Stored(dtype, self._shape, False) for name, dtype in self._stored[position].items()}
 
     def scalars(self, position: int) -> dict[str, Scalar]:
         """See `Dataset.scalars`."""
@@ -140,6 +151,7 @@ def plain(file: h5py.File, name: str) -> Any:
         return None
     if not isinstance(data, h5py.Dataset) or data.external or data.is_virtual or data.file != file:
         return None
+    refuse_large_chunks(data)
     return data
 
 

@@ -16,6 +16,7 @@ from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 from tailrace.io.regular import open_regular
 
+from .byte_order import guessed, order_of
 from .carried import carried
 from .dim import Run, read_text
 from .grid import read_points
@@ -60,7 +61,7 @@ class Particles(Dataset):
         self._real = run.dim.real
         self._parts: list[_Part] = []
         if path.parent.name == "allprocs":
-            columns, time = self._add_raw(path, _columns_of(run))
+            columns, time = self._add_raw(path, run)
         else:
             columns, time = self._add_processes(path, run)
         self._total = sum(part.count for part in self._parts)
@@ -123,27 +124,29 @@ class Particles(Dataset):
                 raise _core.IoError(f"{path}: the record at byte {at} must begin with the time: the file is damaged")
             return _Part(path, records.order, first, count, ids, 0, pieces), width, time
 
-    def _add_raw(self, path: Path, columns: int) -> tuple[int, float]:
+    def _add_raw(self, path: Path, run: Run) -> tuple[int, float]:
         """io_mpi2: number, numbers of particles, values, time, without records."""
         real = np.dtype(self._real).itemsize
         size = path.stat().st_size
-        head = np.zeros((1, 1, 1), "<i4")
-        FlatArray(path, 0, (1, 1, 1), "<i4").read(Box((0, 0, 0), (1, 1, 1)), head)
-        count = int(head[0, 0, 0])
-        rest = size - 4 - 4 * count - real
-        width = rest // (count * real) if count > 0 else columns
-        if count < 0 or rest != width * count * real or not 0 <= width <= _MOST_COLUMNS:
+        known = order_of(run)
+        # Byte order -> particles and properties of each, as far as the size of the file allows them.
+        shapes = {order: _raw_shape(path, order, size, real, _columns_of(run)) for order in known or "<>"}
+        possible = {order: shape for order, shape in shapes.items() if shape is not None}
+        if not possible:
+            found = " or ".join(f"{_value(path, 0, f'{order}i4'):.0f}" for order in shapes)
             raise _core.IoError(
-                f"{path}: says {count} particles and has {size} bytes; expected 4 bytes, 4 for each particle, their "
+                f"{path}: says {found} particles and has {size} bytes; expected 4 bytes, 4 for each particle, their "
                 f"values of {real} bytes, and a time"
             )
-        part = _Part(path, "<", 0, count, 4, 4 + 4 * count, ())
-        self._parts.append(part)
-        time = np.zeros((1, 1, 1), f"<{self._real}")
-        FlatArray(path, size - real, (1, 1, 1), f"<{self._real}").read(Box((0, 0, 0), (1, 1, 1)), time)
-        if not np.isfinite(time[0, 0, 0]):
+        times = {order: [_value(path, size - real, order + self._real)] for order in possible}
+        order = known or ""
+        if not order:
+            order, self.notes = guessed(path, times)
+        (count, width), time = possible[order], times[order][0]
+        self._parts.append(_Part(path, order, 0, count, 4, 4 + 4 * count, ()))
+        if not np.isfinite(time):
             raise _core.IoError(f"{path}: its time, at byte {size - real}, is no finite number: the file is damaged")
-        return width, float(time[0, 0, 0])
+        return width, time
 
     def variables(self, position: int) -> dict[str, Stored]:
         """See `Dataset.variables`."""
@@ -175,6 +178,21 @@ class Particles(Dataset):
                 column = self._columns.index(name) * part.count * np.dtype(self._real).itemsize
                 array = FlatArray(part.path, part.values + column, shape, part.order + self._real, part.pieces)
             array.read(Box((0, low - part.first, 0), (1, high - low, 1)), out[:, low - begin : high - begin])
+
+
+def _raw_shape(path: Path, order: str, size: int, real: int, columns: int) -> tuple[int, int] | None:
+    """Particles and properties of each in a file without records; None where its size does not fit them."""
+    count = int(_value(path, 0, f"{order}i4"))
+    rest = size - 4 - 4 * count - real
+    width = rest // (count * real) if count > 0 else columns
+    good = count >= 0 and rest == width * count * real and 0 <= width <= _MOST_COLUMNS
+    return (count, width) if good else None
+
+
+def _value(path: Path, offset: int, dtype: str) -> float:
+    value = np.zeros((1, 1, 1), dtype)
+    FlatArray(path, offset, (1, 1, 1), dtype).read(Box((0, 0, 0), (1, 1, 1)), value)
+    return float(value[0, 0, 0])
 
 
 def names_of(run: Run, count: int) -> list[str]:
@@ -210,7 +228,7 @@ def _bounds(run: Run) -> dict[str, list[float]]:
     if marks not in (0, 24):
         return {}
     if marks == 0:  # io_mpi2 has no records
-        values = np.split(np.frombuffer(raw, f"<{run.dim.real}"), np.cumsum(counts)[:-1])
+        values = np.split(np.frombuffer(raw, (order_of(run) or "<") + run.dim.real), np.cumsum(counts)[:-1])
     else:
         try:
             with Records(path) as records:

@@ -54,7 +54,7 @@ class Settings:
         self, attributes: Mapping[str, Attribute], grid: UniformGrid | None, points: Triple, real: str, fields: int
     ) -> None:
         self.points, self.real, self.ghosts = points, real, GHOSTS
-        self._given = attributes if _is_of(attributes, points) else _without_grid(attributes)
+        self._given = attributes if is_of(attributes, points) else _without_grid(attributes, grid)
         self.grid = self._grid(grid or UniformGrid(points))
         self.unit = {name: self._real(f"unit/{name}", 1.0) for name in UNITS}
         counts = {name: self._whole(f"settings/{name}", 0 if name.startswith("m") else 1) for name in _COUNTS}
@@ -137,7 +137,7 @@ class Settings:
         return value if isinstance(value, int) and 0 <= value < 1 << 31 else otherwise
 
 
-def _is_of(attributes: Mapping[str, Attribute], points: Triple) -> bool:
+def is_of(attributes: Mapping[str, Attribute], points: Triple) -> bool:
     """Whether the coordinates of a source are those of these points, and not of more, before a part was chosen."""
     return all(
         isinstance(along := attributes.get(f"grid/{axis}"), Sequence)
@@ -147,8 +147,13 @@ def _is_of(attributes: Mapping[str, Attribute], points: Triple) -> bool:
     )
 
 
-def _without_grid(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
-    return {name: value for name, value in attributes.items() if not name.startswith("grid/")}
+def _without_grid(attributes: Mapping[str, Attribute], grid: UniformGrid | None) -> dict[str, Attribute]:
+    part = grid is not None and grid.boundaries is None  # then the lengths are those of more than this box
+    return {
+        name: value
+        for name, value in attributes.items()
+        if not name.startswith("grid/") and not (part and name == "lengths")
+    }
 
 
 def points_of(attributes: Mapping[str, Attribute]) -> Triple | None:

@@ -10,6 +10,7 @@ import numpy as np
 from tailrace import _core
 from tailrace.io.placement import Box, Triple, triple
 
+from .byte_order import frames_in_order
 from .dim import Run
 from .frames import Frames, whole_frames
 from .planes import PlanePart, Slices
@@ -36,7 +37,8 @@ def slices_at(path: Path, run: Run) -> Slices:
     whole = _plane(run.dim.points, flat)
     notes: list[str] = []
     if path.parent.name == "allprocs":
-        parts = [PlanePart(_raw(path, run, whole), Box((0, 0, 0), whole))]
+        frames, notes = frames_in_order(run, _raw(path, run, whole))
+        parts = [PlanePart(frames, Box((0, 0, 0), whole))]
     else:
         parts = []
         assert run.dim.processes is not None
@@ -87,6 +89,7 @@ def _records(path: Path, run: Run, shape: Triple) -> tuple[Frames, list[str]]:
 
 
 def _raw(path: Path, run: Run, shape: Triple) -> Frames:
+    """Without records (io_mpi2)."""
     real = np.dtype(run.dim.real).itemsize
     values = int(np.prod(shape, dtype=object)) * real
     count, _ = whole_frames(path, values + 2 * real, False)

@@ -90,6 +90,11 @@ class RecordSnapshot:
         return {"dist": "io_dist", "collect_xy": "io_collect_xy", "collect": "io_collect or io_mpi2"}[self.head.kind]
 
     @property
+    def is_sheared(self) -> bool:
+        """Whether it has the shift of a shearing box."""
+        return self.head.deltay is not None
+
+    @property
     def is_whole(self) -> bool:
         """Whether its first file has the whole box."""
         dim = self._run.dim

@@ -17,6 +17,11 @@ from .target import PARTIAL
 
 _STRATEGY = re.compile(r"(\bIO_STRATEGY\s*=\s*)'([^']*)'", re.IGNORECASE)
 _COLLECTIVE = re.compile(r"(\bLCOLLECTIVE_IO\s*=\s*)[TF]\b", re.IGNORECASE)
+_GEOMETRY = re.compile(  # what describes the whole box of a run: a key and its values, up to the next key
+    r"(?<![\w%])(?:XYZ[01]|LXYZ|LPERI|LSHIFT_ORIGIN(?:_LOWER)?|LEQUIDIST|BC[XYZ])(?:\(\d+\))?\s*="
+    r"[^=]*?(?=\b[A-Za-z_][\w%]*(?:\([^()]*\))?\s*=|/\s*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _COUNTER = re.compile(r"^ ?n\w+=[1-9]\d*$")  # numbers of averages and the like: "nnamez=4"
 
 
@@ -63,11 +68,26 @@ def names(fields: Sequence[str]) -> str:
     return "".join(f"{at:4d}  {name:<38}\n" for at, name in enumerate(written, 1))
 
 
-def parameters(source: str) -> str:
-    """A `param.nml` of the source that says how the new files are stored; a short one where there is none."""
+def parameters(source: str, periodic: str | None = None) -> str:
+    """A `param.nml` of the source that says how the new files are stored; a short one where there is none.
+
+    :param periodic: the periodic directions of a new box, "" where there are none; None: the box is that of the source.
+    """
+    new = "" if periodic is None else f" LPERI= {', '.join('FT'[axis in periodic] for axis in 'xyz')},\n"
     if not source:
-        return "&INIT_PARS\n IO_STRATEGY='HDF5',\n LCOLLECTIVE_IO=T,\n LWRITE_AUX=F,\n LTEMPERATURE_NOLOG=F\n/\n"
+        rest = " IO_STRATEGY='HDF5',\n LCOLLECTIVE_IO=T,\n LWRITE_AUX=F,\n LTEMPERATURE_NOLOG=F\n/\n"
+        return f"&INIT_PARS\n{new}{rest}"
+    if periodic is not None:
+        source, found = re.subn(
+            r"&INIT_PARS\b[^\S\n]*\n?", f"&INIT_PARS\n{new}", without_box(source), count=1, flags=re.I
+        )
+        source = source if found else f"&INIT_PARS\n{new}/\n{source}"
     return _COLLECTIVE.sub(r"\1T", _STRATEGY.sub(lambda m: f"{m[1]}'{'HDF5':<{len(m[2])}}'", source))
+
+
+def without_box(source: str) -> str:
+    """Parameters without those that describe the box of the run."""
+    return _GEOMETRY.sub("", source)
 
 
 def append_snapshots(path: Path, times: Mapping[str, float]) -> None:

@@ -21,7 +21,7 @@ from tailrace.parallel import on_root
 from . import texts
 from .appended import AppendedFile
 from .columns import ColumnsFile
-from .schema import GHOSTS, Settings, points_of, put, real_type
+from .schema import GHOSTS, Settings, is_of, points_of, put, real_type
 from .target import PARTIAL, WholeFile, publish
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class PencilWriter(Writer):
         self._fields: tuple[str, ...] = ()
         self._settings: Settings | None = None
         self._real = "f8"
+        self._periodic: str | None = None  # directions of a box that is not that of the source
 
     @classmethod
     def reading(cls, attributes: Mapping[str, Attribute]) -> dict[str, str]:
@@ -134,6 +135,7 @@ class PencilWriter(Writer):
             raise _core.InputError(f"{self.path}: arrays of {held} points do not fit a grid of {self.grid.points}")
         settings = Settings(self.attributes, self._grid_of(points, inside), points, real, len(variables))
         self._note_ghosts(inside)
+        self._tell_box(points)
         name = "var" if self.kind == "var" else f"VAR{index}"
 
         def layout(file: h5py.File) -> None:
@@ -185,7 +187,9 @@ class PencilWriter(Writer):
         if is_slice and len(variables) != 1:
             raise _core.InputError(f"{self.path}: a file of slices has one field; found {', '.join(variables)}")
         if self._appended is None:
-            self._appended = AppendedFile(self.data / f"{self.kind}.h5", self.comm, 1 if is_slice else 0)
+            said = self.kind.rpartition("_" if is_slice else "/")[2]  # the plane of a slice; what is averaged
+            flat = "".join(axis for axis in "xyz" if (axis in said) != is_slice)
+            self._appended = AppendedFile(self.data / f"{self.kind}.h5", self.comm, 1 if is_slice else 0, flat)
 
         def put_small(group: h5py.Group) -> None:
             put(group, "time", time, real)
@@ -219,6 +223,22 @@ class PencilWriter(Writer):
         return UniformGrid(
             points, (origin[0], origin[1], origin[2]), self.grid.spacing, boundaries=self.grid.boundaries
         )
+
+    def _tell_box(self, points: Triple) -> None:
+        """The parameters of the source describe its whole box, which a part or a coarser one is not."""
+        given = texts.text_of(self.attributes, "pencil/param.nml")
+        if self._periodic is not None or (given and is_of(self.attributes, points)):
+            return
+        known = self.grid is not None and self.grid.boundaries is not None
+        if given and known:
+            return
+        self._periodic = self.grid.periodic if self.grid is not None else ""
+        if given:
+            self.notes.append(
+                "The arrays are not the whole box of the run, so that their boundaries are not known: param.nml says "
+                "that they are not periodic (LPERI=F), and the place, size and boundaries of the box of the run are "
+                "left out of it."
+            )
 
     def _note_ghosts(self, inside: Triple) -> None:
         if self.notes or all(inside):
@@ -254,11 +274,14 @@ class PencilWriter(Writer):
                 with h5py.File(partial, "x", libver=("earliest", "latest")) as file:
                     settings.write(file)
                 publish(partial, self.data / "grid.h5")
-        texts.write_new(self.data / "param.nml", texts.parameters(texts.text_of(self.attributes, "pencil/param.nml")))
+        given = texts.text_of(self.attributes, "pencil/param.nml")
+        texts.write_new(self.data / "param.nml", texts.parameters(given, self._periodic))
         for name in ("param2.nml", "particle_index.pro", "legend.dat", "pdim.dat"):
             text = texts.text_of(self.attributes, f"pencil/{name}")
+            if text and name.endswith(".nml"):
+                text = texts.parameters(text if self._periodic is None else texts.without_box(text))
             if text:
-                texts.write_new(self.data / name, texts.parameters(text) if name.endswith(".nml") else text)
+                texts.write_new(self.data / name, text)
 
 
 def _put_persist(file: h5py.File, scalars: Mapping[str, Scalar], real: str) -> None:

@@ -12,8 +12,12 @@ import h5py
 import numpy as np
 import pytest
 
+import tailrace as tr
 from helpers.pencil_data import AVERAGES, HISTORY, TIMES, Run
 from tailrace import _core
+from tailrace.formats.pencil.dim import read_dim
+from tailrace.formats.pencil.found import source_at
+from tailrace.formats.pencil.hdf5_snapshot import Hdf5Snapshot
 from tailrace.formats.pencil.others import others_at, others_in
 from tailrace.formats.pencil.time_series import read_time_series
 from tailrace.io.placement import Box
@@ -97,24 +101,33 @@ def test_a_restart_from_an_older_snapshot_replaces_what_came_later(run):
     assert [index for index, _ in slices.steps] == [1, 2, 3]
 
 
-def test_files_of_io_mpi2_have_no_records(tmp_path):
-    run = Run(tmp_path / "data")
+@pytest.mark.parametrize("told", ["by the grid", "by a snapshot", "by no file"])
+def test_files_of_io_mpi2_have_no_records(run, told):
+    order, real = run.order, run.real
+    if told != "by the grid":
+        (run.data / "allprocs" / "grid.dat").unlink()
+    if told == "by a snapshot":
+        run.add_snapshot()
     plane, averages = run.values(2, 4, 8), run.values(2, 3, 6, 8)
-    raw = [np.concatenate([values.ravel(), [time, 1.5]]) for values, time in zip(plane, TIMES, strict=False)]
+    raw = [
+        np.concatenate([values.ravel(), [time, 1.5]]).astype(real) for values, time in zip(plane, TIMES, strict=False)
+    ]
     (run.data / "allprocs" / "slice_uu2.xz").write_bytes(b"".join(one.tobytes() for one in raw))
-    raw = [np.concatenate([[time], values.ravel()]) for values, time in zip(averages, TIMES, strict=False)]
+    raw = [np.concatenate([[time], values.ravel()]).astype(real) for values, time in zip(averages, TIMES, strict=False)]
     (run.data / "allprocs" / "zaverages.dat").write_bytes(b"".join(one.tobytes() for one in raw))
-    ids, values = np.array([4, 2, 9], "<i4"), run.values(2, 3)
-    raw = struct.pack("<i", 3) + ids.tobytes() + values.tobytes() + struct.pack("<d", 0.75)
+    ids, values = np.array([4, 2, 9], f"{order}i4"), run.values(2, 3)
+    raw = struct.pack(f"{order}i", 3) + ids.tobytes() + values.tobytes() + np.array([0.75], real).tobytes()
     (run.data / "allprocs" / "PVAR7").write_bytes(raw)
     found = opened(run.data / "allprocs" / "slice_uu2.xz")
     np.testing.assert_array_equal(whole(found, 1, "uu2")[:, 0], plane[1])
+    assert any("as its times look best so" in note for note in found.notes) == (told == "by no file")
     assert found.scalars(0)["position"] == 1.5
     found = opened(run.data / "allprocs" / "zaverages.dat", NAMES)
     np.testing.assert_array_equal(whole(found, 1, "bymxy")[0], averages[1, 1])
     found = opened(run.data / "allprocs" / "PVAR7")
     assert found.steps == [(7, 0.75)]
     np.testing.assert_array_equal(whole(found, 0, "property2").ravel(), values[1])
+    assert any("as its times look best so" in note for note in found.notes) == (told == "by no file")
 
 
 def test_particles_and_stalkers_of_all_processes(run):
@@ -301,3 +314,39 @@ def test_the_twins_have_the_same_slices_and_averages():
     for at in range(len(one.steps)):
         for name in AVERAGES:
             np.testing.assert_array_equal(whole(one, at, name), whole(two, at, name))
+
+
+def test_averages_that_begin_or_end_while_a_run_goes_on(tmp_path):
+    run = Run(tmp_path / "data")
+    (run.data / "averages").mkdir()
+    values = run.values(3, 6, 8)
+    with h5py.File(run.data / "averages" / "z.h5", "w") as file:
+        for at, names in enumerate((["a"], ["a", "b"], ["b"])):
+            for name in names:
+                file[f"{at}/{name}"] = values[at].astype("f4") if name == "b" else values[at]
+            file[f"{at}/time"] = TIMES[at]
+        file["last"] = np.array([2], "i4")
+    found = opened(run.data / "averages" / "z.h5")
+    seen = [{name: one.dtype for name, one in found.variables(at).items()} for at in range(3)]
+    assert seen == [{"a": "float64"}, {"a": "float64", "b": "float32"}, {"b": "float32"}]
+    np.testing.assert_array_equal(whole(found, 2, "b")[0], values[2].astype("f4"))
+    with tr.open(run.data / "averages" / "z.h5") as series:
+        assert list(series[1].variables) == ["a", "b"]
+
+
+@pytest.mark.parametrize("where", ["averages/z.h5", "allprocs/PVAR1.h5", "allprocs/VAR1.h5"])
+def test_chunks_that_need_much_memory_are_refused(tmp_path, where):
+    run = Run(tmp_path / "data")
+    path = run.data / where
+    path.parent.mkdir(exist_ok=True)
+    name, shape = {"z.h5": ("0/a", (6, 8)), "PVAR1.h5": ("part/xp", (5,)), "VAR1.h5": ("data/ux", (10, 12, 14))}[
+        path.name
+    ]
+    with h5py.File(path, "w") as file:
+        chunks = ((1 << 24) // int(np.prod(shape[1:])), *shape[1:])  # 128 MiB
+        most = (None, *shape[1:])
+        file.create_dataset(name, shape, "f8", chunks=chunks, maxshape=most, compression="gzip")
+        file["0/time" if path.name == "z.h5" else "time"] = 0.5
+        file["last"] = np.array([0], "i4")
+    with pytest.raises(_core.IoError, match=rf"{path.name}: its /{name} has chunks of .* expected at most 67108864"):
+        others_at(path, {}) or Hdf5Snapshot(source_at(path), read_dim(run.data / "dim.dat"))

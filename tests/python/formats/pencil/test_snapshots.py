@@ -12,7 +12,7 @@ import pytest
 import tailrace as tr
 from helpers.pencil_runs import NAMES, HandMade
 from tailrace import _core
-from tailrace.formats.pencil import dataset_at
+from tailrace.formats.pencil import dataset_at, dim
 from tailrace.io.placement import Box, StretchedGrid
 
 SAMPLES = os.environ.get("TAILRACE_SAMPLES")
@@ -242,3 +242,39 @@ def test_derived_fields_are_those_of_the_code():
             ("mass", box_of(found, "rho").sum() * np.prod(found.grid.spacing)),
         )
     )
+
+
+def test_shearing_boxes_and_other_boundary_conditions_are_not_periodic(tmp_path):
+    made = HandMade(tmp_path / "data").texts().dist()
+    parameters = (made.data / "param.nml").read_text()
+    assert dataset_at(tmp_path).attributes["boundaries"] == "periodic,periodic,periodic"
+    for more, what in (
+        ("&SHEAR_INIT_PARS\n QSHEAR= 0.0, SSHEAR= -1.5\n/\n", "is sheared"),
+        ("&INIT_PARS\n BCZ= 3*'p', 'a2', 4*'p'\n/\n", "not periodic"),
+    ):
+        (made.data / "param.nml").write_text(parameters + more)
+        found = dataset_at(tmp_path)
+        assert "boundaries" not in found.attributes and found.grid.boundaries is None
+        assert any(what in note for note in found.notes)
+    (made.data / "param.nml").write_text(parameters)
+    for process in range(6):  # deltay behind the spacings, in the record of the time
+        path = made.data / f"proc{process}" / "VAR1"
+        raw = path.read_bytes()
+        fields = 8 + len(made.names) * 8 * (made.local[0] + 6) * (made.local[1] + 6) * (made.local[2] + 6)
+        size = int.from_bytes(raw[fields : fields + 4], "little")
+        content, rest = raw[fields + 4 : fields + 4 + size], raw[fields + 8 + size :]
+        path.write_bytes(raw[:fields] + made.record(content + np.array([0.25]).tobytes()) + rest)
+    found = dataset_at(tmp_path)
+    assert found.scalars(0)["deltay"] == 0.25
+    assert "boundaries" not in found.attributes and any("is sheared" in note for note in found.notes)
+
+
+def test_the_texts_of_the_processes_are_read_once_for_all_steps(tmp_path, monkeypatch):
+    made = HandMade(tmp_path / "data").texts().dist("VAR1").dist("VAR2", 1.5)
+    seen = []
+    monkeypatch.setattr(dim, "read_dim", lambda path, read=dim.read_dim: seen.append(path) or read(path))
+    found = dataset_at(tmp_path)
+    for position in (0, 1, 0):
+        assert same(box_of(found, "ux", position=position), inner(made.fields[0]))
+        found.scalars(position)
+    assert sorted(path.parent.name for path in seen) == ["data", *(f"proc{at}" for at in range(6))]

@@ -224,3 +224,57 @@ def test_the_twins_of_the_code_are_made_again(tmp_path, tailrace):
     check_twins(made / "time_series.h5", theirs / "time_series.h5", lambda name: name not in ("last", "step"))
     with tr.open(made) as series:
         np.testing.assert_array_equal(series[0].read("umax").ravel()[1:3], [4.202e-2, 7.873e-2])
+
+
+def test_a_part_of_a_periodic_run_is_not_written_as_a_periodic_box(tmp_path):
+    parameters = (
+        "&INIT_PARS\n XYZ0= 3*-3.14, XYZ1= 3*3.14,\n LXYZ= 3*6.28,\n LPERI= 3*T,\n LPOLE= 3*F,\n BCX= 8*'p   ',\n"
+        "  3*'p',\n UNIT_LENGTH= 2.0, LPERI(2)=T\n/\n&SHEAR_INIT_PARS\n/\n"
+    )
+    attributes = {"pencil/param.nml": parameters, "pencil/param2.nml": "&RUN_PARS\n NT=3, BCZ= 8*'p'\n/\n"}
+    attributes |= {f"grid/{axis}": [0.1 * at for at in range(30)] for axis in "xyz"} | {"lengths": [2.4] * 3}
+    writer = write(tmp_path / "part", some_fields(), UniformGrid(POINTS, spacing=(0.1,) * 3), attributes)
+    text = (tmp_path / "part" / "param.nml").read_text()
+    assert "LPERI= F, F, F" in text and text.count("LPERI") == 1
+    assert "LPOLE= 3*F" in text and "UNIT_LENGTH= 2.0" in text and "&SHEAR_INIT_PARS\n/" in text
+    assert not any(word in text for word in ("XYZ", "BCX", "'p"))
+    assert "NT=3" in (tmp_path / "part" / "param2.nml").read_text()
+    assert "BCZ" not in (tmp_path / "part" / "param2.nml").read_text()
+    assert any("not the whole box" in note for note in writer.notes)
+    with h5py.File(tmp_path / "part" / "grid.h5") as file:
+        np.testing.assert_allclose(file["grid/Lx"][()], 0.8)
+    with tr.open(tmp_path / "part") as series:
+        assert "boundaries" not in series.attributes
+    write(tmp_path / "periodic", some_fields(), GRID)
+    with tr.open(tmp_path / "periodic") as series:
+        assert series.attributes["boundaries"] == "periodic,periodic,periodic"
+
+
+def test_time_steps_that_are_there_twice_are_refused(tmp_path):
+    columns = {"step": np.array([0, 2, 4, 2]), "time": np.array([0.0, 0.5, 1.0, 1.5])}
+    writer = PencilWriter(
+        str(tmp_path / "new"), MPI.COMM_SELF, grid=None, attributes={"pencil/file": "time_series"}, options={}
+    )
+    writer.begin_step(0, 0.0, {name: Stored(one.dtype.name, (1, 4, 1), True) for name, one in columns.items()}, {})
+    for name, values in columns.items():
+        writer.write(name, Box((0, 0, 0), (1, 4, 1)), values.reshape(1, 4, 1))
+    with pytest.raises(_core.InputError, match=r"time_series\.h5: the rows 1 and 3 .* both have the time step 2"):
+        writer.end_step()
+    writer.abandon_step()
+    assert not list(tmp_path.rglob("*.h5*"))
+
+
+@pytest.mark.parametrize(("kind", "shape", "stored"), [
+    ("averages/z", (8, 1, 1), (1, 8)), ("averages/xy", (1, 1, 1), (1,)), ("averages/y", (1, 1, 4), (4, 1)),
+    ("slices/bb1_xz", (8, 1, 1), (1, 8)), ("slices/bb1_yz", (1, 1, 4), (4, 1)),
+])  # fmt: skip
+def test_a_direction_of_one_point_is_kept_where_it_is_not_averaged_or_cut(tmp_path, kind, shape, stored):
+    writer = PencilWriter(str(tmp_path), MPI.COMM_SELF, grid=None, attributes={"pencil/file": kind}, options={})
+    values = np.arange(float(np.prod(shape))).reshape(shape[::-1])
+    writer.begin_step(0, 0.5, {"bb1": Stored("float64", shape, False)}, {})
+    writer.write("bb1", Box((0, 0, 0), shape), values)
+    writer.end_step()
+    with h5py.File(tmp_path / f"{kind}.h5") as file:
+        group = file["1" if kind.startswith("slices") else "0"]
+        found = group["data" if kind.startswith("slices") else "bb1"][()]
+    assert found.shape == stored and found.ravel().tolist() == values.ravel().tolist()
