@@ -94,7 +94,7 @@ def open(
 
             comm = MPI.COMM_SELF
         given = agree(comm, lambda: given_grid(grid))
-        family = engine if engine in FAMILIES else None
+        family = engine if engine in FAMILIES and engine not in _core.engine_names() else None  # sion is both
         texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
         if engine is None or family is not None:
             found = open_dataset(path, comm, family, texts, guard)
