@@ -36,7 +36,8 @@ def is_series_of_ours(path: Path) -> bool:
     if engine == "hdf5":
         return not _core.is_foreign_file(str(path))
     if engine in ("bp4", "bp5"):
-        return (path / "tailrace.json").exists()
+        replacing = path.with_name(path.name + ".replaced")  # a program is writing it in the place of that
+        return (path / "tailrace.json").exists() or replacing.exists()
     return bool(engine) or (path / "series.xdmf").exists()  # of a raw series whose record is lost
 
 

@@ -221,7 +221,7 @@ SIZES = {
     "wrong scalars": (in_step(scalars=[[1]]), "step 1 is damaged"),
     "grid": (in_grid("points", [7, 5, -6]), "series.jsonl: it is damaged .*grid: no array has the shape -6 x 5 x 7"),
     "coordinates": (in_grid("coordinates", [[0.0], [], []]), "series.jsonl: it is damaged .*1 coordinates in z for 7"),
-    "attributes": (lambda told: told.update(attributes={"a": {"b": 1}}), "it is damaged .*type must be array"),
+    "attributes": (lambda told: told.update(attributes={"a": {"b": 1}}), "it is damaged .*key .real. not found"),
 }
 
 

@@ -68,7 +68,7 @@ def test_types_that_are_not_ours(found):
 
 def test_the_core_refuses_what_is_not_there():
     file = _core.ForeignBp(str(DATA / "foreign.bp5"))
-    out = np.empty((1, 1, 2))
+    out = np.zeros((1, 1, 2))
     with pytest.raises(_core.InputError, match=r"shape \(4, 3, 5\)"):
         file.read(0, "flow/ux", 0, [0, 0, 4], out)
     with pytest.raises(_core.InputError, match="asked for were float32"):
