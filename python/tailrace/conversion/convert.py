@@ -61,7 +61,7 @@ def convert(
     :param box: the points that are kept, in x, y, z, of arrays on the points of the grid: a Box, or three slices.
     :param coarsen: every n-th point in x, y, z.
     :param precision: the type of real numbers; each is rounded to it.
-    :param engine: of the target; by default that of its ending, as `tailrace.open` has it.
+    :param engine: of the target; by default that of its ending, as in `tailrace.open`.
     :param format: a format of another program instead: vtkhdf and xdmf, which the engines hdf5 and raw write, or one of
         `tailrace.formats.writers`.
     :param parameters: of the engine, as `tailrace.open` takes them, or of the format.

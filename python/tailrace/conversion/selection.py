@@ -187,7 +187,7 @@ class Selection:
 
 
 def converted(stored: Stored, dtype: str, cut: Cut | None) -> Stored:
-    """A variable as the target has it."""
+    """A variable of the target."""
     return Stored(dtype, stored.shape if cut is None else cut.count, stored.is_list)
 
 
