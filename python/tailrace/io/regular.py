@@ -51,6 +51,14 @@ def _open(path: str, flags: int) -> int:
     return descriptor
 
 
+def open_descriptor(path: str | Path) -> int:
+    """The descriptor of a regular file that is opened for reading, which never waits. Local.
+
+    :raises OSError: also for a named pipe, a socket or a device.
+    """
+    return _open(str(path), os.O_RDONLY)
+
+
 def open_regular(path: str | Path, mode: str = "r", **options: Any) -> IO[Any]:
     """As the built-in `open`, but for regular files only, and it never waits. Local.
 

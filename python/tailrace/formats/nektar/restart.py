@@ -67,7 +67,7 @@ class _Counted:
 
     def __init__(self, slab: SlabFile) -> None:
         self._slab, self._at = slab, 0
-        self.size = os.fstat(slab.file.fileno()).st_size
+        self.size = os.fstat(slab.descriptor).st_size
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size}[whence]
@@ -78,7 +78,7 @@ class _Counted:
 
     def readinto(self, view: Any) -> int:
         target = memoryview(view).cast("B")
-        got = os.preadv(self._slab.file.fileno(), [target], self._at)
+        got = os.preadv(self._slab.descriptor, [target], self._at)
         self._at += got
         self._slab.bytes_read += got
         return got

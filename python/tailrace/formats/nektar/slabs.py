@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
-from tailrace.io.regular import open_regular
+from tailrace.io.regular import open_descriptor
 
 PIECE = 4 << 20  # bytes that are read at once where values are converted
 
@@ -21,14 +21,14 @@ class SlabFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.bytes_read = 0
-        self._file: IO[bytes] | None = None
+        self._descriptor: int | None = None
 
     @property
-    def file(self) -> IO[bytes]:
-        """The open file."""
-        if self._file is None:
-            self._file = open_regular(self.path, "rb", buffering=0)
-        return self._file
+    def descriptor(self) -> int:
+        """The descriptor of the open file: no file object of Python, which warns where it is dropped before `close`."""
+        if self._descriptor is None:
+            self._descriptor = open_descriptor(self.path)
+        return self._descriptor
 
     def read_into(self, offset: int, view: memoryview) -> None:
         """Fill `view`, of bytes, from byte `offset` of the file on.
@@ -37,7 +37,7 @@ class SlabFile:
         """
         done = 0
         while done < len(view):
-            got = os.preadv(self.file.fileno(), [view[done:]], offset + done)
+            got = os.preadv(self.descriptor, [view[done:]], offset + done)
             if not got:
                 raise _core.IoError(
                     f"{self.path}: ends at byte {offset + done}, expected values up to byte {offset + len(view)}: it "
@@ -64,12 +64,12 @@ class SlabFile:
 
     def close(self) -> None:
         """Close the file; reading opens it again."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
 
     def __del__(self) -> None:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "bytes_read": 0, "_file": None}
+        return {"path": self.path, "bytes_read": 0, "_descriptor": None}

@@ -129,12 +129,12 @@ class XmlCheckpoint(Checkpoint):
         text = self._texts.pop(row, None) or XmlValues(slab.path, source.offset, source.length, size)
         begin = (field * per_field + first) * 8
         if out.dtype == np.dtype(source.dtype):
-            text.read(slab.file, begin, out.view(np.uint8).data)
+            text.read(slab.descriptor, begin, out.view(np.uint8).data)
         else:
             piece = np.empty(min(len(out), PIECE // 8), source.dtype)
             for at in range(0, len(out), len(piece)):
                 part = piece[: len(out) - at]
-                text.read(slab.file, begin + at * 8, part.view(np.uint8).data)
+                text.read(slab.descriptor, begin + at * 8, part.view(np.uint8).data)
                 out[at : at + len(part)] = part
         self._texts[row] = text  # the next values are likely to be wanted next
         if len(self._texts) > _MOST_OPEN:

@@ -6,7 +6,6 @@ import binascii
 import os
 import zlib
 from pathlib import Path
-from typing import IO
 
 from tailrace import _core
 
@@ -35,35 +34,35 @@ class XmlValues:
         self._waiting = b""
         self._zlib = zlib.decompressobj()
 
-    def read(self, file: IO[bytes], begin: int, view: memoryview) -> None:
-        """Fill `view` with bytes from `begin` on; going back starts again from the first.
+    def read(self, descriptor: int, begin: int, view: memoryview) -> None:
+        """Fill `view` with bytes from `begin` on, from a descriptor; going back starts again from the first.
 
         :raises IoError: the text is damaged, or has fewer or more bytes.
         """
         if begin < self.position:
             self._restart()
         while self.position < begin:
-            self._next(file, begin - self.position)
+            self._next(descriptor, begin - self.position)
         done = 0
         while done < len(view):
-            piece = self._next(file, len(view) - done)
+            piece = self._next(descriptor, len(view) - done)
             view[done : done + len(piece)] = piece
             done += len(piece)
         if self.position == self.size:
-            self._check_end(file)
+            self._check_end(descriptor)
 
-    def _next(self, file: IO[bytes], most: int) -> bytes:
-        piece = self._some(file, min(most, _BYTES))
+    def _next(self, descriptor: int, most: int) -> bytes:
+        piece = self._some(descriptor, min(most, _BYTES))
         if not piece:
             raise self._wrong(f"expected {self.size} bytes of values, found the end after {self.position}")
         self.position += len(piece)
         return piece
 
-    def _some(self, file: IO[bytes], most: int) -> bytes:
+    def _some(self, descriptor: int, most: int) -> bytes:
         """Up to `most` bytes of values; none at the end."""
         while not self._zlib.eof:
             if not self._waiting:
-                self._waiting = self._decoded(file)
+                self._waiting = self._decoded(descriptor)
             try:
                 piece = self._zlib.decompress(self._waiting, most)
             except zlib.error as error:
@@ -76,17 +75,17 @@ class XmlValues:
                 return piece
         return b""
 
-    def _check_end(self, file: IO[bytes]) -> None:
-        if self._some(file, 1):
+    def _check_end(self, descriptor: int) -> None:
+        if self._some(descriptor, 1):
             raise self._wrong(f"expected {self.size} bytes of values, found more")
         if not self._zlib.eof:
             raise self._wrong("expected the end of a zlib stream behind the values, found the end of the text")
 
-    def _decoded(self, file: IO[bytes]) -> bytes:
+    def _decoded(self, descriptor: int) -> bytes:
         """The next bytes of the zlib stream; none at the end of the text."""
         while self._letters < self.length:
             some = min(_TEXT, self.length - self._letters)
-            text = os.pread(file.fileno(), some, self.offset + self._letters)
+            text = os.pread(descriptor, some, self.offset + self._letters)
             if len(text) < some:
                 raise self._wrong("expected a text in base64, found the end of the file: it has become shorter")
             self._letters += some
