@@ -37,6 +37,8 @@ _METADATA = ("md.idx", "md.0", "mmd.0")  # of BP
 _LAUNCHERS = ("OMPI_", "ORTE_", "PRTE_", "PMIX_", "PMI_", "MPI_LOCAL", "HYDRA_", "SLURM_", "PALS_", "ALPS_", "FLUX_")
 _SECONDS, _BYTES_PER_SECOND = 30, 10_000_000  # the time for a series: enough for slow disks
 _MEMORY, _MEMORY_PER_BYTE = 1 << 30, 32  # the memory for a series, more by so much for its metadata
+_STARTS = 3  # of a child that ends before its work, as MPI may where another program ends at the same time
+_READY = b"ready"
 _PATIENCE = 10  # seconds after its time until the child ends itself, because its parent did not
 _PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent ends
 
@@ -72,22 +74,30 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
     memory = min(memory, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_LAUNCHERS)}
     kept.pop("TAILRACE_PARAMETERS", None)  # the child writes no traces
-    try:
-        child = subprocess.run(
-            [sys.executable, "-P", "-m", __name__],
-            input=pickle.dumps((os.getpid(), seconds + _PATIENCE, memory, function, arguments)),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=kept | {"PYTHONPATH": os.pathsep.join(place for place in sys.path if place)},
-            timeout=seconds,
+    for _ in range(_STARTS):
+        try:
+            child = subprocess.run(
+                [sys.executable, "-P", "-m", __name__],
+                input=pickle.dumps((os.getpid(), seconds + _PATIENCE, memory, function, arguments)),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=kept | {"PYTHONPATH": os.pathsep.join(place for place in sys.path if place)},
+                timeout=seconds,
+            )
+        except subprocess.TimeoutExpired:
+            raise _core.IoError(f"cannot read {path}: {library} did not return within {seconds} s; {fault}") from None
+        if child.stdout.startswith(_READY):
+            break
+    else:
+        raise _core.IoError(
+            f"cannot read {path}: the program that reads it first ended with code {child.returncode} before it began, "
+            f"{_STARTS} times; is there memory for it, and room for files in the directory for temporary files?"
         )
-    except subprocess.TimeoutExpired:
-        raise _core.IoError(f"cannot read {path}: {library} did not return within {seconds} s; {fault}") from None
     if child.returncode < 0:
         number = -child.returncode
         raise _core.IoError(f"cannot read {path}: the library {library} died of signal {number} on it; {fault}")
     try:
-        done, result = pickle.loads(child.stdout)
+        done, result = pickle.loads(child.stdout[len(_READY) :])
     except (EOFError, pickle.UnpicklingError):
         done = None
     if done is None or child.returncode != 0:
@@ -164,6 +174,8 @@ def _serve() -> None:
     module, _, name = function.partition(":")
     work = getattr(importlib.import_module(module), name)
     _limit(memory)
+    answer.write(_READY)
+    answer.flush()
     try:
         outcome = True, work(*arguments)
     except Exception as error:

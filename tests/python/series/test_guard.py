@@ -299,3 +299,25 @@ def test_the_child_takes_no_module_from_the_working_directory(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", str(tmp_path))])
     tr.open(write(tmp_path, "bp5", record=False), guard=True).close()
+
+
+@pytest.mark.parametrize("fails", [2, 3])
+def test_a_child_that_does_not_begin_is_started_again(tmp_path, monkeypatch, fails):
+    """What ends before the work says nothing of the file."""
+    place = tmp_path / "site"
+    place.mkdir()
+    (place / "sitecustomize.py").write_text(
+        "import os, pathlib\n"
+        f"count = pathlib.Path({str(tmp_path / 'count')!r})\n"
+        "count.open('a').write('x')\n"
+        f"if count.stat().st_size <= {fails}:\n"
+        "    os._exit(1)\n"
+    )
+    monkeypatch.syspath_prepend(str(place))
+    path = write(tmp_path, "bp5", record=False)
+    if fails < 3:
+        guard.call(path, "bp5", "tailrace.io.guard:read_metadata", str(path), "bp5")
+    else:
+        with pytest.raises(tr.IoError, match="ended with code 1 before it began, 3 times"):
+            guard.call(path, "bp5", "tailrace.io.guard:read_metadata", str(path), "bp5")
+    assert (tmp_path / "count").stat().st_size == 3
