@@ -137,7 +137,7 @@ def balance(n: int, repetitions: int) -> None:
     lengths, kinds = (2 * np.pi,) * 3, ("periodic",) * 3
     grid = _core.Grid((n, n, n), lengths, kinds)
     processes = _core.ProcessGrid(comm.py2f(), 0, 0)
-    flow = _core.Flow64(grid, processes, 1 / 1600, "rk3", "aggressive", "alltoall")
+    flow = _core.Flow64(grid, processes, _core.FlowOptions(1 / 1600, "rk3", "aggressive"), "alltoall")
     for i, values in enumerate(flows.evaluate(flows.taylor_green(grid), grid, flow.box, "taylor-green", comm)):
         flow.velocity(i)[...] = values
     ops = tr.Operators((n, n, n), lengths, kinds, comm=comm, processes=processes)

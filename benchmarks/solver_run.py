@@ -33,7 +33,7 @@ def main() -> None:
     grid = _core.Grid((nodes,) * 3, (length,) * 3, (kind,) * 3)
     rows, cols, method, _ = _core.tune_process_grid(comm.py2f(), grid.nodes, 0, 0, "auto")[0]
     processes = _core.ProcessGrid(comm.py2f(), rows, cols)
-    flow = _core.Flow64(grid, processes, 1 / 1600, "rk3", "aggressive", method)
+    flow = _core.Flow64(grid, processes, _core.FlowOptions(1 / 1600, "rk3", "aggressive"), method)
     initial = flows.evaluate(flows.taylor_green(grid), grid, flow.box, "taylor-green", comm)
     for i, component in enumerate(initial):
         flow.velocity(i)[...] = component

@@ -20,6 +20,7 @@ void bind_grid(nb::module_ &m);
 void bind_ops(nb::module_ &m);
 void bind_analysis(nb::module_ &m);
 void bind_flow(nb::module_ &m);
+void bind_flow_options(nb::module_ &m);
 void bind_io(nb::module_ &m);
 void bind_foreign(nb::module_ &m);
 

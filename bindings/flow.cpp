@@ -23,22 +23,60 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
   nb::class_<Flow<T>>(m, name, "Incompressible Navier-Stokes; see tailrace.Simulation.")
       .def(
           "__init__",
-          [](Flow<T> *self, const Grid &grid, std::shared_ptr<ProcessGrid> processes, double viscosity,
-             const std::string &scheme, const std::string &interpolation, const std::string &method) {
-            new (self) Flow<T>(grid, {viscosity, time_scheme_from_name(scheme), interpolation_from_name(interpolation)},
-                               processes, transpose_method_from_name(method));
+          [](Flow<T> *self, const Grid &grid, std::shared_ptr<ProcessGrid> processes, const FlowOptions &options,
+             const std::string &method) {
+            new (self) Flow<T>(grid, options, processes, transpose_method_from_name(method));
           },
-          nb::arg("grid"), nb::arg("processes"), nb::arg("viscosity"), nb::arg("scheme"), nb::arg("interpolation"),
-          nb::arg("method"))
+          nb::arg("grid"), nb::arg("processes"), nb::arg("options"), nb::arg("method"))
       .def(
           "step",
-          [](Flow<T> &self, double dt, const std::function<void(double)> &set_force) {
-            self.diagnostics.invalidate(); // also where `set_force` throws
-            self.solver.step(dt, set_force);
-            self.diagnostics.invalidate(); // `set_force` may have asked for some
+          [](Flow<T> &self, double dt, const typename NavierStokes<T>::Prepare &prepare) {
+            self.diagnostics.invalidate(); // also where `prepare` throws
+            self.solver.step(dt, prepare);
+            self.diagnostics.invalidate(); // `prepare` may have asked for some
           },
-          nb::arg("dt"), nb::arg("set_force").none(), nb::call_guard<nb::gil_scoped_release>(),
-          "`set_force` is called before each stage with its time since the start of the step.")
+          nb::arg("dt"), nb::arg("prepare").none(), nb::call_guard<nb::gil_scoped_release>(),
+          "`prepare` is called before each stage with the times of its start and its end since the start of the step.")
+      .def(
+          "make_outflow",
+          [](Flow<T> &self, int direction, const std::string &speed, double value, bool balance) {
+            using Kind = ConvectionSpeed::Kind;
+            const Kind kind = speed == "largest" ? Kind::largest : speed == "middle" ? Kind::middle : Kind::given;
+            self.solver.make_outflow(direction, {kind, value}, balance);
+          },
+          nb::arg("direction"), nb::arg("speed"), nb::arg("value"), nb::arg("balance"),
+          "The upper end becomes an outflow; `speed` is largest, middle or given, then `value`.")
+      .def(
+          "face",
+          [](nb::handle_t<Flow<T>> self, int direction, bool upper, int component, bool gradient) {
+            Face<T> &face = nb::cast<Flow<T> &>(self).solver.face(direction, upper);
+            Field<T> &field = (gradient ? face.gradient : face.value)[static_cast<std::size_t>(component)];
+            return view(field.data(), field.box().count, self);
+          },
+          nb::arg("direction"), nb::arg("upper"), nb::arg("component"), nb::arg("gradient") = false,
+          "The velocity given at an end, or the gradient of the last pressure there; empty where it is not this "
+          "rank's.")
+      .def(
+          "scalar",
+          [](nb::handle_t<Flow<T>> self, std::size_t number) {
+            Field<T> &field = nb::cast<Flow<T> &>(self).solver.scalars().at(number).values();
+            return view(field.data(), field.box().count, self);
+          },
+          nb::arg("number"))
+      .def(
+          "scalar_history",
+          [](nb::handle_t<Flow<T>> self, std::size_t number, int age) {
+            Field<T> &field = nb::cast<Flow<T> &>(self).solver.scalars().at(number).history(age);
+            return view(field.data(), field.box().count, self);
+          },
+          nb::arg("number"), nb::arg("age"))
+      .def(
+          "scalar_face",
+          [](nb::handle_t<Flow<T>> self, std::size_t number, int direction, bool upper) {
+            Field<T> &field = nb::cast<Flow<T> &>(self).solver.scalars().at(number).given(direction, upper);
+            return view(field.data(), field.box().count, self);
+          },
+          nb::arg("number"), nb::arg("direction"), nb::arg("upper"))
       .def("add_force", [](Flow<T> &self) { self.solver.add_force(); })
       .def(
           "force",

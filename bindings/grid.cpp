@@ -9,26 +9,43 @@ using namespace tailrace;
 using namespace tailrace::grid;
 
 void bind_grid(nb::module_ &m) {
-  nb::class_<Grid>(m, "Grid", "A uniform Cartesian grid; see tailrace.Grid.")
+  nb::class_<Grid>(m, "Grid", "A Cartesian grid, uniform or stretched in y; see tailrace.Grid.")
       .def(
           "__init__",
-          [](Grid *self, Index3 nodes, std::array<double, 3> lengths, const std::array<std::string, 3> &boundaries) {
-            new (self) Grid(nodes, lengths,
-                            {boundary_from_name(boundaries[0]), boundary_from_name(boundaries[1]),
-                             boundary_from_name(boundaries[2])});
+          [](Grid *self, Index3 nodes, std::array<double, 3> lengths, const std::array<std::string, 3> &boundaries,
+             const std::string &stretching, double beta) {
+            std::optional<Stretching> mapping;
+            if (!stretching.empty())
+              mapping.emplace(stretching_from_name(stretching), beta);
+            new (self)
+                Grid(nodes, lengths,
+                     {sides_from_name(boundaries[0]), sides_from_name(boundaries[1]), sides_from_name(boundaries[2])},
+                     mapping);
           },
-          nb::arg("nodes"), nb::arg("lengths"), nb::arg("boundaries"))
+          nb::arg("nodes"), nb::arg("lengths"), nb::arg("boundaries"), nb::arg("stretching") = "",
+          nb::arg("beta") = 0.0)
       .def_ro("nodes", &Grid::nodes)
       .def_ro("lengths", &Grid::lengths)
       .def_prop_ro("boundaries",
                    [](const Grid &grid) {
                      std::array<std::string, 3> names;
                      for (int d = 0; d < 3; ++d)
-                       names[d] = boundary_name(grid.boundaries[d]);
+                       names[d] = sides_name(grid.boundaries[d]);
                      return names;
                    })
-      .def("spacing", &Grid::spacing, nb::arg("direction"))
-      .def("coordinates", &Grid::coordinates, nb::arg("direction"));
+      .def_prop_ro(
+          "stretching",
+          [](const Grid &grid) { return std::string(grid.stretching ? stretching_name(grid.stretching->where) : ""); },
+          "centre, walls, bottom, or empty where y is uniform.")
+      .def_prop_ro("beta", [](const Grid &grid) { return grid.stretching ? grid.stretching->beta : 0.0; })
+      .def("spacing", &Grid::spacing, nb::arg("direction"),
+           "The distance of nodes; where they are stretched, that of the uniform coordinate.")
+      .def("coordinates", &Grid::coordinates, nb::arg("direction"), nb::arg("centred") = false)
+      .def("metric", &Grid::metric, nb::arg("direction"), nb::arg("centred") = false,
+           "dY/dy at the nodes or the centres, with the uniform coordinate Y; empty where the direction is uniform.")
+      .def("weights", &Grid::weights, nb::arg("direction"), nb::arg("centred") = false,
+           "Weights of the trapezoidal rule, in units of the spacing.")
+      .def("distances", &Grid::distances, nb::arg("direction"), "The least distance of each node from its neighbours.");
 
   nb::class_<ProcessGrid>(m, "ProcessGrid", "Ranks arranged as rows x cols.")
       .def(

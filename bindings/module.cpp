@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
   bind_grid(m);
   bind_ops(m);
   bind_analysis(m);
+  bind_flow_options(m);
   bind_flow(m);
   bind_io(m);
   bind_foreign(m);

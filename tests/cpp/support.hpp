@@ -63,6 +63,10 @@ inline std::string name(const std::array<Boundary, 3> &b) {
   return std::string(boundary_name(b[0])) + ", " + boundary_name(b[1]) + ", " + boundary_name(b[2]);
 }
 
+inline std::string name(const Boundaries &b) {
+  return sides_name(b[0]) + ", " + sides_name(b[1]) + ", " + sides_name(b[2]);
+}
+
 /// Calls visit(global point, offset in the memory of the box) for every point, in memory order.
 template <class Visit> void for_each_point(const Box &box, Visit visit) {
   std::int64_t offset = 0;

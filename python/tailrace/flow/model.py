@@ -80,9 +80,8 @@ class Model:
             least += 24 if case.numerics.precision == "double" else 12
         check_memory(self.shape, least, comm)
         self.processes, self._transpose = self._share_work(checkpoint.state if checkpoint else None)
-        self.flow = make(
-            self.grid, self.processes, case.viscosity, case.time.scheme, case.numerics.interpolation, self._transpose
-        )
+        options = _core.FlowOptions(case.viscosity, case.time.scheme, case.numerics.interpolation)
+        self.flow = make(self.grid, self.processes, options, self._transpose)
         self.box = self.flow.box
         self._velocity: Vector | None = None
         self._finite_step = 0  # the last step that was checked and found finite
@@ -154,6 +153,9 @@ class Model:
         assert self._forcing is not None
         for i, component in enumerate(self._forcing(self.time + since_now)):
             self.flow.force(i)[...] = component
+
+    def _prepare(self, start: float, _: float) -> None:
+        self._set_force(start)
 
     # ---- the state ---------------------------------------------------------------------------------------------------
     @property
@@ -367,7 +369,7 @@ class Model:
                 f"t = {self.time:g} any more: the velocity has grown without bound. To fix this, "
                 f"{self._time_step.remedy}"
             )
-        self.flow.step(dt, self._set_force if self._forcing else None)
+        self.flow.step(dt, self._prepare if self._forcing else None)
         self.time = after
         return dt
 

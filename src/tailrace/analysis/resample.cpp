@@ -139,7 +139,7 @@ Buffer<double> resample(const Grid &from, const std::shared_ptr<const ProcessGri
   for (int d = 0; d < 3; ++d)
     if (!from.periodic(d) && from.boundaries[d] != Boundary::free_slip)
       throw InputError(fmt::format("interpolation to another grid needs periodic or free-slip boundaries; {} is {}",
-                                   "xyz"[d], boundary_name(from.boundaries[d])));
+                                   "xyz"[d], sides_name(from.boundaries[d])));
   Moving field(from, processes, in);
   field.resample(0, parities[0], points[0]);
   field.move(Pencil::x, Pencil::y);

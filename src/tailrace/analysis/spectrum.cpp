@@ -125,7 +125,7 @@ Shells shell_spectrum(const Grid &grid, const Processes &processes, const std::v
     if (!grid.periodic(d))
       throw InputError(fmt::format("a spectrum by shells needs periodic directions; {} is {}. Take spectra or "
                                    "correlations along the periodic directions instead",
-                                   "xyz"[d], boundary_name(grid.boundaries[d])));
+                                   "xyz"[d], sides_name(grid.boundaries[d])));
   const double longest = *std::max_element(grid.lengths.begin(), grid.lengths.end());
   std::array<std::vector<double>, 3> k;
   double farthest = 0, points = 1;

@@ -54,7 +54,7 @@ io::Attributes box_of(const double *lengths, const char *boundaries) {
     std::istringstream names(text(boundaries));
     std::vector<std::string> three;
     for (std::string name; std::getline(names, name, ','); three.push_back(name))
-      boundary_from_name(name);
+      sides_from_name(name);
     if (three.size() != 3)
       throw InputError(fmt::format("grid: the boundaries are '{}'; expected three, in x, y and z, with commas between "
                                    "them",

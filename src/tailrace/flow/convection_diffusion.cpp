@@ -7,32 +7,52 @@ namespace tailrace::flow {
 using namespace grid;
 using namespace ops;
 
-template <class T>
-auto ConvectionDiffusion<T>::make(const Grid &grid, int d, double viscosity, Parity parity) -> Systems {
-  const CompactScheme first = compact_scheme(Operation::first_derivative, grid.spacing(d));
-  const CompactScheme second = compact_scheme(Operation::second_derivative, grid.spacing(d));
-  const Boundary boundary = grid.boundaries[d];
-  // The normal velocity is odd, so the product u_d u_i has the other parity than u_i.
-  return {{first, grid.nodes[d], boundary, parity, -0.5},
-          {first, grid.nodes[d], boundary, parity * Parity::odd, -0.5},
-          {second, grid.nodes[d], boundary, parity, viscosity}};
+CompactScheme diffusion_scheme(double spacing, const std::optional<Hyperviscosity> &hyperviscosity) {
+  return hyperviscosity ? hyperviscous_scheme(spacing, *hyperviscosity)
+                        : compact_scheme(Operation::second_derivative, spacing);
 }
 
+namespace {
+template <class Systems>
+Systems make_systems(const Grid &grid, int d, double viscosity, const std::optional<Hyperviscosity> &hyperviscosity,
+                     Parity parity) {
+  const CompactScheme first = compact_scheme(Operation::first_derivative, grid.spacing(d));
+  const CompactScheme second = diffusion_scheme(grid.spacing(d), hyperviscosity);
+  const Sides sides = grid.boundaries[d];
+  std::vector<double> metric = grid.metric(d), squared = metric;
+  for (double &value : squared)
+    value *= value;
+  // The normal velocity is odd, so the product u_d u_i has the other parity than u_i.
+  return {{first, grid.nodes[d], sides, parity, -0.5, metric},
+          {first, grid.nodes[d], sides, parity * Parity::odd, -0.5, metric},
+          {second, grid.nodes[d], sides, parity, viscosity, squared}};
+}
+} // namespace
+
 template <class T>
-ConvectionDiffusion<T>::ConvectionDiffusion(const Grid &grid, int direction, double viscosity)
-    : direction_(direction), boundary_(grid.boundaries[direction]),
-      normal_(make(grid, direction, viscosity, Parity::odd)),
-      tangential_(make(grid, direction, viscosity, Parity::even)) {
-  if (boundary_ == Boundary::dirichlet)
-    throw InputError("the flow solver knows periodic and free-slip boundaries; dirichlet is for operators only so far");
+ConvectionDiffusion<T>::ConvectionDiffusion(const Grid &grid, int direction, double viscosity,
+                                            const std::optional<Hyperviscosity> &hyperviscosity)
+    : direction_(direction), sides_(grid.boundaries[direction]),
+      normal_(make_systems<Systems>(grid, direction, viscosity, hyperviscosity, Parity::odd)),
+      tangential_(make_systems<Systems>(grid, direction, viscosity, hyperviscosity, Parity::even)) {
+  for (const double value : grid.curvature(direction))
+    slope_.push_back(static_cast<T>(2 * viscosity * value)); // the gradient holds the factor -1/2
 }
 
 template <class T> void ConvectionDiffusion<T>::body(Tile<T, 3, 3> &tile, std::int64_t n) const {
   for (int i = 0; i < 3; ++i)
-    fill_ghosts(tile, i, n, boundary_, i == direction_ ? Parity::odd : Parity::even, false);
-  for (int b = 0; b < tile.bundles; ++b)
-    for (int i = 0; i < 3; ++i)
-      solve(i == direction_ ? normal_ : tangential_, tile.in[direction_][b], tile.in[i][b], tile.out[i][b], n);
+    fill_ghosts(tile, i, n, sides_, i == direction_ ? Parity::odd : Parity::even, false);
+  const auto with = [&](auto stretched, auto wide) {
+    for (int b = 0; b < tile.bundles; ++b)
+      for (int i = 0; i < 3; ++i)
+        solve<decltype(stretched)::value, decltype(wide)::value>(
+            i == direction_ ? normal_ : tangential_, tile.in[direction_][b], tile.in[i][b], tile.out[i][b], n);
+  };
+  const bool wide = normal_.diffusion.pair_count > 2;
+  if (slope_.empty())
+    wide ? with(std::false_type{}, std::true_type{}) : with(std::false_type{}, std::false_type{});
+  else
+    wide ? with(std::true_type{}, std::true_type{}) : with(std::true_type{}, std::false_type{});
 }
 
 namespace {
@@ -49,35 +69,77 @@ template <class T> std::array<Vec<T> *, 2> system_memory(std::int64_t n) {
 
 } // namespace
 
+namespace {
+/// Products of two lines at their first or last points, which the rows near a wall need.
+template <class T> struct EndProducts {
+  static constexpr std::int64_t room = 8;
+  Vec<T> values[room];
+  std::int64_t first;
+  EndProducts(const Vec<T> *a, const Vec<T> *b, std::int64_t start) : first(start) {
+    for (std::int64_t k = 0; k < room; ++k)
+      values[k] = a[first + k] * b[first + k];
+  }
+  const Vec<T> *line() const { return values - first; } ///< as if it had all points
+};
+} // namespace
+
 template <class T>
+template <bool stretched, bool wide>
 void ConvectionDiffusion<T>::solve(const Systems &s, const Vec<T> *ud, const Vec<T> *ui, Vec<T> *diffusion,
-                                   std::int64_t n) {
+                                   std::int64_t n) const {
   const auto [gradient, flux] = system_memory<T>(n);
   const T a = s.gradient.pairs[0], b = s.gradient.pairs[1], c = s.diffusion.pairs[0], e = s.diffusion.pairs[1];
-  const T centre = -2 * (c + e);
+  const T third = s.diffusion.pairs[2], fourth = s.diffusion.pairs[3];
+  const T centre = -2 * (wide ? c + e + third + fourth : c + e);
   const T *m_gradient = s.gradient.forward.data(), *m_flux = s.flux.forward.data(),
           *m_diffusion = s.diffusion.forward.data();
   Vec<T> y_gradient{}, y_flux{}, y_diffusion{};
-  Vec<T> q[5] = {{}, ud[-2] * ui[-2], ud[-1] * ui[-1], ud[0] * ui[0], ud[1] * ui[1]}; // u_d u_i at j-2 .. j+2
-  for (std::int64_t j = 0; j < n; ++j) {
-    q[0] = q[1], q[1] = q[2], q[2] = q[3], q[3] = q[4];
-    q[4] = ud[j + 2] * ui[j + 2];
-    const Vec<T> west = ui[j - 1], east = ui[j + 1], wwest = ui[j - 2], eeast = ui[j + 2];
-    y_gradient = a * (east - west) + b * (eeast - wwest) - m_gradient[j] * y_gradient;
-    y_flux = a * (q[3] - q[1]) + b * (q[4] - q[0]) - m_flux[j] * y_flux;
-    y_diffusion = c * (east + west) + e * (eeast + wwest) + centre * ui[j] - m_diffusion[j] * y_diffusion;
+  const auto keep = [&](std::int64_t j, Vec<T> of_gradient, Vec<T> of_flux, Vec<T> of_diffusion) {
+    y_gradient = of_gradient - m_gradient[j] * y_gradient;
+    y_flux = of_flux - m_flux[j] * y_flux;
+    y_diffusion = of_diffusion - m_diffusion[j] * y_diffusion;
     gradient[j] = y_gradient;
     flux[j] = y_flux;
     diffusion[j] = y_diffusion;
+  };
+  const auto near_wall = [&](std::int64_t j, const Vec<T> *products) {
+    keep(j, row<T, Operation::first_derivative, 2>(s.gradient, ui, j),
+         row<T, Operation::first_derivative, 2>(s.flux, products, j),
+         row<T, Operation::second_derivative, wide ? 4 : 2>(s.diffusion, ui, j));
+  };
+  const auto first = static_cast<std::int64_t>(s.diffusion.lower.size()), last = s.diffusion.first_upper();
+  if (first > 0) {
+    const EndProducts<T> products(ud, ui, 0);
+    for (std::int64_t j = 0; j < first; ++j)
+      near_wall(j, products.line());
+  }
+  Vec<T> q[5] = {{},
+                 ud[first - 2] * ui[first - 2],
+                 ud[first - 1] * ui[first - 1],
+                 ud[first] * ui[first],
+                 ud[first + 1] * ui[first + 1]}; // u_d u_i at j-2 .. j+2
+  for (std::int64_t j = first; j < last; ++j) {
+    q[0] = q[1], q[1] = q[2], q[2] = q[3], q[3] = q[4];
+    q[4] = ud[j + 2] * ui[j + 2];
+    const Vec<T> west = ui[j - 1], east = ui[j + 1], wwest = ui[j - 2], eeast = ui[j + 2];
+    Vec<T> of_diffusion = c * (east + west) + e * (eeast + wwest) + centre * ui[j];
+    if constexpr (wide)
+      of_diffusion += third * (ui[j + 3] + ui[j - 3]) + fourth * (ui[j + 4] + ui[j - 4]);
+    keep(j, a * (east - west) + b * (eeast - wwest), a * (q[3] - q[1]) + b * (q[4] - q[0]), of_diffusion);
+  }
+  if (last < n) {
+    const EndProducts<T> products(ud, ui, n - EndProducts<T>::room);
+    for (std::int64_t j = last; j < n; ++j)
+      near_wall(j, products.line());
   }
   Vec<T> x_gradient{}, x_flux{}, x_diffusion{};
   if (s.gradient.wrap > 0) {
     // Gradient and flux share their factors where periodic.
-    Vec<T> *const first[2] = {gradient, flux}, *const second[1] = {diffusion};
-    Vec<T> last_first[2] = {y_gradient, y_flux}, last_second[1] = {y_diffusion};
-    ops::detail::wrap_around<T, 2>(s.gradient, first, last_first);
+    Vec<T> *const both[2] = {gradient, flux}, *const second[1] = {diffusion};
+    Vec<T> last_both[2] = {y_gradient, y_flux}, last_second[1] = {y_diffusion};
+    ops::detail::wrap_around<T, 2>(s.gradient, both, last_both);
     ops::detail::wrap_around<T, 1>(s.diffusion, second, last_second);
-    x_gradient = last_first[0], x_flux = last_first[1], x_diffusion = last_second[0];
+    x_gradient = last_both[0], x_flux = last_both[1], x_diffusion = last_second[0];
   }
   const T *d_gradient = s.gradient.diagonal.data(), *d_flux = s.flux.diagonal.data(),
           *d_diffusion = s.diffusion.diagonal.data();
@@ -87,7 +149,10 @@ void ConvectionDiffusion<T>::solve(const Systems &s, const Vec<T> *ud, const Vec
     x_gradient = d_gradient[j] * gradient[j] - b_gradient[j] * x_gradient;
     x_flux = d_flux[j] * flux[j] - b_flux[j] * x_flux;
     x_diffusion = d_diffusion[j] * diffusion[j] - b_diffusion[j] * x_diffusion;
-    diffusion[j] = ud[j] * x_gradient + x_flux + x_diffusion;
+    if constexpr (stretched)
+      diffusion[j] = (ud[j] + slope_[static_cast<std::size_t>(j)]) * x_gradient + x_flux + x_diffusion;
+    else
+      diffusion[j] = ud[j] * x_gradient + x_flux + x_diffusion;
   }
 }
 

@@ -2,15 +2,22 @@
 
 #include <tailrace/ops/sweep.hpp>
 
+#include <optional>
+
 namespace tailrace::flow {
+
+/// The second derivative of the viscous term: the sixth-order one, or the hyperviscous one.
+ops::CompactScheme diffusion_scheme(double spacing, const std::optional<ops::Hyperviscosity> &hyperviscosity);
 
 /// One direction's part of the momentum equation for the three velocity components,
 ///   F_i(d) = -1/2 (u_d du_i/dx_d + d(u_d u_i)/dx_d) + nu d2u_i/dx_d2,
 /// the skew-symmetric form, in one fused pass over lines: u_d and u_i are read once, the three compact systems solved
-/// together. Local: lines along d must be whole.
+/// together. A wall is a few rows with other right-hand sides; a stretched direction is in the factors of the systems,
+/// but for the slope in the second derivative. Local: lines along d must be whole.
 template <class T> class ConvectionDiffusion {
 public:
-  ConvectionDiffusion(const grid::Grid &grid, int direction, double viscosity);
+  ConvectionDiffusion(const grid::Grid &grid, int direction, double viscosity,
+                      const std::optional<ops::Hyperviscosity> &hyperviscosity = {});
 
   /// u: the three components on lines along d. finish(i, offset, F_i(d), count) receives each register once; it may
   /// overwrite u at that offset.
@@ -23,15 +30,16 @@ private:
   struct Systems {
     ops::LineSystem<T> gradient;  ///< -1/2 d/dx of u_i
     ops::LineSystem<T> flux;      ///< -1/2 d/dx of u_d u_i
-    ops::LineSystem<T> diffusion; ///< nu d2/dx2 of u_i
+    ops::LineSystem<T> diffusion; ///< nu times the second derivative of u_i; where stretched, without the slope
   };
-  static Systems make(const grid::Grid &grid, int d, double viscosity, ops::Parity parity);
   void body(ops::Tile<T, 3, 3> &tile, std::int64_t n) const;
-  static void solve(const Systems &systems, const Vec<T> *ud, const Vec<T> *ui, Vec<T> *result, std::int64_t n);
+  template <bool stretched, bool wide>
+  void solve(const Systems &systems, const Vec<T> *ud, const Vec<T> *ui, Vec<T> *result, std::int64_t n) const;
 
   int direction_;
-  grid::Boundary boundary_;
+  grid::Sides sides_;
   Systems normal_, tangential_;
+  std::vector<T> slope_; ///< where stretched: what u_d is increased by, 2 nu times the curvature of the mapping
 };
 
 } // namespace tailrace::flow

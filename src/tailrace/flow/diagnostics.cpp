@@ -17,13 +17,13 @@ namespace {
 /// The curl of the velocity from g[3 * i + d] = d u_i / d x_d.
 std::array<double, 3> vorticity(const std::array<double, 9> &g) { return {g[7] - g[5], g[2] - g[6], g[3] - g[1]}; }
 
-/// Weights of the trapezoidal rule on this box: one half at the ends of free-slip directions.
+/// Weights of the trapezoidal rule on this box, in units of a cell of the uniform coordinates.
 Weights node_weights(const Grid &grid, const Box &box) {
   Weights weights;
-  for (int d = 0; d < 3; ++d)
-    for (std::int64_t i = box.start[d]; i < box.end(d); ++i)
-      weights[static_cast<std::size_t>(d)].push_back(
-          !grid.periodic(d) && (i == 0 || i == grid.nodes[static_cast<std::size_t>(d)] - 1) ? 0.5 : 1.0);
+  for (int d = 0; d < 3; ++d) {
+    const std::vector<double> all = grid.weights(d);
+    weights[static_cast<std::size_t>(d)].assign(all.begin() + box.start[d], all.begin() + box.end(d));
+  }
   return weights;
 }
 
@@ -86,13 +86,21 @@ template <class T> VolumeAverages Diagnostics<T>::averages(double dt) {
 }
 
 template <class T> double Diagnostics<T>::cfl(double dt) {
+  const Box box = flow_.velocity(0).box();
+  std::array<std::vector<double>, 3> distances;
+  for (int d = 0; d < 3; ++d)
+    distances[d] = flow_.grid().distances(d);
   double largest = 0;
-  for (std::int64_t p = 0; p < flow_.velocity(0).size(); ++p) {
-    double sum = 0;
-    for (int d = 0; d < 3; ++d)
-      sum += std::fabs(static_cast<double>(flow_.velocity(d).data()[p])) / flow_.grid().spacing(d);
-    largest = std::max(largest, sum * dt);
-  }
+  std::int64_t p = 0;
+  for (std::int64_t k = box.start[2]; k < box.end(2); ++k)
+    for (std::int64_t j = box.start[1]; j < box.end(1); ++j)
+      for (std::int64_t i = box.start[0]; i < box.end(0); ++i, ++p) {
+        const Index3 node{i, j, k};
+        double sum = 0;
+        for (int d = 0; d < 3; ++d)
+          sum += std::fabs(static_cast<double>(flow_.velocity(d).data()[p])) / distances[d][node[d]];
+        largest = std::max(largest, sum * dt);
+      }
   return flow_.nodes().comm().max(largest);
 }
 

@@ -7,15 +7,31 @@ namespace tailrace::flow {
 using namespace grid;
 using namespace ops;
 
+namespace {
+/// Xcompact3D's weights of nodes in y in the mean velocity: where y is stretched the ends count as a whole.
+std::vector<double> flow_rate_weights(const Grid &grid) {
+  std::vector<double> weights = grid.metric(1);
+  for (double &weight : weights)
+    weight = 1 / weight;
+  if (weights.empty())
+    weights = grid.weights(1);
+  for (double &weight : weights)
+    weight *= grid.spacing(1) / grid.lengths[1];
+  return weights;
+}
+
+template <class T> std::array<const T *, 3> constant(const std::array<T *, 3> &p) { return {p[0], p[1], p[2]}; }
+} // namespace
+
 template <class T>
 NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
                               std::shared_ptr<const ProcessGrid> processes, TransposeMethod method)
     : grid_(grid), options_(options), workspace_(std::make_shared<Workspace>()),
       nodes_(Decomposition(processes, grid.nodes), method, workspace_),
-      convection_diffusion_{ConvectionDiffusion<T>(grid, 0, options.viscosity),
-                            ConvectionDiffusion<T>(grid, 1, options.viscosity),
-                            ConvectionDiffusion<T>(grid, 2, options.viscosity)},
-      projection_(grid, options.interpolation, processes, method, workspace_),
+      convection_diffusion_{ConvectionDiffusion<T>(grid, 0, options.viscosity, options.hyperviscosity),
+                            ConvectionDiffusion<T>(grid, 1, options.viscosity, options.hyperviscosity),
+                            ConvectionDiffusion<T>(grid, 2, options.viscosity, options.hyperviscosity)},
+      projection_(grid, options.interpolation, processes, method, workspace_), faces_(grid, nodes_.decomposition()),
       right_hand_sides_(static_cast<std::size_t>(stored_right_hand_sides(options.scheme) + 1)) {
   const Decomposition &nodes = nodes_.decomposition();
   const auto allocate = [&](Components &fields, Pencil pencil) {
@@ -40,24 +56,61 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
   }
   if (!nodes_.is_free(Pencil::y, Pencil::z))
     allocate(z_pencil_, Pencil::z);
+  for (const ScalarOptions &scalar : options.scalars)
+    scalars_.emplace_back(grid, scalar, nodes_, stored_right_hand_sides(options.scheme), options.hyperviscosity);
+  if (!scalars_.empty() && !nodes_.is_free(Pencil::x, Pencil::y))
+    scalar_y_ = Field<T>(nodes.box(Pencil::y), nodes_.allocate());
+  if (!scalars_.empty() && !nodes_.is_free(Pencil::y, Pencil::z))
+    scalar_z_ = Field<T>(nodes.box(Pencil::z));
+  if (options.flow_rate)
+    flow_rate_weights_ = flow_rate_weights(grid);
 }
 
-template <class T> void NavierStokes<T>::step(double dt, const std::function<void(double since_start)> &set_force) {
-  double since_start = 0;
+template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare) {
+  double start = 0;
   for (const Stage &stage : stages(options_.scheme, steps_)) {
-    if (set_force)
-      set_force(since_start);
-    since_start += stage.share() * dt;
+    const double duration = stage.share() * dt;
+    if (prepare)
+      prepare(start, start + duration);
+    start += duration;
+    const double speed = faces_.convect(velocity_, duration);
+    for (Scalar<T> &scalar : scalars_)
+      scalar.impose(duration, speed);
+    keep_flow_rate();
     advance(stage, dt);
+    faces_.impose(velocity_, duration);
+    faces_.remember(velocity_);
     const double before = workspace_->seconds;
     {
       const Stopwatch watch(times_.pressure);
       projection_(pointers(velocity_));
     }
     times_.pressure -= workspace_->seconds - before;
-    last_share_ = stage.share() * dt;
+    faces_.keep_gradient(velocity_, duration);
+    last_share_ = duration;
   }
   ++steps_;
+}
+
+/// Shifts a component so that its mean over the box is the wanted one.
+template <class T> void NavierStokes<T>::keep_flow_rate() {
+  if (!options_.flow_rate)
+    return;
+  Field<T> &u = velocity_[options_.flow_rate->direction];
+  const Index3 count = u.box().count;
+  double sum = 0;
+  const T *value = u.data();
+  for (std::int64_t k = 0; k < count[2]; ++k)
+    for (std::int64_t j = 0; j < count[1]; ++j) {
+      double row = 0;
+      for (std::int64_t i = 0; i < count[0]; ++i)
+        row += static_cast<double>(*value++);
+      sum += flow_rate_weights_[static_cast<std::size_t>(u.box().start[1] + j)] * row;
+    }
+  const double mean = nodes().comm().sum(sum) / static_cast<double>(grid_.nodes[0] * grid_.nodes[2]);
+  const T shift = static_cast<T>(options_.flow_rate->velocity - mean);
+  for (T &each : u.values())
+    each += shift;
 }
 
 template <class T> void NavierStokes<T>::add_force() {
@@ -74,8 +127,10 @@ template <class T> void NavierStokes<T>::advance(const Stage &stage, double dt) 
     const Stopwatch watch(times_.convection);
     newest_ = (newest_ + right_hand_sides_.size() - 1) % right_hand_sides_.size();
     Components &rhs = right_hand_sides_[newest_];
-    right_hand_side_yz(rhs);
-    sweep_x(stage, dt, rhs);
+    for (Scalar<T> &scalar : scalars_)
+      scalar.begin_stage();
+    right_hand_side_yz(rhs, true);
+    sweep_xy(stage, dt, rhs, true);
   }
   times_.convection -= workspace_->seconds - before;
 }
@@ -97,17 +152,15 @@ template <class T> std::array<T *, 3> NavierStokes<T>::z_start(const std::array<
   return {nodes_.z_start(arrays[0]), nodes_.z_start(arrays[1]), nodes_.z_start(arrays[2])};
 }
 
-namespace {
-template <class T> std::array<const T *, 3> constant(const std::array<T *, 3> &p) { return {p[0], p[1], p[2]}; }
-} // namespace
-
 /// The z part, and where y is not whole in X pencils the y part too, added up in `rhs`. Every decomposition adds in the
 /// same order (z, y, x), so that all of them give the same bits.
-template <class T> void NavierStokes<T>::right_hand_side_yz(Components &rhs) {
+template <class T> void NavierStokes<T>::right_hand_side_yz(Components &rhs, bool with_scalars) {
   const Decomposition &nodes = nodes_.decomposition();
   const bool free_y = nodes_.is_free(Pencil::x, Pencil::y), free_z = nodes_.is_free(Pencil::y, Pencil::z);
   const auto u_y = move(Pencil::x, Pencil::y, pointers(velocity_), y_pencil_);
   const auto u_z = move(Pencil::y, Pencil::z, u_y, z_pencil_);
+  if (with_scalars)
+    scalars_yz(u_y, u_z); // before a sweep replaces the velocity
   const auto sum = pointers(free_y ? rhs : y_sum_);
   const auto z_result = free_z ? sum : u_z; // a sweep may replace its own input
   convection_diffusion_[2].sweep(nodes_.z_lines(), constant(z_start(u_z)), StoreTo<T, 3>{z_start(z_result)});
@@ -123,41 +176,144 @@ template <class T> void NavierStokes<T>::right_hand_side_yz(Components &rhs) {
     nodes_.move(Pencil::y, Pencil::x, sum[i], rhs[i].data());
 }
 
+/// The same for the scalars, one after the other. `u_y` and `u_z`: the velocity in those pencils.
+template <class T> void NavierStokes<T>::scalars_yz(const std::array<T *, 3> &u_y, const std::array<T *, 3> &u_z) {
+  const bool free_y = nodes_.is_free(Pencil::x, Pencil::y), free_z = nodes_.is_free(Pencil::y, Pencil::z);
+  const Lines along_y = Lines::along(1, nodes_.decomposition().box(Pencil::y).count);
+  for (Scalar<T> &scalar : scalars_) {
+    T *rhs = scalar.history(1).data();
+    T *phi_y = nodes_.move(Pencil::x, Pencil::y, scalar.values().data(), scalar_y_.data());
+    T *phi_z = nodes_.move(Pencil::y, Pencil::z, phi_y, scalar_z_.data());
+    T *sum = free_y ? rhs : y_sum_[0].data();
+    T *z_result = free_z ? sum : phi_z;
+    scalar.transport(2).sweep(nodes_.z_lines(), nodes_.z_start(u_z[2]), nodes_.z_start(phi_z),
+                              StoreTo<T, 1>{{nodes_.z_start(z_result)}});
+    nodes_.move(Pencil::z, Pencil::y, z_result, sum);
+    if (free_y)
+      continue;
+    scalar.transport(1).sweep(along_y, u_y[1], phi_y, AddTo<T, 1>{{sum}});
+    nodes_.move(Pencil::y, Pencil::x, sum, rhs);
+  }
+}
+
+namespace {
+/// The weights of right-hand sides in a stage, the newest first.
+template <class T> struct Weights {
+  T value[3] = {};
+  int older;
+  Weights(const Stage &stage, double dt) : older(static_cast<int>(stage.weights.size()) - 1) {
+    for (int age = 0; age <= older; ++age)
+      value[age] = static_cast<T>(stage.weights[static_cast<std::size_t>(age)] * dt);
+  }
+  /// f: the newest right-hand side, complete. Stores it, and what it makes of u.
+  void integrate(Vec<T> newest, T *f, T *u, const std::array<const T *, 2> &past, std::int64_t offset,
+                 int count) const {
+    Vec<T> next = load(u + offset, count) + value[0] * newest;
+    for (int age = 0; age < older; ++age)
+      next += value[age + 1] * load(past[static_cast<std::size_t>(age)] + offset, count);
+    store(f + offset, newest, count);
+    store(u + offset, next, count);
+  }
+};
+} // namespace
+
+namespace {
+/// Adds a scalar times a constant to component i in plane k of a box, but not on nodes where that component is given:
+/// at the ends of its direction, and at the Dirichlet ends of the others.
+template <class T>
+void add_buoyancy(const Grid &grid, const Box &box, std::int64_t k, int i, T strength, const T *phi, T *f) {
+  Index3 first, last;
+  for (int d = 0; d < 3; ++d) {
+    const Sides &sides = grid.boundaries[d];
+    const bool end_here = i == d && !grid.periodic(d);
+    first[d] = std::max<std::int64_t>(0, (end_here || sides.lower == Boundary::dirichlet ? 1 : 0) - box.start[d]);
+    last[d] =
+        std::min(box.count[d], grid.nodes[d] - (end_here || sides.upper == Boundary::dirichlet ? 1 : 0) - box.start[d]);
+  }
+  if (k < first[2] || k >= last[2])
+    return;
+  for (std::int64_t y = first[1]; y < last[1]; ++y)
+    for (std::int64_t x = first[0]; x < last[0]; ++x)
+      f[y * box.count[0] + x] += strength * phi[y * box.count[0] + x];
+}
+} // namespace
+
 /// The rest of the right-hand side, and the time integration while its values are in registers.
-template <class T> void NavierStokes<T>::sweep_x(const Stage &stage, double dt, Components &rhs) {
+template <class T> void NavierStokes<T>::sweep_xy(const Stage &stage, double dt, Components &rhs, bool with_scalars) {
   const Index3 count = nodes_.decomposition().box(Pencil::x).count;
   const Index3 plane = {count[0], count[1], 1};
   const Lines along_x = Lines::along(0, plane), along_y = Lines::along(1, plane);
   const bool with_y = nodes_.is_free(Pencil::x, Pencil::y);
-  const int older = static_cast<int>(stage.weights.size()) - 1;
-  T weights[3] = {};
-  for (int age = 0; age <= older; ++age)
-    weights[age] = static_cast<T>(stage.weights[age] * dt);
+  const Weights<T> weights(stage, dt);
   for (std::int64_t k = 0; k < count[2]; ++k) {
     const std::int64_t start = k * count[0] * count[1];
-    std::array<T *, 3> u, f, past[2];
-    std::array<const T *, 3> force{};
+    std::array<T *, 3> u, f;
+    std::array<std::array<const T *, 2>, 3> past{};
     for (int i = 0; i < 3; ++i) {
-      force[i] = force_[i].size() > 0 ? force_[i].data() + start : nullptr;
       u[i] = velocity_[i].data() + start;
       f[i] = rhs[i].data() + start;
-      for (int age = 0; age < older; ++age)
-        past[age][i] = history(age + 2, i).data() + start;
+      for (int age = 0; age < weights.older; ++age)
+        past[i][static_cast<std::size_t>(age)] = history(age + 2, i).data() + start;
     }
     if (with_y)
-      convection_diffusion_[1].sweep(along_y, constant(u), [&](int i, std::int64_t offset, Vec<T> v, int lanes_used) {
-        store(f[i] + offset, load(f[i] + offset, lanes_used) + v, lanes_used);
-      });
+      convection_diffusion_[1].sweep(along_y, constant(u), AddTo<T, 3>{f});
+    add_forces(k, f);
+    if (with_scalars)
+      sweep_scalars(stage, dt, k); // before the velocity changes; the forces have used the scalars
     convection_diffusion_[0].sweep(along_x, constant(u), [&](int i, std::int64_t offset, Vec<T> v, int lanes_used) {
-      Vec<T> total = load(f[i] + offset, lanes_used) + v;
-      if (force[i])
-        total += load(force[i] + offset, lanes_used);
-      Vec<T> next = load(u[i] + offset, lanes_used) + weights[0] * total;
-      for (int age = 0; age < older; ++age)
-        next += weights[age + 1] * load(past[age][i] + offset, lanes_used);
-      store(f[i] + offset, total, lanes_used);
-      store(u[i] + offset, next, lanes_used);
+      weights.integrate(load(f[i] + offset, lanes_used) + v, f[i], u[i], past[i], offset, lanes_used);
     });
+  }
+}
+
+/// The rest of the right-hand sides of the scalars in plane k, and their time integration.
+template <class T> void NavierStokes<T>::sweep_scalars(const Stage &stage, double dt, std::int64_t k) {
+  const Index3 count = nodes_.decomposition().box(Pencil::x).count;
+  const Lines along_x = Lines::along(0, {count[0], count[1], 1}), along_y = Lines::along(1, {count[0], count[1], 1});
+  const std::int64_t points = count[0] * count[1], start = k * points;
+  const Weights<T> weights(stage, dt);
+  for (Scalar<T> &scalar : scalars_) {
+    T *phi = scalar.values().data() + start, *f = scalar.history(1).data() + start;
+    std::array<const T *, 2> past{};
+    for (int age = 0; age < weights.older; ++age)
+      past[static_cast<std::size_t>(age)] = scalar.history(age + 2).data() + start;
+    if (nodes_.is_free(Pencil::x, Pencil::y))
+      scalar.transport(1).sweep(along_y, velocity_[1].data() + start, phi, AddTo<T, 1>{{f}});
+    scalar.transport(0).sweep(along_x, velocity_[0].data() + start, phi,
+                              [&](int, std::int64_t offset, Vec<T> v, int lanes_used) {
+                                weights.integrate(load(f + offset, lanes_used) + v, f, phi, past, offset, lanes_used);
+                              });
+    scalar.clip(phi, points);
+  }
+}
+
+/// Adds the body force in plane k of this rank to the right-hand side.
+template <class T> void NavierStokes<T>::add_forces(std::int64_t k, const std::array<T *, 3> &f) {
+  const Box box = nodes_.decomposition().box(Pencil::x);
+  const std::int64_t points = box.count[0] * box.count[1], start = k * points;
+  const std::array<const T *, 3> u{velocity_[0].data() + start, velocity_[1].data() + start,
+                                   velocity_[2].data() + start};
+  const auto &c = options_.rotation;
+  const T growth = static_cast<T>(options_.growth);
+  for (int i = 0; i < 3; ++i) {
+    const int next = (i + 1) % 3, last = (i + 2) % 3; // (c x u)_i = c_next u_last - c_last u_next
+    const T constant_part = static_cast<T>(options_.acceleration[i]);
+    const T with_last = static_cast<T>(-c[next]), with_next = static_cast<T>(c[last]);
+    if (constant_part != 0)
+      for (std::int64_t p = 0; p < points; ++p)
+        f[i][p] += constant_part;
+    if (with_last != 0 || with_next != 0)
+      for (std::int64_t p = 0; p < points; ++p)
+        f[i][p] += with_last * u[last][p] + with_next * u[next][p];
+    if (growth != 0)
+      for (std::int64_t p = 0; p < points; ++p)
+        f[i][p] += growth * u[i][p];
+    if (force_[i].size() > 0)
+      for (std::int64_t p = 0; p < points; ++p)
+        f[i][p] += force_[i].data()[start + p];
+    for (Scalar<T> &scalar : scalars_)
+      if (const T strength = static_cast<T>(scalar.options().buoyancy[i]); strength != 0)
+        add_buoyancy(grid_, box, k, i, strength, scalar.values().data() + start, f[i]);
   }
 }
 
@@ -177,8 +333,9 @@ template <class T> void NavierStokes<T>::pressure(T *nodes) {
     for (Field<T> &field : rhs)
       field = nodes_.is_free(Pencil::x, Pencil::y) ? Field<T>(velocity_[0].box(), nodes_.allocate())
                                                    : Field<T>(velocity_[0].box());
-    right_hand_side_yz(rhs);
-    sweep_x(Stage{{1}}, share, rhs);
+    right_hand_side_yz(rhs, false);
+    sweep_xy(Stage{{1}}, share, rhs, false);
+    faces_.impose(velocity_, 0);
     projection_(pointers(velocity_));
     for (int i = 0; i < 3; ++i)
       std::copy_n(saved[i].data(), saved[i].size(), velocity_[i].data());

@@ -1,18 +1,33 @@
 #pragma once
 
 #include <tailrace/flow/convection_diffusion.hpp>
+#include <tailrace/flow/faces.hpp>
 #include <tailrace/flow/projection.hpp>
+#include <tailrace/flow/scalar.hpp>
 #include <tailrace/flow/time_integration.hpp>
 
 #include <functional>
 
 namespace tailrace::flow {
 
+/// The mean velocity along a direction, which is kept at a value by shifting that component everywhere before each
+/// stage.
+struct FlowRate {
+  int direction;
+  double velocity;
+};
+
 /// The parameters of a flow besides its grid.
 struct FlowOptions {
   double viscosity;
   TimeScheme scheme = TimeScheme::rk3;
   ops::Interpolation interpolation = ops::Interpolation::aggressive;
+  std::optional<ops::Hyperviscosity> hyperviscosity = {};
+  std::vector<ScalarOptions> scalars = {};
+  std::array<double, 3> acceleration{}; ///< a constant part of f: minus a mean pressure gradient
+  std::array<double, 3> rotation{};     ///< c in the part  -c x u  of f: twice the angular velocity
+  double growth = 0;                    ///< a in the part  a u  of f: linear forcing (Lundgren 2003)
+  std::optional<FlowRate> flow_rate = {};
 };
 
 /// Wall time by phase since the start, in seconds, on this rank. The time of transposes is not part of the phases that
@@ -30,9 +45,13 @@ public:
   NavierStokes(const grid::Grid &grid, const FlowOptions &options, std::shared_ptr<const grid::ProcessGrid> processes,
                grid::TransposeMethod method);
 
-  /// One time step of size dt. `set_force`, where there is one, is called before each stage with the time of the stage
-  /// counted from the start of the step; it fills `force`. Collective.
-  void step(double dt, const std::function<void(double since_start)> &set_force = {});
+  /// What a caller sets before each stage: the force, and what is given at the ends of the stage. Times count from the
+  /// start of the step.
+  using Prepare = std::function<void(double start, double end)>;
+
+  /// One time step of size dt. `prepare`, where there is one, is called before each stage; it fills `force`, and what
+  /// is given at faces. Collective.
+  void step(double dt, const Prepare &prepare = {});
 
   /// Makes `force` a part of the right-hand side from now on; it is zero at first.
   void add_force();
@@ -42,6 +61,9 @@ public:
     projection_(pointers(velocity_));
     last_share_ = 0;
   }
+
+  /// Makes the upper end of direction d an outflow; see Faces. Throws InputError where it is not a Dirichlet boundary.
+  void make_outflow(int d, const ConvectionSpeed &speed, bool balance) { faces_.make_outflow(d, speed, balance); }
 
   /// Bytes that all ranks together hold for each node at least: velocities and right-hand sides. Local.
   static std::int64_t least_bytes_per_node(TimeScheme scheme) {
@@ -63,6 +85,9 @@ public:
   grid::Field<T> &history(int age, int i) {
     return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()][i];
   }
+  /// An end of direction d, with the velocity that is given there.
+  Face<T> &face(int d, bool upper) { return faces_.at(d, upper); }
+  std::vector<Scalar<T>> &scalars() { return scalars_; }
   /// Steps since the start of the flow; restarts set it.
   long steps() const { return steps_; }
   void set_steps(long steps) { steps_ = steps; }
@@ -76,9 +101,13 @@ public:
 private:
   using Components = std::array<grid::Field<T>, 3>;
   static std::array<T *, 3> pointers(Components &fields);
+  void keep_flow_rate();
   void advance(const Stage &stage, double dt);
-  void right_hand_side_yz(Components &rhs);
-  void sweep_x(const Stage &stage, double dt, Components &rhs);
+  void right_hand_side_yz(Components &rhs, bool with_scalars);
+  void scalars_yz(const std::array<T *, 3> &u_y, const std::array<T *, 3> &u_z);
+  void sweep_xy(const Stage &stage, double dt, Components &rhs, bool with_scalars);
+  void add_forces(std::int64_t k, const std::array<T *, 3> &f);
+  void sweep_scalars(const Stage &stage, double dt, std::int64_t k);
   std::array<T *, 3> z_start(const std::array<T *, 3> &arrays) const;
   std::array<T *, 3> move(grid::Pencil from, grid::Pencil to, const std::array<T *, 3> &in, Components &out);
 
@@ -88,11 +117,15 @@ private:
   grid::Exchange<T> nodes_;
   std::array<ConvectionDiffusion<T>, 3> convection_diffusion_;
   Projection<T> projection_;
+  Faces<T> faces_;
+  std::vector<Scalar<T>> scalars_;
   Components velocity_;
   Components force_;                         ///< no memory where there is no force
   std::vector<Components> right_hand_sides_; ///< a ring; [newest_] is the newest finished one
   std::size_t newest_ = 0;
   Components y_pencil_, z_pencil_, y_sum_; ///< only where those pencils differ
+  grid::Field<T> scalar_y_, scalar_z_;     ///< the same, for one scalar after the other
+  std::vector<double> flow_rate_weights_;  ///< of nodes in y in the mean velocity
   double last_share_ = 0;                  ///< dt times the share of the last stage; 0 before any step
   long steps_ = 0;
   FlowTimes times_;

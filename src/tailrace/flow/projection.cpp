@@ -15,6 +15,10 @@ Index3 first_cells(const Grid &grid, int directions) {
   return shape;
 }
 
+/// Between nodes and cells every end that is not periodic is a mirror, also a wall: about it the pressure is even, and
+/// the normal velocity odd about its value there. So cosines diagonalise the operators.
+Sides mirrored(const Grid &grid, int d) { return grid.periodic(d) ? Boundary::periodic : Boundary::free_slip; }
+
 Index3 plane_of(const Index3 &count) { return {count[0], count[1], 1}; }
 
 template <class T, std::size_t N> std::array<T *, N> at_plane(const std::array<T *, N> &arrays, std::int64_t offset) {
@@ -48,8 +52,9 @@ void add(Vec<T> *const (&a)[tile_bundles], Vec<T> *const (&b)[tile_bundles], int
 
 template <class T> auto Projection<T>::make(const Grid &grid, int d, Interpolation interpolation) -> Staggered {
   const auto system = [&](Operation operation, Parity parity) {
-    return LineSystem<T>(compact_scheme(operation, grid.spacing(d), interpolation), grid.nodes[d], grid.boundaries[d],
-                         parity);
+    const bool stretches = is_derivative(operation);
+    return LineSystem<T>(compact_scheme(operation, grid.spacing(d), interpolation), grid.nodes[d], mirrored(grid, d),
+                         parity, 1, stretches ? grid.metric(d, to_centre(operation)) : std::vector<double>{});
   };
   return {system(Operation::derivative_to_centre, Parity::odd), system(Operation::interpolate_to_centre, Parity::even),
           system(Operation::derivative_to_node, Parity::even), system(Operation::interpolate_to_node, Parity::even)};
@@ -58,7 +63,8 @@ template <class T> auto Projection<T>::make(const Grid &grid, int d, Interpolati
 template <class T>
 Projection<T>::Projection(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes,
                           TransposeMethod method, std::shared_ptr<Workspace> workspace)
-    : grid_(grid), staggered_{make(grid, 0, interpolation), make(grid, 1, interpolation), make(grid, 2, interpolation)},
+    : grid_(grid), sides_{mirrored(grid, 0), mirrored(grid, 1), mirrored(grid, 2)},
+      staggered_{make(grid, 0, interpolation), make(grid, 1, interpolation), make(grid, 2, interpolation)},
       xy_(Decomposition(processes, first_cells(grid, 1), true), method, workspace),
       yz_(Decomposition(processes, first_cells(grid, 2), true), method, workspace),
       poisson_(grid, interpolation, processes, method, workspace) {
@@ -76,6 +82,17 @@ Projection<T>::Projection(const Grid &grid, Interpolation interpolation, std::sh
       buffer = Buffer<T>(yz_.decomposition().box(Pencil::z).size());
 }
 
+/// Ghosts of a velocity on the nodes along direction d, to which it is normal or not.
+template <class T>
+template <class Tile>
+void Projection<T>::fill_node_ghosts(Tile &tile, int k, int d, bool normal) const {
+  for (int b = 0; b < tile.bundles; ++b)
+    if (normal)
+      fill_ghosts_about_ends<T>(tile.in[k][b], grid_.nodes[d], sides_[d]);
+    else
+      fill_ghosts<T>(tile.in[k][b], grid_.nodes[d], sides_[d], Parity::even, false);
+}
+
 template <class T>
 void Projection<T>::divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out,
                                  const Index3 &count) const {
@@ -85,7 +102,7 @@ void Projection<T>::divergence_x(const std::array<const T *, 3> &u, const std::a
       lines, grid_.cells()[0], u,
       [&](auto &tile) {
         for (int i = 0; i < 3; ++i) {
-          fill_ghosts(tile, i, lines.points, grid_.boundaries[0], i == 0 ? Parity::odd : Parity::even, false);
+          fill_node_ghosts(tile, i, 0, i == 0);
           solve_tile(i == 0 ? x.derivative_to_centre : x.average_to_centre, tile.in[i], tile.out[i], tile.bundles);
         }
       },
@@ -102,7 +119,7 @@ void Projection<T>::divergence_y(const std::array<const T *, 3> &in, const std::
       lines, cells, in,
       [&](auto &tile) {
         for (int i = 0; i < 3; ++i) {
-          fill_ghosts(tile, i, lines.points, grid_.boundaries[1], i == 1 ? Parity::odd : Parity::even, false);
+          fill_node_ghosts(tile, i, 1, i == 1);
           solve_tile(i == 1 ? y.derivative_to_centre : y.average_to_centre, tile.in[i], tile.out[i], tile.bundles);
         }
         add<T>(tile.out[0], tile.out[1], tile.bundles, cells);
@@ -116,9 +133,9 @@ void Projection<T>::divergence_y(const std::array<const T *, 3> &in, const std::
 /// From the sum of the x and y parts (in[0]) and the averaged w (in[1]) to the divergence (out[0]).
 template <class T> template <class Tile> void Projection<T>::divergence_z(Tile &tile) const {
   const Staggered &z = staggered_[2];
-  const std::int64_t nodes = grid_.nodes[2], cells = grid_.cells()[2];
-  fill_ghosts(tile, 0, nodes, grid_.boundaries[2], Parity::even, false);
-  fill_ghosts(tile, 1, nodes, grid_.boundaries[2], Parity::odd, false);
+  const std::int64_t cells = grid_.cells()[2];
+  fill_node_ghosts(tile, 0, 2, false);
+  fill_node_ghosts(tile, 1, 2, true);
   solve_tile(z.average_to_centre, tile.in[0], tile.out[0], tile.bundles);
   // The averaged w is not needed any more once its lines are solved; the result takes its place in the sum.
   thread_local Buffer<T> memory;
@@ -171,8 +188,8 @@ void Projection<T>::gradient_y(const std::array<const T *, 2> &in, const std::ar
   sweep<T, 2, 3>(
       lines, grid_.nodes[1], in,
       [&](auto &tile) {
-        fill_ghosts(tile, 0, lines.points, grid_.boundaries[1], Parity::even, true);
-        fill_ghosts(tile, 1, lines.points, grid_.boundaries[1], Parity::even, true);
+        fill_ghosts(tile, 0, lines.points, sides_[1], Parity::even, true);
+        fill_ghosts(tile, 1, lines.points, sides_[1], Parity::even, true);
         solve_tile(y.average_to_node, tile.in[0], tile.out[0], tile.bundles);
         solve_tile(y.derivative_to_node, tile.in[0], tile.out[1], tile.bundles);
         solve_tile(y.average_to_node, tile.in[1], tile.out[2], tile.bundles);
@@ -190,7 +207,7 @@ void Projection<T>::gradient_x(const std::array<const T *, 3> &in, const std::ar
       lines, grid_.nodes[0], in,
       [&](auto &tile) {
         for (int i = 0; i < 3; ++i) {
-          fill_ghosts(tile, i, lines.points, grid_.boundaries[0], Parity::even, true);
+          fill_ghosts(tile, i, lines.points, sides_[0], Parity::even, true);
           solve_tile(i == 0 ? x.derivative_to_node : x.average_to_node, tile.in[i], tile.out[i], tile.bundles);
         }
       },
@@ -231,7 +248,7 @@ template <class T> void Projection<T>::operator()(const std::array<T *, 3> &u) {
   const Staggered &z = staggered_[2];
   const std::int64_t cells = grid_.cells()[2];
   const auto gradient_z = [&](auto &tile) {
-    fill_ghosts(tile, 0, cells, grid_.boundaries[2], Parity::even, true);
+    fill_ghosts(tile, 0, cells, sides_[2], Parity::even, true);
     solve_tile(z.average_to_node, tile.in[0], tile.out[0], tile.bundles);
     solve_tile(z.derivative_to_node, tile.in[0], tile.out[1], tile.bundles);
   };
@@ -270,7 +287,7 @@ template <class T> void Projection<T>::to_nodes(const T *cells, T *nodes) {
   sweep_columns<T, 1, 1>(
       Lines::along(2, poisson_.cells().box(Pencil::z).count), yz_.z_lines(), LoadFrom<T, 1>{{cells}},
       [&](auto &tile) {
-        fill_ghosts(tile, 0, points, grid_.boundaries[2], Parity::even, true);
+        fill_ghosts(tile, 0, points, sides_[2], Parity::even, true);
         solve_tile(z, tile.in[0], tile.out[0], tile.bundles);
       },
       StoreTo<T, 1>{{z_columns()[0]}});

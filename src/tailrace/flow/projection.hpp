@@ -39,12 +39,14 @@ private:
   void divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out, const grid::Index3 &count) const;
   void divergence_y(const std::array<const T *, 3> &in, const std::array<T *, 2> &out, const grid::Index3 &count) const;
   template <class Tile> void divergence_z(Tile &tile) const;
+  template <class Tile> void fill_node_ghosts(Tile &tile, int k, int d, bool normal) const;
   void gradient_y(const std::array<const T *, 2> &in, const std::array<T *, 3> &out, const grid::Index3 &count) const;
   void gradient_x(const std::array<const T *, 3> &in, const std::array<T *, 3> &u, const grid::Index3 &count) const;
   void scatter_xy(const std::array<T *, 3> &u);
   bool planes() const { return xy_.is_free(grid::Pencil::x, grid::Pencil::y); }
 
   grid::Grid grid_;
+  std::array<grid::Sides, 3> sides_; ///< of the staggered operators
   std::array<Staggered, 3> staggered_;
   grid::Exchange<T> xy_; ///< cells in x, nodes in y and z
   grid::Exchange<T> yz_; ///< cells in x and y, nodes in z

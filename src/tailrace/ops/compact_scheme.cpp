@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numbers>
 
 namespace tailrace::ops {
 
@@ -79,14 +80,57 @@ double CompactScheme::response(double w) const {
   return sum / (1 + 2 * alpha * std::cos(w));
 }
 
-std::vector<ClosureRow> wall_closures(Operation operation, double h, double filter) {
+CompactScheme hyperviscous_scheme(double h, const Hyperviscosity &hyperviscosity) {
+  const auto [nu, c] = hyperviscosity;
+  if (!(nu >= 0) || !(c >= 0) || !std::isfinite(nu * c))
+    throw InputError(fmt::format("hyperviscosity is {} and {}; expected numbers of at least 0", nu, c));
+  constexpr double pi = std::numbers::pi;
+  const double k1 = pi * pi * (1 + nu), k2 = 4 * pi * pi / 9 * (1 + c * nu);
+  const double d = 405 * k1 - 640 * k2 + 144;
+  const double alpha = 0.5 - (320 * k2 - 1296) / d;
+  if (!(std::fabs(alpha) < 0.5))
+    throw InputError(
+        fmt::format("hyperviscosity {} with {} at two thirds of the cutoff has no scheme; expected numbers "
+                    "such as 4 and 0.44",
+                    nu, c));
+  const double h2 = h * h;
+  return {Operation::second_derivative,
+          alpha,
+          {-(4329 * k1 / 8 - 32 * k2 - 140 * k1 * k2 + 286) / d / h2,
+           (2115 * k1 - 1792 * k2 - 280 * k1 * k2 + 1328) / (4 * d) / h2,
+           -(7695 * k1 / 8 + 288 * k2 - 180 * k1 * k2 - 2574) / (9 * d) / h2,
+           (198 * k1 + 128 * k2 - 40 * k1 * k2 - 736) / (16 * d) / h2},
+          4,
+          h};
+}
+
+namespace {
+/// The sixth-order second derivative as a row near a wall, its middle at point `row`.
+ClosureRow sixth_order_row(std::size_t row, double h) {
+  const CompactScheme scheme = compact_scheme(Operation::second_derivative, h);
+  const auto [near, far, unused_third, unused_fourth] = scheme.pairs;
+  ClosureRow found{scheme.alpha, scheme.alpha, std::vector<double>(row + 3, 0)};
+  found.weights[row - 2] = found.weights[row + 2] = far;
+  found.weights[row - 1] = found.weights[row + 1] = near;
+  found.weights[row] = -2 * (near + far);
+  return found;
+}
+} // namespace
+
+std::vector<ClosureRow> wall_closures(const CompactScheme &scheme) {
+  const double h = scheme.spacing, filter = scheme.alpha;
   const double d1 = 1 / h, d2 = 1 / (h * h);
-  switch (operation) {
+  switch (scheme.operation) {
   case Operation::first_derivative: // third order, then fourth
     return {{0, 2, {-5.0 / 2 * d1, 2 * d1, 1.0 / 2 * d1}}, {1.0 / 4, 1.0 / 4, {-3.0 / 4 * d1, 0, 3.0 / 4 * d1}}};
   case Operation::second_derivative: // third order, then fourth
-    return {{0, 11, {13 * d2, -27 * d2, 15 * d2, -1 * d2}},
-            {1.0 / 10, 1.0 / 10, {6.0 / 5 * d2, -12.0 / 5 * d2, 6.0 / 5 * d2}}};
+  {
+    std::vector<ClosureRow> rows{{0, 11, {13 * d2, -27 * d2, 15 * d2, -1 * d2}},
+                                 {1.0 / 10, 1.0 / 10, {6.0 / 5 * d2, -12.0 / 5 * d2, 6.0 / 5 * d2}}};
+    for (std::size_t row = 2; row < 4 && scheme.pair_count > 2; ++row) // where the wide stencil does not fit
+      rows.push_back(sixth_order_row(row, h));
+    return rows;
+  }
   case Operation::derivative_to_centre: // third order
     return {{0, 0, {-23.0 / 24 * d1, 7.0 / 8 * d1, 1.0 / 8 * d1, -1.0 / 24 * d1}}};
   case Operation::interpolate_to_centre: // fourth order, then the narrow and the wide sixth-order rows

@@ -56,6 +56,17 @@ struct CompactScheme {
 CompactScheme compact_scheme(Operation operation, double h, Interpolation interpolation = Interpolation::aggressive,
                              double filter = 0.45);
 
+/// How much more than viscosity a hyperviscous second derivative dissipates: its modified wave number squared is
+/// w^2 (1 + at_cutoff) at w = pi, w^2 (1 + middle * at_cutoff) at w = 2 pi / 3, and w^2 (1 + O(w^6)) below (Lamballais,
+/// Fortune and Laizet 2011; Dairay et al. 2017; Xcompact3D's nu0nu and cnu).
+struct Hyperviscosity {
+  double at_cutoff, middle;
+};
+
+/// The second derivative with such a symbol, of sixth order. Throws InputError for numbers that are not finite, or
+/// negative, or give a singular matrix.
+CompactScheme hyperviscous_scheme(double h, const Hyperviscosity &hyperviscosity);
+
 /// One row near a wall, where the interior scheme would need points beyond the wall:
 /// alpha_left g[row-1] + g[row] + alpha_right g[row+1] = sum of weights[k] * f[k], counted from the wall.
 struct ClosureRow {
@@ -64,9 +75,10 @@ struct ClosureRow {
   std::vector<double> weights;
 };
 
-/// The closures at a Dirichlet wall, from the wall inwards; the far wall mirrors them. Collocated derivatives: Lele
-/// (1992), section 4. Staggered: explicit Lagrange rows at the wall, then the widest symmetric compact row that fits.
-/// Filter: the value at the wall stays, then the filters of second and fourth order with the same alpha, `filter`.
-std::vector<ClosureRow> wall_closures(Operation operation, double h, double filter = 0.45);
+/// The closures of a scheme at a Dirichlet wall, from the wall inwards; the far wall mirrors them. Collocated
+/// derivatives: Lele (1992), section 4; the hyperviscous second derivative has the sixth-order rows behind them.
+/// Staggered: explicit Lagrange rows at the wall, then the widest symmetric compact row that fits. Filter: the value at
+/// the wall stays, then the filters of second and fourth order with the same alpha.
+std::vector<ClosureRow> wall_closures(const CompactScheme &scheme);
 
 } // namespace tailrace::ops

@@ -12,13 +12,8 @@ inline constexpr int line_ghosts = 4;
 /// `at_centres`: the points are cell centres, and the boundary is half a cell away from the first one. At walls ghost
 /// points have no meaning.
 template <class T>
-inline void fill_ghosts(Vec<T> *lines, std::int64_t n, grid::Boundary boundary, Parity parity, bool at_centres) {
-  if (boundary == grid::Boundary::dirichlet) {
-    for (int g = 1; g <= line_ghosts; ++g)
-      lines[-g] = lines[n - 1 + g] = Vec<T>{}; // read, but closures replace the results that use it
-    return;
-  }
-  if (boundary == grid::Boundary::periodic) {
+inline void fill_ghosts(Vec<T> *lines, std::int64_t n, const grid::Sides &sides, Parity parity, bool at_centres) {
+  if (sides.periodic()) {
     for (int g = 1; g <= line_ghosts; ++g) {
       lines[-g] = lines[n - g];
       lines[n - 1 + g] = lines[g - 1];
@@ -27,9 +22,22 @@ inline void fill_ghosts(Vec<T> *lines, std::int64_t n, grid::Boundary boundary, 
   }
   const T sign = static_cast<T>(static_cast<int>(parity));
   const int skip = at_centres ? 1 : 0;
+  const bool mirror_lower = sides.lower == grid::Boundary::free_slip,
+             mirror_upper = sides.upper == grid::Boundary::free_slip;
+  for (int g = 1; g <= line_ghosts; ++g) { // at walls they are loaded, but no result uses them
+    lines[-g] = mirror_lower ? sign * lines[g - skip] : Vec<T>{};
+    lines[n - 1 + g] = mirror_upper ? sign * lines[n - 1 - g + skip] : Vec<T>{};
+  }
+}
+
+/// Ghost points of values on nodes that continue oddly about the value at each end, by which a normal velocity given at
+/// a wall enters the staggered derivative; at free slip that value is zero.
+template <class T> inline void fill_ghosts_about_ends(Vec<T> *lines, std::int64_t n, const grid::Sides &sides) {
+  if (sides.periodic())
+    return fill_ghosts<T>(lines, n, sides, Parity::odd, false);
   for (int g = 1; g <= line_ghosts; ++g) {
-    lines[-g] = sign * lines[g - skip];
-    lines[n - 1 + g] = sign * lines[n - 1 - g + skip];
+    lines[-g] = T(2) * lines[0] - lines[g];
+    lines[n - 1 + g] = T(2) * lines[n - 1] - lines[n - 1 - g];
   }
 }
 
@@ -69,6 +77,8 @@ template <class T, Operation op, int pairs> inline Vec<T> right_hand_side(const 
     sum = c[0] * (f[1] - f[-1]) + c[1] * (f[2] - f[-2]);
   } else if constexpr (op == Operation::second_derivative) {
     sum = c[0] * ((f[1] + f[-1]) - T(2) * f[0]) + c[1] * ((f[2] + f[-2]) - T(2) * f[0]);
+    if constexpr (pairs > 2)
+      sum += c[2] * ((f[3] + f[-3]) - T(2) * f[0]) + c[3] * ((f[4] + f[-4]) - T(2) * f[0]);
   } else if constexpr (op == Operation::filter) {
     sum = c[3] * f[0] + c[0] * (f[1] + f[-1]) + c[1] * (f[2] + f[-2]) + c[2] * (f[3] + f[-3]);
   } else if constexpr (is_derivative(op)) {
@@ -106,31 +116,27 @@ template <class T, int M> inline void wrap_around(const LineSystem<T> &s, Vec<T>
 template <class T, Operation op, int pairs, int M, class Fetch>
 inline void solve(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *const (&x)[M], const Fetch &fetch) {
   const std::int64_t n = s.points_out;
+  const auto first = static_cast<std::int64_t>(s.lower.size()), last = s.first_upper();
   Vec<T> y[M]{};
-  if (s.closures.empty()) [[likely]] {
-    for (std::int64_t j = 0; j < n; ++j) {
-      const T m = s.forward[j];
-      fetch.forward(j);
-#pragma GCC unroll 4
-      for (int i = 0; i < M; ++i) {
-        y[i] = right_hand_side<T, op, pairs>(f[i] + j, s.pairs) - m * y[i];
-        x[i][j] = y[i];
-      }
-    }
-  } else {
+  const auto close = [&](const auto &closure, std::int64_t j) {
     for (int i = 0; i < M; ++i) {
-      for (std::int64_t j = 0; j < n; ++j)
-        x[i][j] = right_hand_side<T, op, pairs>(f[i] + j, s.pairs);
-      for (const auto &closure : s.closures) {
-        Vec<T> sum{};
-        for (std::size_t k = 0; k < closure.weights.size(); ++k)
-          sum += closure.weights[k] * f[i][closure.first + static_cast<std::int64_t>(k)];
-        x[i][closure.row] = sum;
-      }
-      for (std::int64_t j = 1; j < n; ++j)
-        x[i][j] -= s.forward[j] * x[i][j - 1];
+      y[i] = closure(f[i]) - s.forward[j] * y[i];
+      x[i][j] = y[i];
+    }
+  };
+  for (std::int64_t j = 0; j < first; ++j)
+    close(s.lower[j], j);
+  for (std::int64_t j = first; j < last; ++j) {
+    const T m = s.forward[j];
+    fetch.forward(j);
+#pragma GCC unroll 4
+    for (int i = 0; i < M; ++i) {
+      y[i] = right_hand_side<T, op, pairs>(f[i] + j, s.pairs) - m * y[i];
+      x[i][j] = y[i];
     }
   }
+  for (std::int64_t j = last; j < n; ++j)
+    close(s.upper[j - last], j);
   Vec<T> next[M]{};
   if (s.wrap > 0) {
     wrap_around<T, M>(s, x, y);
@@ -150,6 +156,16 @@ inline void solve(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *c
 
 } // namespace detail
 
+/// The right-hand side of row j of a system whose first and last rows may be closures.
+template <class T, Operation op, int pairs>
+inline Vec<T> row(const LineSystem<T> &system, const Vec<T> *f, std::int64_t j) {
+  if (j < static_cast<std::int64_t>(system.lower.size()))
+    return system.lower[static_cast<std::size_t>(j)](f);
+  if (j >= system.first_upper())
+    return system.upper[static_cast<std::size_t>(j - system.first_upper())](f);
+  return detail::right_hand_side<T, op, pairs>(f + j, system.pairs);
+}
+
 /// Applies the system to M bundles of lines at once: f[i] points at point 0 of ghosted input, x[i] gets points_out
 /// values. Several bundles hide the latency of the recurrences.
 template <class T, int M, class Fetch = FetchNothing>
@@ -160,7 +176,8 @@ inline void solve_lines(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec
   case first_derivative:
     return detail::solve<T, first_derivative, 2, M>(s, f, x, fetch);
   case second_derivative:
-    return detail::solve<T, second_derivative, 2, M>(s, f, x, fetch);
+    return s.pair_count == 2 ? detail::solve<T, second_derivative, 2, M>(s, f, x, fetch)
+                             : detail::solve<T, second_derivative, 4, M>(s, f, x, fetch);
   case filter:
     return detail::solve<T, Operation::filter, 3, M>(s, f, x, fetch);
   case derivative_to_centre:

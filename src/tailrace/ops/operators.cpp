@@ -36,13 +36,14 @@ template <class T> Exchange<T> &Operators<T>::exchange(const Index3 &shape) {
 }
 
 template <class T>
-const LineSystem<T> &Operators<T>::system(Operation operation, int d, Parity parity, double factor, double filter) {
+const LineOperator<T> &Operators<T>::line_operator(Operation operation, int d, Parity parity, double factor,
+                                                   double filter) {
   const auto key = std::tuple(operation, d, parity, factor, filter);
-  const auto found = systems_.find(key);
-  if (found != systems_.end())
+  const auto found = line_operators_.find(key);
+  if (found != line_operators_.end())
     return found->second;
   const CompactScheme scheme = compact_scheme(operation, grid_.spacing(d), interpolation_, filter);
-  return systems_.try_emplace(key, scheme, grid_.nodes[d], grid_.boundaries[d], parity, factor).first->second;
+  return line_operators_.try_emplace(key, scheme, grid_, d, parity, factor).first->second;
 }
 
 namespace {
@@ -64,7 +65,7 @@ void Operators<T>::apply(Operation operation, int direction, Parity parity, cons
                                  centred[direction] ? "cell centres" : "nodes"));
   auto centred_out = centred;
   centred_out[direction] = to_centre(operation);
-  const LineSystem<T> &lines = system(operation, direction, parity, 1, filter);
+  const LineOperator<T> &lines = line_operator(operation, direction, parity, 1, filter);
   Exchange<T> &from = exchange(shape(centred)), &to = exchange(shape(centred_out));
   const Decomposition &before = from.decomposition(), &after = to.decomposition();
   if (direction == 0)

@@ -2,7 +2,7 @@
 
 #include <tailrace/grid/field_pool.hpp>
 #include <tailrace/grid/grid.hpp>
-#include <tailrace/ops/line_system.hpp>
+#include <tailrace/ops/apply.hpp>
 
 #include <map>
 
@@ -53,7 +53,8 @@ public:
 private:
   struct Sum;
   grid::Exchange<T> &exchange(const grid::Index3 &shape);
-  const LineSystem<T> &system(Operation operation, int direction, Parity parity, double factor = 1, double filter = 0);
+  const LineOperator<T> &line_operator(Operation operation, int direction, Parity parity, double factor = 1,
+                                       double filter = 0);
   void check(const std::vector<Term> &terms, std::size_t inputs, std::size_t outputs) const;
   void sweep_z(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out);
   void sweep_z_reaching(Sum &sum, const std::vector<T *> &in, const std::vector<T *> &out);
@@ -67,7 +68,7 @@ private:
   Interpolation interpolation_;
   std::shared_ptr<grid::Workspace> workspace_ = std::make_shared<grid::Workspace>();
   std::map<grid::Index3, grid::Exchange<T>> exchanges_;
-  std::map<std::tuple<Operation, int, Parity, double, double>, LineSystem<T>> systems_;
+  std::map<std::tuple<Operation, int, Parity, double, double>, LineOperator<T>> line_operators_;
   grid::Buffer<T> y_in_, z_in_, y_out_, z_out_;
   grid::Exchange<T> nodes_; ///< of arrays in the pool, which may be in memory that ranks share
   grid::FieldPool<T> pool_;

@@ -117,11 +117,11 @@ template <class T> std::vector<T *> Operators<T>::scratch(Pencil pencil, int whi
 
 template <class T>
 void Operators<T>::sweep_term(Sum &sum, const Term &term, const Lines &lines, const T *in, T *out, bool add) {
-  const LineSystem<T> &scheme = system(term.operation, term.direction, term.parity, term.factor);
+  const LineOperator<T> &scheme = line_operator(term.operation, term.direction, term.parity, term.factor);
   if (add)
-    sweep_system(scheme, lines, in, out, AddTo<T, 1>{{out}});
+    sweep_operator(scheme, lines, in, out, AddTo<T, 1>{{out}});
   else
-    sweep_system(scheme, lines, in, out, StoreTo<T, 1>{{out}});
+    sweep_operator(scheme, lines, in, out, StoreTo<T, 1>{{out}});
   sum.begun[static_cast<std::size_t>(term.output)] = true;
 }
 

@@ -22,12 +22,33 @@ Index3 with(Index3 shape, int d, std::int64_t points) {
 
 template <class T> std::int64_t values(std::int64_t points, bool is_complex) { return points * (is_complex ? 2 : 1); }
 
+/// Per direction and mode, and the product by which transforms there and back multiply, inverted.
+std::pair<std::array<Symbols, 3>, double> symbols_of(const Grid &grid, Interpolation interpolation) {
+  const Index3 cells = grid.cells();
+  std::array<Symbols, 3> symbols;
+  double scale = 1;
+  for (int d = 0; d < 3; ++d) {
+    const CompactScheme derivative = compact_scheme(Operation::derivative_to_centre, grid.spacing(d));
+    const CompactScheme average = compact_scheme(Operation::interpolate_to_centre, grid.spacing(d), interpolation);
+    for (std::int64_t k = 0; k < cells[d]; ++k) {
+      const double w =
+          (grid.periodic(d) ? 2 : 1) * std::numbers::pi * static_cast<double>(k) / static_cast<double>(cells[d]);
+      const bool shortest = grid.periodic(d) && 2 * k == cells[d]; // averages of a +-+- wave vanish exactly
+      const double wave = derivative.response(w), transfer = shortest ? 0 : average.response(w);
+      symbols[d].wave.push_back(wave * wave);
+      symbols[d].transfer.push_back(transfer * transfer);
+    }
+    scale /= static_cast<double>(cells[d]);
+  }
+  return {symbols, scale};
+}
+
 } // namespace
 
 template <class T>
 Poisson<T>::Poisson(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes,
                     TransposeMethod method, std::shared_ptr<Workspace> workspace)
-    : cells_(processes, grid.cells(), true), z_kind_(kind_of<T>(grid, 2, false)),
+    : processes_(processes), cells_(processes, grid.cells(), true), z_kind_(kind_of<T>(grid, 2, false)),
       y_kind_(kind_of<T>(grid, 1, grid.periodic(2))),
       x_kind_(kind_of<T>(grid, 0, grid.periodic(1) || grid.periodic(2))), complex_z_(grid.periodic(2)),
       complex_y_(complex_z_ || grid.periodic(1)), complex_x_(complex_y_ || grid.periodic(0)),
@@ -50,26 +71,32 @@ Poisson<T>::Poisson(const Grid &grid, Interpolation interpolation, std::shared_p
     x_block_ = Buffer<T>(values<T>(modes_y_.box(Pencil::x).size(), complex_y_));
   if (x_kind_ == Kind::real_to_complex)
     x_modes_ = Buffer<T>(2 * (nx / 2 + 1) * modes_y_.box(Pencil::x).count[1]);
-  make_multipliers(grid, interpolation);
+  const auto [symbols, scale] = symbols_of(grid, interpolation);
+  scale_ = static_cast<T>(scale);
+  for (int d = 0; d < 3; ++d) {
+    wave_[d].assign(symbols[d].wave.begin(), symbols[d].wave.end());
+    transfer_[d].assign(symbols[d].transfer.begin(), symbols[d].transfer.end());
+  }
+  if (grid.stretching)
+    prepare_stretched(grid, symbols, scale, method, workspace);
 }
 
-template <class T> void Poisson<T>::make_multipliers(const Grid &grid, Interpolation interpolation) {
-  const Index3 cells = grid.cells();
-  double scale = 1;
-  for (int d = 0; d < 3; ++d) {
-    const CompactScheme derivative = compact_scheme(Operation::derivative_to_centre, grid.spacing(d));
-    const CompactScheme average = compact_scheme(Operation::interpolate_to_centre, grid.spacing(d), interpolation);
-    for (std::int64_t k = 0; k < cells[d]; ++k) {
-      const double w =
-          (grid.periodic(d) ? 2 : 1) * std::numbers::pi * static_cast<double>(k) / static_cast<double>(cells[d]);
-      const bool shortest = grid.periodic(d) && 2 * k == cells[d]; // averages of a +-+- wave vanish exactly
-      const double wave = derivative.response(w), transfer = shortest ? 0 : average.response(w);
-      wave_[d].push_back(static_cast<T>(wave * wave));
-      transfer_[d].push_back(static_cast<T>(transfer * transfer));
-    }
-    scale /= static_cast<double>(cells[d]); // forward and backward transforms multiply by it
-  }
-  scale_ = static_cast<T>(scale);
+template <class T>
+void Poisson<T>::prepare_stretched(const Grid &grid, const std::array<Symbols, 3> &symbols, double scale,
+                                   TransposeMethod method, std::shared_ptr<Workspace> workspace) {
+  const bool halves = x_kind_ == Kind::real_to_complex;
+  const Decomposition modes_x(processes_, with(modes_z_.shape(), 0, halves ? grid.cells()[0] / 2 + 1 : grid.cells()[0]),
+                              true);
+  stretched_.emplace(Stretched{modes_x,
+                               Exchange<T>(modes_x, method, workspace),
+                               Exchange<Complex>(modes_x, method, workspace),
+                               ModeSystems<T>(grid, symbols, modes_x.box(Pencil::y), scale),
+                               {}});
+  if (real_yx_.is_free(Pencil::y, Pencil::x))
+    return;
+  stretched_->y_block = Buffer<T>(values<T>(modes_x.box(Pencil::y).size(), complex_x_));
+  if (halves)
+    x_modes_ = Buffer<T>(values<T>(modes_x.box(Pencil::x).size(), true));
 }
 
 template <class T>
@@ -90,8 +117,8 @@ template <class T> T *Poisson<T>::z_modes() {
   return real_zy_.z_start(y_block_.data());
 }
 
-template <class T> void Poisson<T>::y_forward(const T *in, T *out, const Index3 &cells) const {
-  const std::int64_t inner = cells[0] * (complex_z_ ? 2 : 1);
+template <class T> void Poisson<T>::y_forward(const T *in, T *out, const Index3 &cells, bool is_complex) const {
+  const std::int64_t inner = cells[0] * (is_complex ? 2 : 1);
   const Lines lines{cells[2], y_.points(), inner, inner};
   const auto transform = [&](auto &tile, Vec<T> *const *upper) {
     for (int b = 0; b < tile.bundles; ++b) {
@@ -109,8 +136,8 @@ template <class T> void Poisson<T>::y_forward(const T *in, T *out, const Index3 
         StoreTo<T, 1>{{out}});
 }
 
-template <class T> void Poisson<T>::y_backward(const T *in, T *out, const Index3 &cells) const {
-  const std::int64_t inner = cells[0] * (complex_z_ ? 2 : 1);
+template <class T> void Poisson<T>::y_backward(const T *in, T *out, const Index3 &cells, bool is_complex) const {
+  const std::int64_t inner = cells[0] * (is_complex ? 2 : 1);
   const Lines lines{cells[2], y_.modes(), inner, inner};
   const auto transform = [&](auto &tile, Vec<T> *const *upper) {
     for (int b = 0; b < tile.bundles; ++b) {
@@ -146,36 +173,42 @@ template <class T> void Poisson<T>::scale(T *rows, const Box &box) const {
     }
 }
 
-template <class T> void Poisson<T>::x_solve(T *rows, const Box &box) {
-  const std::int64_t n = box.count[0], count = box.count[1] * box.count[2];
-  const auto cosine = [&](bool forward) {
-    const Lines lines{count, n, complex_y_ ? 2 : 1, complex_y_ ? 2 : 1};
-    sweep<T, 1, 1>(
-        lines, n, {rows},
-        [&](auto &tile) {
-          for (int b = 0; b < tile.bundles; ++b) {
-            std::copy_n(tile.in[0][b], n, tile.out[0][b]);
-            forward ? x_cosine_->forward(tile.out[0][b], nullptr) : x_cosine_->backward(tile.out[0][b], nullptr);
-          }
-        },
-        StoreTo<T, 1>{{rows}});
-  };
+template <class T> void Poisson<T>::x_cosines(T *rows, std::int64_t count, bool forward) const {
+  const std::int64_t n = x_cosine_->points(), parts = complex_y_ ? 2 : 1;
+  sweep<T, 1, 1>(
+      Lines{count, n, parts, parts}, n, {rows},
+      [&](auto &tile) {
+        for (int b = 0; b < tile.bundles; ++b) {
+          std::copy_n(tile.in[0][b], n, tile.out[0][b]);
+          forward ? x_cosine_->forward(tile.out[0][b], nullptr) : x_cosine_->backward(tile.out[0][b], nullptr);
+        }
+      },
+      StoreTo<T, 1>{{rows}});
+}
+
+/// Transforms `count` rows along x; returns where the modes are.
+template <class T> T *Poisson<T>::x_forward(T *rows, std::int64_t count) {
   switch (x_kind_) {
   case Kind::cosine:
-    cosine(true);
-    scale(rows, box);
-    cosine(false);
-    break;
+    x_cosines(rows, count, true);
+    return rows;
   case Kind::complex:
     x_rows_->complex_rows(rows, count, -1);
-    scale(rows, box);
-    x_rows_->complex_rows(rows, count, +1);
-    break;
-  case Kind::real_to_complex:
+    return rows;
+  default:
     x_rows_->forward(rows, x_modes_.data(), count);
-    scale(x_modes_.data(), box);
-    x_rows_->backward(x_modes_.data(), rows, count);
-    break;
+    return x_modes_.data();
+  }
+}
+
+template <class T> void Poisson<T>::x_backward(T *modes, T *rows, std::int64_t count) {
+  switch (x_kind_) {
+  case Kind::cosine:
+    return x_cosines(rows, count, false);
+  case Kind::complex:
+    return x_rows_->complex_rows(rows, count, +1);
+  default:
+    return x_rows_->backward(modes, rows, count);
   }
 }
 
@@ -184,33 +217,71 @@ template <class T> void Poisson<T>::spectral() {
   T *y = y_block_.data();
   T *z = real_zy_.is_free(Pencil::z, Pencil::y) ? y : z_block_.data();
   exchange(complex_z_, real_zy_, complex_zy_, Pencil::z, Pencil::y, z, y);
+  stretched_ ? solve_stretched(y) : solve_uniform(y);
+  exchange(complex_z_, real_zy_, complex_zy_, Pencil::y, Pencil::z, y, z);
+}
+
+/// Along y, then along x, where every mode has its eigenvalue. `y`: this rank's Y pencil of modes in z.
+template <class T> void Poisson<T>::solve_uniform(T *y) {
   const Box before = modes_z_.box(Pencil::y), after = modes_y_.box(Pencil::y);
   T *modes = y_kind_ == Kind::real_to_complex ? y_modes_.data() : y;
   const std::int64_t plane_in = values<T>(before.count[0] * before.count[1], complex_z_);
   const std::int64_t plane_out = values<T>(after.count[0] * after.count[1], complex_y_);
   const Index3 one_plane = with(before.count, 2, 1);
-  const auto solve_planes =
-      [&](T *rows,
-          const Box &box) { // plane by plane, so that a plane stays in the cache for all operations on it
-        const std::int64_t plane = values<T>(box.count[0] * box.count[1], complex_y_);
-        for (std::int64_t k = 0; k < box.count[2]; ++k)
-          x_solve(rows + k * plane, {{box.start[0], box.start[1], box.start[2] + k}, {box.count[0], box.count[1], 1}});
-      };
+  const auto solve_planes = [&](T *rows, const Box &box) { // a plane stays in the cache for all operations on it
+    const std::int64_t count = box.count[1], plane = values<T>(box.count[0] * count, complex_y_);
+    for (std::int64_t k = 0; k < box.count[2]; ++k) {
+      T *x_modes = x_forward(rows + k * plane, count);
+      scale(x_modes, {{box.start[0], box.start[1], box.start[2] + k}, {box.count[0], count, 1}});
+      x_backward(x_modes, rows + k * plane, count);
+    }
+  };
   if (real_yx_.is_free(Pencil::y, Pencil::x)) {
     for (std::int64_t k = 0; k < before.count[2]; ++k) {
-      y_forward(y + k * plane_in, modes + k * plane_out, one_plane);
+      y_forward(y + k * plane_in, modes + k * plane_out, one_plane, complex_z_);
       solve_planes(modes + k * plane_out,
                    {{after.start[0], after.start[1], after.start[2] + k}, with(after.count, 2, 1)});
-      y_backward(modes + k * plane_out, y + k * plane_in, one_plane);
+      y_backward(modes + k * plane_out, y + k * plane_in, one_plane, complex_z_);
     }
-  } else {
-    y_forward(y, modes, before.count);
-    T *x = exchange(complex_y_, real_yx_, complex_yx_, Pencil::y, Pencil::x, modes, x_block_.data());
-    solve_planes(x, modes_y_.box(Pencil::x));
-    exchange(complex_y_, real_yx_, complex_yx_, Pencil::x, Pencil::y, x, modes);
-    y_backward(modes, y, before.count);
+    return;
   }
-  exchange(complex_z_, real_zy_, complex_zy_, Pencil::y, Pencil::z, y, z);
+  y_forward(y, modes, before.count, complex_z_);
+  T *x = exchange(complex_y_, real_yx_, complex_yx_, Pencil::y, Pencil::x, modes, x_block_.data());
+  solve_planes(x, modes_y_.box(Pencil::x));
+  exchange(complex_y_, real_yx_, complex_yx_, Pencil::x, Pencil::y, x, modes);
+  y_backward(modes, y, before.count, complex_z_);
+}
+
+/// Along x, then along y, whose modes are coupled.
+template <class T> void Poisson<T>::solve_stretched(T *y) {
+  const Box rows_box = modes_z_.box(Pencil::y), modes_box = stretched_->modes_x.box(Pencil::y);
+  const Index3 one_plane = with(modes_box.count, 2, 1);
+  const auto solve_plane = [&](T *modes, std::int64_t k) {
+    y_forward(modes, modes, one_plane, complex_x_);
+    stretched_->systems.solve(modes, k, complex_x_ ? 2 : 1);
+    y_backward(modes, modes, one_plane, complex_x_);
+  };
+  if (real_yx_.is_free(Pencil::y, Pencil::x)) {
+    const std::int64_t plane = values<T>(rows_box.count[0] * rows_box.count[1], complex_z_);
+    for (std::int64_t k = 0; k < rows_box.count[2]; ++k) {
+      T *modes = x_forward(y + k * plane, rows_box.count[1]);
+      solve_plane(modes, k);
+      x_backward(modes, y + k * plane, rows_box.count[1]);
+    }
+    return;
+  }
+  const Box x_box = modes_z_.box(Pencil::x);
+  const std::int64_t count = x_box.count[1] * x_box.count[2];
+  const std::int64_t plane = values<T>(modes_box.count[0] * modes_box.count[1], complex_x_);
+  T *x = exchange(complex_z_, real_yx_, complex_yx_, Pencil::y, Pencil::x, y, x_block_.data());
+  T *x_modes = x_forward(x, count);
+  T *columns = exchange(complex_x_, stretched_->real, stretched_->complex, Pencil::x, Pencil::y, x_modes,
+                        stretched_->y_block.data());
+  for (std::int64_t k = 0; k < modes_box.count[2]; ++k)
+    solve_plane(columns + k * plane, k);
+  exchange(complex_x_, stretched_->real, stretched_->complex, Pencil::y, Pencil::x, columns, x_modes);
+  x_backward(x_modes, x, count);
+  exchange(complex_z_, real_yx_, complex_yx_, Pencil::x, Pencil::y, x, y);
 }
 
 template <class T> void Poisson<T>::solve(const T *f, T *p) {

@@ -3,6 +3,7 @@
 #include <tailrace/grid/exchange.hpp>
 #include <tailrace/grid/grid.hpp>
 #include <tailrace/ops/line_transform.hpp>
+#include <tailrace/ops/mode_systems.hpp>
 #include <tailrace/ops/sweep.hpp>
 
 #include <complex>
@@ -34,6 +35,7 @@ template <class T> struct StoreComplexTo {
 /// transforms along z, then y, then x and division by the modified wave numbers of the same operators (Laizet and
 /// Lamballais 2009, eq. 40): then the discrete divergence of u - grad p vanishes to rounding. Periodic directions use
 /// Fourier modes, all others cosines. Modes on which the operators give 0 (the mean, and grid-scale pairs) get p = 0.
+/// Where y is stretched its modes are coupled, and x is transformed before y.
 template <class T> class Poisson {
 public:
   Poisson(const grid::Grid &grid, Interpolation interpolation, std::shared_ptr<const grid::ProcessGrid> processes,
@@ -57,15 +59,21 @@ public:
 private:
   using Complex = std::complex<T>;
   using Kind = typename LineTransform<T>::Kind;
-  void make_multipliers(const grid::Grid &grid, Interpolation interpolation);
+  void prepare_stretched(const grid::Grid &grid, const std::array<Symbols, 3> &symbols, double scale,
+                         grid::TransposeMethod method, std::shared_ptr<grid::Workspace> workspace);
   T *z_modes();
-  void y_forward(const T *in, T *out, const grid::Index3 &cells) const;
-  void y_backward(const T *in, T *out, const grid::Index3 &cells) const;
-  void x_solve(T *rows, const grid::Box &box);
+  void y_forward(const T *in, T *out, const grid::Index3 &cells, bool is_complex) const;
+  void y_backward(const T *in, T *out, const grid::Index3 &cells, bool is_complex) const;
+  T *x_forward(T *rows, std::int64_t count);
+  void x_backward(T *modes, T *rows, std::int64_t count);
+  void x_cosines(T *rows, std::int64_t count, bool forward) const;
   void scale(T *rows, const grid::Box &box) const;
+  void solve_uniform(T *y);
+  void solve_stretched(T *y);
   T *exchange(bool is_complex, grid::Exchange<T> &real, grid::Exchange<Complex> &complex, grid::Pencil from,
               grid::Pencil to, T *in, T *out);
 
+  std::shared_ptr<const grid::ProcessGrid> processes_;
   grid::Decomposition cells_;
   Kind z_kind_, y_kind_, x_kind_;
   bool complex_z_, complex_y_, complex_x_; ///< whether data are complex once that direction is transformed
@@ -78,6 +86,16 @@ private:
   grid::Buffer<T> z_block_, y_block_, y_modes_, x_block_, x_modes_;
   std::array<std::vector<T>, 3> wave_, transfer_; ///< squares of modified wave number and transfer function, per mode
   T scale_;
+
+  /// Where y is stretched: the systems of its modes, and the exchange between x and y once x is transformed.
+  struct Stretched {
+    grid::Decomposition modes_x;
+    grid::Exchange<T> real;
+    grid::Exchange<Complex> complex;
+    ModeSystems<T> systems;
+    grid::Buffer<T> y_block; ///< only where it differs from the Y pencil before x is transformed
+  };
+  std::optional<Stretched> stretched_;
 };
 
 template <class T>

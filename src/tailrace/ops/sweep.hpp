@@ -243,10 +243,10 @@ void sweep(const grid::Lines &lines, std::int64_t points_out, const std::array<c
 
 /// Ghosts for input k of every bundle in use.
 template <class T, int inputs, int outputs>
-inline void fill_ghosts(Tile<T, inputs, outputs> &tile, int k, std::int64_t points, grid::Boundary boundary,
+inline void fill_ghosts(Tile<T, inputs, outputs> &tile, int k, std::int64_t points, const grid::Sides &sides,
                         Parity parity, bool at_centres) {
   for (int b = 0; b < tile.bundles; ++b)
-    fill_ghosts<T>(tile.in[k][b], points, boundary, parity, at_centres);
+    fill_ghosts<T>(tile.in[k][b], points, sides, parity, at_centres);
 }
 
 /// Solves the system for lines `from` into lines `into`, every bundle in use; four at once when the tile is full.

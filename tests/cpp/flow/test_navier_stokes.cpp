@@ -178,7 +178,7 @@ TEST(NavierStokes, AForceIsThatOfTheTimeOfEachStage) {
       NavierStokes<double> flow(grid, {0.01, scheme}, processes, TransposeMethod::alltoall);
       flow.add_force();
       std::vector<double> asked;
-      flow.step(dt, [&](double since_start) {
+      flow.step(dt, [&](double since_start, double) {
         asked.push_back(since_start);
         std::ranges::fill(flow.force(0).values(), 2 * since_start);
         std::ranges::fill(flow.force(2).values(), -1.5);

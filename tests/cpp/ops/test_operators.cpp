@@ -278,7 +278,7 @@ TEST(Operators, SinglePrecisionWithinItsRounding) {
     for (int d = 0; d < 3; ++d) {
       std::array<bool, 3> centred{};
       centred[d] = to_node(op);
-      const Setting s{op, d, grid.boundaries[d], Parity::even, Interpolation::aggressive};
+      const Setting s{op, d, grid.boundaries[d].lower, Parity::even, Interpolation::aggressive};
       Box box;
       const auto a = on_noise(single, s, centred, box);
       const auto b = on_noise(twice, s, centred, box);

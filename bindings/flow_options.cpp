@@ -1,0 +1,66 @@
+#include "bindings.hpp"
+#include <tailrace/flow/navier_stokes.hpp>
+
+#include <nanobind/stl/optional.h>
+
+using namespace tailrace;
+using namespace tailrace::grid;
+using namespace tailrace::ops;
+using namespace tailrace::flow;
+
+namespace {
+
+ScalarEnd scalar_end_from_name(const std::string &name) {
+  if (name == "no-flux")
+    return ScalarEnd::no_flux;
+  return name == "convected" ? ScalarEnd::convected : ScalarEnd::given;
+}
+
+} // namespace
+
+void bind_flow_options(nb::module_ &m) {
+  nb::class_<ScalarOptions>(m, "ScalarOptions", "A scalar of a flow besides its values.")
+      .def(
+          "__init__",
+          [](ScalarOptions *self, double diffusivity, const std::array<std::string, 3> &boundaries,
+             const std::array<std::array<std::string, 2>, 3> &ends, std::array<double, 3> buoyancy,
+             std::array<double, 3> settling, std::optional<double> least, std::optional<double> most) {
+            ScalarOptions options{
+                diffusivity,
+                {sides_from_name(boundaries[0]), sides_from_name(boundaries[1]), sides_from_name(boundaries[2])}};
+            for (std::size_t d = 0; d < 3; ++d)
+              for (std::size_t side = 0; side < 2; ++side)
+                options.ends[d][side] = scalar_end_from_name(ends[d][side]);
+            options.buoyancy = buoyancy;
+            options.settling = settling;
+            options.least = least.value_or(options.least);
+            options.most = most.value_or(options.most);
+            new (self) ScalarOptions(options);
+          },
+          nb::arg("diffusivity"), nb::arg("boundaries"), nb::arg("ends"), nb::arg("buoyancy"), nb::arg("settling"),
+          nb::arg("least").none(), nb::arg("most").none(),
+          "`ends`, lower and upper in x, y and z, where the boundary is dirichlet: given, no-flux or convected.");
+
+  nb::class_<FlowOptions>(m, "FlowOptions", "The parameters of a flow besides its grid.")
+      .def(
+          "__init__",
+          [](FlowOptions *self, double viscosity, const std::string &scheme, const std::string &interpolation) {
+            new (self) FlowOptions{
+                viscosity, time_scheme_from_name(scheme), interpolation_from_name(interpolation), {}, {}, {}, {}, 0,
+                {}};
+          },
+          nb::arg("viscosity"), nb::arg("scheme"), nb::arg("interpolation"))
+      .def(
+          "set_hyperviscosity",
+          [](FlowOptions &self, double at_cutoff, double middle) { self.hyperviscosity = {at_cutoff, middle}; },
+          nb::arg("at_cutoff"), nb::arg("middle"))
+      .def(
+          "set_flow_rate", [](FlowOptions &self, int d, double velocity) { self.flow_rate = {d, velocity}; },
+          nb::arg("direction"), nb::arg("velocity"))
+      .def(
+          "add_scalar", [](FlowOptions &self, const ScalarOptions &scalar) { self.scalars.push_back(scalar); },
+          nb::arg("scalar"))
+      .def_rw("acceleration", &FlowOptions::acceleration)
+      .def_rw("rotation", &FlowOptions::rotation)
+      .def_rw("growth", &FlowOptions::growth);
+}

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <tailrace/flow/faces.hpp>
+#include <tailrace/flow/scalar_transport.hpp>
+#include <tailrace/flow/time_integration.hpp>
+#include <tailrace/grid/exchange.hpp>
+
+#include <limits>
+
+namespace tailrace::flow {
+
+/// What a scalar is at a Dirichlet end.
+enum class ScalarEnd {
+  given,     ///< the given value
+  no_flux,   ///< the value of the next node; where the scalar settles towards this end, what has settled
+  convected, ///< what the flow carries out; only at an outflow
+};
+
+/// A scalar besides its values.
+struct ScalarOptions {
+  double diffusivity;
+  grid::Boundaries boundaries; ///< periodic as the grid; at the other ends Dirichlet, or free-slip: no flux
+  std::array<std::array<ScalarEnd, 2>, 3> ends{}; ///< [direction][upper], where Dirichlet
+  std::array<double, 3> buoyancy{};               ///< acceleration of the flow, for a scalar of one
+  std::array<double, 3> settling{};               ///< velocity at which the scalar moves through the flow
+  double least = -std::numeric_limits<double>::infinity(), most = -least; ///< it is clipped to these after each stage
+};
+
+/// A scalar that is carried by a flow: its values, its right-hand sides and what it is at its ends. Lives in X pencils.
+template <class T> class Scalar {
+public:
+  /// `nodes`: the exchange of the flow; `stored`: how many right-hand sides are kept. Collective. Throws InputError for
+  /// boundaries that do not fit those of the grid.
+  Scalar(const grid::Grid &grid, const ScalarOptions &options, grid::Exchange<T> &nodes, int stored,
+         const std::optional<ops::Hyperviscosity> &hyperviscosity);
+
+  const ScalarOptions &options() const { return options_; }
+  grid::Field<T> &values() { return values_; }
+  /// What is given at an end of direction d; empty on ranks that do not have it. Throws InputError where nothing is.
+  grid::Field<T> &given(int d, bool upper);
+  /// The right-hand side of `age` stages ago; 1 is the newest.
+  grid::Field<T> &history(int age) { return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()]; }
+
+  /// The values at Dirichlet ends, at the start of a stage of this length; `speed`: of the outflow. Local.
+  void impose(double duration, double speed);
+  /// Makes room for the right-hand side of a new stage, and returns it.
+  grid::Field<T> &begin_stage();
+  const ScalarTransport<T> &transport(int d) const { return transports_[d]; }
+  void clip(T *values, std::int64_t count) const;
+
+private:
+  struct End {
+    Face<T> face; ///< only the first `value` is used
+    ScalarEnd kind;
+  };
+  void impose(End &end, double duration, double speed);
+
+  grid::Grid grid_;
+  ScalarOptions options_;
+  std::array<ScalarTransport<T>, 3> transports_;
+  grid::Field<T> values_;
+  std::vector<grid::Field<T>> right_hand_sides_;
+  std::size_t newest_ = 0;
+  std::vector<End> ends_;
+};
+
+} // namespace tailrace::flow

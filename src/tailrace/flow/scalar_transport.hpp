@@ -1,0 +1,31 @@
+#pragma once
+
+#include <tailrace/flow/convection_diffusion.hpp>
+
+namespace tailrace::flow {
+
+/// One direction's part of the equation of a scalar,
+///   F(d) = -(u_d + s_d) d phi/dx_d + kappa d2 phi/dx_d2,
+/// with the velocity s at which it settles, in one pass over lines of u_d and phi. Local: lines along d must be whole.
+template <class T> class ScalarTransport {
+public:
+  /// `grid`: with the boundaries of the scalar.
+  ScalarTransport(const grid::Grid &grid, int direction, double diffusivity, double settling,
+                  const std::optional<ops::Hyperviscosity> &hyperviscosity);
+
+  /// finish(0, offset, F(d), count) receives each register once; it may overwrite phi at that offset.
+  template <class Finish>
+  void sweep(const grid::Lines &lines, const T *velocity, const T *scalar, Finish finish) const {
+    ops::sweep<T, 2, 1>(lines, lines.points, {velocity, scalar}, [&](auto &tile) { body(tile, lines.points); }, finish);
+  }
+
+private:
+  void body(ops::Tile<T, 2, 1> &tile, std::int64_t n) const;
+  template <bool wide> void solve(const Vec<T> *velocity, const Vec<T> *scalar, Vec<T> *result, std::int64_t n) const;
+
+  ops::LineSystem<T> gradient_;  ///< minus the derivative
+  ops::LineSystem<T> diffusion_; ///< kappa times the second derivative; where stretched, without the slope
+  std::vector<T> shift_;         ///< what u_d is increased by: s_d, and kappa times the curvature of the mapping
+};
+
+} // namespace tailrace::flow
