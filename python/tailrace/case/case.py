@@ -9,6 +9,7 @@ Python files of an initial flow and of analyses are relative to the case file.
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,19 +22,31 @@ from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_
 from tailrace.notebook import card
 
 from . import places, scripts
-from .document import ConfigError, Document, Problem, ProblemsError, apply_overrides, explain, plain_values, read_toml
+from .document import (
+    ConfigError,
+    Document,
+    Problem,
+    ProblemsError,
+    apply_overrides,
+    explain,
+    plain_values,
+    read_toml,
+    show,
+)
+from .flow_sections import BoundarySection, ForcingSection, GridSection, ScalarSection, Section
+from .names import FIELDS
 from .random_flow import problems_of
 from .sections import (
+    ISOTROPIC,
     READY_FLOWS,
+    TAYLOR_GREEN,
     AnalysisSection,
     CaseSection,
     CheckpointSection,
     DiagnosticsSection,
-    GridSection,
     NumericsSection,
     OutputSection,
     ParallelSection,
-    Section,
     TimeSection,
 )
 
@@ -50,6 +63,9 @@ class Case(Section):
 
     case: CaseSection
     grid: GridSection
+    boundary: BoundarySection = BoundarySection()
+    forcing: ForcingSection = ForcingSection()
+    scalar: list[ScalarSection] = Field(default_factory=list)
     time: TimeSection
     numerics: NumericsSection = NumericsSection()
     parallel: ParallelSection = ParallelSection()
@@ -95,6 +111,7 @@ class Case(Section):
             *_clashes(self, Path((info.context or {}).get("source", "."))),
             *_missed_times(self),
             *_missed_points(self),
+            *_misfits(self),
             *problems_of(self.case, self.grid),
         ]
         if problems:
@@ -126,6 +143,25 @@ class Case(Section):
             None if flow is None or flow in READY_FLOWS else scripts.load_function(flow, self._directory, "case.flow")
         )
 
+    def functions(self) -> Iterator[tuple[str, str]]:
+        """Key and 'file.py:function' of every function of a user that is part of the flow. Local."""
+        words: list[tuple[str, Any]] = [
+            ("case.flow", None if self.case.flow in READY_FLOWS else self.case.flow),
+            ("case.forcing", self.case.forcing),
+            ("boundary.velocity", self.boundary.velocity),
+        ]
+        for at, scalar in enumerate(self.scalar):
+            words.append((f"scalar[{at}].initial", scalar.initial))
+            words += [(f"scalar[{at}].boundaries", end) for ends in scalar.boundaries or () for end in ends]
+        yield from ((key, word) for key, word in words if isinstance(word, str) and ".py:" in word)
+
+    def function(self, key: str, word: str) -> Any:
+        """The function 'file.py:function' of `key`. Local.
+
+        :raises ConfigError: the file fails when it is loaded, or the name is not a function.
+        """
+        return scripts.load_function(word, self._directory, key)
+
     def body_force(self) -> scripts.Force | None:
         """The user's function of (x, y, z, t) returning (fx, fy, fz); None where the case has no forcing.
 
@@ -148,9 +184,8 @@ class Case(Section):
     def places(self) -> Iterator[places.Place]:
         """Everything that a run reads, but for the case file, and then what it writes. Local."""
         Place = places.Place
-        for key, word in (("case.flow", self.case.flow), ("case.forcing", self.case.forcing)):
-            if word is not None and word not in READY_FLOWS:
-                yield Place(key, str(self.directory / word.rpartition(":")[0]), "input")
+        for key, word in self.functions():
+            yield Place(key, str(self.directory / word.rpartition(":")[0]), "input")
         if self.case.from_ is not None:
             yield Place("case.from", str(self.directory / self.case.from_), "input")
         for at, analysis in enumerate(self.analysis):
@@ -219,9 +254,9 @@ class Case(Section):
         import tomlkit
 
         document = self.model_dump(mode="json", exclude_none=True)
-        for part in ("output", "analysis"):
+        for part in ("output", "analysis", "scalar"):
             for entry in document[part]:
-                if not entry["parameters"]:
+                if not entry.get("parameters", True):
                     del entry["parameters"]
             if not document[part]:
                 del document[part]
@@ -265,6 +300,32 @@ def _taken_names(case: Case) -> Iterator[tuple[str, Problem]]:
             reason = f"'{analysis.name}' is taken by {results[place]}; give this one another name, or another out"
             yield f"analysis[{at}]", Problem(key, reason)
         results.setdefault(place, key)
+
+
+def _misfits(case: Case) -> Iterator[Problem]:
+    """Boundaries, forces, scalars and names of fields that do not fit each other or the grid."""
+    grid = case.grid
+    found = [*case.boundary.problems(grid), *case.forcing.problems(grid)]
+    names: set[str] = set()
+    for at, scalar in enumerate(case.scalar):
+        label = f"scalar[{at}] ('{scalar.name}')"
+        found += scalar.problems(label, grid)
+        if scalar.name in names:
+            found.append((f"{label}.name", f"'{scalar.name}' is taken by another scalar"))
+        names.add(scalar.name)
+    known = [*FIELDS, *(scalar.name for scalar in case.scalar)]
+    for at, output in enumerate(case.output):
+        for number, name in enumerate(output.fields):
+            if name not in known:
+                near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+                hint = f"; did you mean '{near[0]}'?" if near else ""
+                reason = f"must be one of {', '.join(known)}{hint} (found {show(name)})"
+                found.append((f"output[{at}] ('{output.name}').fields[{number}]", reason))
+    words = {word for ends in grid.ends for word in ends}
+    if case.case.flow in (TAYLOR_GREEN, ISOTROPIC) and words - {"periodic", "free-slip"}:
+        found.append(("case.flow", f"'{case.case.flow}' has no walls or inflows; give your own, as 'file.py:function'"))
+    for key, reason in found:
+        yield Problem(key, reason)
 
 
 def _missed_points(case: Case) -> Iterable[Problem]:

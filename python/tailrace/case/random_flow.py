@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from .document import Problem
 
 if TYPE_CHECKING:
-    from .sections import CaseSection, GridSection
+    from .flow_sections import GridSection
+    from .sections import CaseSection
 
 MOST_SHELLS = 64  # the amplitudes of all modes are on every rank: 50 MB at that number
 _END = 4.0  # times k0: where its energy per wave number is 2e-11 of the largest
@@ -26,10 +27,10 @@ def shells_of(k0: float, grid: GridSection) -> int:
 
 def problems_of(case: CaseSection, grid: GridSection) -> Iterator[Problem]:
     """What does not fit. Local."""
-    if case.parameters is None:
+    if case.flow != "isotropic" or case.parameters is None or case.parameters.k0 is None:
         return
     if any(side != "periodic" for side in grid.boundaries):
-        found = ", ".join(grid.boundaries)
+        found = ", ".join(grid.sides)
         yield Problem("case.flow", f"'{case.flow}' needs periodic boundaries in x, y and z (found {found})")
         return
     k0, width = case.parameters.k0, 2 * math.pi / max(grid.lengths)

@@ -5,26 +5,23 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from tailrace.io.paths import FileEngine, OutputEngine, default_path
 
 from . import scripts
-from .names import FIELDS, FieldName
+from .flow_sections import HyperviscositySection, Section, directory_of
+from .names import FIELDS
 from .schedule import Schedule
 from .values import (
     MOST_RANKS,
     MOST_STEPS,
     Index,
-    Length,
     Name,
     Parameter,
-    Points,
     Real,
-    Side,
     Step,
     StepSize,
     Text,
@@ -37,28 +34,42 @@ from .values import (
 if TYPE_CHECKING:
     from tailrace.io.placement import Region
 
-TAYLOR_GREEN, ISOTROPIC = READY_FLOWS = ("taylor-green", "isotropic")
+TAYLOR_GREEN, ISOTROPIC, CHANNEL, MIXING_LAYER, UNIFORM = READY_FLOWS = (
+    "taylor-green", "isotropic", "channel", "mixing-layer", "uniform",
+)  # fmt: skip
+# The keys of [case.parameters] that each of them takes.
+_TAKES = {
+    TAYLOR_GREEN: (),
+    ISOTROPIC: ("k0", "energy", "seed"),
+    CHANNEL: ("noise", "seed"),
+    MIXING_LAYER: ("lower", "upper", "thickness", "noise", "seed"),
+    UNIFORM: ("speed", "noise", "seed"),
+}
 CFL = 0.6  # the default of time.cfl
 LARGEST_CFL = 0.75  # rk3 is stable up to 0.87 (flow/stability.py); velocities grow between two evaluations of the step
 
 
-def _directory(info: ValidationInfo) -> Path:
-    """What the Python files and series of a case are relative to."""
-    return Path((info.context or {}).get("directory", "."))
-
-
-class Section(BaseModel):
-    """A table of the case file: an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
-
-
 class FlowParameters(Section):
-    """[case.parameters], of flow = "isotropic": the wave number of the largest energy, the kinetic energy, the seed."""
+    """[case.parameters], of a flow that the solver has by name; each of them takes some of the keys."""
 
-    k0: Real = Field(gt=0, description="the wave number of the largest energy, in radians per unit of length")
-    energy: Real = Field(1.5, gt=0, description="the kinetic energy <u . u> / 2")
-    seed: Annotated[Whole, Field(ge=0)] = Field(1, description="another one gives another field of the same spectrum")
+    k0: Annotated[Real, Field(gt=0)] | None = Field(
+        None, description="isotropic: the wave number of the largest energy, in radians per unit of length"
+    )
+    energy: Annotated[Real, Field(gt=0)] | None = Field(
+        None, description="isotropic: the kinetic energy <u . u> / 2, 1.5 by default"
+    )
+    lower: Real | None = Field(None, description="mixing-layer: the velocity below, -0.5 by default")
+    upper: Real | None = Field(None, description="mixing-layer: the velocity above, 0.5 by default")
+    thickness: Annotated[Real, Field(gt=0)] | None = Field(
+        None, description="mixing-layer: the vorticity thickness, 1 by default"
+    )
+    speed: Real | None = Field(None, description="uniform: the velocity in x, 1 by default")
+    noise: Annotated[Real, Field(ge=0)] | None = Field(
+        None, description="random velocities of up to this size are added, away from walls; none by default"
+    )
+    seed: Annotated[Whole, Field(ge=0)] | None = Field(
+        None, description="another one gives other random numbers; 1 by default"
+    )
 
 
 class CaseSection(Section):
@@ -69,9 +80,10 @@ class CaseSection(Section):
     from_: Text | None = Field(None, alias="from", description="a series that has the initial flow")
     from_step: Annotated[Whole, Field(ge=0)] | None = Field(None, description="the index of its step; the last one")
     from_time: Real | None = Field(None, description="the time of its step, instead of the index")
+    project: bool = Field(True, description="make the initial flow free of divergence; Xcompact3D does not")
     forcing: Text | None = Field(None, description="a body force, as file.py:function")
     reynolds: Real = Field(gt=0, description="the Reynolds number; the viscosity is 1/reynolds")
-    parameters: FlowParameters | None = Field(None, description='of flow = "isotropic"')
+    parameters: FlowParameters | None = Field(None, description="of a flow by name")
 
     @model_validator(mode="before")
     @classmethod
@@ -95,7 +107,7 @@ class CaseSection(Section):
     @classmethod
     def _series_exists(cls, path: str | None, info: ValidationInfo) -> str | None:
         if path is not None:
-            place = _directory(info) / path
+            place = directory_of(info) / path
             if not place.exists():
                 names = [one.name for one in place.parent.glob("*")]
                 near = difflib.get_close_matches(place.name, names, n=1)
@@ -107,7 +119,7 @@ class CaseSection(Section):
     @classmethod
     def _forcing_exists(cls, forcing: str | None, info: ValidationInfo) -> str | None:
         if forcing is not None:
-            scripts.check_function(forcing, _directory(info))
+            scripts.check_function(forcing, directory_of(info))
         return forcing
 
     @field_validator("flow")
@@ -120,27 +132,22 @@ class CaseSection(Section):
             near = difflib.get_close_matches(flow, READY_FLOWS, n=1, cutoff=0.6)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise ValueError(f"must be {known} or a Python function as 'file.py:function'{hint}")
-        scripts.check_function(flow, _directory(info))
+        scripts.check_function(flow, directory_of(info))
         return flow
 
     @model_validator(mode="after")
     def _parameters_fit_flow(self) -> Self:
-        if self.flow == ISOTROPIC and self.parameters is None:
+        if self.flow == ISOTROPIC and (self.parameters is None or self.parameters.k0 is None):
             raise ValueError(
                 f"flow = '{ISOTROPIC}' needs [case.parameters] with k0, the wave number of the largest energy"
             )
-        if self.flow != ISOTROPIC and self.parameters is not None:
-            found = f"flow = '{self.flow}'" if self.flow else "from"
-            raise ValueError(f"parameters go with flow = '{ISOTROPIC}' only (found {found})")
+        taken = _TAKES.get(str(self.flow), ())
+        for key in self.parameters.model_dump(exclude_none=True) if self.parameters is not None else ():
+            if key not in taken:
+                found = f"flow = '{self.flow}'" if self.flow else "from"
+                what = f"it takes {', '.join(taken)}" if taken else "it takes no parameters"
+                raise ValueError(f"parameters.{key} does not go with {found}; {what}")
         return self
-
-
-class GridSection(Section):
-    """[grid]: nodes, lengths and boundaries, each for x, y and z."""
-
-    points: Triple[Points] = Field(description="nodes in x, y and z")
-    lengths: Triple[Length] = Field(description="the box in x, y and z")
-    boundaries: Triple[Side] = Field(description="'periodic' or 'free-slip' in x, y and z")
 
 
 class TimeSection(Section):
@@ -215,6 +222,9 @@ class NumericsSection(Section):
     interpolation: Literal["classic", "optimised", "aggressive"] = Field(
         "aggressive", description="between velocity and pressure grids; Xcompact3D's ipinter 1, 2, 3"
     )
+    hyperviscosity: HyperviscositySection | None = Field(
+        None, description="an implicit large-eddy simulation; none by default"
+    )
 
 
 class ParallelSection(Section):
@@ -264,7 +274,7 @@ class OutputSection(Rhythm):
     """
 
     name: Name = Field(description="the name of this output")
-    fields: list[FieldName] = Field(min_length=1, description=f"a list out of {', '.join(FIELDS)}")
+    fields: list[Text] = Field(min_length=1, description=f"a list out of {', '.join(FIELDS)}, and of the scalars")
     engine: OutputEngine = Field(description=one_of(get_args(OutputEngine)))
     path: Text = Field("", description="file or directory; by default the name with the ending of the engine")
     precision: Literal["float64", "float32"] = Field("float64", description="in which numbers are stored")
@@ -333,7 +343,7 @@ class AnalysisSection(Rhythm):
     @field_validator("script")
     @classmethod
     def _script_exists(cls, script: str, info: ValidationInfo) -> str:
-        scripts.check_analysis(script, _directory(info))
+        scripts.check_analysis(script, directory_of(info))
         return script
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import math
 import re
@@ -24,7 +25,8 @@ SMALLEST, LARGEST = 1e-100, 1e100
 MOST_RANKS = 2**31 - 1  # MPI counts ranks in C's int
 MOST_STEPS = 2**53  # more, and a step no longer changes the time
 
-Boundary = Literal["periodic", "free-slip"]
+SCALAR_SIDES = ("periodic", "no-flux", "deposit", "outflow")
+SIDES = ("periodic", "free-slip", "wall", "inflow", "outflow")
 
 
 def parse_length(value: Any) -> Any:
@@ -57,13 +59,40 @@ def _three(value: Any) -> Any:
     return tuple(value)
 
 
-def _boundary(value: Any) -> Any:
-    if isinstance(value, str) and value.lower() in ("dirichlet", "no-slip", "wall"):
-        raise ValueError(
-            "Dirichlet boundaries: the operators exist, but the flow solver does not support them yet; "
-            "use 'periodic' or 'free-slip'"
-        )
-    return value
+def _sides(value: Any) -> Any:
+    """The boundary of a direction: a word for both ends, or two words, for the lower and the upper end."""
+    words = list(value) if isinstance(value, list | tuple) else [value]
+    if len(words) not in (1, 2) or not all(isinstance(word, str) for word in words):
+        raise ValueError(f"must be {one_of(SIDES)}, or a list of two of them, for the lower and the upper end")
+    for word in words:
+        if word.lower() in ("dirichlet", "no-slip"):
+            raise ValueError("is called 'wall' here, or 'inflow' and 'outflow' where the flow goes through")
+        if word not in SIDES:
+            near = difflib.get_close_matches(word.lower(), SIDES, n=1, cutoff=0.5)
+            raise ValueError(f"must be {one_of(SIDES)}" + (f"; did you mean '{near[0]}'?" if near else ""))
+    lower, upper = words[0], words[-1]
+    if (lower == "periodic") != (upper == "periodic"):
+        raise ValueError("must be 'periodic' at both ends, or at none")
+    if (upper == "outflow" or lower == "outflow") and (lower, upper) != ("inflow", "outflow"):
+        raise ValueError("'outflow' is an upper end, and its lower end is an 'inflow': [\"inflow\", \"outflow\"]")
+    return lower if lower == upper else (lower, upper)
+
+
+def _scalar_sides(value: Any) -> Any:
+    """What a scalar is at the ends of a direction: a word, a number, or two of them."""
+    parts = list(value) if isinstance(value, list | tuple) else [value, value]
+    if len(parts) != 2:
+        raise ValueError("must be one value, or a list of two, for the lower and the upper end")
+    for part in parts:
+        if isinstance(part, bool) or not isinstance(part, str | int | float):
+            raise ValueError(f"must be {one_of(SCALAR_SIDES)}, a number, or a function as 'file.py:function'")
+        if isinstance(part, str) and part not in SCALAR_SIDES and ".py:" not in part:
+            near = difflib.get_close_matches(part.lower(), SCALAR_SIDES, n=1, cutoff=0.5)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise ValueError(f"must be {one_of(SCALAR_SIDES)}, a number, or a function as 'file.py:function'{hint}")
+        if not isinstance(part, str) and not math.isfinite(part):
+            raise ValueError("must be a finite number")
+    return tuple(float(part) if not isinstance(part, str) else part for part in parts)
 
 
 def _file_name(value: str) -> str:
@@ -116,7 +145,8 @@ if TYPE_CHECKING:
     StepSize = float | Literal["auto"]
 else:  # a union would name its members in the keys of problems
     StepSize = Annotated[Real, Field(gt=0), WrapValidator(_number_or_auto), PlainSerializer(lambda dt: dt)]
-Side = Annotated[Boundary, BeforeValidator(_boundary)]
+Sides = Annotated[str | tuple[str, str], BeforeValidator(_sides)]
+ScalarSides = Annotated[tuple[str | float, str | float], BeforeValidator(_scalar_sides)]
 _Entry = TypeVar("_Entry")
 Triple = Annotated[tuple[_Entry, _Entry, _Entry], BeforeValidator(_three)]
 Times = Annotated[list[Annotated[Real, Field(ge=0)]], Field(min_length=1), AfterValidator(_rising)]

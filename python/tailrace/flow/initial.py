@@ -1,4 +1,4 @@
-"""Initial velocities: the Taylor-Green vortex, and functions of users of (x, y, z)."""
+"""Initial velocities and scalars: the Taylor-Green vortex, and functions of users of (x, y, z)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ import numpy as np
 from tailrace import _core
 from tailrace.case.names import COMPONENTS
 from tailrace.case.scripts import Velocity
+from tailrace.case.sections import ISOTROPIC, TAYLOR_GREEN
 from tailrace.parallel import agree
 
 from .isotropic import isotropic
+from .shear_flows import shear_flow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mpi4py import MPI
     from numpy.typing import NDArray
 
     from tailrace.case.case import Case
+    from tailrace.case.flow_sections import ScalarSection
 
 
 def coordinates(grid: _core.Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.float64], ...]:
@@ -33,9 +36,40 @@ def coordinates(grid: _core.Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.floa
 
 def ready_made(case: Case, grid: _core.Grid) -> Velocity:
     """The flow that a case names and that is not a user's. Local."""
-    if case.case.parameters is not None:
-        return isotropic(case.case.parameters, case.grid)
-    return taylor_green(grid)
+    told = case.case
+    if told.flow == ISOTROPIC:
+        assert told.parameters is not None  # `CaseSection` sees to it
+        return isotropic(told.parameters, case.grid)
+    if told.flow == TAYLOR_GREEN:
+        return taylor_green(grid)
+    return shear_flow(str(told.flow), told.parameters, grid)
+
+
+def scalar(
+    section: ScalarSection, number: int, case: Case, grid: _core.Grid, box: tuple[Any, Any], comm: MPI.Comm
+) -> NDArray[np.float64] | float:
+    """The initial values of a scalar on this rank's box, (nz, ny, nx), or a number. Collective.
+
+    :raises ConfigError: the file of its function fails when it is loaded.
+    :raises InputError: on any rank the function fails, or returns what does not fit or is not finite.
+    """
+    if not isinstance(section.initial, str):
+        return section.initial
+    key = f"scalar[{number}].initial"
+    work = agree(comm, lambda: case.function(key, str(section.initial)))
+    return agree(comm, lambda: _values(work, grid, box, f"{section.initial} ({key})"))
+
+
+def _values(work: Callable[..., Any], grid: _core.Grid, box: tuple[Any, Any], name: str) -> NDArray[np.float64]:
+    x, y, z = coordinates(grid, box)
+    try:
+        found = work(x, y, z)
+        values = np.broadcast_to(np.asarray(found, dtype=np.float64), (z.size, y.size, x.size))
+    except (Exception, SystemExit) as error:  # the user's code may raise anything
+        raise _core.InputError(f"{name} failed: {type(error).__name__}: {error}") from error
+    if not np.isfinite(values).all():
+        raise _core.InputError(f"{name} returned numbers that are not finite")
+    return values
 
 
 def taylor_green(grid: _core.Grid) -> Velocity:
@@ -112,11 +146,10 @@ def _check_walls(
     components: list[NDArray[np.float64]], largest: float, grid: _core.Grid, box: tuple[Any, Any], name: str
 ) -> None:
     for d, component in enumerate(components):
-        if grid.boundaries[d] == "periodic":
-            continue
         start, count = box[0][d], box[1][d]
-        for end, node in (("first", 0), ("last", grid.nodes[d] - 1)):
-            if start <= node < start + count:
+        lower, _, upper = grid.boundaries[d].partition("|")
+        for end, node, kind in (("first", 0, lower), ("last", grid.nodes[d] - 1, upper or lower)):
+            if kind == "free-slip" and start <= node < start + count:
                 through = float(np.abs(component.take(node - start, axis=2 - d)).max(initial=0))
                 if through > 1e-10 * largest:
                     raise _core.InputError(

@@ -21,7 +21,8 @@ from tailrace.case.random_flow import MOST_SHELLS, shells_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tailrace.case.sections import FlowParameters, GridSection
+    from tailrace.case.flow_sections import GridSection
+    from tailrace.case.sections import FlowParameters
 
     Array = NDArray[np.float64]
 
@@ -107,16 +108,19 @@ class RandomVelocity:
 def isotropic(parameters: FlowParameters, grid: GridSection) -> RandomVelocity:
     """The flow "isotropic" of a case: E(k) in proportion to (k / k0)^4 exp(-2 (k / k0)^2). Local.
 
-    Its energy is `parameters.energy`, the sum over all shells.
+    Its energy is `parameters.energy`, 1.5 by default, the sum over all shells.
     """
-    k0 = parameters.k0
+    k0, energy = parameters.k0, 1.5 if parameters.energy is None else parameters.energy
+    assert k0 is not None  # `CaseSection` sees to it
     width = 2 * math.pi / max(grid.lengths)
 
     def spectrum(k: Array) -> Array:
         form = (k / k0) ** 4 * np.exp(-2 * (k / k0) ** 2)
-        return parameters.energy * form / (width * form.sum())
+        return energy * form / (width * form.sum())
 
-    return RandomVelocity(grid.lengths, spectrum, shells_of(k0, grid), parameters.seed)
+    return RandomVelocity(
+        grid.lengths, spectrum, shells_of(k0, grid), 1 if parameters.seed is None else parameters.seed
+    )
 
 
 def _energies(spectrum: Callable[[Array], Any], k: Array) -> Array:

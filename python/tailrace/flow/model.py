@@ -14,15 +14,18 @@ from tailrace.fields.field import Field
 from tailrace.fields.operators import Operators
 from tailrace.fields.parity import polar
 from tailrace.fields.vector import Vector
-from tailrace.io.placement import Block
 from tailrace.parallel import agree
 from tailrace.steps.step import Step
 from tailrace.text import named
 
 from . import from_series, initial
 from .checkpoint import State
+from .ends import Ends
+from .field_cache import FieldCache
 from .forcing import Forcing
 from .memory import check_memory
+from .options import grid_of, options_of
+from .stored_state import blocks_of, check_fits, description_of, stretching_of
 from .time_step import TimeStep
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from tailrace.case.case import Case
     from tailrace.case.scripts import Force, Velocity
+    from tailrace.io.placement import Block
 
     from .checkpoint import OpenCheckpoint
 
@@ -73,21 +77,22 @@ class Model:
             comm = MPI.COMM_WORLD
         self.case, self.comm = case, comm
         self.time = 0.0
-        self.grid = _core.Grid(case.grid.points, case.grid.lengths, case.grid.boundaries)
+        self.grid = grid_of(case.grid)
         make = _core.Flow64 if case.numerics.precision == "double" else _core.Flow32
         least = make.least_bytes_per_node(case.time.scheme)
+        least += least // 3 * len(case.scalar)  # a scalar as a component of the velocity
         if forcing is not None or case.case.forcing is not None:
             least += 24 if case.numerics.precision == "double" else 12
         check_memory(self.shape, least, comm)
         self.processes, self._transpose = self._share_work(checkpoint.state if checkpoint else None)
-        options = _core.FlowOptions(case.viscosity, case.time.scheme, case.numerics.interpolation)
-        self.flow = make(self.grid, self.processes, options, self._transpose)
+        self.flow = make(self.grid, self.processes, agree(comm, lambda: options_of(case)), self._transpose)
         self.box = self.flow.box
         self._velocity: Vector | None = None
         self._finite_step = 0  # the last step that was checked and found finite
         self._forcing = self._find_forcing(forcing)
         self._forced = False  # whether the solver has the force already
-        self._time_step = TimeStep(case, [self.grid.spacing(d) for d in range(3)], comm)
+        self._time_step = TimeStep(case, [min(self.grid.distances(d)) for d in range(3)], comm)
+        self._ends = Ends(case, self.flow, self.grid, comm)
         if checkpoint:
             self.restore(checkpoint)
         else:
@@ -125,7 +130,12 @@ class Model:
         else:
             own = agree(self.comm, self.case.initial_velocity)
             self._fill(own or initial.ready_made(self.case, self.grid), str(told.flow))
-        self.project()  # a formula free of divergence is so in the schemes up to their order only
+        for number, scalar in enumerate(self.case.scalar):
+            self.flow.scalar(number)[...] = initial.scalar(scalar, number, self.case, self.grid, self.box, self.comm)
+        if told.project:
+            self.project()  # a formula free of divergence is so in the schemes up to their order only
+        else:
+            self._velocity_changed()
 
     def _fill(self, flow: InitialFlow, name: str) -> None:
         """Set the velocity.
@@ -154,8 +164,10 @@ class Model:
         for i, component in enumerate(self._forcing(self.time + since_now)):
             self.flow.force(i)[...] = component
 
-    def _prepare(self, start: float, _: float) -> None:
-        self._set_force(start)
+    def _prepare(self, start: float, end: float) -> None:
+        if self._forcing:
+            self._set_force(start)
+        self._ends.set(self.time + start, self.time + end)
 
     # ---- the state ---------------------------------------------------------------------------------------------------
     @property
@@ -166,62 +178,27 @@ class Model:
 
     def blocks(self) -> dict[str, Block]:
         """Everything a state consists of, by name: this rank's blocks, views of the solver's memory. Local."""
-        x, y, z = self.box[0]
-        return {name: Block(values, self.shape, (x, y, z)) for name, values in self._arrays().items()}
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        arrays = {name: self.flow.velocity(i) for i, name in enumerate(COMPONENTS)}
-        for age in range(1, self.flow.history_ages + 1):
-            arrays.update({f"rhs{age}_{name}": self.flow.history(age, i) for i, name in enumerate(COMPONENTS)})
-        return arrays
+        return blocks_of(self.flow, self.case)
 
     @property
     def description(self) -> dict[str, Any]:
         """What a checkpoint tells of the case, so that it is resumed by one that fits. Local."""
-        case = self.case
-        return {
-            "lengths": list(case.grid.lengths),
-            "boundaries": ",".join(case.grid.boundaries),
-            "scheme": case.time.scheme,
-            "precision": case.numerics.precision,
-            "reynolds": case.case.reynolds,
-            "forcing": self._forcing.name if self._forcing else "",
-        }
+        return description_of(self.case, self._forcing.name if self._forcing else "")
 
     def restore(self, checkpoint: OpenCheckpoint) -> None:
         """Take over the state of a checkpoint, written on any number of ranks.
 
         :raises InputError: it was written by a case with another grid, scheme or precision.
         """
-        agree(self.comm, lambda: self._check_fits(checkpoint))
-        for name, values in self._arrays().items():
-            values[...] = checkpoint.read(name, self.box)
+        agree(self.comm, lambda: check_fits(self.case, self._forcing is not None, checkpoint))
+        for name, block in self.blocks().items():
+            count = tuple(block.data.shape[::-1])
+            block.data[...] = checkpoint.read(name, (block.start, count))
         self.flow.steps = checkpoint.state.step
         self.time = checkpoint.state.time
         self._time_step.restore(checkpoint.state.dt)
         self.flow.invalidate()
         self._finite_step = self.step
-
-    def _check_fits(self, checkpoint: OpenCheckpoint) -> None:
-        case, told = self.case, checkpoint.about
-        for key, ours, theirs in (
-            ("grid.points", tuple(case.grid.points), checkpoint.shape()),
-            ("grid.lengths", tuple(case.grid.lengths), tuple(told["lengths"])),
-            ("grid.boundaries", ",".join(case.grid.boundaries), told["boundaries"]),
-            ("time.scheme", case.time.scheme, told["scheme"]),
-            ("numerics.precision", case.numerics.precision, told["precision"]),
-        ):
-            if ours != theirs:
-                raise _core.InputError(
-                    f"checkpoint {checkpoint.path} was written with {key} = {theirs}, the case says {ours}; resume "
-                    "with the case it was written by, or start again without --resume"
-                )
-        before = str(told.get("forcing", ""))
-        if before and not self._forcing:
-            how = "give it again, by tr.Simulation(case, forcing=...)" if before.startswith("forcing '") else "add it"
-            raise _core.InputError(
-                f"checkpoint {checkpoint.path} was written by a run with {before}, this one has no forcing; {how}"
-            )
 
     # ---- looking -----------------------------------------------------------------------------------------------------
     @property
@@ -242,7 +219,7 @@ class Model:
 
     def fields(self) -> FieldCache:
         """The fields of the present state. They are valid until the next step. Local."""
-        return FieldCache(self.flow, self.box, self.shape)
+        return FieldCache(self.flow, self.shape, tuple(scalar.name for scalar in self.case.scalar))
 
     def field(self, name: str) -> NDArray[Any]:
         """This rank's part of a field, (nz, ny, nx): ux, uy, uz as views, derived ones computed.
@@ -257,6 +234,7 @@ class Model:
         operators = Operators(
             self.grid.nodes, self.grid.lengths, self.grid.boundaries, comm=self.comm, processes=self.processes,
             interpolation=numerics.interpolation, dtype="float64" if numerics.precision == "double" else "float32",
+            **stretching_of(self.case),
         )  # fmt: skip
         if self._transpose == "shared" and self.processes.rows == 1:  # all ranks can reach the solver's velocity
             for component in range(3):
@@ -272,17 +250,23 @@ class Model:
             "reynolds": case.case.reynolds,
             **({} if case.time.dt == "auto" else {"dt": case.time.dt}),  # else no number is that of all steps
             "lengths": list(case.grid.lengths),
-            "boundaries": ",".join(case.grid.boundaries),
+            "boundaries": ",".join(case.grid.sides),
+            **stretching_of(case),
+            **{f"{scalar.name}/parity": [1, 1, 1] for scalar in case.scalar},
             "interpolation": case.numerics.interpolation,
         }
 
     def _rate(self) -> float:
         """The largest sum |u_d| / h_d of a node, by which time steps are limited; infinite where one is not finite."""
         velocity = [self.flow.velocity(i) for i in range(3)]
-        inverse = [1 / self.grid.spacing(d) for d in range(3)]
+        inverse = [
+            1 / np.array(self.grid.distances(d))[start : start + count]
+            for d, (start, count) in enumerate(zip(*self.box, strict=True))
+        ]
         largest = 0.0
-        for planes in zip(*velocity, strict=True):  # plane by plane: the memory of a whole field is not needed
-            rate = sum(np.abs(plane, dtype=np.float64) * h for plane, h in zip(planes, inverse, strict=True))
+        for k, planes in enumerate(zip(*velocity, strict=True)):  # the memory of a whole field is not needed
+            per_length = (inverse[0], inverse[1][:, None], inverse[2][k])
+            rate = sum(np.abs(plane, dtype=np.float64) * h for plane, h in zip(planes, per_length, strict=True))
             peak = float(np.max(rate, initial=0))
             largest = max(largest, math.inf if math.isnan(peak) else peak)
         from mpi4py import MPI
@@ -310,7 +294,7 @@ class Model:
             self._finite_step = self.step
             return
         component, node = bad
-        place = ", ".join(f"{'xyz'[d]} = {node[d] * self.grid.spacing(d):.4g}" for d in range(3))
+        place = ", ".join(f"{'xyz'[d]} = {self.grid.coordinates(d)[node[d]]:.4g}" for d in range(3))
         raise FlowError(
             f"the flow is not finite at step {self.step}, t = {self.time:g}: {COMPONENTS[component]} at node "
             f"{tuple(node)} ({place}); at step {self._finite_step} it was. The time step is probably too large: the "
@@ -369,27 +353,6 @@ class Model:
                 f"t = {self.time:g} any more: the velocity has grown without bound. To fix this, "
                 f"{self._time_step.remedy}"
             )
-        self.flow.step(dt, self._prepare if self._forcing else None)
+        self.flow.step(dt, self._prepare if self._forcing or self._ends.change else None)
         self.time = after
         return dt
-
-
-class FieldCache:
-    """Fields of the present state by name; each derived one is computed once, however often it is asked for."""
-
-    def __init__(self, flow: Any, box: tuple[Any, Any], shape: tuple[int, int, int]) -> None:
-        self._flow, self._box, self._shape = flow, box, shape
-        self._made: dict[str, NDArray[Any]] = {}
-
-    def __call__(self, name: str) -> Block:
-        """The field as this rank's block of the whole. Collective for derived fields.
-
-        :raises InputError: there is no such field.
-        """
-        if name in COMPONENTS:
-            values = self._flow.velocity(COMPONENTS.index(name))
-        else:
-            if name not in self._made:
-                self._made[name] = self._flow.derive(name)
-            values = self._made[name]
-        return Block(values, self._shape, tuple(self._box[0]))

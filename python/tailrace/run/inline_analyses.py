@@ -18,7 +18,8 @@ from tailrace.case.document import ConfigError
 from tailrace.case.names import FIELDS
 from tailrace.case.sections import AnalysisSection
 from tailrace.flow.checkpoint import OpenCheckpoint
-from tailrace.flow.model import FieldCache, Model
+from tailrace.flow.field_cache import FieldCache
+from tailrace.flow.model import Model
 from tailrace.parallel import agree
 from tailrace.steps.step import Step
 
@@ -109,7 +110,7 @@ class InlineAnalyses:
             model.step,
             model.time,
             self._operators,
-            FIELDS,
+            [*FIELDS, *(scalar.name for scalar in model.case.scalar)],
             lambda name: fields(name).data,
             attributes={**model.about, "dt": model.dt},
         )

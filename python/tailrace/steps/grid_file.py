@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from tailrace.case.document import ConfigError, explain, read_toml
-from tailrace.case.sections import Section
+from tailrace.case.flow_sections import Section
 from tailrace.case.values import Length, Points, Real, Text, Triple
 
 Boundary = Literal["periodic", "free-slip", "dirichlet"]

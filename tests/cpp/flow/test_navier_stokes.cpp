@@ -206,8 +206,3 @@ TEST(NavierStokes, SinglePrecisionFollowsDouble) {
   for (int i = 0; i < 3; ++i)
     EXPECT_LE(max_difference(single.velocity(i).data(), twice.velocity(i).data(), twice.velocity(i).size()), 5e-6);
 }
-
-TEST(NavierStokes, RefusesDirichletOnEveryRank) {
-  const Grid grid(odd_nodes, odd_lengths, {Boundary::periodic, Boundary::dirichlet, Boundary::periodic});
-  EXPECT_THROW(NavierStokes<double>(grid, {0.01}, every_process_grid().back(), TransposeMethod::alltoall), InputError);
-}

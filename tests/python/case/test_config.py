@@ -102,7 +102,7 @@ parameters = {a = [1]}
         "grid.points[2]": "must be a whole number (found 64.5)",
         "grid.lengths[1]": 'such as "2*pi" (found "2pi")',
         "grid.lengths[2]": "must be greater than 0 (found -1)",
-        "grid.boundaries[1]": "the operators exist, but the flow solver does not support them yet",
+        "grid.boundaries[1]": "is called 'wall' here",
         "grid.boundaries[2]": "did you mean 'free-slip'? (found \"freeslip\")",
         "time.dt": "must be a number (found true)",
         "time.scheme": "must be 'euler', 'ab2', 'ab3' or 'rk3'; did you mean 'rk3'? (found \"rk4\")",

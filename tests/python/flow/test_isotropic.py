@@ -149,7 +149,7 @@ def test_the_flow_of_a_case(tmp_path):
         (["case.parameters.seed=-1"], "case.parameters.seed", "must be at least 0"),
         (["case.parameters.k=1.0"], "case.parameters.k", "did you mean case.parameters.k0?"),
         (['grid.boundaries[1]="free-slip"'], "case.flow", "'isotropic' needs periodic boundaries in x, y and z"),
-        (["case.flow=taylor-green"], "case", "parameters go with flow = 'isotropic' only"),
+        (["case.flow=taylor-green"], "case", "parameters.k0 does not go with flow ="),
         (["case.flow=isotropc"], "case.flow", "did you mean 'isotropic'?"),
     ],
 )

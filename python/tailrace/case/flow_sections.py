@@ -1,0 +1,224 @@
+"""The sections of a case file that describe a flow besides its beginning: grid, boundaries, forces, scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+from . import scripts
+from .names import FIELDS
+from .values import Length, Points, Real, ScalarSides, Sides, Text, Triple
+
+ENDS = tuple(f"{axis}_{side}" for axis in "xyz" for side in ("lower", "upper"))
+
+
+def directory_of(info: ValidationInfo) -> Path:
+    """What the Python files and series of a case are relative to."""
+    return Path((info.context or {}).get("directory", "."))
+
+
+def _function(word: str | None, info: ValidationInfo) -> str | None:
+    if word is not None:
+        scripts.check_function(word, directory_of(info))
+    return word
+
+
+class Section(BaseModel):
+    """A table of the case file: an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
+
+
+class GridSection(Section):
+    """[grid]: nodes, lengths and boundaries, each for x, y and z, and where nodes in y are close together.
+
+    A boundary is a word, or two of them in a list where the ends of the direction differ.
+    """
+
+    points: Triple[Points] = Field(description="nodes in x, y and z")
+    lengths: Triple[Length] = Field(description="the box in x, y and z")
+    boundaries: Triple[Sides] = Field(
+        description="in x, y and z: 'periodic', 'free-slip', 'wall', or [\"inflow\", \"outflow\"]"
+    )
+    stretching: Literal["centre", "walls", "bottom"] | None = Field(
+        None, description="where nodes in y are close together; they are uniform by default"
+    )
+    beta: Annotated[Real, Field(gt=0)] | None = Field(None, description="how close: the smaller, the closer")
+
+    @model_validator(mode="after")
+    def _stretched(self) -> Self:
+        if (self.stretching is None) != (self.beta is None):
+            missing = "beta" if self.beta is None else "stretching"
+            raise ValueError(f"stretching and beta go together; {missing} is missing")
+        if self.stretching and self.boundaries[1] == "periodic":
+            raise ValueError("stretching: nodes of a periodic y are uniform; use walls or free-slip in y")
+        return self
+
+    @property
+    def ends(self) -> tuple[tuple[str, str], ...]:
+        """The words of the lower and the upper end, in x, y and z."""
+        return tuple((one, one) if isinstance(one, str) else one for one in self.boundaries)
+
+    @property
+    def sides(self) -> tuple[str, str, str]:
+        """The boundaries of the schemes: where a velocity is given they are Dirichlet ones."""
+
+        def kind(word: str) -> str:
+            return word if word in ("periodic", "free-slip") else "dirichlet"
+
+        x, y, z = (
+            kind(lower) if kind(lower) == kind(upper) else f"{kind(lower)}|{kind(upper)}" for lower, upper in self.ends
+        )
+        return x, y, z
+
+    def given_ends(self) -> Iterator[tuple[int, bool, str]]:
+        """Direction, whether it is the upper end, and word of each end where a velocity is given."""
+        for d, ends in enumerate(self.ends):
+            for upper, word in enumerate(ends):
+                if word in ("wall", "inflow"):
+                    yield d, bool(upper), word
+
+
+class BoundarySection(Section):
+    """[boundary]: the velocity at walls and inflows, where it is not zero, and how an outflow carries away."""
+
+    velocity: Text | None = Field(
+        None, description="at all walls and inflows: file.py:function of x, y, z, t that returns ux, uy, uz"
+    )
+    x_lower: Triple[Real] | None = Field(None, description="a constant velocity at this end, instead")
+    x_upper: Triple[Real] | None = Field(None, description="likewise")
+    y_lower: Triple[Real] | None = Field(None, description="likewise")
+    y_upper: Triple[Real] | None = Field(None, description="likewise")
+    z_lower: Triple[Real] | None = Field(None, description="likewise")
+    z_upper: Triple[Real] | None = Field(None, description="likewise")
+    outflow_speed: Literal["largest", "middle"] | Annotated[float, Field(gt=0)] = Field(
+        "largest",
+        description="by which an outflow carries away: the largest velocity before it, the middle of the largest and "
+        "the least, or a number",
+    )
+    balance: bool = Field(True, description="as much flows out as flows in; a body may need false")
+
+    _velocity = field_validator("velocity")(_function)
+
+    def constant(self, d: int, upper: bool) -> tuple[float, float, float] | None:
+        """The velocity that is given as numbers at an end."""
+        found: tuple[float, float, float] | None = getattr(self, ENDS[2 * d + upper])
+        return found
+
+    def problems(self, grid: GridSection) -> Iterator[tuple[str, str]]:
+        """Key and reason of what does not fit the grid. Local."""
+        given = {ENDS[2 * d + upper]: word for d, upper, word in grid.given_ends()}
+        for name in ENDS:
+            value = getattr(self, name)
+            if value is not None and name not in given:
+                word = grid.ends["xyz".index(name[0])][name.endswith("upper")]
+                yield f"boundary.{name}", f"this end is {word}; a velocity is given at a wall or an inflow"
+            if value is not None and self.velocity is not None:
+                yield f"boundary.{name}", "give it here or by boundary.velocity, not both"
+            if value is None and self.velocity is None and given.get(name) == "inflow":
+                yield f"boundary.{name}", "is missing: the velocity of this inflow (or boundary.velocity)"
+        if self.velocity is not None and not given:
+            yield "boundary.velocity", "there is neither a wall nor an inflow"
+
+
+class ForcingSection(Section):
+    """[forcing]: what drives the flow, besides the function case.forcing."""
+
+    flow_rate: Real | None = Field(None, description="the mean velocity along `direction`, which is kept")
+    direction: Literal["x", "z"] = Field("x", description="of flow_rate")
+    acceleration: Triple[Real] = Field(
+        (0.0, 0.0, 0.0), description="a constant force: minus the mean pressure gradient"
+    )
+    coriolis: Triple[Real] = Field((0.0, 0.0, 0.0), description="twice the angular velocity c: the force -c x u")
+    linear: Real = Field(0.0, description="the force linear * u, by which isotropic turbulence is kept up")
+
+    def problems(self, grid: GridSection) -> Iterator[tuple[str, str]]:
+        """Key and reason of what does not fit the grid. Local."""
+        d = "xz".index(self.direction) * 2
+        if self.flow_rate is not None and grid.boundaries[d] != "periodic":
+            yield "forcing.flow_rate", f"needs a periodic {self.direction} (found {grid.boundaries[d]})"
+        for d, each in enumerate(self.acceleration):
+            if each != 0 and any(word == "free-slip" for word in grid.ends[d]):
+                yield (
+                    "forcing.acceleration",
+                    f"its component in {'xyz'[d]} must be 0: nothing flows through a free-slip boundary",
+                )
+
+
+class ScalarSection(Section):
+    """[[scalar]]: something that the flow carries, such as temperature, dye or sediment.
+
+    At each end it is 'no-flux' (where the velocity is free-slip or a wall, by default), a number or a function (the
+    value there), 'deposit' (no flux, and what settles stays there), 'outflow' or 'periodic'.
+    """
+
+    name: Annotated[Text, Field(pattern=r"^[A-Za-z]\w*$")] = Field("phi", description="names it in outputs")
+    schmidt: Annotated[Real, Field(gt=0)] = Field(1.0, description="viscosity / diffusivity")
+    initial: Text | Real = Field(0.0, description="a number, or file.py:function of x, y, z")
+    boundaries: Triple[ScalarSides] | None = Field(None, description="in x, y and z: for both ends, or for each")
+    buoyancy: Triple[Real] = Field((0.0, 0.0, 0.0), description="the force on the flow for a scalar of 1")
+    settling: Triple[Real] = Field((0.0, 0.0, 0.0), description="the velocity at which it moves through the flow")
+    limits: tuple[Real, Real] | None = Field(None, description="it is cut to these after each stage, if they are given")
+
+    @field_validator("initial")
+    @classmethod
+    def _initial_exists(cls, initial: str | float, info: ValidationInfo) -> str | float:
+        return _function(initial, info) or initial if isinstance(initial, str) else initial
+
+    @field_validator("boundaries")
+    @classmethod
+    def _functions_exist(cls, boundaries: Any, info: ValidationInfo) -> Any:
+        for part in [part for ends in boundaries or () for part in ends]:
+            if isinstance(part, str) and ".py:" in part:
+                _function(part, info)
+        return boundaries
+
+    @field_validator("limits")
+    @classmethod
+    def _limits_rise(cls, limits: tuple[float, float] | None) -> tuple[float, float] | None:
+        if limits and not limits[0] < limits[1]:
+            raise ValueError("must be the least and the largest value")
+        return limits
+
+    def ends(self, grid: GridSection) -> tuple[tuple[str | float, str | float], ...]:
+        """What it is at the lower and the upper end, in x, y and z; given, or as the velocity asks for."""
+        if self.boundaries is not None:
+            return self.boundaries
+        defaults = {"periodic": "periodic", "free-slip": "no-flux", "wall": "no-flux", "outflow": "outflow"}
+        return tuple((defaults.get(lower, 0.0), defaults.get(upper, 0.0)) for lower, upper in grid.ends)
+
+    def sides(self, grid: GridSection) -> tuple[str, str, str]:
+        """The boundaries of its schemes: what is no mirror is a Dirichlet one."""
+
+        def kind(end: str | float) -> str:
+            return {"periodic": "periodic", "no-flux": "free-slip"}.get(str(end), "dirichlet")
+
+        x, y, z = (
+            kind(lower) if kind(lower) == kind(upper) else f"{kind(lower)}|{kind(upper)}"
+            for lower, upper in self.ends(grid)
+        )
+        return x, y, z
+
+    def problems(self, label: str, grid: GridSection) -> Iterator[tuple[str, str]]:
+        """Key and reason of what does not fit the grid. Local."""
+        for d, (ours, theirs) in enumerate(zip(self.ends(grid), grid.ends, strict=True)):
+            for mine, word in zip(ours, theirs, strict=True):
+                if (mine == "periodic") != (word == "periodic"):
+                    yield f"{label}.boundaries[{d}]", f"must be periodic where the flow is ({'xyz'[d]} is {word})"
+                elif mine == "outflow" and word != "outflow":
+                    yield f"{label}.boundaries[{d}]", f"'outflow' needs an outflow of the flow ({'xyz'[d]} is {word})"
+        if self.name in (*FIELDS, "index", "step", "time") or self.name.startswith(("rhs", "wall_")):
+            yield f"{label}.name", f"'{self.name}' is taken; choose another name, such as phi"
+
+
+class HyperviscositySection(Section):
+    """[numerics.hyperviscosity]: a second derivative that dissipates more near the grid scale than viscosity does.
+
+    It is the only model of an implicit large-eddy simulation; Xcompact3D's nu0nu and cnu.
+    """
+
+    at_cutoff: Annotated[Real, Field(ge=0)] = Field(4.0, description="at the grid scale, in parts of the viscosity")
+    middle: Annotated[Real, Field(ge=0)] = Field(0.44, description="at 2/3 of that wave number, in parts of at_cutoff")

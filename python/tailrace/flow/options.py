@@ -1,0 +1,51 @@
+"""The parameters of the solver, from a case. All is local."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tailrace import _core
+
+if TYPE_CHECKING:
+    from tailrace.case.case import Case
+    from tailrace.case.flow_sections import GridSection, ScalarSection
+
+_KINDS = {"deposit": "no-flux", "outflow": "convected"}  # of ends where the schemes are Dirichlet ones
+
+
+def grid_of(section: GridSection) -> _core.Grid:
+    """The grid of a case.
+
+    :raises InputError: the schemes need more nodes.
+    """
+    return _core.Grid(section.points, section.lengths, section.sides, section.stretching or "", section.beta or 0.0)
+
+
+def options_of(case: Case) -> _core.FlowOptions:
+    """What the solver needs besides the grid.
+
+    :raises InputError: the numbers of the hyperviscosity have no scheme.
+    """
+    options = _core.FlowOptions(case.viscosity, case.time.scheme, case.numerics.interpolation)
+    if case.numerics.hyperviscosity is not None:
+        more = case.numerics.hyperviscosity
+        options.set_hyperviscosity(more.at_cutoff, more.middle)
+    forcing = case.forcing
+    if forcing.flow_rate is not None:
+        options.set_flow_rate("xyz".index(forcing.direction), forcing.flow_rate)
+    options.acceleration = forcing.acceleration
+    options.rotation = forcing.coriolis
+    options.growth = forcing.linear
+    for scalar in case.scalar:
+        options.add_scalar(_scalar_of(scalar, case))
+    return options
+
+
+def _scalar_of(scalar: ScalarSection, case: Case) -> _core.ScalarOptions:
+    ends = tuple(
+        tuple(_KINDS.get(str(end), "given") for end in of_direction) for of_direction in scalar.ends(case.grid)
+    )
+    least, most = scalar.limits or (None, None)
+    return _core.ScalarOptions(
+        case.viscosity / scalar.schmidt, scalar.sides(case.grid), ends, scalar.buoyancy, scalar.settling, least, most
+    )
