@@ -9,7 +9,6 @@ Python files of an initial flow and of analyses are relative to the case file.
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,10 +30,8 @@ from .document import (
     explain,
     plain_values,
     read_toml,
-    show,
 )
 from .flow_sections import BoundarySection, ForcingSection, GridSection, ScalarSection, Section
-from .names import FIELDS
 from .random_flow import problems_of
 from .sections import (
     ISOTROPIC,
@@ -90,7 +87,7 @@ class Case(Section):
             return
         plain: Document = plain_values(document)
         try:
-            self.__pydantic_validator__.validate_python(plain, self_instance=self)
+            self.__pydantic_validator__.validate_python(plain, self_instance=self, context={"scalars": _scalars(plain)})
         except ValidationError as error:
             raise ConfigError("the case", explain(error, Case, plain, ())) from None
 
@@ -302,8 +299,14 @@ def _taken_names(case: Case) -> Iterator[tuple[str, Problem]]:
         results.setdefault(place, key)
 
 
+def _scalars(document: Document) -> list[str]:
+    """The names of scalars in a document that is not validated yet: outputs may name them."""
+    tables = document.get("scalar")
+    return [str(one.get("name", "phi")) for one in tables if isinstance(one, dict)] if isinstance(tables, list) else []
+
+
 def _misfits(case: Case) -> Iterator[Problem]:
-    """Boundaries, forces, scalars and names of fields that do not fit each other or the grid."""
+    """Boundaries, forces and scalars that do not fit each other or the grid."""
     grid = case.grid
     found = [*case.boundary.problems(grid), *case.forcing.problems(grid)]
     names: set[str] = set()
@@ -313,14 +316,6 @@ def _misfits(case: Case) -> Iterator[Problem]:
         if scalar.name in names:
             found.append((f"{label}.name", f"'{scalar.name}' is taken by another scalar"))
         names.add(scalar.name)
-    known = [*FIELDS, *(scalar.name for scalar in case.scalar)]
-    for at, output in enumerate(case.output):
-        for number, name in enumerate(output.fields):
-            if name not in known:
-                near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-                hint = f"; did you mean '{near[0]}'?" if near else ""
-                reason = f"must be one of {', '.join(known)}{hint} (found {show(name)})"
-                found.append((f"output[{at}] ('{output.name}').fields[{number}]", reason))
     words = {word for ends in grid.ends for word in ends}
     if case.case.flow in (TAYLOR_GREEN, ISOTROPIC) and words - {"periodic", "free-slip"}:
         found.append(("case.flow", f"'{case.case.flow}' has no walls or inflows; give your own, as 'file.py:function'"))
@@ -374,7 +369,7 @@ def case_from_document(document: Document, *, source: str, directory: Path, over
     :raises ConfigError: everything that is wrong with it.
     """
     problems = apply_overrides(document, overrides)
-    token = _CONTEXT.set({"directory": directory, "source": source})
+    token = _CONTEXT.set({"directory": directory, "source": source, "scalars": _scalars(document)})
     try:
         case = Case(**document)
     except ValidationError as error:

@@ -157,7 +157,11 @@ class ScalarSection(Section):
 
     name: Annotated[Text, Field(pattern=r"^[A-Za-z]\w*$")] = Field("phi", description="names it in outputs")
     schmidt: Annotated[Real, Field(gt=0)] = Field(1.0, description="viscosity / diffusivity")
-    initial: Text | Real = Field(0.0, description="a number, or file.py:function of x, y, z")
+    initial: Text | Real = Field(
+        0.0, description="a number, file.py:function of x, y, z, 'front' (1 below x = front, 0 above) or 'linear' in y"
+    )
+    front: Real | None = Field(None, description="of initial = 'front': where it is in x")
+    thickness: Annotated[Real, Field(gt=0)] | None = Field(None, description="of initial = 'front': of its tanh")
     boundaries: Triple[ScalarSides] | None = Field(None, description="in x, y and z: for both ends, or for each")
     buoyancy: Triple[Real] = Field((0.0, 0.0, 0.0), description="the force on the flow for a scalar of 1")
     settling: Triple[Real] = Field((0.0, 0.0, 0.0), description="the velocity at which it moves through the flow")
@@ -166,7 +170,9 @@ class ScalarSection(Section):
     @field_validator("initial")
     @classmethod
     def _initial_exists(cls, initial: str | float, info: ValidationInfo) -> str | float:
-        return _function(initial, info) or initial if isinstance(initial, str) else initial
+        if initial == "linear" or initial == "front" or not isinstance(initial, str):
+            return initial
+        return _function(initial, info) or initial
 
     @field_validator("boundaries")
     @classmethod
@@ -182,6 +188,13 @@ class ScalarSection(Section):
         if limits and not limits[0] < limits[1]:
             raise ValueError("must be the least and the largest value")
         return limits
+
+    @model_validator(mode="after")
+    def _front(self) -> Self:
+        given = [self.front is not None, self.thickness is not None]
+        if given != [self.initial == "front"] * 2:
+            raise ValueError("front and thickness go with initial = 'front', which needs both")
+        return self
 
     def ends(self, grid: GridSection) -> tuple[tuple[str | float, str | float], ...]:
         """What it is at the lower and the upper end, in x, y and z; given, or as the velocity asks for."""

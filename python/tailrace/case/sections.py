@@ -285,8 +285,13 @@ class OutputSection(Rhythm):
 
     @field_validator("fields")
     @classmethod
-    def _once(cls, fields: list[str]) -> list[str]:
+    def _known_and_once(cls, fields: list[str], info: ValidationInfo) -> list[str]:
+        known = [*FIELDS, *(info.context or {}).get("scalars", ())]
         for name in fields:
+            if name not in known:
+                near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+                hint = f"; did you mean '{near[0]}'?" if near else ""
+                raise ValueError(f"'{name}' is no field; there are {', '.join(known)}{hint}")
             if fields.count(name) > 1:
                 raise ValueError(f"names '{name}' {fields.count(name)} times; once is enough")
         return fields

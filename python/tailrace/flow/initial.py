@@ -55,6 +55,13 @@ def scalar(
     """
     if not isinstance(section.initial, str):
         return section.initial
+    x, y, z = coordinates(grid, box)
+    if section.initial == "front":
+        assert section.front is not None and section.thickness is not None  # `ScalarSection` sees to it
+        return np.asarray(0.5 * (1 - np.tanh((x - section.front) / section.thickness)) + 0 * (y + z))
+    if section.initial == "linear":
+        lower, upper = (end if isinstance(end, float) else 0.0 for end in section.ends(case.grid)[1])
+        return np.asarray(lower + (upper - lower) * y / grid.lengths[1] + 0 * (x + z))
     key = f"scalar[{number}].initial"
     work = agree(comm, lambda: case.function(key, str(section.initial)))
     return agree(comm, lambda: _values(work, grid, box, f"{section.initial} ({key})"))

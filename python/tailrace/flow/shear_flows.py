@@ -1,4 +1,4 @@
-"""Initial velocities along x that depend on y: a channel, a mixing layer, a uniform stream; with noise. All is local."""
+"""Initial velocities along x that depend on y: a channel, a mixing layer, a uniform stream. All is local."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ parameters = {a = [1]}
         "time.scheme": "must be 'euler', 'ab2', 'ab3' or 'rk3'; did you mean 'rk3'? (found \"rk4\")",
         "checkpoint.keep": "must be at least 1 (found 0)",
         "checkpoint.kep": "unknown key; did you mean checkpoint.keep?",
-        "output[0] ('a').fields[1]": "did you mean 'vorticity'? (found \"vortcity\")",
+        "output[0] ('a').fields": "did you mean 'vorticity'?",
         "output[0] ('a').engine": (
             "must be 'adios_hdf5', 'bp4', 'bp5', 'hdf5', 'mpiio', 'null', 'raw', 'sion' or 'sst'; did you mean 'hdf5'?"
         ),
