@@ -72,7 +72,7 @@ void convert_block(const Placement &place, Type from, Type to, const void *data,
 
 Placement place_in_region(const std::string &name, const Placement &place, const Region &region, std::size_t size,
                           const void *&data, std::vector<char> &packed) {
-  const auto &[start, count, stride] = region;
+  const Index3 &start = region.start, &count = region.count, &stride = region.stride;
   Box part, chosen; // this rank's points: their numbers in the region; the first one in the whole
   for (int d = 0; d < 3; ++d) {
     if (stride[d] < 1 || count[d] < 1 || start[d] < 0 || start[d] + (count[d] - 1) * stride[d] >= place.shape[d])

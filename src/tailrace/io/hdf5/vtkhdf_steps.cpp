@@ -35,13 +35,17 @@ json to_json(const Step &step) {
 
 Step from_json(const json &record, const Contents &contents) {
   Step step;
-  step.info = {record.at("index"), record.at("time")};
+  step.info = {whole_number(record.at("index")), record.at("time")};
   step.scalars = scalars_from_json(record.at("scalars"));
   for (const auto &name : record.at("variables"))
     step.variables.push_back(contents.variables.at(name).info);
-  for (const auto &list : record.at("lists"))
-    step.variables.push_back(
-        {list.at("name"), type_named(list.at("type")), {list.at("shape").at(1), list.at("shape").at(0), 1}, true});
+  for (const auto &list : record.at("lists")) {
+    const json &shape = list.at("shape");
+    step.variables.push_back({list.at("name"),
+                              type_named(list.at("type")),
+                              {whole_number(shape.at(1)), whole_number(shape.at(0)), 1},
+                              true});
+  }
   step.checksums = record.at("checksums").dump();
   return step;
 }
