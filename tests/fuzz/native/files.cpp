@@ -21,6 +21,7 @@ namespace tailrace::fuzz {
 namespace {
 
 constexpr std::size_t most_name = 40, most_files = 16;
+constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"; // of names
 
 std::string pack(const std::vector<File> &files) {
   std::string bytes;
@@ -32,6 +33,12 @@ std::string pack(const std::vector<File> &files) {
     bytes += file.bytes;
   }
   return bytes;
+}
+
+std::size_t put(const std::string &bytes, std::uint8_t *data, std::size_t most) {
+  const std::size_t kept = std::min(bytes.size(), most);
+  std::memcpy(data, bytes.data(), kept);
+  return kept;
 }
 
 /// Numbers at which programs break.
@@ -94,7 +101,7 @@ std::vector<File> unpack(const std::uint8_t *data, std::size_t size) {
     File file;
     file.name = take(static_cast<unsigned char>(*next++) % most_name);
     for (char &letter : file.name)
-      if (!std::strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_", letter) || letter == '\0')
+      if (letters.find(letter) == std::string_view::npos)
         letter = '_';
     if (file.name.find_first_not_of('.') == std::string::npos)
       file.name = "_";
@@ -146,12 +153,28 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t *data, std::size_t s
     file.bytes.clear();
   else if (chance == 1)
     file.name = files[dice() % files.size()].name;
+  else if (chance == 2 && !file.name.empty())
+    file.name[dice() % file.name.size()] = letters[dice() % letters.size()];
   else
     change(file, most > size ? most - size : 0, dice);
-  const std::string changed = pack(files);
-  const std::size_t kept = std::min(changed.size(), most);
-  std::memcpy(data, changed.data(), kept);
-  return kept;
+  return put(pack(files), data, most);
+}
+
+/// The files of one input, some of them exchanged for those of another, and with a file more.
+extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t *one, std::size_t size, const std::uint8_t *other,
+                                                 std::size_t other_size, std::uint8_t *data, std::size_t most,
+                                                 unsigned int seed) {
+  using namespace tailrace::fuzz;
+  std::minstd_rand dice(seed);
+  std::vector<File> files = unpack(one, size);
+  const std::vector<File> others = unpack(other, other_size);
+  for (File &file : files)
+    for (const File &theirs : others)
+      if (file.name == theirs.name && dice() % 2 == 0)
+        file = theirs;
+  if (!others.empty())
+    files.push_back(others[dice() % others.size()]);
+  return put(pack(files), data, most);
 }
 
 /// The libraries of MPI keep memory until the end.
