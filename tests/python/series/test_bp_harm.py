@@ -104,3 +104,30 @@ def test_a_grid_that_cannot_be(tmp_path: Path, group: str, name: str, value: obj
         file[group].attrs[name] = value
     with pytest.raises(tr.IoError, match=f"it is damaged .*{told}"):
         tr.open(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("shape", [-(1 << 63), 2], "no array has the shape"),
+        ("shape", [1e308, 2], "expected a whole number"),
+        ("shape", [1 << 63, 2], "expected a whole number"),
+        ("type", "complex", "unknown number type 'complex'"),
+    ],
+)
+def test_a_list_that_cannot_be(tmp_path: Path, key: str, value: object, told: str):
+    """The record of a step has its own checksum, which a program that damages it may set."""
+    path = tmp_path / "run.h5"
+    with tr.open(path, "w", engine="hdf5") as out:
+        out.begin_step(0, 0.0)
+        out.write_list("rows", np.zeros((7, 2)))
+        out.end_step()
+    with h5py.File(path, "r+") as file:
+        record = json.loads(file["Tailrace/steps/0"].asstr()[()])[1]
+        record["lists"][0][key] = value
+        del file["Tailrace/steps/0"]
+        text = json.dumps(record, separators=(",", ":"))
+        line = f'["{sidecar.checksum(text)}",{text}]'
+        file.create_dataset("Tailrace/steps/0", data=line, dtype=h5py.string_dtype("ascii", len(line)))
+    with tr.open(path) as stored, pytest.raises(tr.IoError, match=f"step 0 .* is damaged.*{told}"):
+        stored.steps[0].names  # noqa: B018 # reads the record

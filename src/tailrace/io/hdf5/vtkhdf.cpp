@@ -73,6 +73,16 @@ std::string random_id() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
+/// A dataset without points is one that another program has not filled yet.
+void check_stored_shape(const std::string &path, const std::string &name, const Index3 &shape) {
+  try {
+    if (std::ranges::find(shape, 0) == shape.end())
+      check_shape(name, shape);
+  } catch (const InputError &error) {
+    throw IoError(fmt::format("cannot read {}: it is damaged ({})", path, error.what()));
+  }
+}
+
 void check_version(hid_t file, const std::string &path) {
   if (!h5::exists(file, own_path))
     return; // another program wrote it
@@ -139,7 +149,9 @@ Contents read_contents(hid_t file, const std::string &path) {
       if (n.size() != 4 || n[0] < hsize(count) || is_view(file, group + "/" + name))
         continue; // vectors and so on
       const auto points = [&](std::size_t d) { return static_cast<std::int64_t>(n[d]); };
-      contents.variables[name] = {{name, h5::type_of(data), {points(3), points(2), points(1)}}, group + "/" + name};
+      const Index3 shape{points(3), points(2), points(1)};
+      check_stored_shape(path, name, shape);
+      contents.variables[name] = {{name, h5::type_of(data), shape}, group + "/" + name};
     }
   return contents;
 }
