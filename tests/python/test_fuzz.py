@@ -64,3 +64,14 @@ else:
         assert said in result.stdout, result.stdout
     assert "5 well" in " ".join(result.stdout.split())
     assert folders() == before
+
+
+def test_seeds_of_the_native_fuzzers(tmp_path: Path):
+    """Each program has inputs to begin with, except the one whose inputs are no files."""
+    command = [sys.executable, str(FUZZ / "native" / "seeds.py"), str(tmp_path)]
+    subprocess.run(command, check=True, timeout=100, env=mpi_run.environment())
+    programs = {path.stem.removeprefix("fuzz_") for path in (FUZZ / "native").glob("fuzz_*.cpp")}
+    assert {path.name for path in tmp_path.iterdir()} == programs - {"foreign_bp"}
+    for folder in tmp_path.iterdir():
+        sizes = [path.stat().st_size for path in folder.iterdir()]
+        assert sizes and max(sizes) <= 65536, "longer ones are cut"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
+from tailrace import _core
 from tailrace.io.placement import Box, Stored, UniformGrid
 from tailrace.io.values import Attribute, Scalar
 
@@ -24,13 +25,14 @@ class Writer(ABC):
     :param path: a directory or a file, as the format has it.
     :param grid: the places of the points, with boundaries where they are known.
     :param attributes: of the source: "lengths", "boundaries", "reynolds", "dt", ...; of a variable as "ux/units".
-    :param options: of the format, as texts; an unknown one is an InputError that names those that there are.
+    :param options: of the format, as texts; an unknown one is an InputError that names those in `known`.
     :raises InputError: the format cannot hold this.
     :raises IoError, OSError: the disk is full or gone; on all ranks.
     """
 
     format: ClassVar[str]
     family: ClassVar[str | None] = None  # of `recognise.FAMILIES`, where the content does not tell who reads it
+    known: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # options, each with all its values; empty: it has any value
 
     def __init__(
         self,
@@ -43,7 +45,22 @@ class Writer(ABC):
     ) -> None:
         self.path, self.comm = path, comm
         self.grid, self.attributes, self.options = grid, dict(attributes), dict(options)
-        self.notes: list[str] = []  # what was assumed, in sentences
+        self.notes: list[str] = []  # what was assumed or left out, in sentences
+        for name, value in options.items():
+            if name not in self.known:
+                raise _core.InputError(
+                    f"format '{self.format}' has no option '{name}'; it has {', '.join(self.known) or 'none'}"
+                )
+            if self.known[name] and value not in self.known[name]:
+                raise _core.InputError(f"{name}: expected {' or '.join(self.known[name])}, found '{value}'")
+        self.prepare()
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Set up what the format needs before its first step. The arguments of the constructor are checked and kept.
+
+        :raises InputError: the format cannot hold this.
+        """
 
     @classmethod
     def reading(cls, attributes: Mapping[str, Attribute]) -> dict[str, str]:

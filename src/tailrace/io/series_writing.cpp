@@ -184,7 +184,9 @@ void Series::Implementation::compare_requests(const std::string &ours, const Tal
 /// Collective; the same error on all ranks.
 Series::Implementation::Checked Series::Implementation::check_write(const std::function<WriteRequest()> &make) const {
   Checked checked;
-  auto &[request, block, packed] = checked;
+  WriteRequest &request = checked.request;
+  Block &block = checked.block;
+  auto &packed = checked.packed;
   std::string ours;
   std::exception_ptr fault;
   const Tally all = enter([&](Tally &tally) {

@@ -57,6 +57,15 @@ TEST(Shapes, ThatNoVariableHasAreRefused) {
   EXPECT_THROW(check_shape("ux", {3, 0, 1}), InputError);
 }
 
+/// The coordinates of all directions are listed for programs that draw, where one has coordinates.
+TEST(Grids, WithPointsWithoutEndAreRefused) {
+  constexpr std::int64_t many = std::int64_t{1} << 40;
+  check_grid({{many, 3, 1}, {0, 0, 0}, {1, 1, 1}, {}});
+  check_grid({{4, 3, 1}, {0, 0, 0}, {1, 1, 1}, {{{}, {0, 1, 3}, {}}}});
+  EXPECT_TRUE(has(error_of<InputError>([] { check_grid({{4, 3, many}, {0, 0, 0}, {1, 1, 1}, {{{}, {0, 1, 3}, {}}}}); }),
+                  "grid: 1099511627776 points in z without coordinates"));
+}
+
 TEST(Shapes, NoBlockIsOutsideByOverflow) {
   const double value = 0;
   constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();

@@ -111,16 +111,13 @@ class Numbered(Dataset):
 class NumberedWriter(Writer):
     format = "numbered"
     family = "numbered"
+    known: ClassVar = {"fail_at": ()}
 
-    def __init__(self, path: str, comm: Any, **known: Any) -> None:
-        super().__init__(path, comm, **known)
-        unknown = set(self.options) - {"fail_at"}
-        if unknown:
-            raise tr.InputError(f"numbered: unknown options {unknown}")
+    def prepare(self) -> None:
         self._fail_at = int(self.options.get("fail_at", -1))
         self._number = 0
         self._arrays: dict[str, Any] = {}
-        on_root(comm, lambda: Path(path).mkdir())
+        on_root(self.comm, lambda: Path(self.path).mkdir())
 
     def _place(self, name: str) -> Path:
         return Path(self.path) / f"{name}-{self._number}.npy"

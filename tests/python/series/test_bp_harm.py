@@ -86,11 +86,48 @@ def test_a_record_nested_deeply(series):
     assert "tailrace.json" in result.stdout
 
 
-def test_a_grid_that_cannot_be(tmp_path):
+@pytest.mark.parametrize(
+    ("group", "name", "value", "told"),
+    [
+        ("VTKHDF", "WholeExtent", [0, -10, 0, -10, 0, 1 << 62], "from 0 to -10 in x"),
+        ("VTKHDF", "WholeExtent", [8589934592, -(1 << 63), 0, 3, 0, 3], "from 8589934592 to -9223372036854775808 in x"),
+        ("VTKHDF", "WholeExtent", [0, 3, 0, 3], "attribute WholeExtent has 4 numbers; expected 6"),
+        ("VTKHDF", "Origin", [0.0], "attribute Origin has 1 numbers; expected 3"),
+        ("VTKHDF/Steps", "NSteps", h5py.Empty("i8"), "attribute NSteps has 0 numbers; expected 1"),
+    ],
+)
+def test_a_grid_that_cannot_be(tmp_path: Path, group: str, name: str, value: object, told: str):
     path = tmp_path / "run.h5"
     with tr.open(path, "w", engine="hdf5") as out:
         out.write_step(0.0, index=0, ux=UX)
     with h5py.File(path, "r+") as file:
-        file["VTKHDF"].attrs["WholeExtent"] = np.array([0, -10, 0, -10, 0, 1 << 62])
-    with pytest.raises(tr.IoError, match="it is damaged"):
+        file[group].attrs[name] = value
+    with pytest.raises(tr.IoError, match=f"it is damaged .*{told}"):
         tr.open(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("shape", [-(1 << 63), 2], "no array has the shape"),
+        ("shape", [1e308, 2], "expected a whole number"),
+        ("shape", [1 << 63, 2], "expected a whole number"),
+        ("type", "complex", "unknown number type 'complex'"),
+    ],
+)
+def test_a_list_that_cannot_be(tmp_path: Path, key: str, value: object, told: str):
+    """The record of a step has its own checksum, which a program that damages it may set."""
+    path = tmp_path / "run.h5"
+    with tr.open(path, "w", engine="hdf5") as out:
+        out.begin_step(0, 0.0)
+        out.write_list("rows", np.zeros((7, 2)))
+        out.end_step()
+    with h5py.File(path, "r+") as file:
+        record = json.loads(file["Tailrace/steps/0"].asstr()[()])[1]
+        record["lists"][0][key] = value
+        del file["Tailrace/steps/0"]
+        text = json.dumps(record, separators=(",", ":"))
+        line = f'["{sidecar.checksum(text)}",{text}]'
+        file.create_dataset("Tailrace/steps/0", data=line, dtype=h5py.string_dtype("ascii", len(line)))
+    with tr.open(path) as stored, pytest.raises(tr.IoError, match=f"step 0 .* is damaged.*{told}"):
+        stored.steps[0].names  # noqa: B018 # reads the record

@@ -6,22 +6,19 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
 from tailrace import _core
 from tailrace.formats.contiguous_hdf5 import ContiguousHdf5
 from tailrace.formats.writer import Writer
-from tailrace.io.placement import Box, Stored, UniformGrid
-from tailrace.io.values import Attribute, Scalar
+from tailrace.io.placement import Box, Stored
+from tailrace.io.values import Scalar
 from tailrace.parallel import agree, on_root
 
 from .hdf5_layout import datasets, make_file
 from .layout import DECOMPOSITION, Layout, metadata_of
-
-if TYPE_CHECKING:
-    from mpi4py import MPI
 
 _ENDINGS = (".fld", ".rst", ".chk")
 _MOST_ID = (1 << 32) - 1
@@ -36,24 +33,9 @@ class NektarWriter(Writer):
 
     known: ClassVar[Mapping[str, tuple[str, ...]]] = {"decomposition": DECOMPOSITION}
 
-    def __init__(
-        self,
-        path: str,
-        comm: MPI.Comm,
-        *,
-        grid: UniformGrid | None,
-        attributes: Mapping[str, Attribute],
-        options: Mapping[str, str],
-    ) -> None:
-        super().__init__(path, comm, grid=grid, attributes=attributes, options=options)
-        for name, value in options.items():
-            if name not in self.known:
-                raise _core.InputError(f"{self.format} has no option '{name}'; it has {', '.join(self.known)}")
-            if value not in self.known[name]:
-                expected = " or ".join(self.known[name])
-                raise _core.InputError(f"{name}: expected {expected}, found '{value}'")
+    def prepare(self) -> None:  # noqa: D102
         self._steps = 0
-        self._single = Path(path).suffix in _ENDINGS
+        self._single = Path(self.path).suffix in _ENDINGS
         self._file: ContiguousHdf5 | None = None
         self._draft = Path()
         self.layout: Layout | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import h5py
 import numpy as np
@@ -23,9 +23,6 @@ from .appended import AppendedFile
 from .columns import ColumnsFile
 from .schema import GHOSTS, Settings, is_of, points_of, put, real_type
 from .target import PARTIAL, WholeFile, publish
-
-if TYPE_CHECKING:
-    from mpi4py import MPI
 
 _NAME = re.compile(r"\w{1,64}", re.ASCII)
 _KIND = re.compile(r"averages/\w+|slices/\w+|time_series|PVAR\d*|pvar|PSTALK|VAR|var", re.ASCII)
@@ -46,22 +43,12 @@ class PencilWriter(Writer):
     format = "pencil-hdf5"
     family = "pencil"
 
-    def __init__(
-        self,
-        path: str,
-        comm: MPI.Comm,
-        *,
-        grid: UniformGrid | None,
-        attributes: Mapping[str, Attribute],
-        options: Mapping[str, str],
-    ) -> None:
-        super().__init__(path, comm, grid=grid, attributes=attributes, options=options)
-        if options:
-            raise _core.InputError(f"format 'pencil-hdf5': has no options (found {', '.join(sorted(options))})")
-        kind = attributes.get("pencil/file", "VAR")
+    def prepare(self) -> None:
+        """See `Writer.prepare`."""
+        kind = self.attributes.get("pencil/file", "VAR")
         if not isinstance(kind, str) or not _KIND.fullmatch(kind):
             raise _core.InputError(f"format 'pencil-hdf5': the attribute pencil/file is {kind!r}, no kind of file")
-        self.kind, self.data = kind, Path(path)
+        self.kind, self.data = kind, Path(self.path)
         self._open: WholeFile | AppendedFile | ColumnsFile | None = None
         self._appended: AppendedFile | None = None
         self._snapshots: dict[str, float] = {}

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from tailrace import _core
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.writer import Writer
-from tailrace.io.placement import Box, Stored, Triple, UniformGrid
-from tailrace.io.values import Attribute, Scalar
+from tailrace.io.placement import Box, Stored, Triple
+from tailrace.io.values import Scalar
 from tailrace.parallel import agree, on_root
 
 from . import restart
@@ -26,10 +26,6 @@ from .new_files import make, refuse_existing, sync_directory, write_text
 from .run import Run, read_run
 from .texts import Told, info_text, input_text, run_of, xdmf_text
 
-if TYPE_CHECKING:
-    from mpi4py import MPI
-
-_OPTIONS = ("checkpoint", "dt", "ioutput", "itimescheme")
 _NAME = re.compile(r"\w[\w.+-]{0,99}")
 _TYPES = {"float32": "<f4", "float64": "<f8"}
 _ONLY_IN_CHECKPOINTS = re.compile(r"d(u[xyz]|phi-\d\d|b[xyz])-\d|phi-\d\d|d?rho-\d\d|mu")
@@ -45,19 +41,10 @@ class Xcompact3dWriter(Writer):
     """
 
     format = "xcompact3d"
+    known: ClassVar = {"checkpoint": (), "dt": (), "ioutput": (), "itimescheme": ()}
 
-    def __init__(
-        self,
-        path: str,
-        comm: MPI.Comm,
-        *,
-        grid: UniformGrid | None,
-        attributes: Mapping[str, Attribute],
-        options: Mapping[str, str],
-    ) -> None:
-        super().__init__(path, comm, grid=grid, attributes=attributes, options=options)
-        self.notes: list[str] = []  # what was left out, in sentences
-        self._directory = Path(path)
+    def prepare(self) -> None:  # noqa: D102 # as in the base class
+        self._directory = Path(self.path)
         self._told: Told | None = None
         self._step: tuple[int, float] = (0, 0.0)
         self._drafts: dict[str, FlatArray] = {}
@@ -65,13 +52,8 @@ class Xcompact3dWriter(Writer):
         self._open: dict[Path, int] = {}
         self._last: dict[str, FlatArray] = {}  # of the last snapshot
         self._is_checkpoint = self._ours = False
-        unknown = [name for name in options if name not in _OPTIONS]
-        if unknown:
-            raise _core.InputError(
-                f"option {unknown[0]!r}: xcompact3d has no such option; it has {', '.join(_OPTIONS)}"
-            )
-        self._wanted = _flag(options.get("checkpoint", "true"))
-        on_root(comm, self._check_free)
+        self._wanted = _flag(self.options.get("checkpoint", "true"))
+        on_root(self.comm, self._check_free)
 
     def _check_free(self) -> None:
         for name in ("checkpoint", INFO) if self._wanted else ():

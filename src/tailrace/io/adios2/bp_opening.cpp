@@ -49,7 +49,7 @@ Found look(const std::string &kind, const OpenRequest &request, std::map<std::st
     for (const auto &[info, number] : steps(io, engine)) {
       if (request.rewind_to && info.index > *request.rewind_to) {
         if (const std::string before = kind == "bp4" ? text(io, engine, number, sizes_name) : ""; !before.empty())
-          sizes = parse_json(before).get<std::map<std::string, std::uintmax_t>>();
+          sizes = sizes_from_json(parse_json(before));
         break;
       }
       found.steps.push_back(info);

@@ -90,7 +90,7 @@ BpRecorded check(const std::string &directory, const json &file) {
     throw IoError(fmt::format("cannot read {}: it is damaged (it differs from its own checksum). Restore it from a "
                               "copy; without it the series opens unchecked",
                               record_path(directory)));
-  BpRecorded recorded{attributes_from_json(record.at("attributes")), record.at("sizes")};
+  BpRecorded recorded{attributes_from_json(record.at("attributes")), sizes_from_json(record.at("sizes"))};
   for (const json &named : {record.at("sizes"), record.at("checksums")})
     for (const auto &[name, value] : named.items())
       if (!is_bp_file(name)) // it may lead out of the directory
@@ -171,7 +171,7 @@ bool bp_record_covers(const std::string &directory) {
     return std::ranges::all_of(metadata_names, [&](const std::string &name) {
       std::error_code missing;
       const std::uintmax_t size = fs::file_size(fs::path(directory) / name, missing);
-      return missing || (checksums.contains(name) && sizes.value(name, std::uintmax_t{0}) >= size);
+      return missing || (checksums.contains(name) && sizes.contains(name) && sizes.at(name) >= size);
     });
   } catch (const json::exception &) {
     return true;

@@ -2,6 +2,7 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
+#include <tailrace/io/data/block.hpp>
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -175,7 +176,7 @@ std::vector<VariableInfo> lists(adios2::IO &io, adios2::Engine &engine, std::siz
     return {};
   try {
     return lists_from_json(parse_json(known));
-  } catch (const nlohmann::json::exception &error) {
+  } catch (const std::exception &error) { // of the JSON library, or an InputError
     throw IoError(
         fmt::format("cannot read {}: '{}' of step {} is damaged ({})", engine.Name(), lists_name, step, error.what()));
   }
@@ -229,6 +230,13 @@ std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std:
              : std::nullopt;
     if (info)
       result.push_back(*info);
+  }
+  try {
+    for (const auto &info : result)
+      if (info.list || std::ranges::find(info.shape, 0) == info.shape.end()) // other programs write arrays of nothing
+        check_shape(info.name, info.shape, info.list);
+  } catch (const InputError &error) {
+    throw IoError(fmt::format("cannot read {}: step {} is damaged ({})", engine.Name(), step, error.what()));
   }
   std::sort(result.begin(), result.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
   return result;

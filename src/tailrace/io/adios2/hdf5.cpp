@@ -27,6 +27,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tailrace::io {
@@ -251,8 +252,9 @@ void AdiosHdf5Engine::read_stored(std::size_t step, const VariableInfo &variable
   if (!read_ || read_->path() != path) {
     read_.reset();
     const FileDescriptor regular(path, O_RDONLY | O_NOFOLLOW); // for the error, because ADIOS2 opens anything
-    const auto bytes = told.at("bytes").get<std::uintmax_t>(), found = fs::file_size(path);
-    if (found != bytes)
+    const std::int64_t bytes = whole_number(told.at("bytes"));
+    const std::uintmax_t found = fs::file_size(path);
+    if (!std::cmp_equal(found, bytes))
       throw IoError(fmt::format("cannot read {}: it has {} bytes and should have {}", path, found, bytes));
     read_.emplace(path);
   }

@@ -11,6 +11,13 @@
 
 namespace tailrace::io {
 
+namespace {
+
+/// A description of a few bytes must not become a list that takes all memory.
+constexpr std::int64_t most_drawn = std::int64_t{1} << 20;
+
+} // namespace
+
 const char *name_of(Type type) {
   switch (type) {
   case Type::float32:
@@ -72,7 +79,7 @@ void convert_block(const Placement &place, Type from, Type to, const void *data,
 
 Placement place_in_region(const std::string &name, const Placement &place, const Region &region, std::size_t size,
                           const void *&data, std::vector<char> &packed) {
-  const auto &[start, count, stride] = region;
+  const Index3 &start = region.start, &count = region.count, &stride = region.stride;
   Box part, chosen; // this rank's points: their numbers in the region; the first one in the whole
   for (int d = 0; d < 3; ++d) {
     if (stride[d] < 1 || count[d] < 1 || start[d] < 0 || start[d] + (count[d] - 1) * stride[d] >= place.shape[d])
@@ -164,6 +171,11 @@ void check_grid(const GridDescription &grid) {
     if (!x.empty() && static_cast<std::int64_t>(x.size()) != grid.points[d])
       throw InputError(fmt::format("grid: {} coordinates in {} for {} points; give one each, or none", x.size(),
                                    "xyz"[d], grid.points[d]));
+    if (x.empty() && grid.stretched() && grid.points[d] > most_drawn)
+      throw InputError(fmt::format("grid: {} points in {} without coordinates, beside a direction that has them; "
+                                   "expected at most {}, because all are listed for programs that draw. To fix this, "
+                                   "give the coordinates in {} too",
+                                   grid.points[d], "xyz"[d], most_drawn, "xyz"[d]));
     for (std::size_t i = 1; i < x.size(); ++i)
       if (!(x[i - 1] < x[i]))
         throw InputError(

@@ -82,8 +82,8 @@ void check_shape(const std::string &name, const Index3 &shape, bool list = false
 /// outside the shape, a memory box that does not contain the block, or no data.
 void check_placement(const std::string &name, const Placement &place, const void *data, bool list = false);
 
-/// Throws InputError for a grid without points, whose number of coordinates is not that of its points, or whose
-/// coordinates do not increase.
+/// Throws InputError for a grid without points, whose number of coordinates is not that of its points, whose
+/// coordinates do not increase, or which has coordinates in some directions and very many points in another.
 void check_grid(const GridDescription &grid);
 
 } // namespace tailrace::io

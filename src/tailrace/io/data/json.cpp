@@ -1,7 +1,11 @@
 #include <tailrace/io/data/json.hpp>
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace tailrace::io {
 
@@ -11,8 +15,9 @@ namespace {
 
 constexpr int most_nested = 64;
 
-struct NestedTooDeep final : json::exception {
-  NestedTooDeep() : json::exception(600, "it is nested deeper than 64 times") {}
+/// An error like those of the library.
+struct Refused final : json::exception {
+  explicit Refused(const std::string &why) : json::exception(600, why.c_str()) {}
 };
 
 } // namespace
@@ -31,7 +36,7 @@ json parse_json(std::string_view text) {
     case '[':
     case '{':
       if (!quoted && ++depth > most_nested)
-        throw NestedTooDeep();
+        throw Refused("it is nested deeper than 64 times");
       break;
     case ']':
     case '}':
@@ -44,6 +49,29 @@ json parse_json(std::string_view text) {
 }
 
 std::string json_text(const json &value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+std::int64_t whole_number(const json &value) {
+  const bool fits = !value.is_number_unsigned() || std::in_range<std::int64_t>(value.get<std::uint64_t>());
+  if (!value.is_number_integer() || !fits)
+    throw Refused(fmt::format("expected a whole number below 2^63, found {}",
+                              value.is_number() ? value.dump() : value.type_name()));
+  return value.get<std::int64_t>();
+}
+
+std::map<std::string, std::uintmax_t> sizes_from_json(const json &object) {
+  std::map<std::string, std::uintmax_t> sizes;
+  for (const auto &[name, value] : object.items()) {
+    const std::int64_t size = whole_number(value);
+    if (size < 0)
+      throw Refused(fmt::format("expected a size in bytes, found {}", size));
+    sizes[name] = static_cast<std::uintmax_t>(size);
+  }
+  return sizes;
+}
+
+Index3 index3_from_json(const json &values) {
+  return {whole_number(values.at(2)), whole_number(values.at(1)), whole_number(values.at(0))};
+}
 
 namespace {
 
@@ -89,14 +117,15 @@ Attribute from_json(const json &value) {
   if (value.is_string())
     return value.get<std::string>();
   if (value.is_number_integer())
-    return value.get<std::int64_t>();
+    return whole_number(value);
   if (is_real(value))
     return real(value);
-  bool whole = true;
-  for (const auto &item : value)
-    whole = whole && item.is_number_integer();
-  if (whole)
-    return value.get<std::vector<std::int64_t>>();
+  if (std::all_of(value.begin(), value.end(), [](const json &item) { return item.is_number_integer(); })) {
+    std::vector<std::int64_t> numbers;
+    for (const auto &item : value)
+      numbers.push_back(whole_number(item));
+    return numbers;
+  }
   std::vector<double> reals;
   for (const auto &item : value)
     reals.push_back(real(item));
@@ -125,7 +154,7 @@ Scalars scalars_from_json(const json &object) {
     if (value.is_string())
       scalars[name] = value.get<std::string>();
     else if (value.is_number_integer())
-      scalars[name] = value.get<std::int64_t>();
+      scalars[name] = whole_number(value);
     else
       scalars[name] = real(value);
   return scalars;
@@ -142,8 +171,8 @@ json grid_to_json(const GridDescription &grid) {
 
 GridDescription grid_from_json(const json &object) {
   GridDescription grid;
+  grid.points = index3_from_json(object.at("points"));
   for (std::size_t d = 0; d < 3; ++d) {
-    grid.points[d] = object.at("points").at(2 - d);
     grid.origin[d] = object.at("origin").at(2 - d);
     grid.spacing[d] = object.at("spacing").at(2 - d);
     if (object.contains("coordinates"))
@@ -162,7 +191,10 @@ json lists_to_json(const std::vector<VariableInfo> &lists) {
 std::vector<VariableInfo> lists_from_json(const json &object) {
   std::vector<VariableInfo> lists;
   for (const auto &[name, list] : object.items())
-    lists.push_back({name, type_named(list.at("type")), {list.at("columns"), list.at("rows"), 1}, true});
+    lists.push_back({name,
+                     type_named(list.at("type")),
+                     {whole_number(list.at("columns")), whole_number(list.at("rows")), 1},
+                     true});
   return lists;
 }
 

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,14 @@ namespace tailrace::io {
 nlohmann::json parse_json(std::string_view text);
 /// The text of a value, also of one with texts that are no UTF-8, for which nlohmann::json::dump throws.
 std::string json_text(const nlohmann::json &value);
+
+/// A whole number. The library would take any number, and cut it off: its behaviour is undefined where no int64 holds
+/// the number, as 1e308.
+std::int64_t whole_number(const nlohmann::json &value);
+/// Sizes of files in bytes, by name.
+std::map<std::string, std::uintmax_t> sizes_from_json(const nlohmann::json &object);
+/// Three whole numbers, which are in the order z, y, x.
+Index3 index3_from_json(const nlohmann::json &values);
 
 /// Attributes as JSON and back; numbers keep their kind.
 nlohmann::json attributes_to_json(const Attributes &attributes);

@@ -58,7 +58,7 @@ json damage_of(const StepSource &source, const Communicator &comm, std::size_t p
       points += sum.at(3).get<double>() * sum.at(4).get<double>() * sum.at(5).get<double>();
       if (turn++ % comm.size() != comm.rank())
         continue;
-      const Box box{{sum.at(2), sum.at(1), sum.at(0)}, {sum.at(5), sum.at(4), sum.at(3)}};
+      const Box box{index3_from_json(sum), {whole_number(sum.at(5)), whole_number(sum.at(4)), whole_number(sum.at(3))}};
       const std::string damage = verify_block(source, position, variable, box, sum.at(6).get<std::string>());
       if (!damage.empty())
         lines.push_back(damage);

@@ -1,4 +1,7 @@
 #include <tailrace/io/h5/h5.hpp>
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -76,14 +79,17 @@ Attributes attributes(hid_t where) {
   return result;
 }
 
-template <class T> std::vector<T> numbers(hid_t where, const std::string &name) {
+template <class T> std::vector<T> numbers(hid_t where, const std::string &name, std::size_t least) {
   const Handle attribute(check(H5Aopen(where, name.c_str(), H5P_DEFAULT), "open attribute " + name), H5Aclose);
   const Handle space(H5Aget_space(attribute), H5Sclose);
   std::vector<T> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+  if (values.size() < least)
+    throw IoError(fmt::format("cannot read {}: it is damaged (its attribute {} has {} numbers; expected {})",
+                              name_of(where), name, values.size(), least));
   check(H5Aread(attribute, native<T>(), values.data()), "read attribute " + name);
   return values;
 }
-template std::vector<double> numbers<double>(hid_t, const std::string &);
-template std::vector<std::int64_t> numbers<std::int64_t>(hid_t, const std::string &);
+template std::vector<double> numbers<double>(hid_t, const std::string &, std::size_t);
+template std::vector<std::int64_t> numbers<std::int64_t>(hid_t, const std::string &, std::size_t);
 
 } // namespace tailrace::io::h5

@@ -71,8 +71,9 @@ std::pair<std::int64_t, std::int64_t> place_of(hid_t dataset);
 // ---- attributes: attributes.cpp ----
 
 void set_attribute(hid_t where, const std::string &name, const Attribute &value);
-Attributes attributes(hid_t where);                                              ///< of the kinds that we write
-template <class T> std::vector<T> numbers(hid_t where, const std::string &name); ///< of one attribute
+Attributes attributes(hid_t where); ///< of the kinds that we write
+/// Those of one attribute. Throws IoError where there are fewer than `least`.
+template <class T> std::vector<T> numbers(hid_t where, const std::string &name, std::size_t least);
 
 // ---- growing one-dimensional datasets: rows.cpp ----
 

@@ -325,7 +325,7 @@ void Hdf5Engine::end_step(const StepMetadata &metadata) {
       return;
     for (const auto &[name, variable] : contents_.variables)
       if (std::none_of(step_.variables.begin(), step_.variables.end(),
-                       [&](const VariableInfo &written) { return written.name == name; }))
+                       [&, &name = name](const VariableInfo &written) { return written.name == name; }))
         vtkhdf::leave_out(*file_, request_.path, variable, row());
     if (attributes_unsaved_)
       vtkhdf::write_attributes(*file_, contents_.attributes);

@@ -1,5 +1,6 @@
 #include <tailrace/io/hdf5/vtkhdf.hpp>
 
+#include <tailrace/io/data/block.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/error.hpp>
 #include <tailrace/support/file_descriptor.hpp>
@@ -37,9 +38,9 @@ Closing read_closing(hid_t file) {
     return closing;
   const h5::Handle own = h5::group(file, own_path);
   if (H5Aexists(own, closing_name.c_str()) > 0) {
-    const auto stored = h5::numbers<std::int64_t>(own, closing_name);
+    const auto stored = h5::numbers<std::int64_t>(own, closing_name, 3);
     for (std::size_t d = 0; d < 3; ++d)
-      closing[d] = stored.at(d) != 0;
+      closing[d] = stored[d] != 0;
   }
   return closing;
 }
@@ -47,13 +48,19 @@ Closing read_closing(hid_t file) {
 std::optional<GridDescription> read_grid(hid_t vtk, const Closing &closing) {
   if (H5Aexists(vtk, "WholeExtent") <= 0)
     return std::nullopt;
-  const auto whole = h5::numbers<std::int64_t>(vtk, "WholeExtent");
-  const auto origin = h5::numbers<double>(vtk, "Origin"), spacing = h5::numbers<double>(vtk, "Spacing");
+  const auto whole = h5::numbers<std::int64_t>(vtk, "WholeExtent", 6);
+  const auto origin = h5::numbers<double>(vtk, "Origin", 3), spacing = h5::numbers<double>(vtk, "Spacing", 3);
   GridDescription grid;
   for (std::size_t d = 0; d < 3; ++d) {
-    grid.points[d] = whole.at(2 * d + 1) - whole.at(2 * d) + 1 - closing[d];
-    grid.origin[d] = origin.at(d);
-    grid.spacing[d] = spacing.at(d);
+    const std::int64_t first = whole[2 * d], last = whole[2 * d + 1];
+    std::int64_t steps = 0; // from point to point
+    if (__builtin_sub_overflow(last, first, &steps) || steps < closing[d] || steps > most_bytes)
+      throw IoError(fmt::format("cannot read {}: it is damaged (the WholeExtent of /VTKHDF goes from {} to {} in "
+                                "{}; expected at least {} and at most 2^60 points)",
+                                h5::name_of(vtk), first, last, "xyz"[d], 1 + closing[d]));
+    grid.points[d] = steps + 1 - closing[d];
+    grid.origin[d] = origin[d];
+    grid.spacing[d] = spacing[d];
   }
   for (std::size_t d = 0; d < 3; ++d)
     if (const std::string path = coordinates_path + "xyz"[d]; h5::exists(vtk, path))
@@ -66,10 +73,20 @@ std::string random_id() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
+/// A dataset without points is one that another program has not filled yet.
+void check_stored_shape(const std::string &path, const std::string &name, const Index3 &shape) {
+  try {
+    if (std::ranges::find(shape, 0) == shape.end())
+      check_shape(name, shape);
+  } catch (const InputError &error) {
+    throw IoError(fmt::format("cannot read {}: it is damaged ({})", path, error.what()));
+  }
+}
+
 void check_version(hid_t file, const std::string &path) {
   if (!h5::exists(file, own_path))
     return; // another program wrote it
-  const auto found = h5::numbers<std::int64_t>(h5::group(file, own_path), "version").at(0);
+  const auto found = h5::numbers<std::int64_t>(h5::group(file, own_path), "version", 1)[0];
   if (found != version)
     throw IoError(
         fmt::format("cannot read {}: its version is {}; this program reads version {}", path, found, version));
@@ -116,7 +133,7 @@ Contents read_contents(hid_t file, const std::string &path) {
   check_version(file, path);
   Contents contents;
   contents.generation = generation_of(file);
-  const std::int64_t count = h5::numbers<std::int64_t>(h5::group(file, steps_path), "NSteps").at(0);
+  const std::int64_t count = h5::numbers<std::int64_t>(h5::group(file, steps_path), "NSteps", 1)[0];
   const auto times = h5::doubles(file, values_path, count);
   const auto indices = h5::integers(file, index_path, count);
   for (std::size_t step = 0; step < times.size(); ++step) // files of other programs have times, but no indices
@@ -132,7 +149,9 @@ Contents read_contents(hid_t file, const std::string &path) {
       if (n.size() != 4 || n[0] < hsize(count) || is_view(file, group + "/" + name))
         continue; // vectors and so on
       const auto points = [&](std::size_t d) { return static_cast<std::int64_t>(n[d]); };
-      contents.variables[name] = {{name, h5::type_of(data), {points(3), points(2), points(1)}}, group + "/" + name};
+      const Index3 shape{points(3), points(2), points(1)};
+      check_stored_shape(path, name, shape);
+      contents.variables[name] = {{name, h5::type_of(data), shape}, group + "/" + name};
     }
   return contents;
 }

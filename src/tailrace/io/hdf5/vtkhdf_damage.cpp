@@ -81,7 +81,7 @@ std::vector<std::string> damage(hid_t file, const Contents &contents) {
   };
   Places places;
   for (const auto &[name, variable] : contents.variables)
-    inspect(variable.path, [&] { places.add(file, variable.path); });
+    inspect(variable.path, [&, &path = variable.path] { places.add(file, path); });
   inspect("/Tailrace", [&] {
     for (const auto &path : lists_of_steps(file))
       inspect(path, [&] {

@@ -1,6 +1,7 @@
 // The steps of a VTKHDF file of ours: their records, the growing lists that repeat them for other programs, and the
 // list variables, which are datasets of their own in every step.
 
+#include <tailrace/io/data/block.hpp>
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/hdf5/vtkhdf.hpp>
 #include <tailrace/io/storage/json_log.hpp>
@@ -35,13 +36,18 @@ json to_json(const Step &step) {
 
 Step from_json(const json &record, const Contents &contents) {
   Step step;
-  step.info = {record.at("index"), record.at("time")};
+  step.info = {whole_number(record.at("index")), record.at("time")};
   step.scalars = scalars_from_json(record.at("scalars"));
   for (const auto &name : record.at("variables"))
     step.variables.push_back(contents.variables.at(name).info);
-  for (const auto &list : record.at("lists"))
-    step.variables.push_back(
-        {list.at("name"), type_named(list.at("type")), {list.at("shape").at(1), list.at("shape").at(0), 1}, true});
+  for (const auto &list : record.at("lists")) {
+    const json &shape = list.at("shape");
+    step.variables.push_back({list.at("name"),
+                              type_named(list.at("type")),
+                              {whole_number(shape.at(1)), whole_number(shape.at(0)), 1},
+                              true});
+    check_shape(step.variables.back().name, step.variables.back().shape, true);
+  }
   step.checksums = record.at("checksums").dump();
   return step;
 }
@@ -101,6 +107,8 @@ Step read_step(hid_t file, const Contents &contents, std::int64_t row) {
                                 values_path, known.time));
     return step;
   } catch (const json::exception &error) {
+    throw damaged(error.what());
+  } catch (const InputError &error) { // a type or a shape that no list has
     throw damaged(error.what());
   } catch (const std::out_of_range &error) { // also for a variable that no longer exists
     throw damaged(error.what());

@@ -4,6 +4,7 @@
 
 #include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/io/sidecar/engine.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/file_array.hpp>
@@ -143,7 +144,7 @@ std::vector<std::string> MpiioEngine::files(const json &step) const {
   std::vector<std::string> names;
   for (const auto &variable : step.at("variables"))
     names.push_back(variable.at("file"));
-  names.push_back(XdmfFiles::snapshot(step.at("number")));
+  names.push_back(XdmfFiles::snapshot(whole_number(step.at("number"))));
   return names;
 }
 

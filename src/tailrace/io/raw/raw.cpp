@@ -3,6 +3,7 @@
 // or all into one file.
 
 #include <tailrace/io/data/block.hpp>
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/io/raw/aggregation.hpp>
 #include <tailrace/io/sidecar/block_index.hpp>
 #include <tailrace/io/sidecar/engine.hpp>
@@ -112,8 +113,8 @@ RawEngine::RawEngine(const OpenRequest &request, Parameters &parameters)
     aggregation_.emplace(request.comm, strategy_.aggregators);
   open();
   if (const auto there = steps(); request.mode != Mode::read && !there.empty())
-    number_ = std::stoll(request.comm.from_root(
-        [&] { return std::to_string(line(there.size() - 1).at("number").get<std::int64_t>()); }));
+    number_ = std::stoll(
+        request.comm.from_root([&] { return std::to_string(whole_number(line(there.size() - 1).at("number"))); }));
 }
 
 std::vector<std::string> RawEngine::files(const json &step) const {
@@ -124,7 +125,7 @@ std::vector<std::string> RawEngine::files(const json &step) const {
         names.push_back(name);
     else if (variable.contains("file"))
       names.push_back(variable.at("file"));
-  names.push_back(XdmfFiles::snapshot(step.at("number")));
+  names.push_back(XdmfFiles::snapshot(whole_number(step.at("number"))));
   return names;
 }
 

@@ -4,16 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tailrace::io {
-
-/// The blocks of a variable that is stored block by block, as the sidecar lists them: the number of the file or stream,
-/// the offset in bytes, and the block as z, y, x, nz, ny, nx.
-using StoredNumbers = std::vector<std::array<std::int64_t, 8>>;
 
 /// Throws IoError if a block of `described`, a variable in a sidecar, is not in a file or stream 0 to numbers - 1 or
 /// not inside the shape, and a JSON exception if it has no blocks. Local.

@@ -62,7 +62,7 @@ void SidecarEngine::share() {
 }
 
 SidecarEngine::Entry SidecarEngine::entry_of(const StepLog::Line &line) {
-  return {{line.object.at("index"), line.object.at("time")}, line.offset, line.length, line.sum};
+  return {{whole_number(line.object.at("index")), line.object.at("time")}, line.offset, line.length, line.sum};
 }
 
 void SidecarEngine::create() {

@@ -24,10 +24,7 @@ constexpr std::chrono::milliseconds between_tries{100};
 Scalars scalars_of(const json &step) { return scalars_from_json(step.at("scalars")); }
 
 VariableInfo variable_of(const json &described) {
-  const auto &shape = described.at("shape");
-  return {described.at("name"),
-          type_named(described.at("type")),
-          {shape.at(2), shape.at(1), shape.at(0)},
+  return {described.at("name"), type_named(described.at("type")), index3_from_json(described.at("shape")),
           described.contains("list")};
 }
 
@@ -71,7 +68,7 @@ void SidecarEngine::load() {
         theirs != ours)
       throw IoError(fmt::format("cannot open {}: it is a '{}'; expected a '{}'. To fix this, name the other engine",
                                 request_.path, theirs, ours));
-    if (const int theirs = header_.at("version"); theirs != version)
+    if (const std::int64_t theirs = whole_number(header_.at("version")); theirs != version)
       throw IoError(
           fmt::format("cannot read {}: its version is {}; this program reads version {}", path, theirs, version));
     if (header_.at("byte_order") != native_order)

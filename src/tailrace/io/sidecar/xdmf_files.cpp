@@ -1,5 +1,6 @@
 #include <tailrace/io/sidecar/xdmf_files.hpp>
 
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/files.hpp>
 
 #include <fcntl.h>
@@ -20,14 +21,12 @@ std::optional<XdmfStep> XdmfFiles::describe(const std::optional<GridDescription>
   if (grid)
     drawn_ = *grid;
   for (const auto &variable : variables)
-    if (drawn_.points == Index3{0, 0, 0} && !variable.contains("list")) {
-      const auto &shape = variable.at("shape");
-      drawn_.points = {shape.at(2), shape.at(1), shape.at(0)};
-    }
+    if (drawn_.points == Index3{0, 0, 0} && !variable.contains("list"))
+      drawn_.points = index3_from_json(variable.at("shape"));
   if (drawn_.points == Index3{0, 0, 0})
     return std::nullopt;
   const json points{drawn_.points[2], drawn_.points[1], drawn_.points[0]};
-  XdmfStep result{std::to_string(step.at("number").get<std::int64_t>()), step.at("time"), {}};
+  XdmfStep result{std::to_string(whole_number(step.at("number"))), step.at("time"), {}};
   for (const auto &variable : variables)
     if (variable.at("shape") == points && !variable.contains("list")) // cell-centred variables lie elsewhere
       result.attributes.push_back({variable.at("name"), type_named(variable.at("type")), variable.at("file")});
@@ -39,7 +38,7 @@ void XdmfFiles::add(const std::optional<GridDescription> &grid, const json &step
   const auto described = describe(grid, step);
   if (!described)
     return;
-  const std::string path = file(snapshot(step.at("number")));
+  const std::string path = file(snapshot(whole_number(step.at("number"))));
   const std::string text = xdmf_snapshot(drawn_, *described);
   const FileDescriptor target = create(path); // an incomplete file is harmless: step not listed yet
   write_all(target.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, path);

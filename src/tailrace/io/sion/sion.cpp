@@ -4,6 +4,7 @@
 
 #include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/io/sidecar/block_index.hpp>
 #include <tailrace/io/sidecar/engine.hpp>
 #include <tailrace/io/sion/container.hpp>
@@ -75,7 +76,7 @@ std::vector<std::string> SionEngine::files(const json &step) const {
   std::vector<std::string> names;
   if (step.at("variables").empty())
     return names;
-  const auto files = step.at("files").get<std::int64_t>();
+  const std::int64_t files = whole_number(step.at("files"));
   if (files < 1 || files > most_numbered)
     throw IoError(fmt::format("its container has {} files; expected 1 to {}", files, most_numbered));
   for (int number = 0; number < files; ++number)
@@ -123,7 +124,7 @@ void SionEngine::create_container(std::int64_t first_bytes) {
 }
 
 void SionEngine::write(const Block &block) {
-  const auto &[shape, part, memory] = block.place;
+  const Box &part = block.place.block, &memory = block.place.memory;
   const auto bytes = static_cast<std::int64_t>(size_of(block.type));
   if (!stream_)
     create_container(part.size() * bytes);
@@ -205,10 +206,11 @@ void SionEngine::read_stored(std::size_t step, const VariableInfo &variable, con
     if (task >= streams.tasks())
       throw IoError(fmt::format("cannot read {}: its block {} of {} is of task {}; expected one of {}",
                                 file("series.jsonl"), describe(block), variable.name, task, streams.tasks()));
-    grid::for_each_run(part, block, box, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-      streams.read(static_cast<int>(task), offset + from * bytes, count * bytes,
-                   static_cast<char *>(data) + to * bytes);
-    });
+    grid::for_each_run(part, block, box,
+                       [&, task = task, offset = offset](std::int64_t from, std::int64_t to, std::int64_t count) {
+                         streams.read(static_cast<int>(task), offset + from * bytes, count * bytes,
+                                      static_cast<char *>(data) + to * bytes);
+                       });
   }
 }
 

@@ -76,7 +76,7 @@ void SstConnection::await_writer(Clock::time_point end, double timeout) const {
     throw IoError(other_version(record->version));
 }
 
-std::string SstConnection::other_version(int version) const {
+std::string SstConnection::other_version(std::int64_t version) const {
   return fmt::format("cannot read the stream {}: its steps are of version {}, and this Tailrace knows {}. To fix this, "
                      "use the same Tailrace on both sides",
                      request_.path, version, sst_version);

@@ -54,7 +54,7 @@ public:
   std::string lost(const std::string &what) const;
 
   /// The text of the error when the writer's steps are of a version that we cannot read.
-  std::string other_version(int version) const;
+  std::string other_version(std::int64_t version) const;
 
 private:
   bool root() const { return request_.comm.rank() == 0; }

@@ -21,10 +21,15 @@ using nlohmann::json;
 
 namespace {
 
+/// A whole number of a record; 0 where it has none.
+std::int64_t number_in(const json &record, const char *name) {
+  return record.contains(name) ? whole_number(record.at(name)) : 0;
+}
+
 /// The process that a record names; an unknown one when the record is damaged.
 ProcessIdentity process_in(const json &record) {
   try {
-    return {record.value("host", ""), record.value("process", std::int64_t{0}), record.value("begun", std::int64_t{0})};
+    return {record.value("host", ""), number_in(record, "process"), number_in(record, "begun")};
   } catch (const json::exception &) {
     return {};
   }
@@ -90,8 +95,12 @@ void ContactFile::protect() const noexcept { ::chmod(file_.c_str(), 0600); }
 std::optional<ContactFile::Record> ContactFile::record() const {
   try {
     const json about = parse_json(read_file(record_));
-    Record result{about.value("version", 0),  about.value("port", 0),      about.value("token", ""), {}, {},
-                  about.value("listens", ""), about.value("listens_at", 0)};
+    Record result;
+    result.version = static_cast<int>(number_in(about, "version"));
+    result.port = static_cast<int>(number_in(about, "port"));
+    result.token = about.value("token", "");
+    result.listens = about.value("listens", "");
+    result.listens_at = static_cast<int>(number_in(about, "listens_at"));
     result.addresses = about.value("addresses", std::vector<std::string>{});
     result.hosts = about.value("hosts", std::vector<std::string>{});
     std::erase(result.addresses, "127.0.0.1");

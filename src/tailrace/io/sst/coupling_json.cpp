@@ -1,6 +1,6 @@
 #include <tailrace/io/sst/coupling_json.hpp>
 
-#include <nlohmann/json.hpp>
+#include <tailrace/io/data/json.hpp>
 
 namespace tailrace::io {
 
@@ -12,8 +12,15 @@ json to_json(const CouplingSide &side) {
 }
 
 CouplingSide side_from_json(const json &text) {
-  return {text.at("ranks"),    text.at("steps"), text.at("elapsed"), text.at("compute"), text.at("wait"),
-          text.at("transfer"), "open",           text.at("host"),    text.at("process")};
+  return {whole_number(text.at("ranks")),
+          whole_number(text.at("steps")),
+          text.at("elapsed"),
+          text.at("compute"),
+          text.at("wait"),
+          text.at("transfer"),
+          "open",
+          text.at("host"),
+          whole_number(text.at("process"))};
 }
 
 } // namespace tailrace::io

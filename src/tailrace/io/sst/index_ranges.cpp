@@ -1,6 +1,6 @@
 #include <tailrace/io/sst/index_ranges.hpp>
 
-#include <nlohmann/json.hpp>
+#include <tailrace/io/data/json.hpp>
 
 namespace tailrace::io {
 
@@ -49,9 +49,11 @@ json IndexRanges::to_json() const {
 
 IndexRanges IndexRanges::from_json(const json &text) {
   IndexRanges result;
-  result.count_ = text.at(0);
-  for (std::size_t number = 1; number < text.size(); ++number)
-    result.ranges_.push_back({text[number].at(0), text[number].at(1), text[number].at(2)});
+  result.count_ = whole_number(text.at(0));
+  for (std::size_t number = 1; number < text.size(); ++number) {
+    const json &range = text[number];
+    result.ranges_.push_back({whole_number(range.at(0)), whole_number(range.at(1)), whole_number(range.at(2))});
+  }
   return result;
 }
 

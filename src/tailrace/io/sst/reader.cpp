@@ -173,7 +173,7 @@ void SstReader::take_series(const std::string &text) {
   if (text.empty())
     return; // the writer is another program
   const json about = parse_json(text);
-  if (const int version = about.at("version"); version != sst_version)
+  if (const std::int64_t version = whole_number(about.at("version")); version != sst_version)
     throw IoError(connection_.other_version(version));
   attributes_ = attributes_from_json(about.at("attributes"));
   grid_.reset();
@@ -200,7 +200,7 @@ void SstReader::take_variables() {
     if (type == "string")
       scalars_[name] = text(name);
     else if (const auto known = bp::type_of(type))
-      with_type(*known, [&]<class T>(T) { take_variable<T>(name); });
+      with_type(*known, [&, &name = name]<class T>(T) { take_variable<T>(name); });
   }
 }
 

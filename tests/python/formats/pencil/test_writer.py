@@ -114,7 +114,7 @@ def test_what_the_format_cannot_hold_is_refused_before_anything_is_made(tmp_path
     ):
         with pytest.raises(_core.InputError, match=what):
             begin(held)
-    with pytest.raises(_core.InputError, match="has no options"):
+    with pytest.raises(_core.InputError, match="has no option 'level'; it has none"):
         begin({"ux": field}, options={"level": "3"})
     with pytest.raises(_core.InputError, match="no kind of file"):
         begin({"ux": field}, {"pencil/file": "../../etc/passwd"})

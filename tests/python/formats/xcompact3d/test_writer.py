@@ -178,7 +178,7 @@ def test_what_the_format_cannot_hold(tmp_path):
     with pytest.raises(InputError, match=r"ux-1.bin is there already, and nothing is replaced"):
         write_step(out, 20, 0.2, ux=field(2))
     np.testing.assert_array_equal(np.fromfile(tmp_path / "new" / "data" / "ux-1.bin"), field(1).ravel())
-    with pytest.raises(InputError, match="option 'colour': xcompact3d has no such option; it has checkpoint"):
+    with pytest.raises(InputError, match="format 'xcompact3d' has no option 'colour'; it has checkpoint"):
         writer(tmp_path / "other", MPI.COMM_SELF, GRID, colour="red")
     with pytest.raises(InputError, match="grids of Xcompact3D begin at 0"):
         write_step(writer(tmp_path / "o", MPI.COMM_SELF, tr.UniformGrid(shape, (1.0, 0, 0))), 20, 0.2, ux=field(1))
