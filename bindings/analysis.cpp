@@ -132,7 +132,7 @@ void bind_analysis(nb::module_ &m) {
       nb::arg("grid"), nb::arg("processes"), nb::arg("fields"));
   m.def(
       "resample",
-      [](const Grid &grid, const Processes &processes, const std::array<int, 3> &parities, const Index3 &points,
+      [](const Grid &grid, const Processes &processes, const std::array<int, 3> &parities, const Grid &to,
          const Input<double> &values) {
         expect_size(values.size(), Decomposition(processes, grid.nodes, true).box(Pencil::x).size());
         std::array<Parity, 3> signs;
@@ -141,12 +141,12 @@ void bind_analysis(nb::module_ &m) {
         Buffer<double> out;
         {
           nb::gil_scoped_release release;
-          out = resample(grid, processes, signs, points, values.data());
+          out = resample(grid, processes, signs, to, values.data());
         }
-        const Box box = Decomposition(processes, points, true).box(Pencil::x);
+        const Box box = Decomposition(processes, to.nodes, true).box(Pencil::x);
         return std::pair(adopt(std::move(out), box.count), box.start);
       },
-      nb::arg("grid"), nb::arg("processes"), nb::arg("parities"), nb::arg("points"), nb::arg("values"));
+      nb::arg("grid"), nb::arg("processes"), nb::arg("parities"), nb::arg("to"), nb::arg("values"));
   m.def(
       "mean_cross_spectrum",
       [](const Grid &grid, Centred centred, const Processes &processes, int direction, std::int64_t points,

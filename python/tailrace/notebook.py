@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 _MOST = 200  # characters of a value
@@ -34,21 +35,25 @@ def card(title: str, rows: Iterable[tuple[str, Any]], pictures: Sequence[str] = 
 
 
 def picture(
-    values: NDArray[Any], extent: tuple[float, float, float, float], labels: tuple[str, str], title: str = ""
+    values: NDArray[Any],
+    places: tuple[NDArray[np.float64], NDArray[np.float64]],
+    labels: tuple[str, str],
+    title: str = "",
 ) -> str:
     """A small picture of a plane, as an image in the page itself.
 
     :param values: (rows, columns), drawn from the bottom up.
-    :param extent: left, right, bottom and top, in the units of the coordinates.
+    :param places: coordinates of the columns and of the rows.
     :param labels: of the columns' axis and of the rows' axis.
     """
     from matplotlib.figure import Figure
 
     rows, columns = values.shape
-    coarse = values[:: max(1, rows // _POINTS), :: max(1, columns // _POINTS)]
+    up, across = slice(None, None, max(1, rows // _POINTS)), slice(None, None, max(1, columns // _POINTS))
     figure = Figure(figsize=(3.4, 2.8), dpi=90, layout="constrained")
     axes = figure.subplots()
-    image = axes.imshow(coarse, origin="lower", extent=extent, interpolation="nearest", cmap="viridis")
+    image = axes.pcolormesh(places[0][across], places[1][up], values[up, across], shading="nearest", cmap="viridis")
+    axes.set_aspect("equal")
     axes.set(xlabel=labels[0], ylabel=labels[1])
     axes.set_title(title, fontsize="small")
     axes.tick_params(labelsize="small")

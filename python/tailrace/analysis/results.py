@@ -209,15 +209,13 @@ class Sink:
             raise _core.IoError(f"results {self._directory / self.name}: {error.strerror or error}") from error
 
     def _open_series(self) -> None:
-        nodes, lengths = self._operators.grid.nodes, self._operators.grid
-        spacing = tuple(lengths.spacing(d) for d in range(3))
         going_on = self._resume is not None and on_root(self._comm, lambda: holds_something(self.path))
         self._series = series.open(
             self.path,
             "a" if going_on else "w",
             comm=self._comm,
             engine=self._engine,
-            grid=series.UniformGrid((nodes[0], nodes[1], nodes[2]), spacing=spacing),  # type: ignore[arg-type] # three
+            grid=series.UniformGrid.of(self._operators.grid),
             rewind_to=self._resume if going_on else None,
         )
         if going_on and len(self._series):

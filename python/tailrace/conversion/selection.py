@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -147,12 +147,12 @@ class Selection:
         cut = self.cut(grid.points)
         ox, oy, oz = (o + s * h for o, s, h in zip(grid.origin, cut.start, grid.spacing, strict=True))
         hx, hy, hz = (h * n for h, n in zip(grid.spacing, cut.stride, strict=True))
-        kept = replace(grid, points=cut.count, origin=(ox, oy, oz), spacing=(hx, hy, hz), boundaries=None)
-        if isinstance(kept, StretchedGrid):
-            along = zip(kept.coordinates, cut.start, cut.count, cut.stride, strict=True)
-            x, y, z = (tuple(one[s : s + (c - 1) * n + 1 : n]) for one, s, c, n in along)
-            kept = replace(kept, coordinates=(x, y, z))
-        return kept
+        place: tuple[Any, Any, Any] = (cut.count, (ox, oy, oz), (hx, hy, hz))
+        if not isinstance(grid, StretchedGrid):
+            return UniformGrid(*place)
+        along = zip(grid.coordinates, cut.start, cut.count, cut.stride, strict=True)
+        x, y, z = (tuple(one[s : s + (c - 1) * n + 1 : n]) for one, s, c, n in along)
+        return StretchedGrid(*place, (x, y, z))
 
     def keeps_ends(self, shape: Triple, boundaries: tuple[str, ...]) -> bool:
         """Whether the kept points reach from one end of the box to the other, so that its boundaries stay true."""
@@ -181,7 +181,7 @@ class Selection:
             kept.pop("every", None)  # the rhythm of the writer
         boundaries = tuple(str(kept.get("boundaries", "")).split(","))
         if self.cuts and (base is None or len(boundaries) != 3 or not self.keeps_ends(base, boundaries)):
-            for name in ("lengths", "boundaries"):
+            for name in ("lengths", "boundaries", "stretching", "beta"):
                 kept.pop(name, None)
         return kept
 

@@ -23,7 +23,7 @@ from tailrace import _core
 from tailrace.notebook import card, picture
 
 from .averages import average
-from .parity import EVEN, Signs, parity_of
+from .parity import EVEN, Signs, mirrors, parity_of
 from .points import NODES, Centred, axis_names
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         self.name = name
         bounds = operators.grid.boundaries
         self.parity: Signs = tuple(  # type: ignore[assignment] # three of them
-            sign if kind == "free-slip" else 1 for sign, kind in zip(parity, bounds, strict=True)
+            sign if mirrors(kind) else 1 for sign, kind in zip(parity, bounds, strict=True)
         )
         expected = operators.local_shape(centred)
         if values.shape != expected:
@@ -106,7 +106,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def grid(self) -> _core.Grid:
-        """Nodes, lengths and boundaries."""
+        """Nodes, lengths, boundaries and stretching."""
         return self.operators.grid
 
     @property
@@ -181,8 +181,8 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
             return card(f"Field {self.name}", rows)
         along_x, along_y, along_z = self.operators.coordinates(self.centred)
         middle = len(self) // 2
-        extent = (along_x[0], along_x[-1], along_y[0], along_y[-1])
-        plane = picture(np.asarray(self[middle]), extent, ("x", "y"), f"{self.name} at z = {along_z[middle]:.4g}")
+        title = f"{self.name} at z = {along_z[middle]:.4g}"
+        plane = picture(np.asarray(self[middle]), (along_x, along_y), ("x", "y"), title)
         return card(f"Field {self.name}", rows, [plane])
 
     # ---- NumPy -------------------------------------------------------------------------------------------------------

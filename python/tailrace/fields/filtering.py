@@ -23,7 +23,8 @@ def filter(f: Field | Vector, axes: str = "xyz", alpha: float = 0.45) -> Field |
     alpha (g[i-1] + g[i+1]) + g[i] = sum over n = 0 .. 3 of a_n / 2 (f[i+n] + f[i-n]), with a_0 = 11/16 + 5 alpha / 8,
     a_1 = 15/32 + 17 alpha / 16, a_2 = -3/16 + 3 alpha / 8, a_3 = 1/32 - alpha / 16. Constants stay as they are, a wave
     of two points per length vanishes. At Dirichlet walls the value on the wall stays, and the two points next to it are
-    filtered to second and fourth order with the same alpha.
+    filtered to second and fourth order with the same alpha. Where y is stretched, the filter is along its uniform
+    coordinate: it takes away waves of few points, which are shorter where the nodes are close together.
 
     :param alpha: between -0.5 and 0.5; the nearer to 0.5, the less is filtered.
     :raises InputError: alpha is outside, or the field is on the cell centres in one of `axes`.

@@ -47,7 +47,10 @@ class Operators:
 
     :param nodes: nodes in x, y, z.
     :param lengths: lengths of the box in x, y, z.
-    :param boundaries: "periodic", "free-slip" or "dirichlet" per direction.
+    :param boundaries: "periodic", "free-slip" or "dirichlet" per direction; of two different ends "lower|upper", as
+        "dirichlet|free-slip".
+    :param stretching: where nodes in y are close together: "centre", "walls", "bottom"; or "" for equal spacing.
+    :param beta: of the stretching, positive: the smaller, the closer (Laizet and Lamballais 2009, section 4.2).
     :param comm: the ranks; this one alone (COMM_SELF) by default.
     :param rows, cols: the process grid; 0 for slabs.
     :param processes: a process grid made before, instead of `rows` and `cols`.
@@ -70,6 +73,8 @@ class Operators:
         transpose: Literal["auto", "shared", "alltoall", "subarray"] = "auto",
         interpolation: str = "aggressive",
         dtype: Any = np.float64,
+        stretching: str = "",
+        beta: float = 0.0,
     ) -> None:
         if comm is None:
             from mpi4py import MPI
@@ -80,7 +85,7 @@ class Operators:
         if self.dtype not in (np.float64, np.float32):
             raise _core.InputError(f"operators work in float64 or float32, not {self.dtype}")
         make = _core.Operators64 if self.dtype == np.float64 else _core.Operators32
-        self.grid = _core.Grid(nodes, lengths, boundaries)
+        self.grid = _core.Grid(nodes, lengths, boundaries, stretching, beta)
         self.processes = processes or _core.ProcessGrid(comm.py2f(), rows, cols)
         if transpose == "auto":
             transpose = "shared" if _core.can_share_memory(comm.py2f()) else "alltoall"
@@ -103,13 +108,12 @@ class Operators:
         return z, y, x
 
     def coordinates(self, centred: Centred = NODES) -> tuple[NDArray[np.float64], ...]:
-        """x, y, z of this rank's points, each one-dimensional. Local."""
+        """x, y, z of this rank's points, each one-dimensional. Local.
+
+        Where y is stretched, the centres are halfway in the uniform coordinate, not in y.
+        """
         start, count = self.box(centred)
-        found = []
-        for d in range(3):
-            indices = np.arange(start[d], start[d] + count[d])
-            found.append((indices + (0.5 if centred[d] else 0.0)) * self.grid.spacing(d))
-        return tuple(found)
+        return tuple(np.array(self.grid.coordinates(d, centred[d]))[start[d] : start[d] + count[d]] for d in range(3))
 
     @property
     def volume(self) -> float:
@@ -117,14 +121,13 @@ class Operators:
         return float(np.prod(self.grid.lengths))
 
     def weights(self, direction: int, centred: Centred = NODES) -> NDArray[np.float64]:
-        """Weights of the trapezoidal rule for this rank's points along a direction (0, 1, 2), as lengths. Local."""
+        """Weights of the trapezoidal rule for this rank's points along a direction (0, 1, 2), as lengths. Local.
+
+        Where y is stretched, a node has half the distance of its neighbours, a centre that of the nodes around it.
+        """
         start, count = (three[direction] for three in self.box(centred))
-        spacing = self.grid.spacing(direction)
-        result = np.full(count, spacing)
-        if not centred[direction] and self.grid.boundaries[direction] != "periodic":
-            indices = np.arange(start, start + count)
-            result[(indices == 0) | (indices == self.shape(centred)[direction] - 1)] = spacing / 2
-        return result
+        weights = np.array(self.grid.weights(direction, centred[direction]))
+        return weights[start : start + count] * self.grid.spacing(direction)
 
     def same_points(self, other: Operators) -> bool:
         """Whether arrays of both are parts of the same grid on the same decomposition. Local."""
@@ -133,6 +136,7 @@ class Operators:
             tuple(mine.nodes) == tuple(theirs.nodes)
             and tuple(mine.lengths) == tuple(theirs.lengths)
             and tuple(mine.boundaries) == tuple(theirs.boundaries)
+            and (mine.stretching, mine.beta) == (theirs.stretching, theirs.beta)
             and self.box() == other.box()
             and self.comm.size == other.comm.size
         )
@@ -199,7 +203,7 @@ class Operators:
         return self._apply(_core.Operation.first_derivative, 0, values, parity)
 
     def ddy(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
-        """First derivative along y, by the formula of `ddx`. Collective."""
+        """First derivative along y, by the formula of `ddx`; where y is stretched, times dY/dy. Collective."""
         return self._apply(_core.Operation.first_derivative, 1, values, parity)
 
     def ddz(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
@@ -211,6 +215,8 @@ class Operators:
 
         2/11 f''[i-1] + f''[i] + 2/11 f''[i+1]
             = 12/11 (f[i+1] - 2 f[i] + f[i-1]) / h^2 + 3/11 (f[i+2] - 2 f[i] + f[i-2]) / 4h^2
+
+        Where y is stretched, d2f/dy2 = (dY/dy)^2 f'' + d2Y/dy2 f', with both derivatives along the uniform coordinate.
         """
         return self._apply(_core.Operation.second_derivative, direction, values, parity)
 

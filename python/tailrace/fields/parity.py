@@ -23,6 +23,11 @@ _ODD_FUNCTIONS = {
 _EVEN_FUNCTIONS = {np.absolute, np.fabs, np.square, np.cos, np.cosh, np.isfinite, np.isnan, np.isinf}
 
 
+def mirrors(boundary: str) -> bool:
+    """Whether fields continue by their parity beyond an end of a direction: one with "free-slip" at one end or both."""
+    return "free-slip" in boundary.split("|")
+
+
 def polar(component: int) -> Signs:
     """Parity of a component of a velocity: odd in its own direction, even in the others."""
     return tuple(-1 if d == component else 1 for d in range(3))  # type: ignore[return-value] # three of them

@@ -1,8 +1,8 @@
 """Parts of fields: planes, lines, and values at any point; profiles as fields. All collective but `spread`.
 
 Between the points of the grid values come from the polynomial of degree five through the six nearest in each direction.
-It continues beyond periodic and free-slip boundaries as the field does; at a wall it is one-sided. The error is of
-sixth order.
+It continues beyond periodic and free-slip boundaries as the field does; at a wall it is one-sided. Where y is stretched
+it is a polynomial in y itself. The error is of sixth order.
 """
 
 from __future__ import annotations
@@ -173,35 +173,79 @@ class _Stencil(NamedTuple):
 
 
 def _stencil(f: Field, d: int, positions: NDArray[np.float64]) -> _Stencil:
-    grid, n = f.operators.grid, f.operators.shape(f.centred)[d]
-    kind, centred = grid.boundaries[d], f.centred[d]
-    s = positions / grid.spacing(d) - (0.5 if centred else 0.0)
-    if kind == "periodic":
-        s = np.mod(s, n)
-    nearest = np.rint(s)  # within rounding of a grid point, that point is meant
-    s = np.where(abs(s - nearest) <= 4 * n * np.finfo(float).eps, nearest, s)
+    line = _Line(f, d)
+    n, (lower, upper) = line.n, line.ends
+    s = line.numbers(positions)
     first = np.floor(s).astype(np.int64) - (_STENCIL // 2 - 1)
-    if kind == "dirichlet":
-        first = np.clip(first, 0, n - _STENCIL)
+    if lower == "dirichlet":
+        first = np.maximum(first, 0)
+    if upper == "dirichlet":
+        first = np.minimum(first, n - _STENCIL)
     indices = first[:, None] + np.arange(_STENCIL)
-    weights = _lagrange(s - first)
-    if kind == "periodic":
+    if line.places is None:
+        weights = _lagrange(np.broadcast_to(np.arange(_STENCIL), indices.shape), s - first)
+    else:
+        at = np.where(s == np.rint(s), line.places[np.rint(s).astype(np.int64) % n], positions)
+        weights = _lagrange(line.place(indices), at)
+    if lower == "periodic":
         return _Stencil(indices % n, weights)
     beyond = ((indices < 0) | (indices >= n)) & (weights != 0)
     if beyond.any():
         weights = np.where(beyond, weights * known_parity(f, d), weights)
-    shift = 1 if centred else 0  # the boundary, about which they are mirrored, is half a cell from the first centre
-    indices = np.where(indices < 0, -indices - shift, indices)
-    return _Stencil(np.where(indices >= n, 2 * (n - 1) - indices + shift, indices), weights)
+    return _Stencil(line.mirrored(indices), weights)
 
 
-def _lagrange(t: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights of the points 0 .. 5 in the polynomial through them, at t."""
-    weights = np.ones((len(t), _STENCIL))
+class _Line:
+    """The points of a field along a direction, numbered 0 .. n - 1, and their mirror images beyond its ends.
+
+    :param places: their coordinates where they are stretched, else None.
+    """
+
+    def __init__(self, f: Field, d: int) -> None:
+        grid, self.centred = f.operators.grid, f.centred[d]
+        self.n = f.operators.shape(f.centred)[d]
+        kinds = grid.boundaries[d].split("|")
+        self.ends = kinds[0], kinds[-1]
+        self.spacing, self.length = grid.spacing(d), grid.lengths[d]
+        stretched = d == 1 and grid.stretching != ""
+        self.places = np.array(grid.coordinates(d, self.centred)) if stretched else None
+
+    def numbers(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Numbers of points: whole at a point, to within rounding, and between two points between their numbers."""
+        if self.places is None:
+            s = positions / self.spacing - (0.5 if self.centred else 0.0)
+            if self.ends[0] == "periodic":
+                s = np.mod(s, self.n)
+        else:
+            around = np.arange(-1, self.n + 1)
+            s = np.interp(positions, self.place(around), around.astype(np.float64))
+        nearest = np.rint(s)  # within rounding of a grid point, that point is meant
+        return np.where(abs(s - nearest) <= 4 * self.n * np.finfo(float).eps, nearest, s)
+
+    def mirrored(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The points whose mirror images are beyond the ends."""
+        shift = 1 if self.centred else 0  # the boundary, about which they are mirrored, is half a cell from a centre
+        indices = np.where(indices < 0, -indices - shift, indices)
+        return np.where(indices >= self.n, 2 * (self.n - 1) - indices + shift, indices)
+
+    def place(self, indices: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Coordinates of stretched points and of mirror images."""
+        assert self.places is not None
+        found = self.places[self.mirrored(indices)]
+        return np.where(indices < 0, -found, np.where(indices >= self.n, 2 * self.length - found, found))
+
+
+def _lagrange(places: NDArray[Any], at: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of points in the polynomial through them.
+
+    :param places: (n, points).
+    :param at: (n,), where the polynomials are taken.
+    """
+    weights = np.ones(places.shape)
     for m in range(_STENCIL):
         for other in range(_STENCIL):
             if other != m:
-                weights[:, m] *= (t - other) / (m - other)
+                weights[:, m] *= (at - places[:, other]) / (places[:, m] - places[:, other])
     return weights
 
 

@@ -76,8 +76,8 @@ def spectrum_1d(f: Field, axis: str) -> Spectrum:
     grid, n = f.operators.grid, f.operators.shape(f.centred)[d]
     if grid.boundaries[d] != "periodic":
         raise _core.InputError(
-            f"a spectrum along {axis} needs that direction to be periodic; it is {grid.boundaries[d]}. "
-            f"tr.correlation(f, {axis!r}) works there"
+            f"a spectrum along {axis} needs that direction to be periodic; it is {grid.boundaries[d]}"
+            + ("" if d == 1 and grid.stretching else f". tr.correlation(f, {axis!r}) works there")
         )
     powers = _products(f, f, d, n).real / n**2
     both = np.full(len(powers), 2)
@@ -97,8 +97,14 @@ def correlation(f: Field, axis: str, other: Field | None = None, *, normalise: b
     and r up to the length. R(-r) is the correlation with f and g exchanged.
 
     :param normalise: divide by sqrt(<f f> <g g>), the averages being those at r = 0.
+    :raises InputError: the points along the direction are stretched: pairs of them are not equal distances apart.
     """
     d = direction_of(axis)
+    if d == 1 and f.operators.grid.stretching:
+        raise _core.InputError(
+            f"a correlation along y needs equally spaced points; y is stretched ({f.operators.grid.stretching}). Along "
+            "x and z correlations work; tr.Probes has values at equally spaced places in y"
+        )
     g = f if other is None else other
     same_points(f, g)
     r, values = _correlate(f, g, d)

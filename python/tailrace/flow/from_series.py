@@ -57,7 +57,8 @@ def components(
     """The velocity of a step on the nodes of this rank's box, each component (nz, ny, nx). Collective.
 
     Where the grid has other numbers of points, the waves of the source are taken over, as far as both grids hold them
-    (trigonometric interpolation). No rank holds more than a few times its share of the larger grid.
+    (trigonometric interpolation); along a direction with a wall, or where y is stretched in another way, the values are
+    those of polynomials of degree five. No rank holds more than a few times its share of the larger grid.
 
     :param name: for messages.
     :raises InputError: the box is another one, or the ranks are others.
@@ -93,10 +94,11 @@ def _on_grid(vector: Vector, d: int, grid: _core.Grid, box: tuple[Any, Any], com
     """Component number `d`."""
     operators = vector.operators
     values = np.asarray(vector[d].data)
-    if tuple(operators.grid.nodes) == tuple(grid.nodes):
+    theirs = operators.grid
+    if tuple(theirs.nodes) == tuple(grid.nodes) and (theirs.stretching, theirs.beta) == (grid.stretching, grid.beta):
         return moved(values, operators.box()[0], box, comm)
     whole = np.ascontiguousarray(values, np.float64)
-    values, start = _core.resample(operators.grid, operators.processes, polar(d), grid.nodes, whole)
+    values, start = _core.resample(theirs, operators.processes, polar(d), grid, whole)
     return moved(values, start, box, comm)
 
 

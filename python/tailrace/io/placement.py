@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
 
 Triple = tuple[int, int, int]
+SAME_PLACE = 1e-6  # relative to the length of the box: some formats store places in single precision
 
 
 class Box(NamedTuple):
@@ -43,14 +45,26 @@ class Stored(NamedTuple):
 class UniformGrid:
     """Points at origin + i * spacing in each direction (x, y, z).
 
-    With its `boundaries`, "periodic", "free-slip" or "dirichlet" in each direction, fields can be differentiated; the
-    closing point of a periodic direction is not stored.
+    With its `boundaries`, "periodic", "free-slip" or "dirichlet" in each direction, or "lower|upper" of two different
+    ends, fields can be differentiated; the closing point of a periodic direction is not stored.
     """
 
     points: Triple
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
     spacing: tuple[float, float, float] = (1.0, 1.0, 1.0)
     boundaries: tuple[str, str, str] | None = field(default=None, kw_only=True)
+
+    @staticmethod
+    def of(grid: _core.Grid) -> UniformGrid:
+        """The nodes of the grid of operators (`ops.grid`), a StretchedGrid where y is stretched. Local."""
+        about: dict[str, Any] = {
+            "points": triple(grid.nodes),
+            "spacing": tuple(grid.spacing(d) for d in range(3)),
+            "boundaries": tuple(grid.boundaries),
+        }
+        if not grid.stretching:
+            return UniformGrid(**about)
+        return StretchedGrid(**about, stretching=grid.stretching, beta=grid.beta)
 
     @property
     def periodic(self) -> str:
@@ -66,12 +80,84 @@ class UniformGrid:
         x, y, z = (float(n * h) for n, h in zip(cells, self.spacing, strict=True))
         return x, y, z
 
+    @property
+    def along(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Coordinates of the points in x, y, z."""
+        x, y, z = (
+            o + h * np.arange(n, dtype=np.float64)
+            for n, o, h in zip(self.points, self.origin, self.spacing, strict=True)
+        )
+        return x, y, z
+
+    def checked(self) -> _core.Grid:
+        """The grid of operators on these points.
+
+        :raises InputError: there is none, or its boundaries are not known.
+        """
+        return _core.Grid(self.points, self.lengths or (), self.boundaries or ())
+
 
 @dataclass(frozen=True)
 class StretchedGrid(UniformGrid):
-    """Points at `coordinates[direction][i]`; a direction (x, y, z) without coordinates has equal spacing."""
+    """Points at `coordinates[direction][i]`; a direction (x, y, z) without coordinates has equal spacing.
+
+    With the law of its y, fields can be differentiated, as those of a UniformGrid with boundaries: then the coordinates
+    in y follow from the law, and the spacing in y is the length over the number of cells.
+
+    :param stretching: where points in y are close together: "centre", "walls" or "bottom"; "": by no law that is known.
+    :param beta: of the stretching, see `tailrace.Operators`.
+    :raises InputError: the stretching has no boundaries with it, is impossible, or does not give the coordinates in y.
+    """
 
     coordinates: tuple[Sequence[float], Sequence[float], Sequence[float]] = ((), (), ())
+    stretching: str = field(default="", kw_only=True)
+    beta: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not self.stretching:
+            return
+        if self.boundaries is None:
+            raise _core.InputError(f"stretching = {self.stretching!r}: its law needs the boundaries of the grid")
+        x, y, z = self.coordinates
+        law = np.array(self.checked().coordinates(1)) + self.origin[1]
+        if len(y) and (len(y) != len(law) or np.abs(np.asarray(y) - law).max() > SAME_PLACE * (law[-1] - law[0])):
+            raise _core.InputError(
+                f"the coordinates in y are not those of stretching = {self.stretching!r}, beta = {self.beta:g} between "
+                f"{law[0]:g} and {law[-1]:g}; leave one of them out"
+            )
+        object.__setattr__(self, "coordinates", (x, tuple(map(float, y if len(y) else law)), z))
+
+    @property
+    def lengths(self) -> tuple[float, float, float] | None:
+        """Lengths of the box; None where the boundaries are not known."""
+        found = super().lengths
+        if found is None or self.stretching:
+            return found
+        kinds = zip(self.coordinates, self.boundaries or (), found, strict=True)
+        x, y, z = (
+            float(along[-1] - along[0]) if len(along) and kind != "periodic" else length
+            for along, kind, length in kinds
+        )
+        return x, y, z
+
+    @property
+    def along(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Coordinates of the points in x, y, z."""
+        own = zip(self.coordinates, super().along, strict=True)
+        x, y, z = (np.array(along, np.float64) if len(along) else even for along, even in own)
+        return x, y, z
+
+    def checked(self) -> _core.Grid:
+        """The grid of operators on these points.
+
+        :raises InputError: there is none, or its boundaries or its law are not known.
+        """
+        if not self.stretching and any(len(along) for along in self.coordinates):
+            raise _core.InputError(
+                "grid: fields on stretched points need their law, a StretchedGrid with stretching = 'centre', 'walls' "
+                "or 'bottom' and beta; without it they are arrays"
+            )
+        return _core.Grid(self.points, self.lengths or (), self.boundaries or (), self.stretching, self.beta)
 
 
 @dataclass(frozen=True)

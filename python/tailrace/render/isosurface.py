@@ -90,12 +90,12 @@ def _closed(
         x, y, z = (np.arange(count, dtype=float) for count in shown.shape)
         return data, (x, y, z)
     known = step.known
-    if known.problem is None and known.boundaries is not None:
-        periodic = [kind == "periodic" for kind in known.boundaries]
+    if known.grid is not None:
+        periodic = [kind == "periodic" for kind in known.grid.boundaries]
         data = np.pad(data, [(0, int(one)) for one in reversed(periodic)], mode="wrap")
         x, y, z = (
             np.append(along, along[0] + length) if one else along
-            for along, length, one in zip(places, known.lengths, periodic, strict=True)
+            for along, length, one in zip(places, known.grid.lengths, periodic, strict=True)
         )
         places = (x, y, z)
     return data, places

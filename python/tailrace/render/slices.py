@@ -122,13 +122,13 @@ def _node(
         raise PlotError(f"{path}: does not say the coordinates of '{shown.name}'; choose the slice by its index")
     along, low = places[d], float(places[d][0])
     known = step.known
-    periodic = known.problem is None and known.boundaries is not None and known.boundaries[d] == "periodic"
-    high = low + known.lengths[d] if periodic else float(along[-1])
+    period = known.grid.lengths[d] if known.grid is not None and known.grid.boundaries[d] == "periodic" else None
+    high = float(along[-1]) if period is None else low + period
     if not low - 1e-9 * abs(high) <= at <= high + 1e-9 * abs(high):
         raise PlotError(f"{path}: {axis} = {at:g} is outside: it goes from {low:g} to {high:.7g}")
     distance = np.abs(along - at)
-    if periodic:
-        distance = np.minimum(distance, np.abs(along + known.lengths[d] - at))
+    if period is not None:
+        distance = np.minimum(distance, np.abs(along + period - at))
     return int(np.argmin(distance))
 
 

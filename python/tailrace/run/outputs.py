@@ -153,10 +153,15 @@ def _with_closing(
 
 
 def _grid_of(grid: series.UniformGrid, region: series.Region) -> series.UniformGrid:
-    """The grid of the points of a region."""
+    """The places of the points of a region."""
     origin = tuple(o + s * h for o, s, h in zip(grid.origin, region.start, grid.spacing, strict=True))
     spacing = tuple(h * n for h, n in zip(grid.spacing, region.stride, strict=True))
-    return series.UniformGrid(region.count, origin, spacing)  # type: ignore[arg-type] # three of each
+    place: tuple[Any, Any, Any] = (region.count, origin, spacing)
+    if not isinstance(grid, series.StretchedGrid):
+        return series.UniformGrid(*place)
+    along = zip(grid.coordinates, region.start, region.count, region.stride, strict=True)
+    x, y, z = (tuple(one[s : s + (n - 1) * step + 1 : step]) for one, s, n, step in along)
+    return series.StretchedGrid(*place, (x, y, z))
 
 
 def _make_directory(path: Path, output: str) -> None:

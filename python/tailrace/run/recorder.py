@@ -55,8 +55,7 @@ class Recorder:
         self._warnings = Warnings(
             case.time.scheme, spacing, model.shape, case.viscosity, auto=case.time.constant_dt is None
         )
-        sides = tuple(model.grid.boundaries)
-        grid = UniformGrid(model.shape, spacing=spacing, boundaries=sides)  # type: ignore[arg-type] # three of each
+        grid = UniformGrid.of(model.grid)
         self._outputs: list[Output] = []
         with timed("output"):
             for section in case.output:

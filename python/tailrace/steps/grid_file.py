@@ -5,7 +5,9 @@ reynolds = 1600.0
 [grid]
 points = [128, 128, 128]
 lengths = ["2*pi", "2*pi", "2*pi"]
-boundaries = ["periodic", "periodic", "periodic"]
+boundaries = ["periodic", "dirichlet", "periodic"]   # of two different ends "dirichlet|free-slip"
+stretching = "walls"   # where y is stretched: centre, walls or bottom, and its beta
+beta = 0.259
 
 [variables]   # our name = the source's
 ux = "u"
@@ -17,15 +19,28 @@ dt = 0.001
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from tailrace.case.document import ConfigError, explain, read_toml
 from tailrace.case.flow_sections import Section
 from tailrace.case.values import Length, Points, Real, Text, Triple
 
-Boundary = Literal["periodic", "free-slip", "dirichlet"]
+_ENDS = ("periodic", "free-slip", "dirichlet")
+
+
+def _boundary(value: str) -> str:
+    parts = value.split("|")
+    if len(parts) > 2 or any(part not in _ENDS for part in parts) or (len(parts) == 2 and "periodic" in parts):
+        raise ValueError(
+            "must be 'periodic', 'free-slip' or 'dirichlet', or 'lower|upper' of two different ends, as "
+            "'dirichlet|free-slip'"
+        )
+    return parts[0] if parts[0] == parts[-1] else value
+
+
+Boundary = Annotated[Text, AfterValidator(_boundary)]
 
 
 class GridPart(Section):
@@ -34,6 +49,16 @@ class GridPart(Section):
     points: Triple[Points] | None = Field(None, description="nodes in x, y and z")
     lengths: Triple[Length] = Field(description="the box in x, y and z")
     boundaries: Triple[Boundary] = Field(description="'periodic', 'free-slip' or 'dirichlet' in x, y and z")
+    stretching: Literal["centre", "walls", "bottom"] | None = Field(None, description="where y is stretched")
+    beta: Annotated[Real, Field(gt=0)] | None = Field(None, description="of the stretching")
+
+    @model_validator(mode="after")
+    def _check_stretching(self) -> Self:
+        if (self.stretching is None) != (self.beta is None):
+            raise ValueError("stretching and beta belong together; one of them is missing")
+        if self.stretching and self.boundaries[1] == "periodic":
+            raise ValueError("y is periodic; only a y with free-slip or dirichlet boundaries can be stretched")
+        return self
 
 
 class TimePart(Section):
@@ -56,6 +81,8 @@ class GridFile(Section):
         found: dict[str, Any] = {}
         if self.grid:
             found = {"lengths": list(self.grid.lengths), "boundaries": ",".join(self.grid.boundaries)}
+            if self.grid.stretching:
+                found |= {"stretching": self.grid.stretching, "beta": self.grid.beta}
         if self.reynolds is not None:
             found["reynolds"] = self.reynolds
         if self.time:

@@ -52,7 +52,7 @@ def open(
     comm: MPI.Comm | None = None,
     engine: str | None = None,
     parameters: Mapping[str, object] | None = None,
-    grid: UniformGrid | GridFile | str | PathLike[str] | None = None,
+    grid: UniformGrid | _core.Grid | GridFile | str | PathLike[str] | None = None,
     precision: Literal["float32", "float64"] | None = None,
     rewind_to: int | None = None,
     guard: bool = False,
@@ -76,8 +76,9 @@ def open(
         `folded` (files to write at close: Chrome trace, folded stacks). They have priority over TAILRACE_PARAMETERS.
     :param grid: when writing: the places of the points, a UniformGrid, or a StretchedGrid, for which hdf5 adds an XDMF
         file of the same name; with its boundaries the series says all that derivatives need. When reading: the grid of
-        a series that does not say it: a UniformGrid with boundaries, or the path of a TOML file (see
-        `tailrace.steps.grid_file`). It has priority over what the series says.
+        a series that does not say it: a UniformGrid with boundaries, a StretchedGrid with its law, or the path of a
+        TOML file (see `tailrace.steps.grid_file`). It has priority over what the series says. The grid of operators,
+        `ops.grid`, can be given for both.
     :param precision: when writing, the type in which arrays are stored, by default that of each array; when reading,
         the type of the fields, by default float32 where all of them are stored so, else float64.
     :param rewind_to: when appending, drop the steps with a larger index first.
@@ -103,10 +104,12 @@ def open(
             on_root(comm, lambda: refuse_unknown(Path(path)))
         handle = connect(path, mode, comm=comm, engine=engine, parameters=parameters, rewind_to=rewind_to, guard=guard)
         return Series(*handle, given=given, precision=precision)
+    if isinstance(grid, _core.Grid):
+        grid = UniformGrid.of(grid)
     if grid is not None and not isinstance(grid, UniformGrid):
         raise _core.InputError(f"grid = {grid!r}: a series is written with a UniformGrid or a StretchedGrid")
-    if grid is not None and grid.boundaries is not None:
-        _core.Grid(grid.points, grid.lengths or (), grid.boundaries)  # checks them
+    if grid is not None and grid.boundaries is not None and _has_law(grid):
+        grid.checked()
     series = Series(
         *connect(
             path, mode, comm=comm, engine=engine, parameters=parameters, grid=grid, precision=precision,
@@ -117,30 +120,43 @@ def open(
     return series
 
 
-def given_grid(grid: UniformGrid | GridFile | str | PathLike[str] | None) -> GridFile:
+def given_grid(grid: UniformGrid | _core.Grid | GridFile | str | PathLike[str] | None) -> GridFile:
     """The user's knowledge of a grid, in one form. Local.
 
     :raises ConfigError, InputError: it is wrong, or not enough.
     """
+    if isinstance(grid, _core.Grid):
+        grid = UniformGrid.of(grid)
     if grid is None or isinstance(grid, GridFile):
         return grid or GridFile()
     if not isinstance(grid, UniformGrid):
         return read_grid_file(Path(grid))
-    if isinstance(grid, StretchedGrid) and any(len(along) for along in grid.coordinates):
-        raise _core.InputError("grid: the schemes need equally spaced points; fields of a StretchedGrid are arrays")
     if grid.boundaries is None:
         raise _core.InputError(
             'grid: a UniformGrid to read with needs its boundaries, as boundaries=("periodic", "free-slip", "periodic")'
         )
-    box = {"points": grid.points, "lengths": grid.lengths, "boundaries": grid.boundaries}
-    return GridFile(grid=GridPart.model_validate(box))
+    known = grid.checked()
+    box = {"points": grid.points, "lengths": tuple(known.lengths), "boundaries": grid.boundaries}
+    law = {"stretching": known.stretching, "beta": known.beta} if known.stretching else {}
+    return GridFile(grid=GridPart.model_validate({**box, **law}))
+
+
+def _has_law(grid: UniformGrid) -> bool:
+    """Whether the places of the points follow from the lengths of the box, so that fields can be differentiated."""
+    if not isinstance(grid, StretchedGrid) or grid.stretching:
+        return True
+    return not any(len(along) for along in grid.coordinates)
 
 
 def _tell_box(series: Series, grid: UniformGrid | None) -> None:
-    """Store lengths and boundaries of a new series, by which its reader can differentiate."""
-    if grid is not None and grid.boundaries is not None:
-        series.set_attribute("lengths", list(grid.lengths or ()))
-        series.set_attribute("boundaries", ",".join(grid.boundaries))
+    """Store lengths, boundaries and stretching of a new series, by which its reader can differentiate."""
+    if grid is None or grid.boundaries is None:
+        return
+    series.set_attribute("lengths", list(grid.lengths or ()))
+    series.set_attribute("boundaries", ",".join(grid.boundaries))
+    if isinstance(grid, StretchedGrid) and grid.stretching:
+        series.set_attribute("stretching", grid.stretching)
+        series.set_attribute("beta", grid.beta)
 
 
 class Series(SeriesOf[StoredStep]):
@@ -249,9 +265,7 @@ class Series(SeriesOf[StoredStep]):
         if self._mode != "r" or not len(self):
             return told
         known = self.steps[-1].known
-        if known.problem is not None or known.points is None:
-            return told
-        return UniformGrid(known.points, spacing=known.spacing, boundaries=known.boundaries)
+        return told if known.grid is None else UniformGrid.of(known.grid)
 
     def _repr_html_(self) -> str:
         """For notebooks: where it is, its steps, its grid, its variables and its attributes. Local."""
@@ -265,10 +279,15 @@ class Series(SeriesOf[StoredStep]):
         if grid is not None:
             rows.append(("grid", " x ".join(map(str, grid.points)) + " points in x, y, z"))
             rows.append(("boundaries", ", ".join(grid.boundaries or ("not known",))))
+            if isinstance(grid, StretchedGrid):
+                rows.append(
+                    ("stretching", f"{grid.stretching}, beta {grid.beta:g}" if grid.stretching else "of its own")
+                )
         if self._mode == "r" and not self.streaming and len(steps):
             kinds = steps[-1].variables.items()
             rows += [(name, _kind(one)) for name, one in kinds]
-        rows += [(name, value) for name, value in self.attributes.items() if name not in ("lengths", "boundaries")]
+        above = ("lengths", "boundaries", "stretching", "beta")
+        rows += [(name, value) for name, value in self.attributes.items() if name not in above]
         return card(f"Series {Path(self.path).name}", rows)
 
     # ---- writing -----------------------------------------------------------------------------------------------------

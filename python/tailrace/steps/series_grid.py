@@ -9,6 +9,7 @@ import numpy as np
 
 from tailrace import _core
 from tailrace.fields.operators import Operators
+from tailrace.io.placement import SAME_PLACE
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -49,21 +50,19 @@ class SeriesGrid:
         precision: str | None = None,
     ) -> None:
         self.path, self.comm, self.given = path, comm, given
-        self.attributes = {**attributes, **given.attributes()}
+        theirs = {name: one for name, one in attributes.items() if not (given.grid and name in ("stretching", "beta"))}
+        self.attributes = {**theirs, **given.attributes()}
         self._aliases, self._told = aliases, told
         self._made: Operators | None = None
         self._failed: _core.InputError | None = None  # the ranks cannot share the grid
         self.problem: str | None = None  # why the grid is not known
         self.points: Triple | None = None
-        self.lengths: tuple[float, ...] = ()
-        self.boundaries: tuple[str, str, str] | None = None
+        self.grid: _core.Grid | None = None
         self.precision = precision or "float64"
         try:
             self.points = self._find_points(first)
             self.names(first)  # the names of the user's file are checked
-            self.lengths, self.boundaries = self._find_box()
-            self._check_whole()
-            _core.Grid(self.points, self.lengths, self.boundaries)
+            self.grid = self._find_grid(self.points)
         except _core.InputError as error:
             if given.grid or given.variables:
                 raise
@@ -92,8 +91,8 @@ class SeriesGrid:
             )
         return next(iter(shapes))
 
-    def _find_box(self) -> tuple[tuple[float, ...], tuple[str, str, str]]:
-        """Lengths and boundaries, from the user's file or the attributes."""
+    def _find_grid(self, points: Triple) -> _core.Grid:
+        """The grid by its lengths, boundaries and stretching, from the user's file or the attributes."""
         for key in ("lengths", "boundaries"):
             if key not in self.attributes:
                 raise _core.InputError(f"{self.path}: its {key} are not known: it has no attribute '{key}'. {_HOW}")
@@ -107,31 +106,59 @@ class SeriesGrid:
                 f"{self.path}: the attributes lengths = {self.attributes['lengths']!r} and boundaries = "
                 f"{self.attributes['boundaries']!r} do not tell three directions. {_HOW}"
             )
-        x, y, z = boundaries
-        return lengths, (x, y, z)
+        self._check_whole(lengths, boundaries)
+        stretching, beta = self.attributes.get("stretching", ""), self.attributes.get("beta", 0.0)
+        if not isinstance(stretching, str) or not isinstance(beta, int | float):
+            raise _core.InputError(
+                f"{self.path}: the attributes stretching = {stretching!r} and beta = {beta!r} are no name of a "
+                "stretching and a number"
+            )
+        try:
+            grid = _core.Grid(points, lengths, boundaries, stretching, beta)
+        except _core.InputError as error:
+            raise _core.InputError(f"{self.path}: {error}") from None
+        self._check_places(grid)
+        return grid
 
-    def _check_whole(self) -> None:
-        """Check that the series has the whole box, of which every n-th point is enough: derivatives need it."""
-        told = self._told
-        if told is None or self.given.grid:  # the user's file has priority: some formats have a default spacing only
-            return
-        for axis, along in zip("xyz", getattr(told, "coordinates", ()), strict=False):
-            if len(along):
-                raise _core.InputError(
-                    f"{self.path}: the points in {axis} are not equally spaced; the schemes need equal spacing"
-                )
+    def _places(self) -> tuple[NDArray[Any], ...] | None:
+        """Where the series says that its points are, from the beginning of the box on.
+
+        The user's file has priority: some formats have a default spacing only.
+        """
+        if self._told is None or self.given.grid:
+            return None
         begins = self.attributes.get("origin", (0.0, 0.0, 0.0))  # of the box, where another program has it elsewhere
-        starts = [at - begin for at, begin in zip(told.origin, begins, strict=True)]
-        for axis, points, start, spacing, length, kind in zip(
-            "xyz", told.points, starts, told.spacing, self.lengths, self.boundaries or (), strict=True
-        ):
-            there = spacing * (points if kind == "periodic" else points - 1)
-            if abs(there - length) > 1e-6 * length or abs(start) > 1e-6 * length:
+        return tuple(along - begin for along, begin in zip(self._told.along, begins, strict=True))
+
+    def _check_whole(self, lengths: tuple[float, ...], boundaries: tuple[str, ...]) -> None:
+        """Check that the series has the whole box, of which every n-th point is enough: derivatives need it."""
+        told, places = self._told, self._places()
+        if told is None or places is None:
+            return
+        for axis, along, spacing, length, kind in zip("xyz", places, told.spacing, lengths, boundaries, strict=True):
+            start, reach = float(along[0]), float(along[-1] - along[0])
+            there = reach + spacing if kind == "periodic" else reach
+            if abs(there - length) > SAME_PLACE * length or abs(start) > SAME_PLACE * length:
+                apart = reach / (len(along) - 1) if len(along) > 1 else spacing
                 raise _core.InputError(
-                    f"{self.path}: holds a part of the field only: {points} points in {axis} from {start:.6g}, "
-                    f"{spacing:.6g} apart, of a {kind} box of length {length:.6g}. An analysis needs all of it, or "
+                    f"{self.path}: holds a part of the field only: {len(along)} points in {axis} from {start:.6g}, "
+                    f"{apart:.6g} apart, of a {kind} box of length {length:.6g}. An analysis needs all of it, or "
                     "every n-th point from 0 on up to the end"
                 )
+
+    def _check_places(self, grid: _core.Grid) -> None:
+        """Check that the points are those of the schemes."""
+        for d, along in enumerate(self._places() or ()):
+            if np.abs(along - grid.coordinates(d)).max() > SAME_PLACE * grid.lengths[d]:
+                law = (
+                    "nor are they those of its attributes stretching and beta"
+                    if d == 1 and grid.stretching
+                    else (
+                        "the schemes need equal spacing"
+                        + (", or in y the attributes stretching and beta" if d == 1 else "")
+                    )
+                )
+                raise _core.InputError(f"{self.path}: the points in {'xyz'[d]} are not equally spaced; {law}")
 
     def _stored_precision(self, step: ArrayStep) -> str:
         kinds = {step.variables[name].dtype for name in self.names(step).values()}
@@ -159,23 +186,14 @@ class SeriesGrid:
         """The type in which a field is read that is stored in another one: real fields have the same."""
         return np.dtype(self.precision if stored.startswith("float") else stored)
 
-    @property
-    def spacing(self) -> tuple[float, float, float]:
-        """Distance of the points in x, y, z, where the grid is known. Local."""
-        kinds = zip(self.points or (), self.lengths, self.boundaries or (), strict=True)
-        x, y, z = (length / (n if kind == "periodic" else n - 1) for n, length, kind in kinds)
-        return x, y, z
-
     def coordinates(self) -> tuple[NDArray[Any], ...] | None:
         """The places of the points in x, y, z; None where they are not known. Local."""
         told = self._told
         if told is not None and told.points == self.points and not self.given.grid:
-            own = getattr(told, "coordinates", ((), (), ()))
-            along = zip(told.points, told.origin, told.spacing, own, strict=True)
-            return tuple(np.asarray(x, float) if len(x) else start + h * np.arange(n) for n, start, h, x in along)
-        if self.problem is not None:
+            return told.along
+        if self.grid is None:
             return None
-        return tuple(h * np.arange(n) for n, h in zip(self.points or (), self.spacing, strict=True))
+        return tuple(np.array(self.grid.coordinates(d)) for d in range(3))
 
     # ---- operators ---------------------------------------------------------------------------------------------------
     @property
@@ -184,16 +202,19 @@ class SeriesGrid:
 
         :raises InputError: the grid is not known, or does not fit the ranks.
         """
-        if self.problem is not None or self.points is None or self.boundaries is None:
+        grid = self.grid
+        if grid is None:
             raise _core.InputError(self.problem or f"{self.path}: its grid is not known")
         if self._failed is not None:
             raise self._failed
         if self._made is None:
             try:
                 self._made = Operators(
-                    self.points,
-                    self.lengths,
-                    self.boundaries,
+                    grid.nodes,
+                    grid.lengths,
+                    grid.boundaries,
+                    stretching=grid.stretching,
+                    beta=grid.beta,
                     comm=self.comm,
                     interpolation=str(self.attributes.get("interpolation", "aggressive")),
                     dtype=self.precision,

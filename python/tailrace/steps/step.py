@@ -102,7 +102,7 @@ class Step:
 
     @property
     def grid(self) -> _core.Grid:
-        """Nodes, lengths and boundaries."""
+        """Nodes, lengths, boundaries and stretching."""
         return self.operators.grid
 
     @property

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <complex>
 #include <vector>
 
@@ -84,22 +85,88 @@ private:
   std::vector<double> from_rows_, to_rows_;
 };
 
+/// Lines of one direction, to other places: by the polynomials of degree five through the six points around a place,
+/// or next to it at a wall. Beyond a free-slip boundary lines continue by their parity.
+class LinePolynomials {
+public:
+  LinePolynomials(const Grid &from, const Grid &to, int d, Parity parity) {
+    const std::vector<double> x = from.coordinates(d);
+    const auto n = static_cast<std::int64_t>(x.size());
+    const double length = from.lengths[d], end = x.back();
+    const Sides &sides = from.boundaries[d];
+    for (double place : to.coordinates(d)) {
+      place = std::min(place * (length / to.lengths[d]), end); // some formats store lengths in single precision
+      std::int64_t first = std::upper_bound(x.begin(), x.end(), place) - x.begin() - degree / 2 - 1;
+      if (sides.lower == Boundary::dirichlet)
+        first = std::max<std::int64_t>(first, 0);
+      if (sides.upper == Boundary::dirichlet)
+        first = std::min(first, n - degree - 1);
+      std::array<double, degree + 1> at{};
+      Stencil stencil;
+      for (int m = 0; m <= degree; ++m) {
+        const std::int64_t i = first + m, mirrored = i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i;
+        at[m] = i < 0 ? -x[mirrored] : i >= n ? 2 * end - x[mirrored] : x[i];
+        stencil.points[m] = mirrored;
+        stencil.weights[m] = i == mirrored ? 1 : static_cast<int>(parity);
+      }
+      for (int m = 0; m <= degree; ++m)
+        for (int other = 0; other <= degree; ++other)
+          if (other != m)
+            stencil.weights[m] *= (place - at[other]) / (at[m] - at[other]);
+      stencils_.push_back(stencil);
+    }
+  }
+
+  void operator()(const Lines &in, const double *values, const Lines &out, double *result) const {
+    for (std::int64_t block = 0; block < in.outer; ++block)
+      for (std::int64_t j = 0; j < out.points; ++j) {
+        const Stencil &stencil = stencils_[j];
+        double *row = result + start_of(out, block * out.inner) + j * out.stride;
+        std::fill_n(row, out.inner, 0.0);
+        for (int m = 0; m <= degree; ++m) {
+          const double *from = values + start_of(in, block * in.inner) + stencil.points[m] * in.stride;
+          for (std::int64_t r = 0; r < in.inner; ++r)
+            row[r] += stencil.weights[m] * from[r];
+        }
+      }
+  }
+
+private:
+  static constexpr int degree = 5;
+  struct Stencil {
+    std::array<std::int64_t, degree + 1> points;
+    std::array<double, degree + 1> weights;
+  };
+  std::vector<Stencil> stencils_;
+};
+
+/// Whether nodes of both grids are at equal distances of the same coordinate.
+bool stretched_alike(const Grid &a, const Grid &b, int d) {
+  if (!a.stretched(d) || !b.stretched(d))
+    return a.stretched(d) == b.stretched(d);
+  return a.stretching->where == b.stretching->where && a.stretching->beta == b.stretching->beta;
+}
+
 /// A field on its way through the pencils: `values` is valid until the next step.
 class Moving {
 public:
   Moving(const Grid &from, std::shared_ptr<const ProcessGrid> processes, const double *in)
       : grid_(from), processes_(std::move(processes)), shape_(from.nodes), values_(const_cast<double *>(in)) {}
 
-  void resample(int d, Parity parity, std::int64_t points) {
-    if (points == shape_[d])
+  void resample(int d, Parity parity, const Grid &to) {
+    const bool alike = stretched_alike(grid_, to, d);
+    if (alike && to.nodes[d] == shape_[d])
       return;
     const auto pencil = static_cast<Pencil>(d);
     const Lines before = Lines::along(d, parts().box(pencil).count);
-    shape_[d] = points;
+    shape_[d] = to.nodes[d];
     const Box box = parts().box(pencil);
+    const Lines after = Lines::along(d, box.count);
     Buffer<double> result(box.size());
-    LineResampling(grid_.periodic(d), parity, before.points, points)(before, values_, Lines::along(d, box.count),
-                                                                     result.data());
+    if (alike && !grid_.boundaries[d].has(Boundary::dirichlet))
+      LineResampling(grid_.periodic(d), parity, before.points, after.points)(before, values_, after, result.data());
+    else
+      LinePolynomials(grid_, to, d, parity)(before, values_, after, result.data());
     keep(std::move(result));
   }
 
@@ -135,17 +202,17 @@ private:
 } // namespace
 
 Buffer<double> resample(const Grid &from, const std::shared_ptr<const ProcessGrid> &processes,
-                        const std::array<Parity, 3> &parities, const Index3 &points, const double *in) {
+                        const std::array<Parity, 3> &parities, const Grid &to, const double *in) {
   for (int d = 0; d < 3; ++d)
-    if (!from.periodic(d) && from.boundaries[d] != Boundary::free_slip)
-      throw InputError(fmt::format("interpolation to another grid needs periodic or free-slip boundaries; {} is {}",
-                                   "xyz"[d], sides_name(from.boundaries[d])));
+    if (from.boundaries[d] != to.boundaries[d])
+      throw InputError(fmt::format("interpolation to another grid needs the same boundaries; those in {} are {} and {}",
+                                   "xyz"[d], sides_name(from.boundaries[d]), sides_name(to.boundaries[d])));
   Moving field(from, processes, in);
-  field.resample(0, parities[0], points[0]);
+  field.resample(0, parities[0], to);
   field.move(Pencil::x, Pencil::y);
-  field.resample(1, parities[1], points[1]);
+  field.resample(1, parities[1], to);
   field.move(Pencil::y, Pencil::z);
-  field.resample(2, parities[2], points[2]);
+  field.resample(2, parities[2], to);
   field.move(Pencil::z, Pencil::y);
   field.move(Pencil::y, Pencil::x);
   return field.take();

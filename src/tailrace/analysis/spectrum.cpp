@@ -80,10 +80,12 @@ std::vector<double> squares(std::int64_t points, double step) {
   return result;
 }
 
-/// Share of a point in the average over a direction by the trapezoidal rule.
-double share(const Grid &grid, const std::array<bool, 3> &centred, int d, std::int64_t i) {
-  const bool at_end = !grid.periodic(d) && !centred[d] && (i == 0 || i == grid.nodes[d] - 1);
-  return (at_end ? 0.5 : 1.0) / static_cast<double>(grid.cells()[d]);
+/// Shares of points in the average over a direction by the trapezoidal rule.
+std::vector<double> shares(const Grid &grid, const std::array<bool, 3> &centred, int d) {
+  std::vector<double> result = grid.weights(d, centred[d]);
+  for (double &share : result)
+    share /= static_cast<double>(grid.cells()[d]);
+  return result;
 }
 
 constexpr std::int64_t batch = 8; ///< lines transformed at once
@@ -178,6 +180,7 @@ std::vector<Complex> mean_cross_spectrum(const Grid &grid, const std::array<bool
   std::vector<double> rows(batch * points);
   std::vector<Complex> F(batch * modes), G(batch * modes), mean(modes);
   const int a = direction == 0 ? 1 : 0, b = direction == 2 ? 1 : 2; // lines are counted along a, then b
+  const std::vector<double> along_a = shares(grid, centred, a), along_b = shares(grid, centred, b);
   for (std::int64_t first = 0; first < all; first += batch) {
     const std::int64_t count = std::min(batch, all - first);
     gather(in_f, lines, first, count, points, rows.data());
@@ -188,8 +191,7 @@ std::vector<Complex> mean_cross_spectrum(const Grid &grid, const std::array<bool
     }
     for (std::int64_t r = 0; r < count; ++r) {
       const std::int64_t line = first + r;
-      const double weight = share(grid, centred, a, box.start[a] + line % box.count[a]) *
-                            share(grid, centred, b, box.start[b] + line / box.count[a]);
+      const double weight = along_a[box.start[a] + line % box.count[a]] * along_b[box.start[b] + line / box.count[a]];
       const Complex *one = F.data() + r * modes, *other = (in_g == in_f ? F : G).data() + r * modes;
       for (std::int64_t k = 0; k < modes; ++k)
         mean[k] += weight * std::conj(one[k]) * other[k];

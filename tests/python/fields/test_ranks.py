@@ -21,6 +21,11 @@ def test_any_decomposition(ranks, nodes, periodic):
     assert min(counts) > 80
 
 
+def test_stretched_points(ranks):
+    counts = ranks.results("compare", limit=60, nodes=(12, 10, 15), periodic=False, single=False, stretched=True)
+    assert min(counts) > 70
+
+
 def test_single_precision(ranks):
     ranks.results("compare", limit=60, nodes=(12, 10, 15), periodic=True, single=True)
 

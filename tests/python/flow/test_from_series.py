@@ -34,6 +34,15 @@ def test_waves_that_both_grids_hold_are_exact(ranks, box):
         assert max(of_rank) < 1e-12, of_rank
 
 
+def test_between_walls_and_on_stretched_grids(ranks):
+    """Polynomials of degree five between walls; waves of the uniform coordinate between free-slip boundaries."""
+    for of_rank in ranks.results("resampled_between_walls", lengths=LENGTHS):
+        assert len(of_rank) == 5
+        assert max(of_rank) < 1e-12, of_rank
+    for coarse, fine in ranks.results("mixed_ends"):
+        assert 5.3 < np.log2(coarse / fine) < 7, (coarse, fine)
+
+
 def test_the_shortest_wave_survives_a_finer_grid(ranks):
     for lost in ranks.results("there_and_back", lengths=LENGTHS):
         assert max(lost) < 1e-14, lost

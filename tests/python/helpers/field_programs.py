@@ -12,15 +12,19 @@ from helpers.fields import LENGTHS, MIXED, PERIODIC, noisy_field, noisy_vector
 Results = dict[str, Any]
 
 
-def compare(comm: Any, nodes: list[int], periodic: bool, single: bool) -> int:
+STRETCHED = {"stretching": "walls", "beta": 0.4}
+
+
+def compare(comm: Any, nodes: list[int], periodic: bool, single: bool, stretched: bool = False) -> int:
     """The results on all process grids equal those of one rank; returns how many results there were."""
-    kinds = PERIODIC if periodic else MIXED
+    kinds = ("periodic", "dirichlet|free-slip", "periodic") if stretched else PERIODIC if periodic else MIXED
+    more: Any = STRETCHED if stretched else {}
     dtype = np.float32 if single else np.float64
-    expected = everything(tr.Operators(nodes, LENGTHS, kinds, dtype=dtype))
+    expected = everything(tr.Operators(nodes, LENGTHS, kinds, dtype=dtype, **more))
     for rows in range(1, comm.size + 1):
         if comm.size % rows:
             continue
-        ops = tr.Operators(nodes, LENGTHS, kinds, comm=comm, rows=rows, cols=comm.size // rows, dtype=dtype)
+        ops = tr.Operators(nodes, LENGTHS, kinds, comm=comm, rows=rows, cols=comm.size // rows, dtype=dtype, **more)
         found = everything(ops)
         assert list(found) == list(expected)
         for name, value in found.items():
@@ -46,16 +50,17 @@ def everything(ops: Any) -> Results:
     """All operators of fields, as arrays that every rank has or as fields."""
     f, g, v = noisy_field(ops, 1), noisy_field(ops, 2), noisy_vector(ops)
     results: Results = {}
-    if "free-slip" not in ops.grid.boundaries:
+    if set(ops.grid.boundaries) == {"periodic"}:
         for name, one in (("scalar", f), ("vector", v)):
             found = tr.spectrum(one)
             results |= {f"shells {name}": found.energy, f"modes {name}": found.modes}
     for d, axis in enumerate("xyz"):
         if ops.grid.boundaries[d] == "periodic":
             results[f"line {axis}"] = tr.spectrum_1d(f, axis).energy
-        for name, one in (("auto", None), ("cross", g)):
-            results[f"{name} {axis}"] = tr.correlation(f, axis, one).values
-        results[f"normalised {axis}"] = tr.correlation(f, axis, g, normalise=True).values
+        if axis != "y" or not ops.grid.stretching:
+            for name, one in (("auto", None), ("cross", g)):
+                results[f"{name} {axis}"] = tr.correlation(f, axis, one).values
+            results[f"normalised {axis}"] = tr.correlation(f, axis, g, normalise=True).values
         results[f"plane {axis}"] = tr.plane(f, axis, 3)
         results[f"plane at {axis}"] = tr.plane(f, axis, position=0.31)
         results[f"line at {axis}"] = tr.line(f, axis, position=(0.7, 1.1))
@@ -90,7 +95,7 @@ def _sampled(ops: Any, f: Any, v: Any) -> Results:
         "probes of a vector": tr.Probes(points)(v),
         "probes on centres": tr.Probes(points)(centred),
         "plane of centres": tr.plane(centred, "z", 2),
-        "correlation of centres": tr.correlation(centred, "y").values,
+        "correlation of centres": tr.correlation(centred, "x").values,
     }
 
 

@@ -135,6 +135,72 @@ def resampled(comm: Any, lengths: list[float], boundaries: list[str]) -> list[fl
     return errors
 
 
+def resampled_between_walls(comm: Any, lengths: list[float]) -> list[float]:
+    """Errors of interpolation between stretched grids: of polynomials of degree five, then of even and odd waves."""
+    errors = []
+
+    def polynomials(x: Any, y: Any, z: Any) -> Any:
+        along = [np.polynomial.polynomial.polyval(y, [0.3 + i, -1, 0.5, i, -0.2, 0.1]) for i in range(3)]
+        return [
+            one * np.cos(2 * np.pi * x / lengths[0]) * np.polynomial.polynomial.polyval(z, [1, 2, -1]) for one in along
+        ]
+
+    kinds = ["periodic", "dirichlet", "dirichlet"]
+    grids = [
+        ((12, 17, 9), ("walls", 0.4)),
+        ((15, 23, 14), ("bottom", 0.6)),
+        ((12, 12, 14), ("", 0.0)),
+        ((12, 17, 9), ("walls", 0.4)),
+    ]
+    for (before, (first, beta)), (after, (second, other)) in itertools.pairwise(grids):
+        source = tr.Operators(before, lengths, kinds, comm=comm, stretching=first, beta=beta)
+        target = tr.Operators(after, lengths, kinds, comm=comm, rows=comm.size, cols=1, stretching=second, beta=other)
+        errors.append(
+            _worst(tr.Vector.from_function(source, polynomials), tr.Vector.from_function(target, polynomials), comm)
+        )
+    kinds = ["periodic", "free-slip", "periodic"]
+    made = [tr.Operators((8, n, 8), lengths, kinds, comm=comm, stretching="walls", beta=0.4) for n in (17, 30)]
+
+    def uniform(operators: Any) -> Any:
+        start, count = (three[1] for three in operators.box())
+        s = np.arange(start, start + count)[None, :, None] / (operators.grid.nodes[1] - 1)
+        waves = [np.cos(5 * np.pi * s), np.sin(3 * np.pi * s), np.cos(np.pi * s)]
+        return tr.Vector.from_function(operators, lambda x, y, z: [one + 0 * x + 0 * z for one in waves])
+
+    return [*errors, _worst(*map(uniform, made), comm), _worst(*map(uniform, reversed(made)), comm)]
+
+
+def _worst(source: Any, expected: Any, comm: Any) -> float:
+    """The largest error of a vector at the points of another one."""
+    operators = expected.operators
+    found = components(source, operators.grid, operators.box(), "it", comm)
+    largest = max(float(one.max()) for one in expected)
+    return max(float(abs(one - np.asarray(two)).max()) for one, two in zip(found, expected, strict=True)) / largest
+
+
+def mixed_ends(comm: Any) -> list[float]:
+    """Errors of a field that is even about one end only, on two grids."""
+    errors = []
+    for n in (33, 65):
+        ops = [
+            tr.Operators((8, m, 8), (1.0, 2.0, 1.0), ["periodic", "dirichlet|free-slip", "periodic"], comm=comm,
+                         stretching="bottom", beta=0.5) for m in (n, 2 * n + 3)
+        ]  # fmt: skip
+        made = [
+            tr.Vector.from_function(
+                one,
+                lambda x, y, z: [
+                    np.exp(np.cos(np.pi * y / 2 - np.pi)) + 0 * x + 0 * z,
+                    0 * (x + y + z),
+                    0 * (x + y + z),
+                ],
+            )
+            for one in ops
+        ]
+        errors.append(_worst(*made, comm))
+    return errors
+
+
 def there_and_back(comm: Any, lengths: list[float]) -> list[float]:
     """What noise loses on a finer grid and back again."""
     lost = []

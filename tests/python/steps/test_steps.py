@@ -168,10 +168,16 @@ def test_a_series_that_does_not_say_its_grid(tmp_path):
     [
         (tr.UniformGrid((24, 17, 20)), "needs its boundaries"),
         (tr.UniformGrid((24, 17, 21), boundaries=("periodic",) * 3), "no field has the grid.points"),
-        (tr.StretchedGrid((24, 17, 20), coordinates=((), range(17), ())), "equally spaced"),
+        (tr.StretchedGrid((24, 17, 20), coordinates=((), range(17), ())), "needs its boundaries"),
+        (
+            tr.StretchedGrid(
+                (24, 17, 20), boundaries=("periodic", "dirichlet", "periodic"), coordinates=((), range(17), ())
+            ),
+            "need their law",
+        ),
         ("missing.toml", "missing.toml"),
     ],
-    ids=["boundaries", "points", "stretched", "file"],
+    ids=["boundaries", "points", "stretched", "no law", "file"],
 )
 def test_wrong_grids(series, grid, said):
     with pytest.raises((tr.InputError, tr.ConfigError), match=said):

@@ -136,7 +136,7 @@ void Output::define_attributes(const Attributes &attributes, const std::optional
     return;
   if (grid)
     write_grid(io_, *grid);
-  if (shapes_.empty())
+  if (shapes_.empty() || (grid && grid->stretched())) // its readers know no stretched grids: all places would be wrong
     return;
   const GridDescription described = grid.value_or(GridDescription{shapes_.begin()->second, {0, 0, 0}, {1, 1, 1}});
   std::vector<std::string> names;
