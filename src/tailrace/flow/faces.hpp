@@ -3,6 +3,7 @@
 #include <tailrace/grid/decomposition.hpp>
 #include <tailrace/grid/field.hpp>
 #include <tailrace/grid/grid.hpp>
+#include <tailrace/ops/compact_scheme.hpp>
 
 #include <optional>
 
@@ -30,6 +31,10 @@ template <class T> struct Face {
 /// The nodes of an end of direction d in this part of a field.
 grid::Box face_box(const grid::Grid &grid, const grid::Box &field, int d, bool upper);
 
+/// Throws InputError where a rank has only one node along direction d, so that a node at an end may lack its neighbour.
+/// Local: it does so on all ranks or on none.
+void check_neighbours(const grid::Decomposition &nodes, int d);
+
 /// Calls visit(offset in the face, offset in the field) for every node of a face, or of the plane that lies `inwards`
 /// nodes inside.
 template <class T, class Visit> void for_nodes(const Face<T> &face, const grid::Box &field, int inwards, Visit visit) {
@@ -49,23 +54,26 @@ template <class T, class Visit> void for_nodes(const Face<T> &face, const grid::
 
 /// The ends of a flow. At walls the velocity before the projection is the given one plus what the pressure of the stage
 /// before will take from its tangential components, so that the given one is left up to the change of that pressure
-/// between two stages (Xcompact3D's pre_correc). At free slip the normal velocity is zero.
+/// between two stages (Xcompact3D's pre_correc). At free slip the normal velocity is zero. Where two Dirichlet ends
+/// meet, the velocity is that of the later direction, or of the one that is no outflow.
 template <class T> class Faces {
 public:
-  Faces(const grid::Grid &grid, const grid::Decomposition &nodes);
+  Faces(const grid::Grid &grid, const grid::Decomposition &nodes, ops::Interpolation interpolation);
 
   using Velocity = std::array<grid::Field<T>, 3>;
 
   /// The end of direction d. Throws InputError where d is periodic.
   Face<T> &at(int d, bool upper);
   /// Gives the upper end of direction d, a Dirichlet one, the velocity that it has when its present one is convected
-  /// out in each stage, shifted so that as much flows out as flows in through the other faces. Local.
+  /// out in each stage; with `balance` shifted so that as much flows out as flows in through the other faces, without
+  /// which the divergence cannot vanish. Throws InputError where that end is no Dirichlet one, or where a rank has only
+  /// one node along d. Local.
   void make_outflow(int d, const ConvectionSpeed &speed, bool balance);
 
   /// The values at outflows at the end of a stage of this length. Returns the speed of the last outflow, 0 where there
   /// is none. Collective.
   double convect(const Velocity &u, double duration);
-  /// Sets the velocity before the projection of a stage of this length. Local.
+  /// Sets the velocity before the projection of a stage of this length. Collective where an outflow is balanced.
   void impose(Velocity &u, double duration);
   /// Keeps the velocity before the projection, in the place of the gradient. Local.
   void remember(const Velocity &u);
@@ -79,13 +87,16 @@ private:
     bool balance;
   };
   double convect(const Outflow &outflow, const Velocity &u, double duration);
-  double flux(const Face<T> &face) const;
+  bool is_outflow(const Face<T> &face) const;
+  void impose(const Face<T> &face, Velocity &u, double duration) const;
+  void balance(const Face<T> &outflow, Velocity &u) const;
+  template <class Visit> void for_weights(const Face<T> &face, Visit visit) const;
 
   grid::Grid grid_;
   grid::Decomposition nodes_;
   std::vector<Face<T>> faces_;
   std::vector<Outflow> outflows_;
-  std::array<std::vector<double>, 3> weights_; ///< of nodes in integrals over a face
+  std::array<std::vector<double>, 3> weights_; ///< of nodes in the sum over cells that vanishes without net inflow
 };
 
 } // namespace tailrace::flow

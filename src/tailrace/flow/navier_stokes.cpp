@@ -8,15 +8,15 @@ using namespace grid;
 using namespace ops;
 
 namespace {
-/// Xcompact3D's weights of nodes in y in the mean velocity: where y is stretched the ends count as a whole.
-std::vector<double> flow_rate_weights(const Grid &grid) {
-  std::vector<double> weights = grid.metric(1);
+/// Weights of nodes in the mean velocity. Xcompact3D's: where y is stretched the ends count as a whole.
+std::vector<double> flow_rate_weights(const Grid &grid, int d) {
+  std::vector<double> weights = grid.metric(d);
   for (double &weight : weights)
     weight = 1 / weight;
   if (weights.empty())
-    weights = grid.weights(1);
+    weights = grid.weights(d);
   for (double &weight : weights)
-    weight *= grid.spacing(1) / grid.lengths[1];
+    weight *= grid.spacing(d) / grid.lengths[d];
   return weights;
 }
 
@@ -31,7 +31,8 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
       convection_diffusion_{ConvectionDiffusion<T>(grid, 0, options.viscosity, options.hyperviscosity),
                             ConvectionDiffusion<T>(grid, 1, options.viscosity, options.hyperviscosity),
                             ConvectionDiffusion<T>(grid, 2, options.viscosity, options.hyperviscosity)},
-      projection_(grid, options.interpolation, processes, method, workspace_), faces_(grid, nodes_.decomposition()),
+      projection_(grid, options.interpolation, processes, method, workspace_),
+      faces_(grid, nodes_.decomposition(), options.interpolation),
       right_hand_sides_(static_cast<std::size_t>(stored_right_hand_sides(options.scheme) + 1)) {
   const Decomposition &nodes = nodes_.decomposition();
   const auto allocate = [&](Components &fields, Pencil pencil) {
@@ -62,8 +63,8 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
     scalar_y_ = Field<T>(nodes.box(Pencil::y), nodes_.allocate());
   if (!scalars_.empty() && !nodes_.is_free(Pencil::y, Pencil::z))
     scalar_z_ = Field<T>(nodes.box(Pencil::z));
-  if (options.flow_rate)
-    flow_rate_weights_ = flow_rate_weights(grid);
+  for (int d = 0; d < 3 && options.flow_rate; ++d)
+    flow_rate_weights_[d] = flow_rate_weights(grid, d);
 }
 
 template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare) {
@@ -97,17 +98,20 @@ template <class T> void NavierStokes<T>::keep_flow_rate() {
   if (!options_.flow_rate)
     return;
   Field<T> &u = velocity_[options_.flow_rate->direction];
-  const Index3 count = u.box().count;
+  const Index3 count = u.box().count, start = u.box().start;
+  const auto weight = [&](int d, std::int64_t i) {
+    return flow_rate_weights_[d][static_cast<std::size_t>(start[d] + i)];
+  };
   double sum = 0;
   const T *value = u.data();
   for (std::int64_t k = 0; k < count[2]; ++k)
     for (std::int64_t j = 0; j < count[1]; ++j) {
       double row = 0;
       for (std::int64_t i = 0; i < count[0]; ++i)
-        row += static_cast<double>(*value++);
-      sum += flow_rate_weights_[static_cast<std::size_t>(u.box().start[1] + j)] * row;
+        row += weight(0, i) * static_cast<double>(*value++);
+      sum += weight(1, j) * weight(2, k) * row;
     }
-  const double mean = nodes().comm().sum(sum) / static_cast<double>(grid_.nodes[0] * grid_.nodes[2]);
+  const double mean = nodes().comm().sum(sum);
   const T shift = static_cast<T>(options_.flow_rate->velocity - mean);
   for (T &each : u.values())
     each += shift;
@@ -333,6 +337,7 @@ template <class T> void NavierStokes<T>::pressure(T *nodes) {
     for (Field<T> &field : rhs)
       field = nodes_.is_free(Pencil::x, Pencil::y) ? Field<T>(velocity_[0].box(), nodes_.allocate())
                                                    : Field<T>(velocity_[0].box());
+    faces_.convect(velocity_, 0);
     right_hand_side_yz(rhs, false);
     sweep_xy(Stage{{1}}, share, rhs, false);
     faces_.impose(velocity_, 0);

@@ -41,7 +41,7 @@ struct FlowTimes {
 /// live in X pencils.
 template <class T> class NavierStokes {
 public:
-  /// Collective. Throws InputError for boundary conditions that the solver does not support.
+  /// Collective. Throws InputError for scalars whose boundaries do not fit those of the flow.
   NavierStokes(const grid::Grid &grid, const FlowOptions &options, std::shared_ptr<const grid::ProcessGrid> processes,
                grid::TransposeMethod method);
 
@@ -56,8 +56,11 @@ public:
   /// Makes `force` a part of the right-hand side from now on; it is zero at first.
   void add_force();
 
-  /// Removes the divergence of the present velocity, for fields from outside that have some. Collective.
+  /// Removes the divergence of the present velocity, for fields from outside that have some, and gives it the values
+  /// of the ends. Collective.
   void project() {
+    faces_.convect(velocity_, 0); // what leaves through an outflow stays as it is
+    faces_.impose(velocity_, 0);
     projection_(pointers(velocity_));
     last_share_ = 0;
   }
@@ -123,10 +126,10 @@ private:
   Components force_;                         ///< no memory where there is no force
   std::vector<Components> right_hand_sides_; ///< a ring; [newest_] is the newest finished one
   std::size_t newest_ = 0;
-  Components y_pencil_, z_pencil_, y_sum_; ///< only where those pencils differ
-  grid::Field<T> scalar_y_, scalar_z_;     ///< the same, for one scalar after the other
-  std::vector<double> flow_rate_weights_;  ///< of nodes in y in the mean velocity
-  double last_share_ = 0;                  ///< dt times the share of the last stage; 0 before any step
+  Components y_pencil_, z_pencil_, y_sum_;               ///< only where those pencils differ
+  grid::Field<T> scalar_y_, scalar_z_;                   ///< the same, for one scalar after the other
+  std::array<std::vector<double>, 3> flow_rate_weights_; ///< of nodes per direction in the mean velocity
+  double last_share_ = 0;                                ///< dt times the share of the last stage; 0 before any step
   long steps_ = 0;
   FlowTimes times_;
 };

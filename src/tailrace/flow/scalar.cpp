@@ -39,6 +39,8 @@ Scalar<T>::Scalar(const Grid &grid, const ScalarOptions &options, Exchange<T> &n
       if ((upper ? options.boundaries[d].upper : options.boundaries[d].lower) == Boundary::dirichlet) {
         Face<T> face{d, upper, Boundary::dirichlet, face_box(grid_, box, d, upper), {}, {}};
         face.value[0] = Field<T>(face.box);
+        if (options.ends[d][upper] != ScalarEnd::given)
+          check_neighbours(nodes.decomposition(), d);
         ends_.push_back({std::move(face), options.ends[d][upper]});
       }
 }
@@ -70,9 +72,6 @@ template <class T> void Scalar<T>::impose(End &end, double duration, double spee
     for_nodes(end.face, box, 0, [&](std::int64_t here, std::int64_t at) { phi[at] = value[here]; });
     return;
   }
-  if (end.face.box.size() > 0 && box.count[d] < 2)
-    throw InputError(
-        fmt::format("a scalar at a boundary in {} needs two nodes along it on a rank; use fewer ranks", "xyz"[d]));
   const std::int64_t stride = d == 0 ? 1 : d == 1 ? box.count[0] : box.count[0] * box.count[1];
   const std::int64_t inwards = end.face.upper ? -stride : stride;
   const std::vector<double> x = grid_.coordinates(d);

@@ -23,7 +23,9 @@ using Vector = std::function<Point(const Point &)>;
 inline Point position(const Grid &grid, const Index3 &p) {
   Point x;
   for (int d = 0; d < 3; ++d)
-    x[d] = grid.spacing(d) * static_cast<double>(p[d]);
+    x[d] = grid.stretched(d) ? grid.stretching->coordinate(
+                                   static_cast<double>(p[d]) / static_cast<double>(grid.cells()[d]), grid.lengths[d])
+                             : grid.spacing(d) * static_cast<double>(p[d]);
   return x;
 }
 

@@ -206,3 +206,41 @@ TEST(NavierStokes, SinglePrecisionFollowsDouble) {
   for (int i = 0; i < 3; ++i)
     EXPECT_LE(max_difference(single.velocity(i).data(), twice.velocity(i).data(), twice.velocity(i).size()), 5e-6);
 }
+
+TEST(NavierStokes, RefusesWhatDoesNotFitOnEveryRank) {
+  using enum Boundary;
+  const Grid walls(odd_nodes, odd_lengths, {periodic, dirichlet, periodic});
+  const Processes processes = every_process_grid().back();
+  const auto make = [&](const Boundaries &scalar) {
+    FlowOptions options{0.01};
+    options.scalars.push_back({0.01, scalar});
+    NavierStokes<double>(walls, options, processes, TransposeMethod::alltoall);
+  };
+  EXPECT_NO_THROW(make({periodic, Sides(dirichlet, free_slip), periodic}));
+  EXPECT_THROW(make({periodic, periodic, periodic}), InputError);
+  EXPECT_THROW(make({dirichlet, dirichlet, periodic}), InputError);
+  NavierStokes<double> flow(walls, {0.01}, processes, TransposeMethod::alltoall);
+  EXPECT_THROW(flow.make_outflow(0, {}, false), InputError);
+  EXPECT_THROW(flow.face(2, true), InputError);
+  EXPECT_NO_THROW(flow.make_outflow(1, {}, false));
+}
+
+TEST(NavierStokes, RefusesEndsWithoutNeighboursOnEveryRank) {
+  using enum Boundary;
+  const Grid walls({13, 8, 8}, odd_lengths, {periodic, dirichlet, dirichlet});
+  for (const Processes &processes : every_process_grid()) {
+    NavierStokes<double> flow(walls, {0.01}, processes, TransposeMethod::alltoall);
+    if (processes->rows() > 4)
+      EXPECT_THROW(flow.make_outflow(1, {}, false), InputError) << name(*processes);
+    else
+      EXPECT_NO_THROW(flow.make_outflow(1, {}, false)) << name(*processes);
+    FlowOptions options{0.01};
+    options.scalars.push_back({0.01, walls.boundaries});
+    options.scalars[0].ends[2][1] = ScalarEnd::no_flux;
+    const auto make = [&] { NavierStokes<double>(walls, options, processes, TransposeMethod::alltoall); };
+    if (processes->cols() > 4)
+      EXPECT_THROW(make(), InputError) << name(*processes);
+    else
+      EXPECT_NO_THROW(make()) << name(*processes);
+  }
+}

@@ -2,6 +2,7 @@
 
 #include <tailrace/ops/apply.hpp>
 
+#include <optional>
 #include <ostream>
 #include <vector>
 
@@ -13,10 +14,11 @@ using namespace ops;
 /// One operation on a line with `nodes` nodes.
 struct Case {
   Operation op;
-  Boundary boundary;
+  Sides boundary;
   Parity parity;
   Interpolation interpolation;
   std::int64_t nodes;
+  std::optional<Hyperviscosity> hyperviscosity = {}; ///< of a second derivative
 
   std::int64_t cells() const { return boundary == Boundary::periodic ? nodes : nodes - 1; }
   std::int64_t points_in() const { return to_node(op) ? cells() : nodes; }
@@ -26,13 +28,18 @@ struct Case {
 };
 
 inline std::ostream &operator<<(std::ostream &out, const Case &c) {
-  return out << "operation " << static_cast<int>(c.op) << ", " << boundary_name(c.boundary) << ", parity "
-             << static_cast<int>(c.parity) << ", interpolation " << static_cast<int>(c.interpolation) << ", " << c.nodes
-             << " nodes";
+  return out << "operation " << static_cast<int>(c.op) << (c.hyperviscosity ? ", hyperviscous" : "") << ", "
+             << sides_name(c.boundary) << ", parity " << static_cast<int>(c.parity) << ", interpolation "
+             << static_cast<int>(c.interpolation) << ", " << c.nodes << " nodes";
 }
 
-template <class T> LineSystem<T> system_of(const Case &c, double h, double factor = 1) {
-  return LineSystem<T>(compact_scheme(c.op, h, c.interpolation), c.nodes, c.boundary, c.parity, factor);
+inline CompactScheme scheme_of(const Case &c, double h) {
+  return c.hyperviscosity ? hyperviscous_scheme(h, *c.hyperviscosity) : compact_scheme(c.op, h, c.interpolation);
+}
+
+template <class T>
+LineSystem<T> system_of(const Case &c, double h, double factor = 1, const std::vector<double> &metric = {}) {
+  return LineSystem<T>(scheme_of(c, h), c.nodes, c.boundary, c.parity, factor, metric);
 }
 
 inline constexpr Operation operations[] = {Operation::first_derivative,     Operation::second_derivative,
@@ -41,6 +48,19 @@ inline constexpr Operation operations[] = {Operation::first_derivative,     Oper
 inline constexpr Interpolation interpolations[] = {Interpolation::classic, Interpolation::optimised,
                                                    Interpolation::aggressive};
 
+/// The case with every pair of boundaries and every parity that changes the result.
+inline void add_boundaries(Case c, std::vector<Case> &cases) {
+  using enum Boundary;
+  for (const Sides &sides :
+       {Sides(periodic), Sides(free_slip), Sides(dirichlet), Sides(free_slip, dirichlet), Sides(dirichlet, free_slip)})
+    for (const Parity parity : {Parity::even, Parity::odd}) {
+      c.boundary = sides;
+      c.parity = parity;
+      if (parity == Parity::even || sides.has(free_slip))
+        cases.push_back(c);
+    }
+}
+
 /// Every operation with every boundary, parity and interpolation that changes the result.
 inline std::vector<Case> every_case(std::int64_t nodes) {
   std::vector<Case> cases;
@@ -48,11 +68,12 @@ inline std::vector<Case> every_case(std::int64_t nodes) {
     for (const Interpolation interpolation : interpolations) {
       if (is_derivative(op) && interpolation != Interpolation::classic)
         continue;
-      cases.push_back({op, Boundary::periodic, Parity::even, interpolation, nodes});
-      cases.push_back({op, Boundary::free_slip, Parity::even, interpolation, nodes});
-      cases.push_back({op, Boundary::free_slip, Parity::odd, interpolation, nodes});
-      cases.push_back({op, Boundary::dirichlet, Parity::even, interpolation, nodes});
+      add_boundaries({op, Boundary::periodic, Parity::even, interpolation, nodes}, cases);
     }
+  for (const Hyperviscosity &hyperviscosity : {Hyperviscosity{4, 0.44}, Hyperviscosity{0.5, 0.1}})
+    add_boundaries(
+        {Operation::second_derivative, Boundary::periodic, Parity::even, Interpolation::classic, nodes, hyperviscosity},
+        cases);
   return cases;
 }
 

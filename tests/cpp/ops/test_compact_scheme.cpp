@@ -1,6 +1,7 @@
 // Compares the response to waves that a scheme states with the response of the solved line.
 #include "ops/line_cases.hpp"
 #include <tailrace/ops/apply.hpp>
+#include <tailrace/support/error.hpp>
 
 #include <gtest/gtest.h>
 
@@ -47,7 +48,7 @@ TEST(CompactScheme, ResponseToStandingWaves) {
       continue;
     for (std::int64_t k = 1; k < cells; ++k) {
       const double w = std::numbers::pi * static_cast<double>(k) / static_cast<double>(cells);
-      const double response = compact_scheme(c.op, h, c.interpolation).response(w);
+      const double response = scheme_of(c, h).response(w);
       const double from = to_node(c.op) ? 0.5 : 0, to = to_centre(c.op) ? 0.5 : 0;
       const bool even = c.parity == Parity::even;
       std::vector<double> in, out(static_cast<std::size_t>(c.points_out()));
@@ -64,6 +65,49 @@ TEST(CompactScheme, ResponseToStandingWaves) {
       }
     }
   }
+}
+
+namespace {
+/// How much the hyperviscous scheme dissipates beyond w^2, in units of w^2.
+double excess(const Hyperviscosity &hyperviscosity, double w) {
+  return -hyperviscous_scheme(1, hyperviscosity).response(w) / (w * w) - 1;
+}
+constexpr Hyperviscosity hyperviscosities[] = {{4, 0.44}, {1, 0.3}, {0.2, 0.6}, {63, 0.437}};
+} // namespace
+
+TEST(CompactScheme, HyperviscousSymbol) {
+  const double pi = std::numbers::pi;
+  for (const Hyperviscosity &each : hyperviscosities) {
+    EXPECT_NEAR(excess(each, pi), each.at_cutoff, 1e-11 * (1 + each.at_cutoff));
+    EXPECT_NEAR(excess(each, 2 * pi / 3), each.middle * each.at_cutoff, 1e-11 * (1 + each.at_cutoff));
+    EXPECT_NEAR(std::log2(excess(each, 0.2) / excess(each, 0.1)), 6, 0.1) << each.at_cutoff;
+  }
+  EXPECT_NEAR(excess({4, 0.44}, 0.1) / std::pow(0.1, 6), 0.043, 0.001);
+}
+
+TEST(CompactScheme, HyperviscousCoefficients) { // as Xcompact3D prints them for nu0nu 4 and cnu 0.44
+  const double h = 0.3;
+  const CompactScheme scheme = hyperviscous_scheme(h, {4, 0.44});
+  EXPECT_NEAR(scheme.alpha, 0.2917766690792444, 1e-15);
+  const double expected[] = {4.6068092, -1.68152135, 0.53089556, -0.06720191};
+  ASSERT_EQ(scheme.pair_count, 4);
+  for (int k = 0; k < 4; ++k)
+    EXPECT_NEAR(scheme.pairs[k] * h * h, expected[k], 1e-7) << k;
+  double second = 0, fourth = 0; // of sixth order at least: exact for x^2 and x^4
+  for (int k = 0; k < 4; ++k) {
+    const double m = k + 1;
+    second += scheme.pairs[k] * h * h * m * m;
+    fourth += scheme.pairs[k] * h * h * m * m * m * m;
+  }
+  EXPECT_NEAR(second, 1 + 2 * scheme.alpha, 1e-13);
+  EXPECT_NEAR(fourth, 12 * scheme.alpha, 1e-12);
+}
+
+TEST(CompactScheme, HyperviscosityIsChecked) {
+  for (const Hyperviscosity &wrong :
+       {Hyperviscosity{-1, 0.44}, Hyperviscosity{4, -0.1}, Hyperviscosity{NAN, 0.44}, Hyperviscosity{4, INFINITY}})
+    EXPECT_THROW(hyperviscous_scheme(1, wrong), InputError) << wrong.at_cutoff << " " << wrong.middle;
+  EXPECT_THROW(hyperviscous_scheme(1, {1, 10}), InputError); // its matrix would be singular
 }
 
 TEST(CompactScheme, NamesOfInterpolations) {

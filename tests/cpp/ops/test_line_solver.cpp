@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numbers>
+
 using namespace tailrace;
 using namespace tailrace::grid;
 using namespace tailrace::ops;
@@ -84,9 +86,36 @@ Interior interpolation_interior(double alpha, double fourth) {
   return {alpha, {c[0][0], c[1][0], c[2][0], fourth}};
 }
 
+/// A second derivative of sixth order whose symbol is w^2 (1 + excess) at two waves.
+Interior hyperviscous_interior(const Hyperviscosity &hyperviscosity) {
+  // Unknowns: alpha and four weights. Exact for x^2, x^4 and x^6, then the two waves.
+  Matrix a(5, std::vector<double>(5)), b(5, std::vector<double>(1));
+  for (int m = 0; m < 3; ++m) {
+    const int degree = 2 * (m + 1);
+    a[m][0] = -2 * of_monomial(Operation::second_derivative, degree, 1);
+    for (int k = 1; k <= 4; ++k)
+      a[m][k] = 2 * std::pow(k, degree);
+    b[m][0] = of_monomial(Operation::second_derivative, degree, 0);
+  }
+  const double waves[] = {std::numbers::pi, 2 * std::numbers::pi / 3};
+  const double excesses[] = {hyperviscosity.at_cutoff, hyperviscosity.middle * hyperviscosity.at_cutoff};
+  for (int i = 0; i < 2; ++i) {
+    const double w = waves[i], symbol = w * w * (1 + excesses[i]);
+    a[3 + i][0] = -symbol * 2 * std::cos(w);
+    for (int k = 1; k <= 4; ++k)
+      a[3 + i][k] = 2 * (1 - std::cos(k * w));
+    b[3 + i][0] = symbol;
+  }
+  const Matrix c = solve_dense(a, b);
+  return {c[0][0], {c[1][0], c[2][0], c[3][0], c[4][0]}};
+}
+
 /// Lele (1992), eqs. 2.1.7 and 2.2.7; Laizet and Lamballais (2009), eqs. 11 to 13; free parameters as in Xcompact3D.
-Interior interior(Operation op, Interpolation interpolation) {
-  switch (op) {
+Interior interior(const Case &c) {
+  if (c.hyperviscosity)
+    return hyperviscous_interior(*c.hyperviscosity);
+  const Interpolation interpolation = c.interpolation;
+  switch (c.op) {
   case Operation::first_derivative:
     return {1.0 / 3, {14.0 / 9 / 2, 1.0 / 9 / 4}};
   case Operation::second_derivative:
@@ -107,8 +136,10 @@ struct WallRow {
   int points;
 };
 
-std::vector<WallRow> wall_rows(Operation op) {
-  switch (op) {
+std::vector<WallRow> wall_rows(const Case &c) {
+  if (c.hyperviscosity) // behind the rows of the second derivative the sixth-order scheme, until the wide one fits
+    return {{0, 11, 4}, {0.1, 0.1, 3}, {2.0 / 11, 2.0 / 11, 5}, {2.0 / 11, 2.0 / 11, 6}};
+  switch (c.op) {
   case Operation::first_derivative: // Lele eqs. 4.1.1 (third order) and the Pade scheme
     return {{0, 2, 3}, {0.25, 0.25, 3}};
   case Operation::second_derivative: // Lele eqs. 4.3.1 (third order) and the Pade scheme
@@ -144,7 +175,7 @@ struct Dense {
 };
 
 void write_interior_row(Dense &dense, const Case &c, std::int64_t i) {
-  const Interior scheme = interior(c.op, c.interpolation);
+  const Interior scheme = interior(c);
   const double parity_in = static_cast<int>(c.parity), parity_out = c.symmetry() * parity_in;
   dense.left[i][i] += 1;
   for (const std::int64_t neighbour : {i - 1, i + 1})
@@ -159,34 +190,37 @@ void write_interior_row(Dense &dense, const Case &c, std::int64_t i) {
   }
 }
 
-/// Writes the i-th row from each wall.
-void write_wall_row(Dense &dense, const Case &c, std::int64_t i, const WallRow &row) {
+/// Writes the i-th row from the wall at one end.
+void write_wall_row(Dense &dense, const Case &c, std::int64_t i, const WallRow &row, bool upper) {
   std::vector<double> points; // distances from the wall node, in spacings
   for (int k = 0; k < row.points; ++k)
     points.push_back(k + (to_node(c.op) ? 0.5 : 0));
   const double at = static_cast<double>(i) + (to_centre(c.op) ? 0.5 : 0);
   const auto weights = exact_weights(c.op, row.left, row.right, at, points);
-  const std::int64_t n = c.points_out(), m = c.points_in(), mirror = n - 1 - i;
-  dense.left[i][i] = dense.left[mirror][mirror] = 1;
+  const std::int64_t n = c.points_out(), m = c.points_in(), here = upper ? n - 1 - i : i, inwards = upper ? -1 : 1;
+  dense.left[here][here] = 1;
   if (i > 0)
-    dense.left[i][i - 1] = dense.left[mirror][mirror + 1] = row.left;
-  dense.left[i][i + 1] = dense.left[mirror][mirror - 1] = row.right;
-  for (std::int64_t k = 0; k < row.points; ++k) {
-    dense.right[i][k] = weights[k];
-    dense.right[mirror][m - 1 - k] = c.symmetry() * weights[k];
-  }
+    dense.left[here][here - inwards] = row.left;
+  dense.left[here][here + inwards] = row.right;
+  for (std::int64_t k = 0; k < row.points; ++k)
+    dense.right[here][upper ? m - 1 - k : k] = (upper ? c.symmetry() : 1) * weights[k];
 }
 
 /// The whole operator for spacing h as a matrix with points_out rows and points_in columns.
 Matrix dense_operator(const Case &c, double h) {
   const std::int64_t n = c.points_out();
   Dense dense{Matrix(n, std::vector<double>(n)), Matrix(n, std::vector<double>(c.points_in()))};
-  const auto walls = c.boundary == Boundary::dirichlet ? wall_rows(c.op) : std::vector<WallRow>{};
+  const auto walls = wall_rows(c);
   const auto near = static_cast<std::int64_t>(walls.size());
-  for (std::int64_t i = near; i < n - near; ++i)
-    write_interior_row(dense, c, i);
-  for (std::int64_t i = 0; i < near; ++i)
-    write_wall_row(dense, c, i, walls[i]);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t from_end = n - 1 - i;
+    if (c.boundary.lower == Boundary::dirichlet && i < near)
+      write_wall_row(dense, c, i, walls[i], false);
+    else if (c.boundary.upper == Boundary::dirichlet && from_end < near)
+      write_wall_row(dense, c, from_end, walls[from_end], true);
+    else
+      write_interior_row(dense, c, i);
+  }
   Matrix result = solve_dense(dense.left, dense.right);
   const double scale = !is_derivative(c.op) ? 1 : c.op == Operation::second_derivative ? 1 / (h * h) : 1 / h;
   for (auto &row : result)
@@ -197,8 +231,9 @@ Matrix dense_operator(const Case &c, double h) {
 
 /// Noise as values of a line, with the parity of the case: odd fields are zero on boundary nodes.
 double line_value(const Case &c, std::int64_t j, std::int64_t line) {
-  const bool on_boundary = !to_node(c.op) && (j == 0 || j == c.nodes - 1);
-  const bool vanishes = c.boundary == Boundary::free_slip && c.parity == Parity::odd && on_boundary;
+  const bool on_free_slip = (j == 0 && c.boundary.lower == Boundary::free_slip) ||
+                            (j == c.nodes - 1 && c.boundary.upper == Boundary::free_slip);
+  const bool vanishes = !to_node(c.op) && c.parity == Parity::odd && on_free_slip;
   return vanishes ? 0 : noise({j, line, 0}, 5);
 }
 
@@ -262,7 +297,7 @@ TEST(LineSolver, SolvesTheSystemsOfThePapers) {
 
 TEST(LineSolver, AnyNumberOfLines) {
   for (const Case &c : every_case(11)) {
-    if (c.boundary == Boundary::free_slip && c.parity == Parity::odd)
+    if (c.parity == Parity::odd || c.boundary.lower != c.boundary.upper)
       continue; // tested above
     const Matrix dense = dense_operator(c, 1);
     for (std::int64_t lines = 1; lines <= 70; ++lines) {
@@ -318,4 +353,28 @@ TEST(LineSolver, ScalesWithSpacingAndFactor) {
       EXPECT_NEAR(out[r], expected, 1e-11) << c << ", row " << r; // the values are of order 100
     }
   }
+}
+
+TEST(LineSolver, AMetricMultipliesEveryResult) {
+  const double factor = -0.7;
+  for (const std::int64_t nodes : {9, 14})
+    for (const Case &c : every_case(nodes)) {
+      if (c.boundary.periodic())
+        continue; // a stretched direction is never periodic
+      std::vector<double> metric;
+      for (std::int64_t j = 0; j < c.points_out(); ++j)
+        metric.push_back(0.3 + 2 * std::fabs(noise({j, 0, 0}, 9)));
+      const auto system = system_of<double>(c, 1, factor, metric);
+      const Matrix dense = dense_operator(c, 1);
+      std::vector<double> in, out(static_cast<std::size_t>(c.points_out()));
+      for (std::int64_t j = 0; j < c.points_in(); ++j)
+        in.push_back(line_value(c, j, 0));
+      apply(system, 0, {c.points_in(), 1, 1}, in.data(), out.data());
+      for (std::int64_t r = 0; r < c.points_out(); ++r) {
+        double expected = 0;
+        for (std::int64_t j = 0; j < c.points_in(); ++j)
+          expected += factor * metric[r] * dense[r][j] * in[j];
+        EXPECT_NEAR(out[r], expected, 1e-11) << c << ", row " << r;
+      }
+    }
 }

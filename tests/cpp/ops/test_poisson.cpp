@@ -177,6 +177,75 @@ TEST(Poisson, WorksWithFewerModesThanRanks) {
   }
 }
 
+namespace {
+
+/// Every kind of stretched y with the boundaries of x and z.
+std::vector<Grid> stretched_grids(const Index3 &cells) {
+  std::vector<Grid> grids;
+  for (const auto &boundaries : every_flow_boundary())
+    for (const auto where : {Stretching::Where::centre, Stretching::Where::walls, Stretching::Where::bottom})
+      for (const double beta : {0.259065151, 1.3})
+        if (boundaries[1] == Boundary::free_slip) {
+          const Grid uniform = grid_with_cells(cells, boundaries);
+          grids.emplace_back(uniform.nodes, uniform.lengths, boundaries, Stretching(where, beta));
+        }
+  return grids;
+}
+
+std::string about(const Grid &grid, const Processes &processes) {
+  return name(grid.boundaries) + ", stretched to " + stretching_name(grid.stretching->where) + ", " +
+         std::to_string(grid.nodes[1]) + " nodes in y, on " + name(*processes);
+}
+
+} // namespace
+
+TEST(Poisson, InvertsTheStretchedOperators) {
+  for (const Processes &processes : every_process_grid())
+    for (const Index3 &cells : {Index3{12, 10, 14}, Index3{11, 13, 9}})
+      for (const Grid &grid : stretched_grids(cells)) {
+        const Result result = solve_back<double>(grid, Interpolation::aggressive, processes, TransposeMethod::alltoall);
+        EXPECT_LE(result.residual, 1e-13) << about(grid, processes);
+        EXPECT_LE(result.error, 5e-12) << about(grid, processes);
+      }
+}
+
+TEST(Poisson, StretchedByEveryInterpolationAndMethod) {
+  for (const Processes &processes : every_process_grid())
+    for (const Grid &grid : stretched_grids({10, 9, 12})) {
+      for (const Interpolation interpolation : {Interpolation::classic, Interpolation::optimised})
+        EXPECT_LE(solve_back<double>(grid, interpolation, processes, TransposeMethod::subarray).residual, 1e-13)
+            << about(grid, processes);
+      EXPECT_LE(solve_back<float>(grid, Interpolation::aggressive, processes, TransposeMethod::alltoall).residual, 2e-5)
+          << about(grid, processes);
+    }
+}
+
+TEST(Poisson, SolvesTheStretchedContinuousEquationToSixthOrder) {
+  const double pi = std::numbers::pi;
+  for (const auto where : {Stretching::Where::centre, Stretching::Where::walls, Stretching::Where::bottom}) {
+    const auto error_on = [&](std::int64_t n) {
+      const Grid grid({n, 5 * n / 4 + 1, 9 * n / 8}, lengths,
+                      {Boundary::periodic, Boundary::dirichlet, Boundary::periodic}, Stretching(where, 0.6));
+      Poisson<double> poisson(grid, Interpolation::aggressive, every_process_grid().back(), TransposeMethod::alltoall,
+                              std::make_shared<Workspace>());
+      const Box box = poisson.cells().box(Pencil::z);
+      const double k[3] = {2 * pi / lengths[0], pi / lengths[1], 2 * pi / lengths[2]};
+      std::array<std::vector<double>, 3> x;
+      for (int d = 0; d < 3; ++d)
+        x[d] = grid.coordinates(d, true);
+      std::vector<double> f(static_cast<std::size_t>(box.size())), p(f.size()), exact(f.size());
+      for_each_point(box, [&](const Index3 &at, std::int64_t i) {
+        exact[i] =
+            std::sin(k[0] * x[0][at[0]] + 0.3) * std::cos(2 * k[1] * x[1][at[1]]) * std::sin(k[2] * x[2][at[2]] + 1);
+        f[i] = -(k[0] * k[0] + 4 * k[1] * k[1] + k[2] * k[2]) * exact[i];
+      });
+      poisson.solve(f.data(), p.data());
+      return max_difference(p.data(), exact.data(), box.size());
+    };
+    EXPECT_GE(order(error_on(24), error_on(48)), 5.6) << stretching_name(where);
+  }
+}
+
 TEST(Poisson, ConstantsAndInvisibleWavesGiveNoPressure) {
   for (const Processes &processes : every_process_grid()) {
     const Grid grid({10, 12, 9}, lengths, {Boundary::periodic, Boundary::periodic, Boundary::free_slip});
