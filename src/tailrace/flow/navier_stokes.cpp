@@ -113,6 +113,11 @@ template <class T> void NavierStokes<T>::keep_flow_rate() {
     each += shift;
 }
 
+template <class T> void NavierStokes<T>::set_body(const Indicator &inside, int refinement) {
+  body_ = std::make_unique<Body<T>>(grid_, nodes_.decomposition(), inside, refinement);
+  projection_.set_solid(&body_->mask());
+}
+
 template <class T> void NavierStokes<T>::add_force() {
   if (force_[0].data() != nullptr)
     return;
@@ -163,15 +168,13 @@ template <class T> void NavierStokes<T>::right_hand_side_yz(Components &rhs, boo
     scalars_yz(u_y, u_z); // before a sweep replaces the velocity
   const auto sum = pointers(free_y ? rhs : y_sum_);
   const auto z_result = free_z ? sum : u_z; // a sweep may replace its own input
-  convection_diffusion_[2].sweep(nodes_.z_lines(), constant(z_start(u_z)), StoreTo<T, 3>{z_start(z_result)});
+  convection_diffusion_[2].sweep(nodes_.z_lines(), constant(z_start(u_z)), StoreTo<T, 3>{z_start(z_result)}, solid(2));
   for (int i = 0; i < 3; ++i)
     nodes_.move(Pencil::z, Pencil::y, z_result[i], sum[i]);
   if (free_y)
     return; // the y part is done plane by plane together with x
-  convection_diffusion_[1].sweep(Lines::along(1, nodes.box(Pencil::y).count), constant(u_y),
-                                 [&](int i, std::int64_t offset, Vec<T> v, int count) {
-                                   store(sum[i] + offset, load(sum[i] + offset, count) + v, count);
-                                 });
+  convection_diffusion_[1].sweep(Lines::along(1, nodes.box(Pencil::y).count), constant(u_y), AddTo<T, 3>{sum},
+                                 solid(1));
   for (int i = 0; i < 3; ++i)
     nodes_.move(Pencil::y, Pencil::x, sum[i], rhs[i].data());
 }
@@ -256,14 +259,26 @@ template <class T> void NavierStokes<T>::sweep_xy(const Stage &stage, double dt,
         past[i][static_cast<std::size_t>(age)] = history(age + 2, i).data() + start;
     }
     if (with_y)
-      convection_diffusion_[1].sweep(along_y, constant(u), AddTo<T, 3>{f});
+      convection_diffusion_[1].sweep(along_y, constant(u), AddTo<T, 3>{f}, solid(1), k * count[0]);
     add_forces(k, f);
     if (with_scalars)
       sweep_scalars(stage, dt, k); // before the velocity changes; the forces have used the scalars
-    convection_diffusion_[0].sweep(along_x, constant(u), [&](int i, std::int64_t offset, Vec<T> v, int lanes_used) {
+    if (body_)
+      rebuild(k);
+    const auto integrate = [&](int i, std::int64_t offset, Vec<T> v, int lanes_used) {
       weights.integrate(load(f[i] + offset, lanes_used) + v, f[i], u[i], past[i], offset, lanes_used);
-    });
+    };
+    convection_diffusion_[0].sweep(along_x, constant(u), integrate, solid(0), k * count[1]);
   }
+}
+
+/// Gives the velocity in the body, in plane k, the polynomials along x: it is what the time integration goes on from,
+/// and what outputs hold there.
+template <class T> void NavierStokes<T>::rebuild(std::int64_t k) {
+  const Index3 count = nodes_.decomposition().box(Pencil::x).count;
+  for (std::int64_t line = k * count[1]; line < (k + 1) * count[1]; ++line)
+    for (Field<T> &u : velocity_)
+      body_->along(0).rebuild(line, u.data() + line * count[0], 1);
 }
 
 /// The rest of the right-hand sides of the scalars in plane k, and their time integration.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/flow/body.hpp>
 #include <tailrace/flow/convection_diffusion.hpp>
 #include <tailrace/flow/faces.hpp>
 #include <tailrace/flow/projection.hpp>
@@ -65,6 +66,11 @@ public:
   /// Makes the upper end of direction d an outflow; see Faces. Throws InputError where it is not a Dirichlet boundary.
   void make_outflow(int d, const ConvectionSpeed &speed, bool balance) { faces_.make_outflow(d, speed, balance); }
 
+  /// Puts a body into the flow, in place of an earlier one; see Body. Collective.
+  void set_body(const Indicator &inside, int refinement);
+  /// The body, or null.
+  Body<T> *body() { return body_.get(); }
+
   /// Bytes that all ranks together hold for each node at least: velocities and right-hand sides. Local.
   static std::int64_t least_bytes_per_node(TimeScheme scheme) {
     return 3 * (2 + stored_right_hand_sides(scheme)) * static_cast<std::int64_t>(sizeof(T));
@@ -95,7 +101,7 @@ public:
   /// Writes the pressure on the nodes (X pencil) that the last stage used; its mean is zero. Before the first step,
   /// and after `project`, it is the pressure that keeps the present velocity divergence-free. Collective.
   void pressure(T *nodes);
-  /// Largest |div u| on the cells. Collective.
+  /// Largest |div u| on the cells, of a velocity that is zero in a body. Collective.
   double max_divergence();
 
 private:
@@ -105,6 +111,8 @@ private:
   void advance(const Stage &stage, double dt);
   void right_hand_side_yz(Components &rhs, bool with_scalars);
   void scalars_yz(const std::array<T *, 3> &u_y, const std::array<T *, 3> &u_z);
+  const SolidLines<T> *solid(int d) const { return body_ ? &body_->along(d) : nullptr; }
+  void rebuild(std::int64_t k);
   void sweep_xy(const Stage &stage, double dt, Components &rhs, bool with_scalars);
   void add_forces(std::int64_t k, const std::array<T *, 3> &f);
   void sweep_scalars(const Stage &stage, double dt, std::int64_t k);
@@ -118,6 +126,7 @@ private:
   std::array<ConvectionDiffusion<T>, 3> convection_diffusion_;
   Projection<T> projection_;
   Faces<T> faces_;
+  std::unique_ptr<Body<T>> body_;
   std::vector<Scalar<T>> scalars_;
   Components velocity_;
   Components force_;                         ///< no memory where there is no force
