@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include <tailrace/flow/control_volume.hpp>
 #include <tailrace/flow/diagnostics.hpp>
 #include <tailrace/flow/navier_stokes.hpp>
 
@@ -197,9 +198,32 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
       });
 }
 
+template <class T> void bind_control_volume(nb::module_ &m, const char *name) {
+  nb::class_<ControlVolume<T>>(m, name, "A box around a body; see tailrace.flow.forces.")
+      .def(
+          "__init__",
+          [](ControlVolume<T> *self, Flow<T> &flow, const Index3 &first, const Index3 &last) {
+            new (self) ControlVolume<T>(flow.solver, first, last);
+          },
+          nb::arg("flow"), nb::arg("first"), nb::arg("last"), nb::keep_alive<1, 2>())
+      .def(
+          "balance",
+          [](ControlVolume<T> &self) {
+            const MomentumBalance sums = self.balance();
+            return std::map<std::string, MomentumBalance::Vector>{{"momentum", sums.momentum},
+                                                                  {"convection", sums.convection},
+                                                                  {"pressure", sums.pressure},
+                                                                  {"viscous", sums.viscous},
+                                                                  {"driving", sums.driving}};
+          },
+          nb::call_guard<nb::gil_scoped_release>(), "Collective.");
+}
+
 } // namespace
 
 void bind_flow(nb::module_ &m) {
   bind_flow_type<double>(m, "Flow64");
   bind_flow_type<float>(m, "Flow32");
+  bind_control_volume<double>(m, "ControlVolume64");
+  bind_control_volume<float>(m, "ControlVolume32");
 }

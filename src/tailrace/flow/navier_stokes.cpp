@@ -68,6 +68,8 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
 
 template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare) {
   double start = 0;
+  flow_rate_force_ = 0;
+  clear_impulse();
   for (const Stage &stage : stages(options_.scheme, steps_)) {
     const double duration = stage.share() * dt;
     if (prepare)
@@ -76,7 +78,7 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     const double speed = faces_.convect(velocity_, duration);
     for (Scalar<T> &scalar : scalars_)
       scalar.impose(duration, speed);
-    keep_flow_rate();
+    keep_flow_rate(dt);
     advance(stage, dt);
     faces_.impose(velocity_, duration);
     faces_.remember(velocity_);
@@ -84,6 +86,7 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     {
       const Stopwatch watch(times_.pressure);
       projection_(pointers(velocity_));
+      add_impulse(duration);
     }
     times_.pressure -= workspace_->seconds - before;
     faces_.keep_gradient(velocity_, duration);
@@ -92,8 +95,8 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
   ++steps_;
 }
 
-/// Shifts a component so that its mean over the box is the wanted one.
-template <class T> void NavierStokes<T>::keep_flow_rate() {
+/// Shifts a component so that its mean over the box is the wanted one, in a stage of a step of size dt.
+template <class T> void NavierStokes<T>::keep_flow_rate(double dt) {
   if (!options_.flow_rate)
     return;
   Field<T> &u = velocity_[options_.flow_rate->direction];
@@ -111,11 +114,7 @@ template <class T> void NavierStokes<T>::keep_flow_rate() {
   const T shift = static_cast<T>(options_.flow_rate->velocity - mean);
   for (T &each : u.values())
     each += shift;
-}
-
-template <class T> void NavierStokes<T>::set_body(const Indicator &inside, int refinement) {
-  body_ = std::make_unique<Body<T>>(grid_, nodes_.decomposition(), inside, refinement);
-  projection_.set_solid(&body_->mask());
+  flow_rate_force_ += static_cast<double>(shift) / dt;
 }
 
 template <class T> void NavierStokes<T>::add_force() {
