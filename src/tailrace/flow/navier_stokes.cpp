@@ -189,11 +189,11 @@ template <class T> void NavierStokes<T>::scalars_yz(const std::array<T *, 3> &u_
     T *sum = free_y ? rhs : y_sum_[0].data();
     T *z_result = free_z ? sum : phi_z;
     scalar.transport(2).sweep(nodes_.z_lines(), nodes_.z_start(u_z[2]), nodes_.z_start(phi_z),
-                              StoreTo<T, 1>{{nodes_.z_start(z_result)}});
+                              StoreTo<T, 1>{{nodes_.z_start(z_result)}}, solid(2));
     nodes_.move(Pencil::z, Pencil::y, z_result, sum);
     if (free_y)
       continue;
-    scalar.transport(1).sweep(along_y, u_y[1], phi_y, AddTo<T, 1>{{sum}});
+    scalar.transport(1).sweep(along_y, u_y[1], phi_y, AddTo<T, 1>{{sum}}, solid(1));
     nodes_.move(Pencil::y, Pencil::x, sum, rhs);
   }
 }
@@ -262,22 +262,13 @@ template <class T> void NavierStokes<T>::sweep_xy(const Stage &stage, double dt,
     add_forces(k, f);
     if (with_scalars)
       sweep_scalars(stage, dt, k); // before the velocity changes; the forces have used the scalars
-    if (body_)
-      rebuild(k);
+    for (Field<T> &component : velocity_)
+      rebuild(component, k);
     const auto integrate = [&](int i, std::int64_t offset, Vec<T> v, int lanes_used) {
       weights.integrate(load(f[i] + offset, lanes_used) + v, f[i], u[i], past[i], offset, lanes_used);
     };
     convection_diffusion_[0].sweep(along_x, constant(u), integrate, solid(0), k * count[1]);
   }
-}
-
-/// Gives the velocity in the body, in plane k, the polynomials along x: it is what the time integration goes on from,
-/// and what outputs hold there.
-template <class T> void NavierStokes<T>::rebuild(std::int64_t k) {
-  const Index3 count = nodes_.decomposition().box(Pencil::x).count;
-  for (std::int64_t line = k * count[1]; line < (k + 1) * count[1]; ++line)
-    for (Field<T> &u : velocity_)
-      body_->along(0).rebuild(line, u.data() + line * count[0], 1);
 }
 
 /// The rest of the right-hand sides of the scalars in plane k, and their time integration.
@@ -292,11 +283,12 @@ template <class T> void NavierStokes<T>::sweep_scalars(const Stage &stage, doubl
     for (int age = 0; age < weights.older; ++age)
       past[static_cast<std::size_t>(age)] = scalar.history(age + 2).data() + start;
     if (nodes_.is_free(Pencil::x, Pencil::y))
-      scalar.transport(1).sweep(along_y, velocity_[1].data() + start, phi, AddTo<T, 1>{{f}});
-    scalar.transport(0).sweep(along_x, velocity_[0].data() + start, phi,
-                              [&](int, std::int64_t offset, Vec<T> v, int lanes_used) {
-                                weights.integrate(load(f + offset, lanes_used) + v, f, phi, past, offset, lanes_used);
-                              });
+      scalar.transport(1).sweep(along_y, velocity_[1].data() + start, phi, AddTo<T, 1>{{f}}, solid(1), k * count[0]);
+    rebuild(scalar.values(), k);
+    const auto integrate = [&](int, std::int64_t offset, Vec<T> v, int lanes_used) {
+      weights.integrate(load(f + offset, lanes_used) + v, f, phi, past, offset, lanes_used);
+    };
+    scalar.transport(0).sweep(along_x, velocity_[0].data() + start, phi, integrate, solid(0), k * count[1]);
     scalar.clip(phi, points);
   }
 }

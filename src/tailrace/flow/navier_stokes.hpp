@@ -66,7 +66,7 @@ public:
   /// Makes the upper end of direction d an outflow; see Faces. Throws InputError where it is not a Dirichlet boundary.
   void make_outflow(int d, const ConvectionSpeed &speed, bool balance) { faces_.make_outflow(d, speed, balance); }
 
-  /// Puts a body into the flow, in place of an earlier one; see Body. Collective.
+  /// Puts a body into the flow, in place of an earlier one; see Body. Velocity and scalars vanish on it. Collective.
   void set_body(const Indicator &inside, int refinement);
   /// The body, or null.
   Body<T> *body() { return body_.get(); }
@@ -121,7 +121,7 @@ private:
   void right_hand_side_yz(Components &rhs, bool with_scalars);
   void scalars_yz(const std::array<T *, 3> &u_y, const std::array<T *, 3> &u_z);
   const SolidLines<T> *solid(int d) const { return body_ ? &body_->along(d) : nullptr; }
-  void rebuild(std::int64_t k);
+  void rebuild(grid::Field<T> &field, std::int64_t k);
   void sweep_xy(const Stage &stage, double dt, Components &rhs, bool with_scalars);
   void clear_impulse();
   void add_impulse(double duration);

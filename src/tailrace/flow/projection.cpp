@@ -102,9 +102,8 @@ void Projection<T>::divergence_x(const std::array<const T *, 3> &u, const std::a
       lines, grid_.cells()[0], u,
       [&](auto &tile) {
         if (solid_ != nullptr)
-          if (const LineRange range = lines_of<T>(tile, lines, grid_.cells()[0], first_line); solid_->meets(range))
-            for (int i = 0; i < 3; ++i)
-              solid_->rebuild(range, tile.in[i]);
+          for (int i = 0; i < 3; ++i)
+            solid_->rebuild(lines_of<T>(tile, lines, grid_.cells()[0], first_line), tile.in[i]);
         for (int i = 0; i < 3; ++i) {
           fill_node_ghosts(tile, i, 0, i == 0);
           solve_tile(i == 0 ? x.derivative_to_centre : x.average_to_centre, tile.in[i], tile.out[i], tile.bundles);

@@ -65,6 +65,8 @@ public:
 
   /// The same for all lines of a tile: of one input, or of any other bundles that hold those lines.
   void rebuild(const LineRange &range, Vec<T> *const (&bundles)[ops::tile_bundles]) const {
+    if (!meets(range))
+      return;
     for (std::int64_t l = 0; l < range.count; ++l)
       rebuild(range.first + l, reinterpret_cast<T *>(bundles[l / lanes<T>]) + l % lanes<T>, lanes<T>);
   }
