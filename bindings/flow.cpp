@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include <tailrace/flow/control_volume.hpp>
 #include <tailrace/flow/diagnostics.hpp>
 #include <tailrace/flow/navier_stokes.hpp>
 
@@ -10,6 +11,23 @@ using namespace tailrace::ops;
 using namespace tailrace::flow;
 
 namespace {
+
+/// A Python function that gets three arrays and fills a fourth, as an indicator. What it raises becomes an InputError.
+Indicator indicator_from(const nb::object &fill) {
+  return [fill](std::span<const double> x, std::span<const double> y, std::span<const double> z,
+                std::span<std::uint8_t> inside) {
+    using Coordinates = nb::ndarray<nb::numpy, const double, nb::ndim<1>>;
+    using Flags = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
+    const auto array = [](std::span<const double> values) { return Coordinates(values.data(), {values.size()}); };
+    try {
+      fill(nb::cast(array(x), nb::rv_policy::reference), nb::cast(array(y), nb::rv_policy::reference),
+           nb::cast(array(z), nb::rv_policy::reference),
+           nb::cast(Flags(inside.data(), {inside.size()}), nb::rv_policy::reference));
+    } catch (nb::python_error &error) {
+      throw InputError(nb::cast<std::string>(nb::str(error.value())));
+    }
+  };
+}
 
 /// A flow and its measurements as one Python object.
 template <class T> struct Flow {
@@ -46,6 +64,23 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
           },
           nb::arg("direction"), nb::arg("speed"), nb::arg("value"), nb::arg("balance"),
           "The upper end becomes an outflow; `speed` is largest, middle or given, then `value`.")
+      .def(
+          "set_body",
+          [](Flow<T> &self, const nb::object &fill, int refinement) {
+            self.diagnostics.invalidate();
+            self.solver.set_body(indicator_from(fill), refinement);
+          },
+          nb::arg("fill"), nb::arg("refinement"),
+          "`fill(x, y, z, inside)` sets inside to 1 at the points of a body; see tailrace.flow.body. Collective.")
+      .def(
+          "body_mask",
+          [](nb::handle_t<Flow<T>> self) -> std::optional<Array<std::uint8_t>> {
+            Body<T> *body = nb::cast<Flow<T> &>(self).solver.body();
+            if (body == nullptr)
+              return std::nullopt;
+            return view(body->solid().data(), body->solid().box().count, self);
+          },
+          "1 at the nodes in the body, else 0; None where there is no body.")
       .def(
           "face",
           [](nb::handle_t<Flow<T>> self, int direction, bool upper, int component, bool gradient) {
@@ -163,9 +198,32 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
       });
 }
 
+template <class T> void bind_control_volume(nb::module_ &m, const char *name) {
+  nb::class_<ControlVolume<T>>(m, name, "A box around a body; see tailrace.flow.forces.")
+      .def(
+          "__init__",
+          [](ControlVolume<T> *self, Flow<T> &flow, const Index3 &first, const Index3 &last) {
+            new (self) ControlVolume<T>(flow.solver, first, last);
+          },
+          nb::arg("flow"), nb::arg("first"), nb::arg("last"), nb::keep_alive<1, 2>())
+      .def(
+          "balance",
+          [](ControlVolume<T> &self) {
+            const MomentumBalance sums = self.balance();
+            return std::map<std::string, MomentumBalance::Vector>{{"momentum", sums.momentum},
+                                                                  {"convection", sums.convection},
+                                                                  {"pressure", sums.pressure},
+                                                                  {"viscous", sums.viscous},
+                                                                  {"driving", sums.driving}};
+          },
+          nb::call_guard<nb::gil_scoped_release>(), "Collective.");
+}
+
 } // namespace
 
 void bind_flow(nb::module_ &m) {
   bind_flow_type<double>(m, "Flow64");
   bind_flow_type<float>(m, "Flow32");
+  bind_control_volume<double>(m, "ControlVolume64");
+  bind_control_volume<float>(m, "ControlVolume32");
 }

@@ -156,6 +156,53 @@ void ConvectionDiffusion<T>::solve(const Systems &s, const Vec<T> *ud, const Vec
   }
 }
 
+namespace {
+/// Scratch of a tile: bundles with room for ghosts, as in a tile.
+template <class T> struct BundleMemory {
+  Vec<T> *lines[tile_bundles];
+  BundleMemory(std::int64_t n, grid::Buffer<T> &memory) {
+    const std::int64_t room = (n + 2 * line_ghosts) | 1;
+    if (memory.size() < tile_bundles * room * lanes<T>)
+      memory = Buffer<T>(tile_bundles * room * lanes<T>);
+    for (int b = 0; b < tile_bundles; ++b)
+      lines[b] = reinterpret_cast<Vec<T> *>(memory.data()) + b * room + line_ghosts;
+  }
+};
+} // namespace
+
+/// The same where some of the lines meet a body: every line is rebuilt before a derivative of it is taken, also the
+/// product, which is zero on the surface and rebuilt from the products at the fluid nodes.
+template <class T>
+void ConvectionDiffusion<T>::body(Tile<T, 3, 3> &tile, std::int64_t n, const SolidLines<T> &solid,
+                                  const LineRange &range) const {
+  thread_local std::array<Buffer<T>, 5> memory;
+  const BundleMemory<T> products[3] = {{n, memory[0]}, {n, memory[1]}, {n, memory[2]}};
+  const BundleMemory<T> gradient(n, memory[3]), flux(n, memory[4]);
+  for (int i = 0; i < 3; ++i)
+    for (int b = 0; b < tile.bundles; ++b)
+      for (std::int64_t j = 0; j < n; ++j)
+        products[i].lines[b][j] = tile.in[direction_][b][j] * tile.in[i][b][j];
+  for (int i = 0; i < 3; ++i) {
+    solid.rebuild(range, tile.in[i]);
+    solid.rebuild(range, products[i].lines);
+  }
+  for (int i = 0; i < 3; ++i) {
+    const Parity parity = i == direction_ ? Parity::odd : Parity::even;
+    const Systems &systems = i == direction_ ? normal_ : tangential_;
+    fill_ghosts(tile, i, n, sides_, parity, false);
+    for (int b = 0; b < tile.bundles; ++b)
+      fill_ghosts<T>(products[i].lines[b], n, sides_, parity * Parity::odd, false);
+    solve_tile(systems.gradient, tile.in[i], gradient.lines, tile.bundles);
+    solve_tile(systems.flux, products[i].lines, flux.lines, tile.bundles);
+    solve_tile(systems.diffusion, tile.in[i], tile.out[i], tile.bundles);
+    for (int b = 0; b < tile.bundles; ++b)
+      for (std::int64_t j = 0; j < n; ++j) {
+        const T slope = slope_.empty() ? T(0) : slope_[static_cast<std::size_t>(j)];
+        tile.out[i][b][j] += (tile.in[direction_][b][j] + slope) * gradient.lines[b][j] + flux.lines[b][j];
+      }
+  }
+}
+
 template class ConvectionDiffusion<float>;
 template class ConvectionDiffusion<double>;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/ops/sweep.hpp>
+#include <tailrace/flow/solid_lines.hpp>
 
 #include <optional>
 
@@ -20,9 +20,18 @@ public:
                       const std::optional<ops::Hyperviscosity> &hyperviscosity = {});
 
   /// u: the three components on lines along d. finish(i, offset, F_i(d), count) receives each register once; it may
-  /// overwrite u at that offset.
-  template <class Finish> void sweep(const grid::Lines &lines, const std::array<const T *, 3> &u, Finish finish) const {
-    ops::sweep<T, 3, 3>(lines, lines.points, u, [&](auto &tile) { body(tile, lines.points); }, finish);
+  /// overwrite u at that offset. `solid`, where there is a body: of the lines of this pencil, of which the first one
+  /// here is number `first_line`.
+  template <class Finish>
+  void sweep(const grid::Lines &lines, const std::array<const T *, 3> &u, Finish finish,
+             const SolidLines<T> *solid = nullptr, std::int64_t first_line = 0) const {
+    const auto transform = [&](auto &tile) {
+      if (solid != nullptr)
+        if (const LineRange range = lines_of<T>(tile, lines, lines.points, first_line); solid->meets(range))
+          return body(tile, lines.points, *solid, range);
+      body(tile, lines.points);
+    };
+    ops::sweep<T, 3, 3>(lines, lines.points, u, transform, finish);
   }
 
 private:
@@ -33,6 +42,7 @@ private:
     ops::LineSystem<T> diffusion; ///< nu times the second derivative of u_i; where stretched, without the slope
   };
   void body(ops::Tile<T, 3, 3> &tile, std::int64_t n) const;
+  void body(ops::Tile<T, 3, 3> &tile, std::int64_t n, const SolidLines<T> &solid, const LineRange &range) const;
   template <bool stretched, bool wide>
   void solve(const Systems &systems, const Vec<T> *ud, const Vec<T> *ui, Vec<T> *result, std::int64_t n) const;
 

@@ -69,6 +69,8 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
 
 template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare) {
   double start = 0;
+  flow_rate_force_ = 0;
+  clear_impulse();
   for (const Stage &stage : stages(options_.scheme, steps_)) {
     const double duration = stage.share() * dt;
     if (prepare)
@@ -77,7 +79,7 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     const double speed = faces_.convect(velocity_, duration);
     for (Scalar<T> &scalar : scalars_)
       scalar.impose(duration, speed);
-    keep_flow_rate();
+    keep_flow_rate(dt);
     advance(stage, dt);
     faces_.impose(velocity_, duration);
     faces_.remember(velocity_);
@@ -85,6 +87,7 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     {
       const Stopwatch watch(times_.pressure);
       projection_(pointers(velocity_));
+      add_impulse(duration);
     }
     times_.pressure -= workspace_->seconds - before;
     faces_.keep_gradient(velocity_, duration);
@@ -93,8 +96,8 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
   ++steps_;
 }
 
-/// Shifts a component so that its mean over the box is the wanted one.
-template <class T> void NavierStokes<T>::keep_flow_rate() {
+/// Shifts a component so that its mean over the box is the wanted one, in a stage of a step of size dt.
+template <class T> void NavierStokes<T>::keep_flow_rate(double dt) {
   if (!options_.flow_rate)
     return;
   Field<T> &u = velocity_[options_.flow_rate->direction];
@@ -115,6 +118,7 @@ template <class T> void NavierStokes<T>::keep_flow_rate() {
   const T shift = static_cast<T>(options_.flow_rate->velocity - mean);
   for (T &each : u.values())
     each += shift;
+  flow_rate_force_ += static_cast<double>(shift) / dt;
 }
 
 template <class T> void NavierStokes<T>::add_force() {
@@ -167,15 +171,13 @@ template <class T> void NavierStokes<T>::right_hand_side_yz(Components &rhs, boo
     scalars_yz(u_y, u_z); // before a sweep replaces the velocity
   const auto sum = pointers(free_y ? rhs : y_sum_);
   const auto z_result = free_z ? sum : u_z; // a sweep may replace its own input
-  convection_diffusion_[2].sweep(nodes_.z_lines(), constant(z_start(u_z)), StoreTo<T, 3>{z_start(z_result)});
+  convection_diffusion_[2].sweep(nodes_.z_lines(), constant(z_start(u_z)), StoreTo<T, 3>{z_start(z_result)}, solid(2));
   for (int i = 0; i < 3; ++i)
     nodes_.move(Pencil::z, Pencil::y, z_result[i], sum[i]);
   if (free_y)
     return; // the y part is done plane by plane together with x
-  convection_diffusion_[1].sweep(Lines::along(1, nodes.box(Pencil::y).count), constant(u_y),
-                                 [&](int i, std::int64_t offset, Vec<T> v, int count) {
-                                   store(sum[i] + offset, load(sum[i] + offset, count) + v, count);
-                                 });
+  convection_diffusion_[1].sweep(Lines::along(1, nodes.box(Pencil::y).count), constant(u_y), AddTo<T, 3>{sum},
+                                 solid(1));
   for (int i = 0; i < 3; ++i)
     nodes_.move(Pencil::y, Pencil::x, sum[i], rhs[i].data());
 }
@@ -191,11 +193,11 @@ template <class T> void NavierStokes<T>::scalars_yz(const std::array<T *, 3> &u_
     T *sum = free_y ? rhs : y_sum_[0].data();
     T *z_result = free_z ? sum : phi_z;
     scalar.transport(2).sweep(nodes_.z_lines(), nodes_.z_start(u_z[2]), nodes_.z_start(phi_z),
-                              StoreTo<T, 1>{{nodes_.z_start(z_result)}});
+                              StoreTo<T, 1>{{nodes_.z_start(z_result)}}, solid(2));
     nodes_.move(Pencil::z, Pencil::y, z_result, sum);
     if (free_y)
       continue;
-    scalar.transport(1).sweep(along_y, u_y[1], phi_y, AddTo<T, 1>{{sum}});
+    scalar.transport(1).sweep(along_y, u_y[1], phi_y, AddTo<T, 1>{{sum}}, solid(1));
     nodes_.move(Pencil::y, Pencil::x, sum, rhs);
   }
 }
@@ -260,13 +262,16 @@ template <class T> void NavierStokes<T>::sweep_xy(const Stage &stage, double dt,
         past[i][static_cast<std::size_t>(age)] = history(age + 2, i).data() + start;
     }
     if (with_y)
-      convection_diffusion_[1].sweep(along_y, constant(u), AddTo<T, 3>{f});
+      convection_diffusion_[1].sweep(along_y, constant(u), AddTo<T, 3>{f}, solid(1), k * count[0]);
     add_forces(k, f);
     if (with_scalars)
       sweep_scalars(stage, dt, k); // before the velocity changes; the forces have used the scalars
-    convection_diffusion_[0].sweep(along_x, constant(u), [&](int i, std::int64_t offset, Vec<T> v, int lanes_used) {
+    for (Field<T> &component : velocity_)
+      rebuild(component, k);
+    const auto integrate = [&](int i, std::int64_t offset, Vec<T> v, int lanes_used) {
       weights.integrate(load(f[i] + offset, lanes_used) + v, f[i], u[i], past[i], offset, lanes_used);
-    });
+    };
+    convection_diffusion_[0].sweep(along_x, constant(u), integrate, solid(0), k * count[1]);
   }
 }
 
@@ -282,11 +287,12 @@ template <class T> void NavierStokes<T>::sweep_scalars(const Stage &stage, doubl
     for (int age = 0; age < weights.older; ++age)
       past[static_cast<std::size_t>(age)] = scalar.history(age + 2).data() + start;
     if (nodes_.is_free(Pencil::x, Pencil::y))
-      scalar.transport(1).sweep(along_y, velocity_[1].data() + start, phi, AddTo<T, 1>{{f}});
-    scalar.transport(0).sweep(along_x, velocity_[0].data() + start, phi,
-                              [&](int, std::int64_t offset, Vec<T> v, int lanes_used) {
-                                weights.integrate(load(f + offset, lanes_used) + v, f, phi, past, offset, lanes_used);
-                              });
+      scalar.transport(1).sweep(along_y, velocity_[1].data() + start, phi, AddTo<T, 1>{{f}}, solid(1), k * count[0]);
+    rebuild(scalar.values(), k);
+    const auto integrate = [&](int, std::int64_t offset, Vec<T> v, int lanes_used) {
+      weights.integrate(load(f + offset, lanes_used) + v, f, phi, past, offset, lanes_used);
+    };
+    scalar.transport(0).sweep(along_x, velocity_[0].data() + start, phi, integrate, solid(0), k * count[1]);
     scalar.clip(phi, points);
   }
 }

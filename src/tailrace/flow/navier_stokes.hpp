@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/flow/body.hpp>
 #include <tailrace/flow/convection_diffusion.hpp>
 #include <tailrace/flow/faces.hpp>
 #include <tailrace/flow/projection.hpp>
@@ -68,6 +69,14 @@ public:
   /// Makes the upper end of direction d an outflow; see Faces. Throws InputError where it is not a Dirichlet boundary.
   void make_outflow(int d, const ConvectionSpeed &speed, bool balance) { faces_.make_outflow(d, speed, balance); }
 
+  /// Puts a body into the flow, in place of an earlier one; see Body. Velocity and scalars vanish on it. Collective.
+  void set_body(const Indicator &inside, int refinement);
+  /// The body, or null.
+  Body<T> *body() { return body_.get(); }
+
+  /// The body force at the present velocity, on this rank's X pencil, with what keeps the flow rate in the last step.
+  std::array<grid::Field<T>, 3> driving();
+
   /// Bytes that all ranks together hold for each node at least: velocities and right-hand sides. Local.
   static std::int64_t least_bytes_per_node(TimeScheme scheme) {
     return 3 * (2 + stored_right_hand_sides(scheme)) * static_cast<std::int64_t>(sizeof(T));
@@ -98,17 +107,27 @@ public:
   /// Writes the pressure on the nodes (X pencil) that the last stage used; its mean is zero. Before the first step,
   /// and after `project`, it is the pressure that keeps the present velocity divergence-free. Collective.
   void pressure(T *nodes);
-  /// Largest |div u| on the cells. Collective.
+  /// Keeps from now on what `mean_pressure` needs: an array over the cells, unless a step has one stage only. Local.
+  void keep_mean_pressure();
+  /// The same, but the mean over the stages of the last step, each weighted by its length; it is this pressure that
+  /// changed the momentum in that step. Only after `keep_mean_pressure`. Around a body the pressures of stages differ:
+  /// each takes away what is left of the divergence in the body, whatever the length of the stage. Collective.
+  void mean_pressure(T *nodes);
+  /// Largest |div u| on the cells, of a velocity that is zero in a body. Collective.
   double max_divergence();
 
 private:
   using Components = std::array<grid::Field<T>, 3>;
   static std::array<T *, 3> pointers(Components &fields);
-  void keep_flow_rate();
+  void keep_flow_rate(double dt);
   void advance(const Stage &stage, double dt);
   void right_hand_side_yz(Components &rhs, bool with_scalars);
   void scalars_yz(const std::array<T *, 3> &u_y, const std::array<T *, 3> &u_z);
+  const SolidLines<T> *solid(int d) const { return body_ ? &body_->along(d) : nullptr; }
+  void rebuild(grid::Field<T> &field, std::int64_t k);
   void sweep_xy(const Stage &stage, double dt, Components &rhs, bool with_scalars);
+  void clear_impulse();
+  void add_impulse(double duration);
   void add_forces(std::int64_t k, const std::array<T *, 3> &f);
   void sweep_scalars(const Stage &stage, double dt, std::int64_t k);
   std::array<T *, 3> z_start(const std::array<T *, 3> &arrays) const;
@@ -121,6 +140,7 @@ private:
   std::array<ConvectionDiffusion<T>, 3> convection_diffusion_;
   Projection<T> projection_;
   Faces<T> faces_;
+  std::unique_ptr<Body<T>> body_;
   std::vector<Scalar<T>> scalars_;
   Components velocity_;
   Components force_;                         ///< no memory where there is no force
@@ -129,7 +149,10 @@ private:
   Components y_pencil_, z_pencil_, y_sum_;               ///< only where those pencils differ
   grid::Field<T> scalar_y_, scalar_z_;                   ///< the same, for one scalar after the other
   std::array<std::vector<double>, 3> flow_rate_weights_; ///< of nodes per direction in the mean velocity
-  double last_share_ = 0;                                ///< dt times the share of the last stage; 0 before any step
+  double flow_rate_force_ = 0;                           ///< by which the flow rate was kept in the last step
+  grid::Buffer<T> impulse_; ///< pressure times duration of the last step; empty where not kept
+  double impulse_duration_ = 0;
+  double last_share_ = 0; ///< dt times the share of the last stage; 0 before any step
   long steps_ = 0;
   FlowTimes times_;
 };

@@ -94,13 +94,16 @@ void Projection<T>::fill_node_ghosts(Tile &tile, int k, int d, bool normal) cons
 }
 
 template <class T>
-void Projection<T>::divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out,
-                                 const Index3 &count) const {
+void Projection<T>::divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out, const Index3 &count,
+                                 std::int64_t first_line) const {
   const Lines lines = Lines::along(0, count);
   const Staggered &x = staggered_[0];
   sweep<T, 3, 3>(
       lines, grid_.cells()[0], u,
       [&](auto &tile) {
+        if (solid_ != nullptr)
+          for (int i = 0; i < 3; ++i)
+            solid_->rebuild(lines_of<T>(tile, lines, grid_.cells()[0], first_line), tile.in[i]);
         for (int i = 0; i < 3; ++i) {
           fill_node_ghosts(tile, i, 0, i == 0);
           solve_tile(i == 0 ? x.derivative_to_centre : x.average_to_centre, tile.in[i], tile.out[i], tile.bundles);
@@ -166,11 +169,11 @@ template <class T> void Projection<T>::gather_xy(const std::array<const T *, 3> 
   if (planes()) {
     const std::int64_t in = x_count[0] * x_count[1], out = y_count[0] * grid_.cells()[1];
     for (std::int64_t k = 0; k < x_count[2]; ++k) {
-      divergence_x(at_plane(u, k * in), x_part, plane_of(x_count));
+      divergence_x(at_plane(u, k * in), x_part, plane_of(x_count), k * x_count[1]);
       divergence_y(constant(x_part), at_plane(y_cells, k * out), plane_of(y_count));
     }
   } else {
-    divergence_x(u, x_part, x_count);
+    divergence_x(u, x_part, x_count, 0);
     const auto y_part = pointers(y_part_);
     for (int i = 0; i < 3; ++i)
       xy_.move(Pencil::x, Pencil::y, x_part[i], y_part[i]);

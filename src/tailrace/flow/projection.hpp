@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/flow/solid_lines.hpp>
 #include <tailrace/ops/poisson.hpp>
 
 namespace tailrace::flow {
@@ -12,6 +13,10 @@ public:
   Projection(const grid::Grid &grid, ops::Interpolation interpolation,
              std::shared_ptr<const grid::ProcessGrid> processes, grid::TransposeMethod method,
              std::shared_ptr<grid::Workspace> workspace);
+
+  /// From now on divergences are those of a velocity that is zero at these nodes of the X pencil; `solid` must live as
+  /// long as this object. Local.
+  void set_solid(const SolidLines<T> *solid) { solid_ = solid; }
 
   /// u: three components in this rank's X pencil of the nodes, replaced by u - grad phi. Collective.
   void operator()(const std::array<T *, 3> &u);
@@ -36,7 +41,8 @@ private:
   static Staggered make(const grid::Grid &grid, int d, ops::Interpolation interpolation);
   std::array<T *, 2> z_columns();
   void gather_xy(const std::array<const T *, 3> &u);
-  void divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out, const grid::Index3 &count) const;
+  void divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out, const grid::Index3 &count,
+                    std::int64_t first_line) const;
   void divergence_y(const std::array<const T *, 3> &in, const std::array<T *, 2> &out, const grid::Index3 &count) const;
   template <class Tile> void divergence_z(Tile &tile) const;
   template <class Tile> void fill_node_ghosts(Tile &tile, int k, int d, bool normal) const;
@@ -51,6 +57,7 @@ private:
   grid::Exchange<T> xy_; ///< cells in x, nodes in y and z
   grid::Exchange<T> yz_; ///< cells in x and y, nodes in z
   ops::Poisson<T> poisson_;
+  const SolidLines<T> *solid_ = nullptr;
   std::array<grid::Buffer<T>, 3> x_part_, y_part_;  ///< after the x stage, in X and in Y pencils
   std::array<grid::Buffer<T>, 2> y_cells_, z_part_; ///< after the y stage, in Y and in Z pencils
 };

@@ -13,10 +13,17 @@ public:
   ScalarTransport(const grid::Grid &grid, int direction, double diffusivity, double settling,
                   const std::optional<ops::Hyperviscosity> &hyperviscosity);
 
-  /// finish(0, offset, F(d), count) receives each register once; it may overwrite phi at that offset.
+  /// finish(0, offset, F(d), count) receives each register once; it may overwrite phi at that offset. `solid` and
+  /// `first_line` are as in ConvectionDiffusion: the scalar is zero on a body.
   template <class Finish>
-  void sweep(const grid::Lines &lines, const T *velocity, const T *scalar, Finish finish) const {
-    ops::sweep<T, 2, 1>(lines, lines.points, {velocity, scalar}, [&](auto &tile) { body(tile, lines.points); }, finish);
+  void sweep(const grid::Lines &lines, const T *velocity, const T *scalar, Finish finish,
+             const SolidLines<T> *solid = nullptr, std::int64_t first_line = 0) const {
+    const auto transform = [&](auto &tile) {
+      if (solid != nullptr)
+        solid->rebuild(lines_of<T>(tile, lines, lines.points, first_line), tile.in[1]);
+      body(tile, lines.points);
+    };
+    ops::sweep<T, 2, 1>(lines, lines.points, {velocity, scalar}, transform, finish);
   }
 
 private:

@@ -1,0 +1,80 @@
+"""Forces on a body, by the balance of momentum in a box around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tailrace import _core
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Span = tuple[float, float] | None
+"""From where to where a box goes along a direction; None: all of it."""
+
+
+@dataclass
+class ControlVolume:
+    """The force of the fluid on what is inside a box: the pressure and the viscous stress on the faces of the box, less
+    what momentum flows out through them and what momentum the fluid in the box gains.
+
+    :param spans: of the box in x, y and z. Ends move to the next node. A periodic direction that is covered as a whole
+        has no faces. Faces should be some nodes away from the body.
+    :raises InputError: where a span is not within the grid or holds no cell.
+
+    The momentum of the last two calls is kept for the time derivative, of second order (first at the second call); it is
+    the state that a checkpoint must hold. Constructing and calling are collective.
+    """
+
+    flow: _core.Flow64 | _core.Flow32
+    grid: _core.Grid
+    spans: tuple[Span, Span, Span]
+    state: list[tuple[float, list[float]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        first, last = zip(*(_nodes(self.grid, d, span) for d, span in enumerate(self.spans)), strict=True)
+        make = _core.ControlVolume64 if isinstance(self.flow, _core.Flow64) else _core.ControlVolume32
+        self._volume = make(self.flow, first, last)
+
+    def __call__(self, time: float) -> NDArray[np.float64]:
+        """The force (x, y, z) at this time, for a density of one; not a number at the first call. Call it after each
+        step, or after each n steps: momentum is differentiated over the times of the last calls.
+        """
+        parts = self._volume.balance()
+        momentum = list(parts["momentum"])
+        self.state = [entry for entry in self.state if entry[0] < time][-2:]
+        gain = _derivative([*self.state, (time, momentum)])
+        self.state.append((time, momentum))
+        outside = [np.asarray(parts[name]) for name in ("pressure", "viscous", "driving")]
+        return np.asarray(sum(outside) - np.asarray(parts["convection"]) - gain)
+
+
+def _nodes(grid: _core.Grid, d: int, span: Span) -> tuple[int, int]:
+    x = np.asarray(grid.coordinates(d))
+    if span is None:
+        return 0, len(x) - 1
+    first, last = (int(np.abs(x - place).argmin()) for place in span)
+    step = (x[-1] - x[0]) / (len(x) - 1)
+    if not (x[0] - step / 2 <= span[0] < span[1] <= x[-1] + step / 2) or first >= last:
+        raise _core.InputError(
+            f"a box for forces goes from {span[0]:g} to {span[1]:g} in {'xyz'[d]}; expected a span within "
+            f"{x[0]:g} .. {x[-1]:g} with two nodes at least, the lower end first"
+        )
+    return first, last
+
+
+def _derivative(states: Sequence[tuple[float, list[float]]]) -> NDArray[np.float64]:
+    """By the parabola (or the straight line) through the values at up to three times, at the last one."""
+    times, values = [time for time, _ in states], np.asarray([value for _, value in states])
+    if len(states) < 2:
+        return np.full(3, np.nan)
+    slope = (values[-1] - values[-2]) / (times[-1] - times[-2])
+    if len(states) < 3:
+        return np.asarray(slope)
+    before = (values[-2] - values[-3]) / (times[-2] - times[-3])
+    bend = (slope - before) / (times[-1] - times[-3])
+    return np.asarray(slope + bend * (times[-1] - times[-2]))

@@ -1,0 +1,156 @@
+#include <tailrace/flow/control_volume.hpp>
+
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
+namespace tailrace::flow {
+
+using namespace grid;
+using namespace ops;
+
+namespace {
+/// Trapezoidal weights of the nodes first .. last; of all nodes of a periodic direction, the spacing.
+std::vector<double> trapezoidal(const Grid &grid, int d, std::int64_t first, std::int64_t last, bool whole) {
+  const std::vector<double> x = grid.coordinates(d);
+  std::vector<double> weights(static_cast<std::size_t>(last - first + 1), whole ? grid.spacing(d) : 0.0);
+  for (std::size_t i = 0; i + 1 < weights.size() && !whole; ++i) {
+    const auto node = static_cast<std::size_t>(first) + i;
+    weights[i] += (x[node + 1] - x[node]) / 2;
+    weights[i + 1] += (x[node + 1] - x[node]) / 2;
+  }
+  return weights;
+}
+} // namespace
+
+template <class T>
+ControlVolume<T>::ControlVolume(NavierStokes<T> &flow, const Index3 &first, const Index3 &last) : flow_(flow) {
+  const Grid &grid = flow.grid();
+  for (int d = 0; d < 3; ++d) {
+    if (first[d] < 0 || last[d] <= first[d] || last[d] >= grid.nodes[d])
+      throw InputError(
+          fmt::format("a control volume goes from node {} to node {} in {}; expected two of the nodes 0 to "
+                      "{}, the lower one first",
+                      first[d], last[d], "xyz"[d], grid.nodes[d] - 1));
+    box_.start[d] = first[d];
+    box_.count[d] = last[d] - first[d] + 1;
+    open_[static_cast<std::size_t>(d)] = !(grid.periodic(d) && box_.count[d] == grid.nodes[d]);
+    weights_[static_cast<std::size_t>(d)] =
+        trapezoidal(grid, d, first[d], last[d], !open_[static_cast<std::size_t>(d)]);
+  }
+  flow.keep_mean_pressure();
+  Exchange<T> &exchange = flow.exchange();
+  const Decomposition &nodes = flow.nodes();
+  result_y_ = exchange.allocate();
+  if (!exchange.is_free(Pencil::x, Pencil::y)) {
+    u_y_ = exchange.allocate();
+    result_x_ = Buffer<T>(nodes.box(Pencil::x).size());
+  }
+  if (!exchange.is_free(Pencil::y, Pencil::z))
+    u_z_ = Buffer<T>(nodes.box(Pencil::z).size());
+  p_ = Buffer<T>(nodes.box(Pencil::x).size());
+}
+
+/// du_i/dx_d on this rank's X pencil, until the next call. Lines that meet a body are rebuilt, as in the solver.
+template <class T> const T *ControlVolume<T>::derivative(int i, int d) {
+  const Grid &grid = flow_.grid();
+  Exchange<T> &exchange = flow_.exchange();
+  const Parity parity = i == d ? Parity::odd : Parity::even;
+  const LineSystem<T> system(compact_scheme(Operation::first_derivative, grid.spacing(d)), grid.nodes[d],
+                             grid.boundaries[d], parity, 1, grid.metric(d));
+  const auto differentiate = [&](const Lines &lines, const T *in, T *out) {
+    const auto transform = [&](auto &tile) {
+      if (flow_.body() != nullptr)
+        flow_.body()->along(d).rebuild(lines_of<T>(tile, lines, lines.points, 0), tile.in[0]);
+      fill_ghosts(tile, 0, lines.points, grid.boundaries[d], parity, false);
+      solve_tile(system, tile.in[0], tile.out[0], tile.bundles);
+    };
+    sweep<T, 1, 1>(lines, lines.points, {in}, transform, StoreTo<T, 1>{{out}});
+  };
+  T *u = flow_.velocity(i).data();
+  if (d == 0) {
+    T *result = exchange.is_free(Pencil::x, Pencil::y) ? result_y_.data() : result_x_.data();
+    differentiate(Lines::along(0, flow_.nodes().box(Pencil::x).count), u, result);
+    return result;
+  }
+  T *u_y = exchange.move(Pencil::x, Pencil::y, u, u_y_.data()), *result = result_y_.data();
+  if (d == 1) {
+    differentiate(Lines::along(1, flow_.nodes().box(Pencil::y).count), u_y, result);
+  } else {
+    T *u_z = exchange.move(Pencil::y, Pencil::z, u_y, u_z_.data());
+    T *z_result = exchange.is_free(Pencil::y, Pencil::z) ? result : u_z;
+    differentiate(exchange.z_lines(), exchange.z_start(u_z), exchange.z_start(z_result));
+    exchange.move(Pencil::z, Pencil::y, z_result, result);
+  }
+  return exchange.move(Pencil::y, Pencil::x, result, result_x_.data());
+}
+
+/// This rank's part of the integral of value(offset) over nodes in the fluid; `normal`: the direction normal to the
+/// face over which it is taken, or 3 for a volume.
+template <class T>
+template <class Value>
+double ControlVolume<T>::over_nodes(const Box &part, int normal, Value value) const {
+  const Box field = flow_.nodes().box(Pencil::x), here = part.intersect(field);
+  const std::uint8_t *solid = flow_.body() != nullptr ? flow_.body()->solid().data() : nullptr;
+  const auto weight = [&](int d, std::int64_t node) {
+    return d == normal ? 1.0 : weights_[static_cast<std::size_t>(d)][static_cast<std::size_t>(node - box_.start[d])];
+  };
+  double sum = 0;
+  for (std::int64_t k = here.start[2]; k < here.end(2); ++k)
+    for (std::int64_t j = here.start[1]; j < here.end(1); ++j) {
+      const double across = weight(2, k) * weight(1, j);
+      const std::int64_t row = field.count[0] * (j - field.start[1] + field.count[1] * (k - field.start[2]));
+      for (std::int64_t i = here.start[0]; i < here.end(0); ++i)
+        if (const std::int64_t at = row + i - field.start[0]; solid == nullptr || solid[at] == 0)
+          sum += across * weight(0, i) * static_cast<double>(value(at));
+    }
+  return sum;
+}
+
+/// The same over the two faces normal to d, where the box has them, the lower one with a minus.
+template <class T> template <class Value> double ControlVolume<T>::over_faces(int d, Value value) const {
+  if (!open_[static_cast<std::size_t>(d)])
+    return 0;
+  Box lower = box_, upper = box_;
+  lower.count[d] = upper.count[d] = 1;
+  upper.start[d] = box_.end(d) - 1;
+  return over_nodes(upper, d, value) - over_nodes(lower, d, value);
+}
+
+template <class T> MomentumBalance ControlVolume<T>::balance() {
+  flow_.mean_pressure(p_.data());
+  const T *u[3] = {flow_.velocity(0).data(), flow_.velocity(1).data(), flow_.velocity(2).data()};
+  const double nu = flow_.options().viscosity;
+  MomentumBalance sums;
+  const std::array<Field<T>, 3> driving = flow_.driving();
+  for (int i = 0; i < 3; ++i) {
+    sums.momentum[i] = over_nodes(box_, 3, [&](std::int64_t at) { return u[i][at]; });
+    sums.driving[i] = over_nodes(box_, 3, [&](std::int64_t at) { return driving[i].data()[at]; });
+    sums.pressure[i] = -over_faces(i, [&](std::int64_t at) { return p_[at]; });
+    for (int d = 0; d < 3; ++d)
+      sums.convection[i] += over_faces(d, [&](std::int64_t at) { return u[i][at] * u[d][at]; });
+  }
+  for (int i = 0; i < 3; ++i)
+    for (int d = 0; d < 3; ++d) {
+      if (!open_[static_cast<std::size_t>(i)] && !open_[static_cast<std::size_t>(d)])
+        continue;
+      const T *slope = derivative(i, d);
+      const auto stress = [&](std::int64_t at) { return nu * static_cast<double>(slope[at]); };
+      sums.viscous[i] += over_faces(d, stress);
+      sums.viscous[d] += over_faces(i, stress);
+    }
+  std::vector<double> all;
+  for (const auto *part : {&sums.momentum, &sums.convection, &sums.pressure, &sums.viscous, &sums.driving})
+    all.insert(all.end(), part->begin(), part->end());
+  flow_.nodes().comm().sum(all);
+  const double *next = all.data();
+  for (auto *part : {&sums.momentum, &sums.convection, &sums.pressure, &sums.viscous, &sums.driving})
+    for (double &value : *part)
+      value = *next++;
+  return sums;
+}
+
+template class ControlVolume<float>;
+template class ControlVolume<double>;
+
+} // namespace tailrace::flow

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <tailrace/flow/navier_stokes.hpp>
+
+namespace tailrace::flow {
+
+/// What the momentum equation adds up to over the fluid in a box, per component, with a density of one. The force of
+/// the fluid on the body in it is  -d(momentum)/dt - convection + pressure + viscous + driving.
+struct MomentumBalance {
+  using Vector = std::array<double, 3>;
+  Vector momentum{};   ///< integral of u
+  Vector convection{}; ///< of u (u . n) over the faces: what flows out
+  Vector pressure{};   ///< of -p n over the faces
+  Vector viscous{};    ///< of nu (grad u + its transpose) . n over the faces
+  Vector driving{};    ///< of the body force, and of what keeps the flow rate
+};
+
+/// A box around a body, by whose momentum the force on the body is measured. Faces should be some nodes away from the
+/// body, where the velocity does not depend on its reconstruction.
+template <class T> class ControlVolume {
+public:
+  /// The nodes first .. last of each direction. A periodic direction from its first to its last node has no faces.
+  /// Keeps a reference to the flow. Throws InputError where these are no nodes of the grid, or first is not below last.
+  /// Collective.
+  ControlVolume(NavierStokes<T> &flow, const grid::Index3 &first, const grid::Index3 &last);
+
+  /// Of the present velocity, with the mean pressure of the last step (NavierStokes::mean_pressure). The integrals are
+  /// trapezoidal sums over nodes in the fluid. Collective.
+  MomentumBalance balance();
+
+private:
+  const T *derivative(int i, int d);
+  template <class Value> double over_faces(int d, Value value) const;
+  template <class Value> double over_nodes(const grid::Box &part, int normal, Value value) const;
+
+  NavierStokes<T> &flow_;
+  grid::Box box_;
+  std::array<bool, 3> open_;                            ///< has faces in this direction
+  std::array<std::vector<double>, 3> weights_;          ///< of the nodes of the box
+  grid::Buffer<T> u_y_, u_z_, result_x_, result_y_, p_; ///< where pencils differ; the pressure
+};
+
+} // namespace tailrace::flow

@@ -1,0 +1,82 @@
+#include <tailrace/flow/navier_stokes.hpp>
+
+// A body in the flow, and what the force on it is measured by.
+
+namespace tailrace::flow {
+
+using namespace grid;
+
+template <class T> void NavierStokes<T>::set_body(const Indicator &inside, int refinement) {
+  body_ = std::make_unique<Body<T>>(grid_, nodes_.decomposition(), inside, refinement);
+  projection_.set_solid(&body_->mask());
+}
+
+/// Gives the values in the body, in plane k, the polynomials along x: the time integration goes on from them, and they
+/// are what outputs hold there.
+template <class T> void NavierStokes<T>::rebuild(Field<T> &field, std::int64_t k) {
+  if (!body_)
+    return;
+  const Index3 count = field.box().count;
+  for (std::int64_t line = k * count[1]; line < (k + 1) * count[1]; ++line)
+    body_->along(0).rebuild(line, field.data() + line * count[0], 1);
+}
+
+template <class T> std::array<Field<T>, 3> NavierStokes<T>::driving() {
+  const Box box = nodes_.decomposition().box(Pencil::x);
+  Components sum{Field<T>(box), Field<T>(box), Field<T>(box)};
+  if (options_.flow_rate)
+    std::ranges::fill(sum[options_.flow_rate->direction].values(), static_cast<T>(flow_rate_force_));
+  for (std::int64_t k = 0; k < box.count[2]; ++k) {
+    const std::int64_t start = k * box.count[0] * box.count[1];
+    add_forces(k, {sum[0].data() + start, sum[1].data() + start, sum[2].data() + start});
+  }
+  return sum;
+}
+
+template <class T> void NavierStokes<T>::keep_mean_pressure() {
+  if (stages(options_.scheme, steps_).size() > 1 && impulse_.size() == 0)
+    impulse_ = Buffer<T>(projection_.cells().box(Pencil::z).size());
+}
+
+template <class T> void NavierStokes<T>::clear_impulse() {
+  std::fill_n(impulse_.data(), impulse_.size(), T{});
+  impulse_duration_ = 0;
+}
+
+/// Adds what the pressure of a stage, the last projection, does to the velocity.
+template <class T> void NavierStokes<T>::add_impulse(double duration) {
+  if (impulse_.size() == 0)
+    return;
+  Buffer<T> cells(impulse_.size());
+  projection_.potential(cells.data());
+  for (std::int64_t i = 0; i < cells.size(); ++i)
+    impulse_[i] += cells[i];
+  impulse_duration_ += duration;
+}
+
+template <class T> void NavierStokes<T>::mean_pressure(T *nodes) {
+  const bool kept = impulse_duration_ > 0;
+  if (!kept || last_share_ == 0)
+    return pressure(nodes);
+  Buffer<T> cells(impulse_.size());
+  for (std::int64_t i = 0; i < cells.size(); ++i)
+    cells[i] = impulse_[i] / static_cast<T>(impulse_duration_);
+  projection_.to_nodes(cells.data(), nodes);
+}
+
+template void NavierStokes<float>::set_body(const Indicator &, int);
+template void NavierStokes<float>::rebuild(Field<float> &, std::int64_t);
+template std::array<Field<float>, 3> NavierStokes<float>::driving();
+template void NavierStokes<float>::keep_mean_pressure();
+template void NavierStokes<float>::clear_impulse();
+template void NavierStokes<float>::add_impulse(double);
+template void NavierStokes<float>::mean_pressure(float *);
+template void NavierStokes<double>::set_body(const Indicator &, int);
+template void NavierStokes<double>::rebuild(Field<double> &, std::int64_t);
+template std::array<Field<double>, 3> NavierStokes<double>::driving();
+template void NavierStokes<double>::keep_mean_pressure();
+template void NavierStokes<double>::clear_impulse();
+template void NavierStokes<double>::add_impulse(double);
+template void NavierStokes<double>::mean_pressure(double *);
+
+} // namespace tailrace::flow
