@@ -164,6 +164,11 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
           },
           nb::arg("dt"), nb::call_guard<nb::gil_scoped_release>())
       .def(
+          "mean_gradient",
+          [](Flow<T> &self, int direction, bool upper) { return self.diagnostics.mean_gradient(direction, upper); },
+          nb::arg("direction"), nb::arg("upper"), nb::call_guard<nb::gil_scoped_release>(),
+          "The mean over an end of the derivatives of the velocity along its direction.")
+      .def(
           "max_divergence", [](Flow<T> &self) { return self.solver.max_divergence(); },
           nb::call_guard<nb::gil_scoped_release>())
       .def(

@@ -31,7 +31,7 @@ from .document import (
     plain_values,
     read_toml,
 )
-from .flow_sections import BoundarySection, ForcingSection, GridSection, ScalarSection, Section
+from .flow_sections import BodySection, BoundarySection, ForcingSection, GridSection, ScalarSection, Section
 from .random_flow import problems_of
 from .sections import (
     ISOTROPIC,
@@ -63,6 +63,7 @@ class Case(Section):
     boundary: BoundarySection = BoundarySection()
     forcing: ForcingSection = ForcingSection()
     scalar: list[ScalarSection] = Field(default_factory=list)
+    body: BodySection | None = None
     time: TimeSection
     numerics: NumericsSection = NumericsSection()
     parallel: ParallelSection = ParallelSection()
@@ -146,6 +147,7 @@ class Case(Section):
             ("case.flow", None if self.case.flow in READY_FLOWS else self.case.flow),
             ("case.forcing", self.case.forcing),
             ("boundary.velocity", self.boundary.velocity),
+            ("body.shape", None if self.body is None else self.body.shape),
         ]
         for at, scalar in enumerate(self.scalar):
             words.append((f"scalar[{at}].initial", scalar.initial))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from . import scripts
 from .names import FIELDS
-from .values import Length, Points, Real, ScalarSides, Sides, Text, Triple
+from .values import Length, Points, Real, ScalarSides, Sides, Text, Triple, Whole
 
 ENDS = tuple(f"{axis}_{side}" for axis in "xyz" for side in ("lower", "upper"))
 
@@ -225,6 +226,45 @@ class ScalarSection(Section):
                     yield f"{label}.boundaries[{d}]", f"'outflow' needs an outflow of the flow ({'xyz'[d]} is {word})"
         if self.name in (*FIELDS, "index", "step", "time") or self.name.startswith(("rhs", "wall_")):
             yield f"{label}.name", f"'{self.name}' is taken; choose another name, such as phi"
+
+
+class BodySection(Section):
+    """[body]: something solid at rest that the flow goes around.
+
+    With `box`, from where to where in x, y and z, the time series has the force on it, by the momentum in that box.
+    """
+
+    shape: Text = Field(description="'cylinder', 'sphere', or file.py:function of x, y, z that tells what is inside")
+    centre: list[Real] | None = Field(None, description="of a sphere (x, y, z) or cylinder (across its axis)")
+    radius: Annotated[Real, Field(gt=0)] | None = Field(None, description="of a sphere or cylinder")
+    axis: Literal["x", "y", "z"] = Field("z", description="of a cylinder")
+    refinement: Annotated[Whole, Field(ge=1, le=1000)] = Field(
+        10, description="by how much lines are refined to find where they enter; Xcompact3D's nraf"
+    )
+    box: Triple[tuple[Real, Real] | Literal["all"]] | None = Field(
+        None, description='around it, for the force on it: [from, to] or "all" in x, y and z'
+    )
+
+    @model_validator(mode="after")
+    def _form(self) -> Self:
+        if self.shape in ("cylinder", "sphere"):
+            count = 2 if self.shape == "cylinder" else 3
+            if self.centre is None or self.radius is None or len(self.centre) != count:
+                raise ValueError(f"a {self.shape} needs a centre of {count} numbers and a radius")
+        elif self.centre is not None or self.radius is not None:
+            raise ValueError("centre and radius are of a cylinder or a sphere")
+        return self
+
+    @field_validator("shape")
+    @classmethod
+    def _shape_exists(cls, shape: str, info: ValidationInfo) -> str:
+        if shape in ("cylinder", "sphere"):
+            return shape
+        if ".py:" not in shape:
+            near = difflib.get_close_matches(shape.lower(), ("cylinder", "sphere"), n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise ValueError(f"must be 'cylinder', 'sphere' or a function as 'file.py:function'{hint}")
+        return _function(shape, info) or shape
 
 
 class HyperviscositySection(Section):

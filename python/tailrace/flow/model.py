@@ -19,12 +19,14 @@ from tailrace.steps.step import Step
 from tailrace.text import named
 
 from . import from_series, initial
+from .body import put_into
 from .checkpoint import State
 from .ends import Ends
 from .field_cache import FieldCache
 from .forcing import Forcing
+from .measures import Measures
 from .memory import check_memory
-from .options import grid_of, options_of
+from .options import grid_of, options_of, shape_of
 from .stored_state import blocks_of, check_fits, description_of, stretching_of
 from .time_step import TimeStep
 
@@ -93,6 +95,10 @@ class Model:
         self._forced = False  # whether the solver has the force already
         self._time_step = TimeStep(case, [min(self.grid.distances(d)) for d in range(3)], comm)
         self._ends = Ends(case, self.flow, self.grid, comm)
+        if case.body is not None:
+            shape, word = agree(comm, lambda: shape_of(case)), case.body.shape
+            put_into(self.flow, shape, f"the body '{word}'", case.body.refinement)
+        self.measures = Measures(case, self.flow, self.grid, comm)
         if checkpoint:
             self.restore(checkpoint)
         else:
@@ -183,7 +189,8 @@ class Model:
     @property
     def description(self) -> dict[str, Any]:
         """What a checkpoint tells of the case, so that it is resumed by one that fits. Local."""
-        return description_of(self.case, self._forcing.name if self._forcing else "")
+        described = description_of(self.case, self._forcing.name if self._forcing else "")
+        return described | ({"measures": self.measures.state} if self.measures.state else {})
 
     def restore(self, checkpoint: OpenCheckpoint) -> None:
         """Take over the state of a checkpoint, written on any number of ranks.
@@ -197,6 +204,7 @@ class Model:
         self.flow.steps = checkpoint.state.step
         self.time = checkpoint.state.time
         self._time_step.restore(checkpoint.state.dt)
+        self.measures.state = [float(number) for number in checkpoint.about.get("measures", [])]
         self.flow.invalidate()
         self._finite_step = self.step
 
@@ -279,7 +287,7 @@ class Model:
         In units of the velocity scale U = 1 and the length scale L = 1.
         """
         averages = self.flow.averages(self.dt)
-        return {"step": self.step, "time": self.time, "dt": self.dt, **averages}
+        return {"step": self.step, "time": self.time, "dt": self.dt, **averages, **self.measures(self.time)}
 
     def check_finite(self, cfl: float = math.nan) -> None:
         """Look for values that are not finite; a step that was found finite is not looked at again.

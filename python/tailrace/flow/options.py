@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from tailrace import _core
 
+from .body import Cylinder, Shape, Sphere
+
 if TYPE_CHECKING:
     from tailrace.case.case import Case
     from tailrace.case.flow_sections import GridSection, ScalarSection
@@ -39,6 +41,22 @@ def options_of(case: Case) -> _core.FlowOptions:
     for scalar in case.scalar:
         options.add_scalar(_scalar_of(scalar, case))
     return options
+
+
+def shape_of(case: Case) -> Shape:
+    """The shape of the body of a case that has one.
+
+    :raises ConfigError: the file of a function fails when it is loaded.
+    """
+    body = case.body
+    assert body is not None
+    if body.shape not in ("cylinder", "sphere"):
+        found: Shape = case.function("body.shape", body.shape)
+        return found
+    assert body.centre is not None and body.radius is not None  # `BodySection` sees to it
+    if body.shape == "cylinder":
+        return Cylinder((body.centre[0], body.centre[1]), body.radius, body.axis)
+    return Sphere((body.centre[0], body.centre[1], body.centre[2]), body.radius)
 
 
 def _scalar_of(scalar: ScalarSection, case: Case) -> _core.ScalarOptions:

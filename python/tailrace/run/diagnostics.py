@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from tailrace import _core
 from tailrace.flow.model import Model
-from tailrace.io.time_series import TimeSeries
+from tailrace.io.time_series import COLUMNS, DEFINITIONS, TimeSeries
 from tailrace.parallel import agree, on_root
 
 
@@ -30,7 +30,14 @@ class Diagnostics:
             if model.comm.rank != 0:
                 return None
             try:
-                return TimeSeries(case.diagnostics.path, title, resumed, provenance=provenance)
+                return TimeSeries(
+                    case.diagnostics.path,
+                    title,
+                    resumed,
+                    columns=COLUMNS + model.measures.columns,
+                    definitions=DEFINITIONS + model.measures.definitions,
+                    provenance=provenance,
+                )
             except OSError as error:
                 if isinstance(error, _core.IoError):
                     raise

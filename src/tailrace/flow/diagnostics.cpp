@@ -85,6 +85,31 @@ template <class T> VolumeAverages Diagnostics<T>::averages(double dt) {
   return {sums[0], sums[1], sums[2], sums[3], flow_.max_divergence(), cfl(dt)};
 }
 
+template <class T> std::array<double, 3> Diagnostics<T>::mean_gradient(int d, bool upper) {
+  const Face<T> &face = flow_.face(d, upper);
+  const auto g = gradient();
+  const Box box = flow_.velocity(0).box();
+  std::array<double, 4> sums{};
+  Weights weights = weights_;
+  weights[static_cast<std::size_t>(d)].assign(weights[static_cast<std::size_t>(d)].size(), 1);
+  std::array<std::int64_t, 3> at{};
+  const Index3 &n = face.box.count;
+  const auto weight = [&](std::size_t direction, std::int64_t node) {
+    return weights[direction][static_cast<std::size_t>(node - box.start[direction])];
+  };
+  for_nodes(face, box, 0, [&](std::int64_t here, std::int64_t offset) {
+    at = {here % n[0], here / n[0] % n[1], here / (n[0] * n[1])};
+    double share = 1;
+    for (std::size_t each = 0; each < 3; ++each)
+      share *= weight(each, face.box.start[each] + at[each]);
+    for (int i = 0; i < 3; ++i)
+      sums[static_cast<std::size_t>(i)] += share * static_cast<double>(g[static_cast<std::size_t>(3 * i + d)][offset]);
+    sums[3] += share;
+  });
+  flow_.nodes().comm().sum(sums);
+  return {sums[0] / sums[3], sums[1] / sums[3], sums[2] / sums[3]};
+}
+
 template <class T> double Diagnostics<T>::cfl(double dt) {
   const Box box = flow_.velocity(0).box();
   std::array<std::vector<double>, 3> distances;

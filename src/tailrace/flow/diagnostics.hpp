@@ -34,6 +34,9 @@ public:
 
   /// The averages of the present velocity; `dt` is the time step of the CFL number. Collective.
   VolumeAverages averages(double dt);
+  /// The mean over an end of direction d of d u_i / d x_d, for the three components i. Collective. Throws InputError
+  /// where direction d is periodic.
+  std::array<double, 3> mean_gradient(int d, bool upper);
   /// Writes a derived field into `out`, an array over this rank's X pencil of the nodes: vorticity (its magnitude),
   /// vorticity_x, vorticity_y, vorticity_z, q (second invariant of the velocity gradient) or pressure. Throws
   /// InputError for any other name. Collective.

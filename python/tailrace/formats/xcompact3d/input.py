@@ -13,6 +13,8 @@ from tailrace.case.case import Case, case_from_document
 from tailrace.case.document import ConfigError, Document, Problem, override_key, read_text
 from tailrace.case.values import MIN_POINTS
 
+from .input_flow import FLOWS, TAYLOR_GREEN, FlowTables
+
 _FLOWS = {
     0: "generic", 1: "gravity current", 2: "Taylor-Green vortex", 3: "channel", 4: "periodic hill", 5: "cylinder",
     7: "mixing layer", 9: "turbulent boundary layer", 10: "atmospheric boundary layer", 11: "uniform", 12: "sandbox",
@@ -20,34 +22,31 @@ _FLOWS = {
 }  # fmt: skip
 _SCHEMES = {1: "euler", 2: "ab2", 3: "ab3", 5: "rk3"}
 _INTERPOLATIONS = {1: "classic", 2: "optimised", 3: "aggressive"}
-_BOUNDARIES = {0: "periodic", 1: "free-slip"}
 _REQUIRED = object()
 _MOST_LETTERS = 50_000  # of an input: nested braces take f90nml the square of their number, here some seconds
 _BROKEN = "is not a readable Fortran namelist"
 
 # Models that change the flow: (group, key, name). Tailrace accepts only the values zero and false.
 _MODELS = (
-    ("BasicParam", "istret", "mesh stretching in y"),
     ("BasicParam", "ilesmod", "large-eddy simulation"),
-    ("BasicParam", "iscalar", "transported scalars"),
-    ("BasicParam", "numscalar", "transported scalars"),
-    ("BasicParam", "iibm", "immersed boundaries"),
     ("BasicParam", "ilmn", "low-Mach-number flow"),
     ("BasicParam", "ifilter", "explicit filtering"),
     ("BasicParam", "iturbine", "turbine models"),
     ("BasicParam", "mhd_active", "magnetohydrodynamics"),
     ("NumOptions", "iimplicit", "implicit diffusion"),
+    ("Statistics", "wrotation", "rotation while the channel spins up"),
+    ("ScalarParam", "sc_skew", "the skew-symmetric form of the convection of scalars"),
+    ("BasicParam", "inflow_noise", "noise at the inlet"),
 )
 # Options that do not change the flow: (group, key, value that turns the option off, what Tailrace does instead).
 _ASIDE = (
-    ("BasicParam", "init_noise", 0, "the initial field has no noise (nor has Xcompact3D's for this flow)"),
+    ("BasicParam", "init_noise", 0, "the random numbers are others than Xcompact3D's; the vortex has none"),
     ("BasicParam", "particle_active", False, "particles are not tracked"),
     ("InOutParam", "nvisu", 1, "snapshots hold every point"),
     ("InOutParam", "output2D", 0, "snapshots are three-dimensional"),
     ("InOutParam", "nprobes", 0, "probes are not recorded"),
     ("InOutParam", "ioutflow", 0, "outflow planes are not stored"),
     ("Statistics", "initstat", None, "statistics are not collected"),
-    ("Statistics", "wrotation", 0, "rotation does not act on this flow"),
 )
 # Keys of the groups that every input has, in all versions since 2020. Other keys are probably spelling mistakes.
 _KNOWN = {
@@ -214,11 +213,10 @@ def _document(nml: Namelist) -> Document:
         points[2] = None
     steps, every = _steps(nml), nml.whole("InOutParam", "ioutput", 0)
     document: Document = {
-        "case": {"name": "tgv", "flow": "taylor-green", "reynolds": nml.real("BasicParam", "re")},
+        "case": {"reynolds": nml.real("BasicParam", "re")},
         "grid": {
             "points": points,
             "lengths": [nml.real("BasicParam", key) for key in _LENGTHS],
-            "boundaries": [_boundary(nml, direction) for direction in "xyz"],
         },
         "time": {
             "scheme": nml.choice("NumOptions", "itimescheme", _SCHEMES),
@@ -230,8 +228,12 @@ def _document(nml: Namelist) -> Document:
         "diagnostics": {"every": 10},  # the fixed interval of Xcompact3D, which is not a key of its input
         "checkpoint": {"every": nml.whole("InOutParam", "icheckpoint", 0)},
     }
+    itype = nml.whole("BasicParam", "itype")
+    if itype in FLOWS:
+        FlowTables(nml, itype).add_to(document)
     if every and every > 0 and nml.whole("BasicParam", "ivisu", 1) != 0:
         fields = ["ux", "uy", "uz", "pressure", "vorticity", "q"]
+        fields += [scalar["name"] for scalar in document.get("scalar", [])]
         snapshots = {"name": "snapshots", "fields": fields, "every": every, "engine": "raw", "path": "data"}
         document["output"] = [{**snapshots, "parameters": {"ioutput": every}}]
     return document
@@ -248,38 +250,31 @@ def _steps(nml: Namelist) -> int | None:
     return int(last) if nml.whole("InOutParam", "irestart", 0) else int(last - first + 1)
 
 
-def _boundary(nml: Namelist, direction: str) -> str | None:
-    low, high = f"ncl{direction}1", f"ncl{direction}n"
-    hint = "; 2 is Dirichlet: the operators exist, but the flow solver does not support it yet"
-    first = nml.choice("BasicParam", low, _BOUNDARIES, hint=hint)
-    last = nml.choice("BasicParam", high, _BOUNDARIES, hint=hint)
-    if first and last and first != last:
-        nml.reject(f"BasicParam.{low}", f"and {high} must be the same kind (found {first} and {last})")
-    return first
-
-
 def _check_models(nml: Namelist) -> None:
     """Add a problem for each model in the file that would change the flow."""
     itype = nml.whole("BasicParam", "itype")
-    if itype is not None and itype != 2:
-        name = _FLOWS.get(itype, "unknown")
-        reason = f"must be 2 (Taylor-Green vortex), the flow supported so far (found {itype}, {name})"
-        nml.reject("BasicParam.itype", reason)
+    if itype is not None and itype not in FLOWS:
+        known = ", ".join(f"{number} ({name})" for number, name in FLOWS.items())
+        nml.reject("BasicParam.itype", f"must be one of {known} (found {itype}, {_FLOWS.get(itype, 'unknown')})")
     iin = nml.whole("BasicParam", "iin", 0)
-    if iin is not None and iin != 1:
-        nml.reject("BasicParam.iin", f"must be 1: other values leave the vortex out of the initial field (found {iin})")
+    if itype == TAYLOR_GREEN and iin is not None and iin not in (0, 1):
+        nml.reject("BasicParam.iin", f"must be 1, or 0, which leaves the vortex out of the initial field (found {iin})")
     for group, key, what in _MODELS:
         value = nml.raw(group, key)
         if value:
             nml.reject(f"{group}.{key}", f"{what} is not supported; set it to 0 (found {_fortran(value)})")
-    for key in ("ifirstder", "isecondder"):
+    for key, choices in (("ifirstder", (4,)), ("isecondder", (4, 5))):
         value = nml.whole("NumOptions", key, 4)
-        if value is not None and value != 4:
-            nml.reject(f"NumOptions.{key}", f"must be 4, the sixth-order compact scheme (found {value})")
+        if value is not None and value not in choices:
+            known = "4, the sixth-order compact scheme" + (", or 5, the hyperviscous one" if 5 in choices else "")
+            nml.reject(f"NumOptions.{key}", f"must be {known} (found {value})")
 
 
 def _notes(nml: Namelist) -> list[str]:
-    notes = ["precision is set when Xcompact3D is built, not in this file: double is taken (numerics.precision)"]
+    notes = []
+    if nml.whole("BasicParam", "itype") == TAYLOR_GREEN and nml.whole("BasicParam", "iin", 0) == 0:
+        notes.append("BasicParam.iin = 0: the flow begins at rest; give another beginning by case.flow or case.from")
+    notes += ["precision is set when Xcompact3D is built, not in this file: double is taken (numerics.precision)"]
     if nml.raw("InOutParam", "irestart"):
         start = "the run starts from the initial field and goes to step ilast"
         notes.append(f"InOutParam.irestart: Xcompact3D's checkpoint is not read; {start}")
