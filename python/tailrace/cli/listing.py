@@ -65,8 +65,6 @@ def _grid_as_dict(grid: UniformGrid) -> dict[str, Any]:
         return found
     own = zip("xyz", grid.coordinates, strict=True)
     found["coordinates"] = {axis: [float(one) for one in along] for axis, along in own if len(along)}
-    if grid.stretching:
-        found |= {"stretching": grid.stretching, "beta": grid.beta}
     return found
 
 
