@@ -150,7 +150,7 @@ class Sink:
         self._attributes = {"analysis": name, **provenance} | {
             key: value
             for key, value in attributes.items()
-            if key in ("lengths", "boundaries", "interpolation", "reynolds", "dt", "name")
+            if key in ("lengths", "boundaries", "stretching", "beta", "interpolation", "reynolds", "dt", "name")
         }
         self.table = directory / f"{name}.csv"
         self.path = directory / default_path(name, engine)

@@ -5,20 +5,26 @@ The module `inspection` reads the contents. All functions are local.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tailrace.io.placement import StretchedGrid
 from tailrace.text import size
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from tailrace.io.placement import UniformGrid
+
     from .inspection import Contents
 
 _MOST_OTHERS = 12  # paths of other data in a table; JSON has all
+_MOST_PLACES = 8  # coordinates in a table; JSON has all
 _LONGEST_TEXT = 60  # characters of an attribute in a table; JSON has the whole text
 
 
@@ -42,7 +48,7 @@ def _as_dict(found: Contents) -> dict[str, Any]:
         "engine": found.engine,
         "bytes": found.bytes,
         "attributes": found.attributes,
-        "grid": grid and {"points": grid.points, "origin": grid.origin, "spacing": grid.spacing, "axes": "x, y, z"},
+        "grid": grid and _grid_as_dict(grid),
         "steps": [{"index": index, "time": time} for index, time in found.steps],
         "step": found.looked_at,
         "variables": variables,
@@ -51,6 +57,30 @@ def _as_dict(found: Contents) -> dict[str, Any]:
         "notes": found.notes,
         "others": found.others,
     }
+
+
+def _grid_as_dict(grid: UniformGrid) -> dict[str, Any]:
+    found: dict[str, Any] = {"points": grid.points, "origin": grid.origin, "spacing": grid.spacing, "axes": "x, y, z"}
+    if not isinstance(grid, StretchedGrid):
+        return found
+    own = zip("xyz", grid.coordinates, strict=True)
+    found["coordinates"] = {axis: [float(one) for one in along] for axis, along in own if len(along)}
+    return found
+
+
+def _stretched_rows(grid: UniformGrid) -> list[str]:
+    """The places of the points of the directions whose spacing is not equal."""
+    rows = []
+    for axis, along in zip("xyz", grid.coordinates if isinstance(grid, StretchedGrid) else (), strict=False):
+        if len(along) > 1:
+            apart = [b - a for a, b in itertools.pairwise(along)]
+            rows.append(f"{axis} = {_some(along)} ({min(apart):.4g} to {max(apart):.4g} apart)")
+    return rows
+
+
+def _some(numbers: Sequence[float]) -> str:
+    shown = [f"{one:.5g}" for one in numbers]
+    return ", ".join(shown if len(shown) <= _MOST_PLACES else [*shown[:3], "...", *shown[-2:]])
 
 
 def _finite(value: Any) -> Any:
@@ -105,6 +135,7 @@ def tables_of(found: Contents, all_steps: bool = False) -> list[Table]:
         facts += [
             ["grid", f"{_by(grid.points)} points (x, y, z)"],
             ["", f"origin {_list(grid.origin)}, spacing {_list(grid.spacing)}"],
+            *(["", row] for row in _stretched_rows(grid)),
         ]
     facts.append(["steps", _steps_line(found.steps)])
     facts += [["", note] for note in found.notes]

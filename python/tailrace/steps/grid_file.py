@@ -5,7 +5,7 @@ reynolds = 1600.0
 [grid]
 points = [128, 128, 128]
 lengths = ["2*pi", "2*pi", "2*pi"]
-boundaries = ["periodic", "dirichlet", "periodic"]   # of two different ends "dirichlet|free-slip"
+boundaries = ["periodic", "dirichlet", "periodic"]   # of two different ends ["dirichlet", "free-slip"]
 stretching = "walls"   # where y is stretched: centre, walls or bottom, and its beta
 beta = 0.259
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from tailrace.case.document import ConfigError, explain, read_toml
 from tailrace.case.flow_sections import Section
@@ -30,17 +30,19 @@ from tailrace.case.values import Length, Points, Real, Text, Triple
 _ENDS = ("periodic", "free-slip", "dirichlet")
 
 
-def _boundary(value: str) -> str:
-    parts = value.split("|")
-    if len(parts) > 2 or any(part not in _ENDS for part in parts) or (len(parts) == 2 and "periodic" in parts):
+def _boundary(value: Any) -> str:
+    """One word for both ends; of two, given as a list or with a bar between them, "lower|upper" where they differ."""
+    parts = value.split("|") if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else []
+    differ = len(parts) == 2 and parts[0] != parts[1]
+    if not 1 <= len(parts) <= 2 or any(part not in _ENDS for part in parts) or (differ and "periodic" in parts):
         raise ValueError(
-            "must be 'periodic', 'free-slip' or 'dirichlet', or 'lower|upper' of two different ends, as "
-            "'dirichlet|free-slip'"
+            "must be 'periodic', 'free-slip' or 'dirichlet', or a list of two of them for the lower and the upper end, "
+            "as ['dirichlet', 'free-slip']"
         )
-    return parts[0] if parts[0] == parts[-1] else value
+    return "|".join(parts) if differ else str(parts[0])
 
 
-Boundary = Annotated[Text, AfterValidator(_boundary)]
+Boundary = Annotated[str, BeforeValidator(_boundary)]
 
 
 class GridPart(Section):

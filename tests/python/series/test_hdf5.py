@@ -192,6 +192,9 @@ def test_stretched_grid(tmp_path, name):
     drawing = {"run.h5": tmp_path / "run.xdmf", "run": path / "series.xdmf"}.get(name)
     if drawing is None:
         return
+    if name == "run.h5":
+        with h5py.File(path) as file:
+            assert "Type" not in file["VTKHDF"].attrs, "ImageData would have all points at wrong places"
     vtk = pytest.importorskip("vtk")
     if not hasattr(vtk, "vtkXdmfReader"):
         pytest.skip("this VTK has no XDMF reader")

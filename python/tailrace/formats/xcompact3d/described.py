@@ -10,6 +10,7 @@ from typing import Any
 
 from tailrace import _core
 from tailrace.formats.flat_array import FlatArray
+from tailrace.io.values import Attribute
 
 from .arrays import ALIASES, FlatDataset, fitting
 from .run import BETAS, LARGEST, MOST_POINTS, Run, read_places, stretched
@@ -68,9 +69,12 @@ class Described(FlatDataset):
         if kind and not y:
             cells = points[1] - (kinds[1] != 0)
             y = stretched(points[1], cells, lengths[1], kind, self._positive(told, "beta", BETAS))
+        beta = told.get("beta")  # where the places are given it may be missing
+        known = kind and isinstance(beta, int | float) and BETAS[0] <= beta <= BETAS[1]
+        law: tuple[tuple[str, Attribute], ...] = (("istret", kind), ("beta", float(beta))) if known else ()
         x, ly, z = lengths
         nx, ny, nz = points
-        return Run(self._where, (nx, ny, nz), (x, ly, z), tuple((k, k) for k in kinds), y)
+        return Run(self._where, (nx, ny, nz), (x, ly, z), tuple((k, k) for k in kinds), y, attributes=law)
 
     def _find(self, key: str, field: dict[str, Any]) -> dict[int, Path]:
         """The files of a field by their numbers."""

@@ -24,6 +24,7 @@ BETAS = (1e-6, 1e6)  # of stretched grids; useful ones are about 1
 _MOST_BYTES = 1 << 20  # of a namelist
 _CHANNEL = 3  # itype
 KINDS = {0: "periodic", 1: "free-slip", 2: "dirichlet"}
+STRETCHINGS = {1: "centre", 2: "walls", 3: "bottom"}  # istret: where points in y are close together
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,10 @@ class Run:
 
     @property
     def boundaries(self) -> tuple[str, str, str] | None:
-        """The kind of each direction. Where the two ends differ it is "dirichlet", whose schemes assume nothing."""
+        """The kind of each direction; where the two ends differ "lower|upper"."""
         if self.ends is None:
             return None
-        x, y, z = (KINDS[low] if low == high else "dirichlet" for low, high in self.ends)
+        x, y, z = (KINDS[low] if low == high else f"{KINDS[low]}|{KINDS[high]}" for low, high in self.ends)
         return x, y, z
 
     @property
@@ -103,6 +104,8 @@ class Run:
         attributes: dict[str, Attribute] = {"lengths": list(self.lengths), **dict(self.attributes)}
         if self.boundaries:
             attributes["boundaries"] = ",".join(self.boundaries)
+        if self.y and attributes.get("istret") in STRETCHINGS:
+            attributes["stretching"] = STRETCHINGS[attributes["istret"]]  # type: ignore[index] # a whole number
         return attributes
 
     def notes(self) -> list[str]:
@@ -110,11 +113,6 @@ class Run:
         notes = []
         if self.ends is None:
             notes.append(f"{self.source}: has no ncl...: the boundaries are not known; points at both ends are assumed")
-        elif any(low != high for low, high in self.ends):
-            notes.append(
-                f"{self.source}: boundaries of two kinds in one direction are taken as dirichlet, whose schemes assume "
-                "nothing about the values at the end"
-            )
         if not self.dt:
             notes.append(f"{self.source}: has no dt: times are numbers of time steps")
         if self.ioutput is None:

@@ -13,7 +13,7 @@ from tailrace import _core
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid
 from tailrace.io.values import Attribute
 
-from .run import BETAS, KINDS, Run, stretched
+from .run import BETAS, KINDS, STRETCHINGS, Run, stretched
 
 _CODES = {name: code for code, name in KINDS.items()}
 
@@ -47,16 +47,30 @@ def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Map
     ends, lengths = None, tuple(step * max(1, n - 1) for step, n in zip(grid.spacing, points, strict=True))
     kinds = grid.boundaries or tuple(str(attributes.get("boundaries", "")).split(","))
     told: Any = attributes.get("lengths")
-    if len(kinds) == 3 and all(kind in _CODES for kind in kinds):
+    codes = tuple(_codes(kind) for kind in kinds)
+    if len(codes) == 3 and all(codes):
         cells = [n if kind == "periodic" else max(1, n - 1) for n, kind in zip(points, kinds, strict=True)]
         box = tuple(step * n for step, n in zip(grid.spacing, cells, strict=True))
         if not isinstance(told, list | tuple) or len(told) != 3:
             told = box
         if all(math.isclose(a, float(b), rel_tol=1e-6) for a, b in zip(box, told, strict=True)):
-            ends, lengths = tuple((_CODES[kind], _CODES[kind]) for kind in kinds), tuple(float(one) for one in told)
+            ends, lengths = tuple((one[0], one[-1]) for one in codes), tuple(float(one) for one in told)
     x, y, z = lengths
     run = Run(path / "input.i3d", points, (x, y, z), ends)
     return replace(run, y=_places(path, grid, run, attributes))
+
+
+def _codes(kind: str) -> list[int]:
+    """The numbers of a boundary, of one end or of both; none where Xcompact3D has no such boundary."""
+    parts = kind.split("|")
+    return [_CODES[part] for part in parts] if len(parts) < 3 and all(part in _CODES for part in parts) else []
+
+
+def with_istret(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
+    """The attributes, with Xcompact3D's number of a stretching."""
+    numbers = {name: number for number, name in STRETCHINGS.items()}
+    told = attributes.get("stretching")
+    return dict(attributes) | ({"istret": numbers[told]} if isinstance(told, str) and told in numbers else {})
 
 
 def _places(path: Path, grid: UniformGrid, run: Run, attributes: Mapping[str, Attribute]) -> tuple[float, ...]:
@@ -74,8 +88,9 @@ def _places(path: Path, grid: UniformGrid, run: Run, attributes: Mapping[str, At
         if all(abs(a - b) <= 1e-6 * length for a, b in zip(own, y, strict=True)):
             return tuple(float(place) for place in y)
     raise _core.InputError(
-        f"{path}: Xcompact3D stretches y by its own law only, with the attributes istret = 1, 2 or 3 and beta; found "
-        f"istret = {kind} and beta = {beta}, which do not give the places of the points. Convert to another format"
+        f"{path}: Xcompact3D stretches y by its own law only, with the attributes stretching (or istret = 1, 2 or "
+        f"3) and beta; found istret = {kind} and beta = {beta}, which do not give the places of the points. Convert to "
+        "another format"
     )
 
 

@@ -24,7 +24,7 @@ from . import restart
 from .checkpoint import INFO, layout
 from .new_files import make, refuse_existing, sync_directory, write_text
 from .run import Run, read_run
-from .texts import Told, info_text, input_text, run_of, xdmf_text
+from .texts import Told, info_text, input_text, run_of, with_istret, xdmf_text
 
 _NAME = re.compile(r"\w[\w.+-]{0,99}")
 _TYPES = {"float32": "<f4", "float64": "<f8"}
@@ -148,14 +148,14 @@ class Xcompact3dWriter(Writer):
         """What is known of the run, at the first step."""
         named = next((one for name, one in variables.items() if name != "pp"), next(iter(variables.values())))
         points: Triple = self.grid.points if self.grid else named.shape
-        run = run_of(self._directory, self.grid, points, self.attributes)
+        attributes = with_istret(self.attributes)
+        run = run_of(self._directory, self.grid, points, attributes)
         dt = self._number("dt", float, self.attributes.get("dt") or (time / index if index > 0 and time > 0 else None))
         scheme = self._number("itimescheme", int, self.attributes.get("itimescheme", 5))
         every = self.attributes.get("ioutput", 1)
         if not isinstance(every, int) or every < 1 or index % every:
             every = 1
         every = self._number("ioutput", int, every)
-        attributes = dict(self.attributes)
         scalars = sum(re.fullmatch(r"phi-?\d\d", name) is not None for name in variables)
         kept = tuple((key, attributes[key]) for key in ("istret", "beta") if key in attributes)
         run = replace(run, dt=dt, scheme=scheme, scalars=scalars, attributes=kept)

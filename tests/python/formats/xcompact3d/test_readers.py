@@ -105,6 +105,34 @@ def test_stretched_grids(tmp_path, istret, periodic):
         dataset_at(run, {})
 
 
+@pytest.mark.parametrize("istret", [0, 1, 2, 3])
+def test_fields_of_stretched_runs_and_of_different_ends(tmp_path, istret):
+    points, ends = (NX, 65, NZ), ((0, 0), (2, 1), (0, 0))
+    basic = f"istret = {istret}\nbeta = 0.4"
+    run = make_run(tmp_path / "run", (1,), ("ux", "uy"), shape=points, points=points, ends=ends, basic=basic)
+    y = np.array(dataset_at(run, {}).grid.coordinates[1]) if istret else np.linspace(0, 2, 65)
+    values = np.broadcast_to(np.cos(np.pi * y / 4 - np.pi / 2)[None, :, None], (NZ, 65, NX))  # even about y = 2
+    values.tofile(run / "data" / "ux-1.bin")
+    exact = -np.pi / 4 * np.sin(np.pi * y / 4 - np.pi / 2)
+    tr.convert(run, tmp_path / "new.h5")
+    tr.convert(tmp_path / "new.h5", tmp_path / "back", format="xcompact3d")
+    for path in (run, tmp_path / "new.h5", tmp_path / "back"):
+        with tr.open(path) as series:
+            assert series.grid.boundaries == ("periodic", "dirichlet|free-slip", "periodic")
+            assert getattr(series.grid, "stretching", "") == ["", "centre", "walls", "bottom"][istret]
+            slope = np.asarray(tr.ddy(series[0]["ux"]))[3, :, 4]
+            assert abs(slope - exact).max() < 3e-4
+            assert abs(slope - exact)[20:].max() < 1e-6
+    if istret:
+        (run / "yp.dat").write_text("".join(f"   {place:.16e}\n" for place in np.linspace(0, 1, 65) ** 2 * 2))
+        with tr.open(run) as series:
+            assert isinstance(series[0]["ux"], np.ndarray)
+            with pytest.raises(
+                tr.InputError, match="not equally spaced; nor are they those of its attributes stretching"
+            ):
+                _ = series[0].operators
+
+
 XDMF = """<?xml version="1.0" ?>
  <!DOCTYPE Xdmf SYSTEM "Xdmf.dtd" []>
  <Xdmf xmlns:xi="http://www.w3.org/2001/XInclude" Version="2.0">
