@@ -361,8 +361,10 @@ template <class T> double NavierStokes<T>::max_divergence() {
   Buffer<T> cells(projection_.cells().box(Pencil::z).size());
   projection_.divergence(constant(pointers(velocity_)), cells.data());
   double largest = 0;
-  for (std::int64_t i = 0; i < cells.size(); ++i)
-    largest = std::max(largest, std::fabs(static_cast<double>(cells[i])));
+  for (std::int64_t i = 0; i < cells.size(); ++i) {
+    const double value = std::fabs(static_cast<double>(cells[i]));
+    largest = std::isnan(value) ? INFINITY : std::max(largest, value);
+  }
   return nodes().comm().max(largest);
 }
 
