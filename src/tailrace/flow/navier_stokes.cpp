@@ -200,6 +200,8 @@ template <class T> void NavierStokes<T>::scalars_yz(const std::array<T *, 3> &u_
     scalar.transport(1).sweep(along_y, u_y[1], phi_y, AddTo<T, 1>{{sum}}, solid(1));
     nodes_.move(Pencil::y, Pencil::x, sum, rhs);
   }
+  if (!scalars_.empty() && !free_y)
+    nodes_.wait(); // the momentum's sweep along z writes to the sums of other ranks, which may still be in use
 }
 
 namespace {
