@@ -200,6 +200,8 @@ template <class T> void NavierStokes<T>::scalars_yz(const std::array<T *, 3> &u_
     scalar.transport(1).sweep(along_y, u_y[1], phi_y, AddTo<T, 1>{{sum}}, solid(1));
     nodes_.move(Pencil::y, Pencil::x, sum, rhs);
   }
+  if (!scalars_.empty() && !free_y)
+    nodes_.wait(); // the momentum's sweep along z writes to the sums of other ranks, which may still be in use
 }
 
 namespace {
@@ -361,8 +363,10 @@ template <class T> double NavierStokes<T>::max_divergence() {
   Buffer<T> cells(projection_.cells().box(Pencil::z).size());
   projection_.divergence(constant(pointers(velocity_)), cells.data());
   double largest = 0;
-  for (std::int64_t i = 0; i < cells.size(); ++i)
-    largest = std::max(largest, std::fabs(static_cast<double>(cells[i])));
+  for (std::int64_t i = 0; i < cells.size(); ++i) {
+    const double value = std::fabs(static_cast<double>(cells[i]));
+    largest = std::isnan(value) ? INFINITY : std::max(largest, value);
+  }
   return nodes().comm().max(largest);
 }
 

@@ -113,7 +113,7 @@ public:
   /// changed the momentum in that step. Only after `keep_mean_pressure`. Around a body the pressures of stages differ:
   /// each takes away what is left of the divergence in the body, whatever the length of the stage. Collective.
   void mean_pressure(T *nodes);
-  /// Largest |div u| on the cells, of a velocity that is zero in a body. Collective.
+  /// Largest |div u| on the cells, of a velocity that is zero in a body; infinite where it is no number. Collective.
   double max_divergence();
 
 private:

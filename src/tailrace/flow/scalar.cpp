@@ -59,8 +59,11 @@ template <class T> Field<T> &Scalar<T>::begin_stage() {
 }
 
 template <class T> void Scalar<T>::impose(double duration, double speed) {
-  for (End &end : ends_)
-    impose(end, duration, speed);
+  // Where ends meet, a given value counts.
+  for (const ScalarEnd kind : {ScalarEnd::convected, ScalarEnd::no_flux, ScalarEnd::given})
+    for (End &end : ends_)
+      if (end.kind == kind)
+        impose(end, duration, speed);
 }
 
 template <class T> void Scalar<T>::impose(End &end, double duration, double speed) {
