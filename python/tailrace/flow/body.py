@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 REFINEMENT = 10
 """By how many times a line is refined to find where it enters a body; Xcompact3D's `nraf`."""
 
-_ROUNDING = 2.3e-15  # nodes on the surface are inside, also where rounding puts them beyond it (as in Xcompact3D)
+_ROUNDING = 10 * np.finfo(np.float64).eps  # nodes on the surface are inside, as in Xcompact3D, whatever rounding does
 
 
 class Shape(Protocol):

@@ -26,8 +26,8 @@ class ControlVolume:
         has no faces. Faces should be some nodes away from the body.
     :raises InputError: where a span is not within the grid or holds no cell.
 
-    The momentum of the last two calls is kept for the time derivative, of second order (first at the second call). A
-    checkpoint must hold it. Constructing and calling are collective.
+    The momentum of the last calls is kept for the time derivative, of second order (first at the second call): a
+    checkpoint must hold `state`. Constructing and calling are collective.
     """
 
     flow: _core.Flow64 | _core.Flow32
@@ -37,11 +37,11 @@ class ControlVolume:
 
     def __post_init__(self) -> None:
         first, last = zip(*(_nodes(self.grid, d, span) for d, span in enumerate(self.spans)), strict=True)
-        self._volume = (
-            _core.ControlVolume64(self.flow, first, last)
-            if isinstance(self.flow, _core.Flow64)
-            else _core.ControlVolume32(self.flow, first, last)
-        )
+        self._volume: _core.ControlVolume64 | _core.ControlVolume32
+        if isinstance(self.flow, _core.Flow64):
+            self._volume = _core.ControlVolume64(self.flow, first, last)
+        else:
+            self._volume = _core.ControlVolume32(self.flow, first, last)
 
     def __call__(self, time: float) -> NDArray[np.float64]:
         """The force (x, y, z) at this time, for a density of one; not a number at the first call. Call it after each

@@ -17,37 +17,42 @@ public:
   Positions(const Grid &grid, int d, std::int64_t refinement)
       : refinement_(refinement), points_(grid.nodes[d]), periodic_(grid.periodic(d)), spacing_(grid.spacing(d)),
         fine_spacing_(grid.lengths[d] / static_cast<double>(grid.cells()[d] * refinement)) {
-    if (grid.stretched(d))
-      nodes_ = grid.coordinates(d);
+    if (!grid.stretched(d))
+      return;
+    Grid finer = grid;
+    finer.nodes[d] = grid.cells()[d] * refinement + 1;
+    nodes_ = grid.coordinates(d);
+    fine_ = finer.coordinates(d);
   }
   std::int64_t points() const { return points_; }
   std::int64_t refinement() const { return refinement_; }
   bool periodic() const { return periodic_; }
-  double node(std::int64_t i) const { return nodes_.empty() ? static_cast<double>(i) * spacing_ : stretched(i, 0); }
+  double node(std::int64_t i) const { return nodes_.empty() ? static_cast<double>(i) * spacing_ : value(nodes_, i); }
   /// The point k of the finer mesh, counted from node i.
   double fine(std::int64_t i, std::int64_t k) const {
-    return nodes_.empty() ? static_cast<double>(i * refinement_ + k) * fine_spacing_
-                          : stretched(i, static_cast<double>(k) / static_cast<double>(refinement_));
+    const std::int64_t at = i * refinement_ + k;
+    return fine_.empty() ? static_cast<double>(at) * fine_spacing_ : value(fine_, at);
   }
   /// The same point within the domain: its image where periodic, else at most at the end.
   double fine_inside(std::int64_t i, std::int64_t k) const {
-    const std::int64_t most = (points_ - 1) * refinement_, at = i * refinement_ + k;
-    if (periodic_)
-      return fine(0, (at + points_ * refinement_) % (points_ * refinement_));
-    return at < 0 ? fine(0, 0) : at > most ? fine(points_ - 1, 0) : fine(i, k);
+    const std::int64_t at = i * refinement_ + k, turn = points_ * refinement_;
+    return fine(0, periodic_ ? (at + turn) % turn : std::clamp<std::int64_t>(at, 0, (points_ - 1) * refinement_));
   }
 
 private:
-  /// A stretched direction is not periodic; beyond its ends the last distance is repeated.
-  double stretched(std::int64_t i, double share) const {
-    const std::int64_t cell = std::clamp<std::int64_t>(i, 0, points_ - 2);
-    const double left = nodes_[static_cast<std::size_t>(cell)], right = nodes_[static_cast<std::size_t>(cell + 1)];
-    return left + (static_cast<double>(i - cell) + share) * (right - left);
+  /// Beyond the ends the distance of the last two is repeated.
+  static double value(const std::vector<double> &x, std::int64_t i) {
+    const auto last = static_cast<std::int64_t>(x.size()) - 1;
+    if (i < 0)
+      return x[0] + static_cast<double>(i) * (x[1] - x[0]);
+    if (i > last)
+      return x.back() + static_cast<double>(i - last) * (x.back() - x[x.size() - 2]);
+    return x[static_cast<std::size_t>(i)];
   }
   std::int64_t refinement_, points_;
   bool periodic_;
   double spacing_, fine_spacing_;
-  std::vector<double> nodes_; ///< where stretched
+  std::vector<double> nodes_, fine_; ///< where stretched
 };
 
 /// A part of a line inside the body: its nodes first .. last, and the places where the line enters and leaves it. Where

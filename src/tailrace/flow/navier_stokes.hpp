@@ -150,7 +150,7 @@ private:
   grid::Field<T> scalar_y_, scalar_z_;                   ///< the same, for one scalar after the other
   std::array<std::vector<double>, 3> flow_rate_weights_; ///< of nodes per direction in the mean velocity
   double flow_rate_force_ = 0;                           ///< by which the flow rate was kept in the last step
-  grid::Buffer<T> impulse_; ///< pressure times duration of the last step; empty where not kept
+  grid::Buffer<T> impulse_;                              ///< pressure times duration of the last step, if kept
   double impulse_duration_ = 0;
   double last_share_ = 0; ///< dt times the share of the last stage; 0 before any step
   long steps_ = 0;
