@@ -46,7 +46,7 @@ void bind_flow_options(nb::module_ &m) {
           "__init__",
           [](FlowOptions *self, double viscosity, const std::string &scheme, const std::string &interpolation) {
             new (self) FlowOptions{
-                viscosity, time_scheme_from_name(scheme), interpolation_from_name(interpolation), {}, {}, {}, {}, 0,
+                viscosity, time_scheme_from_name(scheme), interpolation_from_name(interpolation), {}, {}, {}, {}, 0, {},
                 {}};
           },
           nb::arg("viscosity"), nb::arg("scheme"), nb::arg("interpolation"))
@@ -57,6 +57,12 @@ void bind_flow_options(nb::module_ &m) {
       .def(
           "set_flow_rate", [](FlowOptions &self, int d, double velocity) { self.flow_rate = {d, velocity}; },
           nb::arg("direction"), nb::arg("velocity"))
+      .def(
+          "set_eddy_model",
+          [](FlowOptions &self, const std::string &name, double constant, double schmidt) {
+            self.eddy_model = EddyModel{eddy_model_from_name(name), constant, schmidt};
+          },
+          nb::arg("name"), nb::arg("constant"), nb::arg("schmidt"))
       .def(
           "add_scalar", [](FlowOptions &self, const ScalarOptions &scalar) { self.scalars.push_back(scalar); },
           nb::arg("scalar"))

@@ -267,6 +267,18 @@ class BodySection(Section):
         return _function(shape, info) or shape
 
 
+class EddySection(Section):
+    """[numerics.eddy_viscosity]: a large-eddy simulation by an eddy viscosity."""
+
+    model: Literal["smagorinsky", "wale"] = Field(
+        description="Smagorinsky's, damped at walls, or WALE, which vanishes there by itself"
+    )
+    constant: Annotated[Real, Field(gt=0)] | None = Field(
+        None, description="of the model: 0.1 (smagorinsky) or 0.5 (wale) by default"
+    )
+    schmidt: Annotated[Real, Field(gt=0)] = Field(0.9, description="eddy viscosity / eddy diffusivity of scalars")
+
+
 class HyperviscositySection(Section):
     """[numerics.hyperviscosity]: a second derivative that dissipates more near the grid scale than viscosity does.
 

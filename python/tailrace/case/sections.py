@@ -12,7 +12,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from tailrace.io.paths import FileEngine, OutputEngine, default_path
 
 from . import scripts
-from .flow_sections import HyperviscositySection, Section, directory_of
+from .flow_sections import EddySection, HyperviscositySection, Section, directory_of
 from .names import FIELDS
 from .schedule import Schedule
 from .values import (
@@ -222,6 +222,7 @@ class NumericsSection(Section):
     interpolation: Literal["classic", "optimised", "aggressive"] = Field(
         "aggressive", description="between velocity and pressure grids; Xcompact3D's ipinter 1, 2, 3"
     )
+    eddy_viscosity: EddySection | None = Field(None, description="a large-eddy simulation; none by default")
     hyperviscosity: HyperviscositySection | None = Field(
         None, description="an implicit large-eddy simulation; none by default"
     )

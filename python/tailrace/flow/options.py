@@ -32,6 +32,10 @@ def options_of(case: Case) -> _core.FlowOptions:
     if case.numerics.hyperviscosity is not None:
         more = case.numerics.hyperviscosity
         options.set_hyperviscosity(more.at_cutoff, more.middle)
+    eddies = case.numerics.eddy_viscosity
+    if eddies is not None:
+        default = 0.1 if eddies.model == "smagorinsky" else 0.5
+        options.set_eddy_model(eddies.model, eddies.constant or default, eddies.schmidt)
     forcing = case.forcing
     if forcing.flow_rate is not None:
         options.set_flow_rate("xyz".index(forcing.direction), forcing.flow_rate)

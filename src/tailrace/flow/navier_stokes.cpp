@@ -63,6 +63,8 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
     scalar_y_ = Field<T>(nodes.box(Pencil::y), nodes_.allocate());
   if (!scalars_.empty() && !nodes_.is_free(Pencil::y, Pencil::z))
     scalar_z_ = Field<T>(nodes.box(Pencil::z));
+  if (options.eddy_model)
+    eddies_ = std::make_unique<EddyViscosity<T>>(grid, *options.eddy_model, processes, method);
   for (int d = 0; d < 3 && options.flow_rate; ++d)
     flow_rate_weights_[d] = flow_rate_weights(grid, d);
 }
@@ -80,6 +82,8 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     for (Scalar<T> &scalar : scalars_)
       scalar.impose(duration, speed);
     keep_flow_rate(dt);
+    if (eddies_)
+      eddies_->update(velocity_, scalars_);
     advance(stage, dt);
     faces_.impose(velocity_, duration);
     faces_.remember(velocity_);
@@ -290,6 +294,11 @@ template <class T> void NavierStokes<T>::sweep_scalars(const Stage &stage, doubl
       past[static_cast<std::size_t>(age)] = scalar.history(age + 2).data() + start;
     if (nodes_.is_free(Pencil::x, Pencil::y))
       scalar.transport(1).sweep(along_y, velocity_[1].data() + start, phi, AddTo<T, 1>{{f}}, solid(1), k * count[0]);
+    if (eddies_) {
+      const T *source = eddies_->source(static_cast<std::size_t>(&scalar - scalars_.data())) + start;
+      for (std::int64_t p = 0; p < points; ++p)
+        f[p] += source[p];
+    }
     rebuild(scalar.values(), k);
     const auto integrate = [&](int, std::int64_t offset, Vec<T> v, int lanes_used) {
       weights.integrate(load(f + offset, lanes_used) + v, f, phi, past, offset, lanes_used);
@@ -323,6 +332,9 @@ template <class T> void NavierStokes<T>::add_forces(std::int64_t k, const std::a
     if (force_[i].size() > 0)
       for (std::int64_t p = 0; p < points; ++p)
         f[i][p] += force_[i].data()[start + p];
+    if (eddies_)
+      for (std::int64_t p = 0; p < points; ++p)
+        f[i][p] += eddies_->force(i)[start + p];
     for (Scalar<T> &scalar : scalars_)
       if (const T strength = static_cast<T>(scalar.options().buoyancy[i]); strength != 0)
         add_buoyancy(grid_, box, k, i, strength, scalar.values().data() + start, f[i]);
@@ -346,6 +358,8 @@ template <class T> void NavierStokes<T>::pressure(T *nodes) {
       field = nodes_.is_free(Pencil::x, Pencil::y) ? Field<T>(velocity_[0].box(), nodes_.allocate())
                                                    : Field<T>(velocity_[0].box());
     faces_.convect(velocity_, 0);
+    if (eddies_)
+      eddies_->update(velocity_, scalars_);
     right_hand_side_yz(rhs, false);
     sweep_xy(Stage{{1}}, share, rhs, false);
     faces_.impose(velocity_, 0);

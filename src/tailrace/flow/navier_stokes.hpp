@@ -2,6 +2,7 @@
 
 #include <tailrace/flow/body.hpp>
 #include <tailrace/flow/convection_diffusion.hpp>
+#include <tailrace/flow/eddy_viscosity.hpp>
 #include <tailrace/flow/faces.hpp>
 #include <tailrace/flow/projection.hpp>
 #include <tailrace/flow/scalar.hpp>
@@ -29,6 +30,7 @@ struct FlowOptions {
   std::array<double, 3> rotation{};     ///< c in the part  -c x u  of f: twice the angular velocity
   double growth = 0;                    ///< a in the part  a u  of f: linear forcing (Lundgren 2003)
   std::optional<FlowRate> flow_rate = {};
+  std::optional<EddyModel> eddy_model = {};
 };
 
 /// Wall time by phase since the start, in seconds, on this rank. The time of transposes is not part of the phases that
@@ -142,6 +144,7 @@ private:
   Faces<T> faces_;
   std::unique_ptr<Body<T>> body_;
   std::vector<Scalar<T>> scalars_;
+  std::unique_ptr<EddyViscosity<T>> eddies_; ///< null without a model
   Components velocity_;
   Components force_;                         ///< no memory where there is no force
   std::vector<Components> right_hand_sides_; ///< a ring; [newest_] is the newest finished one

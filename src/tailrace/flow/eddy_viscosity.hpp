@@ -1,0 +1,54 @@
+#pragma once
+
+#include <tailrace/flow/scalar.hpp>
+#include <tailrace/ops/operators.hpp>
+
+namespace tailrace::flow {
+
+/// A model of what a grid does not resolve, for large-eddy simulations.
+struct EddyModel {
+  enum class Kind {
+    smagorinsky, ///< nu_t = l^2 |S|, 1/l^2 = 1/(constant D)^2 + 1/(0.4 distance from the wall)^2 (Mason and Thomson
+                 ///< 1992)
+    wale,        ///< nu_t of the traceless square of the gradient, which vanishes at walls (Nicoud and Ducros 1999)
+  };
+  Kind kind;
+  double constant;
+  double schmidt = 0.9; ///< eddy viscosity / eddy diffusivity of scalars
+};
+
+/// From "smagorinsky" or "wale"; throws InputError for any other name.
+EddyModel::Kind eddy_model_from_name(const std::string &name);
+
+/// The force  d/dx_j (2 nu_t S_ij)  and the source  d/dx_j (nu_t / schmidt dphi/dx_j)  of a model, with the schemes of
+/// the solver. D = (dx dy dz)^(1/3) with the local spacings. Collective.
+template <class T> class EddyViscosity {
+public:
+  EddyViscosity(const grid::Grid &grid, const EddyModel &model, std::shared_ptr<const grid::ProcessGrid> processes,
+                grid::TransposeMethod method);
+
+  /// Computes force and sources of the present velocity and scalars.
+  void update(const std::array<grid::Field<T>, 3> &u, std::vector<Scalar<T>> &scalars);
+  const T *force(int i) const { return force_[static_cast<std::size_t>(i)].data(); }
+  const T *source(std::size_t scalar) const { return sources_[scalar].data(); }
+  /// nu_t of the last update, on this rank's X pencil of the nodes.
+  const T *viscosity() const { return viscosity_.data(); }
+
+private:
+  void differentiate(const std::array<grid::Field<T>, 3> &u);
+  void make_stress();
+  double viscosity_at(const std::array<double, 9> &g, double width, double wall) const;
+
+  grid::Grid grid_;
+  EddyModel model_;
+  ops::Operators<T> operators_;
+  grid::Box box_;
+  std::array<std::vector<double>, 3> spacings_; ///< of this rank's nodes
+  std::array<std::vector<double>, 3> wall_;     ///< their distance from the nearest wall in that direction
+  std::array<grid::Buffer<T>, 9> work_;         ///< the gradient; then the stress in the first six
+  grid::Buffer<T> viscosity_;
+  std::array<grid::Buffer<T>, 3> force_;
+  std::vector<grid::Buffer<T>> sources_;
+};
+
+} // namespace tailrace::flow
