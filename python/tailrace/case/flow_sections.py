@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -125,6 +126,15 @@ class BoundarySection(Section):
             yield "boundary.velocity", "there is neither a wall nor an inflow"
 
 
+class BandSection(Section):
+    """[forcing.band]: a random force on low wave numbers, another one in each step, for isotropic turbulence."""
+
+    k_min: Annotated[Real, Field(gt=0)] = Field(description="the smallest wave number, in radians per unit of length")
+    k_max: Annotated[Real, Field(gt=0)] = Field(description="the largest one")
+    power: Annotated[Real, Field(gt=0)] = Field(description="the energy that it adds per unit of time, in the mean")
+    seed: Annotated[Whole, Field(ge=0, lt=2**32)] = Field(1, description="another one gives other random numbers")
+
+
 class ForcingSection(Section):
     """[forcing]: what drives the flow, besides the function case.forcing."""
 
@@ -135,12 +145,24 @@ class ForcingSection(Section):
     )
     coriolis: Triple[Real] = Field((0.0, 0.0, 0.0), description="twice the angular velocity c: the force -c x u")
     linear: Real = Field(0.0, description="the force linear * u, by which isotropic turbulence is kept up")
+    band: BandSection | None = Field(None, description="a random force on low wave numbers")
 
     def problems(self, grid: GridSection) -> Iterator[tuple[str, str]]:
         """Key and reason of what does not fit the grid. Local."""
         d = "xz".index(self.direction) * 2
         if self.flow_rate is not None and grid.boundaries[d] != "periodic":
             yield "forcing.flow_rate", f"needs a periodic {self.direction} (found {grid.boundaries[d]})"
+        if self.band is not None:
+            width = 2 * math.pi / max(grid.lengths)
+            most = min(math.pi * n / length for n, length in zip(grid.points, grid.lengths, strict=True))
+            if any(side != "periodic" for side in grid.boundaries):
+                yield "forcing.band", "needs periodic boundaries in x, y and z"
+            elif not width * (1 - 1e-9) <= self.band.k_min <= self.band.k_max:
+                yield "forcing.band.k_min", f"must be from {width:g}, the smallest wave number of the box, to k_max"
+            elif math.floor(self.band.k_max / width + 0.5) < math.ceil(self.band.k_min / width - 0.5):
+                yield "forcing.band.k_max", f"there is no wave number of the box, in steps of {width:g}, in this band"
+            elif self.band.k_max > most / 2:
+                yield "forcing.band.k_max", f"must be at most {most / 2:g}, half of what the grid has"
         for d, each in enumerate(self.acceleration):
             if each != 0 and any(word == "free-slip" for word in grid.ends[d]):
                 yield (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tailrace.steps.step import Step
 from tailrace.text import named
 
 from . import from_series, initial
+from .band import BandForce
 from .body import put_into
 from .checkpoint import State
 from .ends import Ends
@@ -92,6 +94,8 @@ class Model:
         self._velocity: Vector | None = None
         self._finite_step = 0  # the last step that was checked and found finite
         self._forcing = self._find_forcing(forcing)
+        band = case.forcing.band
+        self._band = BandForce(band, self.grid, self.box) if band else None
         self._forced = False  # whether the solver has the force already
         self._time_step = TimeStep(case, [min(self.grid.distances(d)) for d in range(3)], comm)
         self._ends = Ends(case, self.flow, self.grid, comm)
@@ -104,7 +108,7 @@ class Model:
         else:
             self._initialise(flow)
         self._time_step.begin(self._rate)
-        if self._forcing:
+        if self._forcing or self._band:
             self.flow.add_force()
             self._forced = True
             self._set_force(0.0)  # the pressure of the first state needs it
@@ -165,14 +169,17 @@ class Model:
         own = agree(self.comm, self.case.body_force)
         return Forcing(own, str(self.case.case.forcing), self.grid, self.box, self.comm) if own else None
 
-    def _set_force(self, since_now: float) -> None:
-        assert self._forcing is not None
-        for i, component in enumerate(self._forcing(self.time + since_now)):
-            self.flow.force(i)[...] = component
+    def _set_force(self, since_now: float, dt: float | None = None) -> None:
+        """Set the force at a time in a step of this size, by default the nominal one."""
+        parts = [self._forcing(self.time + since_now)] if self._forcing else []
+        if self._band:
+            parts.append(self._band(self.step, self.dt if dt is None else dt))
+        for i in range(3):
+            self.flow.force(i)[...] = sum(part[i] for part in parts)
 
-    def _prepare(self, start: float, end: float) -> None:
-        if self._forcing:
-            self._set_force(start)
+    def _prepare(self, dt: float, start: float, end: float) -> None:
+        if self._forcing or self._band:
+            self._set_force(start, dt)
         self._ends.set(self.time + start, self.time + end)
 
     # ---- the state ---------------------------------------------------------------------------------------------------
@@ -336,7 +343,7 @@ class Model:
     def project(self) -> None:
         """Remove the divergence of the velocity, after it was changed, and forget what was computed from it."""
         self.flow.project()
-        if self._forcing and self._forced:
+        if self._forced:
             self._set_force(0.0)  # of the present time: that of the last stage is another one
         self._velocity_changed()
         self._time_step.limit(self._rate)
@@ -361,6 +368,7 @@ class Model:
                 f"t = {self.time:g} any more: the velocity has grown without bound. To fix this, "
                 f"{self._time_step.remedy}"
             )
-        self.flow.step(dt, self._prepare if self._forcing or self._ends.change else None)
+        prepare = partial(self._prepare, dt) if self._forced or self._ends.change else None
+        self.flow.step(dt, prepare)
         self.time = after
         return dt
