@@ -18,6 +18,7 @@ dt = 0.001
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -35,9 +36,11 @@ def _boundary(value: Any) -> str:
     parts = value.split("|") if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else []
     differ = len(parts) == 2 and parts[0] != parts[1]
     if not 1 <= len(parts) <= 2 or any(part not in _ENDS for part in parts) or (differ and "periodic" in parts):
+        near = difflib.get_close_matches(str(next((one for one in parts if one not in _ENDS), "")), _ENDS, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
         raise ValueError(
             "must be 'periodic', 'free-slip' or 'dirichlet', or a list of two of them for the lower and the upper end, "
-            "as ['dirichlet', 'free-slip']"
+            f"as ['dirichlet', 'free-slip']{hint}"
         )
     return "|".join(parts) if differ else str(parts[0])
 
