@@ -2,6 +2,9 @@
 
 A shape tells for points whether they are inside it. The solver rebuilds the lines of its derivatives within the body,
 so that the velocity vanishes on its surface (Gautier, Laizet and Lamballais 2014).
+
+Shapes are asked for points of the box only. One that crosses a periodic end must also tell of the part that comes in at
+the other end.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@
 namespace tailrace::flow {
 
 using namespace grid;
-using namespace ops;
 
 namespace {
 /// Trapezoidal weights of the nodes first .. last; of all nodes of a periodic direction, the spacing.
@@ -24,7 +23,8 @@ std::vector<double> trapezoidal(const Grid &grid, int d, std::int64_t first, std
 } // namespace
 
 template <class T>
-ControlVolume<T>::ControlVolume(NavierStokes<T> &flow, const Index3 &first, const Index3 &last) : flow_(flow) {
+ControlVolume<T>::ControlVolume(NavierStokes<T> &flow, const Index3 &first, const Index3 &last)
+    : flow_(flow), derivative_(flow) {
   const Grid &grid = flow.grid();
   for (int d = 0; d < 3; ++d) {
     if (first[d] < 0 || last[d] <= first[d] || last[d] >= grid.nodes[d])
@@ -39,50 +39,7 @@ ControlVolume<T>::ControlVolume(NavierStokes<T> &flow, const Index3 &first, cons
         trapezoidal(grid, d, first[d], last[d], !open_[static_cast<std::size_t>(d)]);
   }
   flow.keep_mean_pressure();
-  Exchange<T> &exchange = flow.exchange();
-  const Decomposition &nodes = flow.nodes();
-  result_y_ = exchange.allocate();
-  if (!exchange.is_free(Pencil::x, Pencil::y)) {
-    u_y_ = exchange.allocate();
-    result_x_ = Buffer<T>(nodes.box(Pencil::x).size());
-  }
-  if (!exchange.is_free(Pencil::y, Pencil::z))
-    u_z_ = Buffer<T>(nodes.box(Pencil::z).size());
-  p_ = Buffer<T>(nodes.box(Pencil::x).size());
-}
-
-/// du_i/dx_d on this rank's X pencil, until the next call. Lines that meet a body are rebuilt, as in the solver.
-template <class T> const T *ControlVolume<T>::derivative(int i, int d) {
-  const Grid &grid = flow_.grid();
-  Exchange<T> &exchange = flow_.exchange();
-  const Parity parity = i == d ? Parity::odd : Parity::even;
-  const LineSystem<T> system(compact_scheme(Operation::first_derivative, grid.spacing(d)), grid.nodes[d],
-                             grid.boundaries[d], parity, 1, grid.metric(d));
-  const auto differentiate = [&](const Lines &lines, const T *in, T *out) {
-    const auto transform = [&](auto &tile) {
-      if (flow_.body() != nullptr)
-        flow_.body()->along(d).rebuild(lines_of<T>(tile, lines, lines.points, 0), tile.in[0]);
-      fill_ghosts(tile, 0, lines.points, grid.boundaries[d], parity, false);
-      solve_tile(system, tile.in[0], tile.out[0], tile.bundles);
-    };
-    sweep<T, 1, 1>(lines, lines.points, {in}, transform, StoreTo<T, 1>{{out}});
-  };
-  T *u = flow_.velocity(i).data();
-  if (d == 0) {
-    T *result = exchange.is_free(Pencil::x, Pencil::y) ? result_y_.data() : result_x_.data();
-    differentiate(Lines::along(0, flow_.nodes().box(Pencil::x).count), u, result);
-    return result;
-  }
-  T *u_y = exchange.move(Pencil::x, Pencil::y, u, u_y_.data()), *result = result_y_.data();
-  if (d == 1) {
-    differentiate(Lines::along(1, flow_.nodes().box(Pencil::y).count), u_y, result);
-  } else {
-    T *u_z = exchange.move(Pencil::y, Pencil::z, u_y, u_z_.data());
-    T *z_result = exchange.is_free(Pencil::y, Pencil::z) ? result : u_z;
-    differentiate(exchange.z_lines(), exchange.z_start(u_z), exchange.z_start(z_result));
-    exchange.move(Pencil::z, Pencil::y, z_result, result);
-  }
-  return exchange.move(Pencil::y, Pencil::x, result, result_x_.data());
+  p_ = Buffer<T>(flow.nodes().box(Pencil::x).size());
 }
 
 /// This rank's part of the integral of value(offset) over nodes in the fluid; `normal`: the direction normal to the
@@ -134,7 +91,7 @@ template <class T> MomentumBalance ControlVolume<T>::balance() {
     for (int d = 0; d < 3; ++d) {
       if (!open_[static_cast<std::size_t>(i)] && !open_[static_cast<std::size_t>(d)])
         continue;
-      const T *slope = derivative(i, d);
+      const T *slope = derivative_(i, d);
       const auto stress = [&](std::int64_t at) { return nu * static_cast<double>(slope[at]); };
       sums.viscous[i] += over_faces(d, stress);
       sums.viscous[d] += over_faces(i, stress);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/flow/navier_stokes.hpp>
+#include <tailrace/flow/velocity_derivatives.hpp>
 
 namespace tailrace::flow {
 
@@ -29,15 +29,15 @@ public:
   MomentumBalance balance();
 
 private:
-  const T *derivative(int i, int d);
   template <class Value> double over_faces(int d, Value value) const;
   template <class Value> double over_nodes(const grid::Box &part, int normal, Value value) const;
 
   NavierStokes<T> &flow_;
   grid::Box box_;
-  std::array<bool, 3> open_;                            ///< has faces in this direction
-  std::array<std::vector<double>, 3> weights_;          ///< of the nodes of the box
-  grid::Buffer<T> u_y_, u_z_, result_x_, result_y_, p_; ///< where pencils differ; the pressure
+  std::array<bool, 3> open_;                   ///< has faces in this direction
+  std::array<std::vector<double>, 3> weights_; ///< of the nodes of the box
+  VelocityDerivatives<T> derivative_;
+  grid::Buffer<T> p_; ///< the pressure at the nodes
 };
 
 } // namespace tailrace::flow

@@ -41,13 +41,28 @@ Diagnostics<T>::Diagnostics(NavierStokes<T> &flow, std::shared_ptr<const Process
 /// The derivatives of component i along x, y and z. One component at a time, so that little memory is needed where
 /// data move between ranks.
 template <class T> void Diagnostics<T>::differentiate(Operation operation, int i, Buffer<T> *out) {
-  std::vector<Term> terms;
-  for (int d = 0; d < 3; ++d) {
+  for (int d = 0; d < 3; ++d)
     if (out[d].size() == 0)
       out[d] = operators_.take();
+  if (flow_.body() != nullptr)
+    return differentiate_around_body(operation, i, out);
+  std::vector<Term> terms;
+  for (int d = 0; d < 3; ++d) {
     terms.push_back({0, d, d, operation, i == d ? Parity::odd : Parity::even, 1});
   }
   operators_.combine(terms, {flow_.velocity(i).data()}, {out[0].data(), out[1].data(), out[2].data()});
+}
+
+/// The same, from lines that are rebuilt in the body, and zero there.
+template <class T> void Diagnostics<T>::differentiate_around_body(Operation operation, int i, Buffer<T> *out) {
+  if (!derivative_)
+    derivative_.emplace(flow_);
+  const Field<std::uint8_t> &solid = flow_.body()->solid();
+  for (int d = 0; d < 3; ++d) {
+    const T *values = (*derivative_)(i, d, operation);
+    for (std::int64_t p = 0; p < solid.size(); ++p)
+      out[d][p] = solid.data()[p] != 0 ? T(0) : values[p];
+  }
 }
 
 template <class T> auto Diagnostics<T>::gradient() -> std::array<const T *, 9> {
@@ -115,11 +130,14 @@ template <class T> double Diagnostics<T>::cfl(double dt) {
   std::array<std::vector<double>, 3> distances;
   for (int d = 0; d < 3; ++d)
     distances[d] = flow_.grid().distances(d);
+  const std::uint8_t *solid = flow_.body() != nullptr ? flow_.body()->solid().data() : nullptr;
   double largest = 0;
   std::int64_t p = 0;
   for (std::int64_t k = box.start[2]; k < box.end(2); ++k)
     for (std::int64_t j = box.start[1]; j < box.end(1); ++j)
       for (std::int64_t i = box.start[0]; i < box.end(0); ++i, ++p) {
+        if (solid != nullptr && solid[p] != 0)
+          continue;
         const Index3 node{i, j, k};
         double sum = 0;
         for (int d = 0; d < 3; ++d)

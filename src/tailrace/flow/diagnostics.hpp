@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/flow/navier_stokes.hpp>
+#include <tailrace/flow/velocity_derivatives.hpp>
 #include <tailrace/ops/operators.hpp>
 #include <tailrace/ops/reductions.hpp>
 
@@ -17,7 +17,7 @@ struct VolumeAverages {
   double dissipation_laplacian; ///< -nu <u . lap u>; follows -dE/dt also where the flow is under-resolved
   double enstrophy;             ///< <w . w> / 2
   double max_divergence;        ///< max |div u| on the cells
-  double cfl;                   ///< max over nodes of dt * sum |u_d| / dx_d
+  double cfl;                   ///< max over nodes, but not in a body, of dt * sum |u_d| / dx_d
 };
 
 /// A node where a velocity component is not finite.
@@ -26,7 +26,8 @@ struct BadPoint {
   grid::Index3 node;
 };
 
-/// The velocity gradient of a flow and quantities computed from it, on this rank's X pencil of the nodes.
+/// The velocity gradient of a flow and quantities computed from it, on this rank's X pencil of the nodes. In a body the
+/// gradient is zero.
 template <class T> class Diagnostics {
 public:
   /// Keeps a reference to the flow. Collective.
@@ -49,11 +50,13 @@ public:
 
 private:
   void differentiate(ops::Operation operation, int component, grid::Buffer<T> *out);
+  void differentiate_around_body(ops::Operation operation, int component, grid::Buffer<T> *out);
   std::array<const T *, 9> gradient();
   double cfl(double dt);
 
   NavierStokes<T> &flow_;
   ops::Operators<T> operators_;
+  std::optional<VelocityDerivatives<T>> derivative_; ///< once there is a body
   ops::Weights weights_;
   std::array<grid::Buffer<T>, 9> gradient_; ///< [3 * i + d] is d u_i / d x_d, where `fresh_`
   bool fresh_ = false;

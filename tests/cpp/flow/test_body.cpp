@@ -1,5 +1,6 @@
 #include "flows.hpp"
 #include <tailrace/flow/control_volume.hpp>
+#include <tailrace/ops/operators.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <gtest/gtest.h>
@@ -122,6 +123,72 @@ TEST(Body, RefusesWhatIsNoBody) {
       throw InputError("the last rank fails");
   };
   EXPECT_THROW(Body<double>(grid, nodes, fails, 10), InputError); // on all ranks
+}
+
+/// Where rebuilding changes nothing, lines of a body give what all other lines give, whatever the ends and the scheme.
+TEST(Body, ItsPathIsTheKernel) {
+  const Stretching stretching{Stretching::Where::bottom, 0.4};
+  const Boundaries slip(Boundary::free_slip, Boundary::free_slip, Boundary::free_slip);
+  for (const Grid &grid :
+       {Grid({17, 19, 16}, {2.0, 1.7, 1.5}, mixed, stretching), Grid({17, 19, 16}, {2, 1.7, 1.5}, slip)})
+    for (const auto &dissipation : {std::optional<Hyperviscosity>{}, std::optional<Hyperviscosity>{{4, 0.44}}})
+      for (int d = 0; d < 3; ++d) {
+        const Lines lines = Lines::along(d, grid.nodes);
+        SolidLines<double> solid(grid.nodes[d]);
+        for (std::int64_t line = 0; line < lines.outer * lines.inner; ++line)
+          solid.add_line(line / 5 % 11 != 3 ? std::vector<SolidLines<double>::Stretch>{}
+                                            : std::vector<SolidLines<double>::Stretch>{{5, 1, 1, {5}, {1.0}}});
+        std::array<std::vector<double>, 3> u, with, without;
+        for (int i = 0; i < 3; ++i) {
+          const auto size = static_cast<std::size_t>(product(grid.nodes));
+          u[i].resize(size), with[i].resize(size), without[i].resize(size);
+          for_each_point(Box{{}, grid.nodes}, [&](const Index3 &p, std::int64_t at) {
+            const bool end = !grid.periodic(i) && (p[i] == 0 || p[i] == grid.nodes[i] - 1);
+            u[i][static_cast<std::size_t>(at)] = end ? 0 : noise(p, 7 + i);
+          });
+        }
+        const ConvectionDiffusion<double> terms(grid, d, 0.03, dissipation);
+        const std::array<const double *, 3> in{u[0].data(), u[1].data(), u[2].data()};
+        terms.sweep(lines, in, StoreTo<double, 3>{{without[0].data(), without[1].data(), without[2].data()}});
+        terms.sweep(lines, in, StoreTo<double, 3>{{with[0].data(), with[1].data(), with[2].data()}}, &solid, 0);
+        for (int i = 0; i < 3; ++i) {
+          double largest = 0, difference = 0;
+          for (std::size_t p = 0; p < u[i].size(); ++p) {
+            largest = std::max(largest, std::fabs(without[i][p]));
+            difference = std::max(difference, std::fabs(with[i][p] - without[i][p]));
+          }
+          EXPECT_LT(difference, 1e-12 * largest) << "component " << i << " along " << "xyz"[d];
+        }
+      }
+}
+
+/// Without a body the derivatives are those of the operators, of both orders, also where nodes are stretched.
+TEST(VelocityDerivatives, AreThoseOfOperators) {
+  const Grid grid({17, 19, 16}, {2.0, 1.7, 1.5}, {Boundary::periodic, Sides(Boundary::dirichlet), Boundary::periodic},
+                  Stretching{Stretching::Where::walls, 0.4});
+  for (const Processes &processes : every_process_grid()) {
+    NavierStokes<double> flow(grid, {0.02}, processes, every_method().back());
+    for (int i = 0; i < 3; ++i)
+      for_each_point(flow.velocity(i).box(),
+                     [&](const Index3 &p, std::int64_t at) { flow.velocity(i).data()[at] = noise(p, 3 + i); });
+    VelocityDerivatives<double> derivative(flow);
+    Operators<double> operators(grid, processes, every_method().back(), Interpolation::aggressive);
+    std::vector<double> expected(static_cast<std::size_t>(flow.velocity(0).size()));
+    for (const Operation operation : {Operation::first_derivative, Operation::second_derivative})
+      for (int i = 0; i < 3; ++i)
+        for (int d = 0; d < 3; ++d) {
+          operators.combine({{0, 0, d, operation, i == d ? Parity::odd : Parity::even, 1}}, {flow.velocity(i).data()},
+                            {expected.data()});
+          const double *found = derivative(i, d, operation);
+          double difference = 0, largest = 0;
+          for (std::size_t p = 0; p < expected.size(); ++p) {
+            difference = std::max(difference, std::fabs(found[p] - expected[p]));
+            largest = std::max(largest, std::fabs(expected[p]));
+          }
+          EXPECT_LT(difference, 1e-11 * largest)
+              << "component " << i << " along " << "xyz"[d] << " on " << name(*processes);
+        }
+  }
 }
 
 /// A vortex that decays, without a body: the force is zero, to second order in the distance of nodes.
