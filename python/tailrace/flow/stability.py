@@ -16,10 +16,26 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tailrace import _core
+
 _ANGLES = np.linspace(0.0, np.pi, 129)[1:]
 # Modified wave numbers for a spacing of one; their largest values are 1.989 and 48/7.
 FIRST = (14 / 9 * np.sin(_ANGLES) + 1 / 18 * np.sin(2 * _ANGLES)) / (1 + 2 / 3 * np.cos(_ANGLES))
 SECOND = (24 / 11 * (1 - np.cos(_ANGLES)) + 3 / 22 * (1 - np.cos(2 * _ANGLES))) / (1 + 4 / 11 * np.cos(_ANGLES))
+
+
+def second_symbol(hyperviscosity: tuple[float, float] | None) -> NDArray[np.float64]:
+    """The modified wave numbers squared of the second derivative, for a spacing of one.
+
+    :param hyperviscosity: at the cutoff, and at 2/3 of it in parts of that, in parts of the viscosity; None: none.
+    """
+    if hyperviscosity is None:
+        return SECOND
+    at_cutoff, middle = hyperviscosity
+    options = _core.FlowOptions(1.0, "rk3", "aggressive")
+    options.set_hyperviscosity(at_cutoff, middle)
+    return np.array([options.second_derivative(angle) for angle in _ANGLES])
+
 
 _ROUNDING = 1e-9
 _BEYOND = 3.0  # no scheme is stable where |lambda dt| is as large
@@ -53,12 +69,21 @@ class Stability:
     directions any wave number.
 
     :param spacing: h in x, y and z.
+    :param viscosity: the largest of the viscosity and the diffusivities of scalars.
+    :param hyperviscosity: see `second_symbol`.
     """
 
-    def __init__(self, scheme: str, spacing: Sequence[float], viscosity: float) -> None:
+    def __init__(
+        self,
+        scheme: str,
+        spacing: Sequence[float],
+        viscosity: float,
+        hyperviscosity: tuple[float, float] | None = None,
+    ) -> None:
         inverse = [1 / h**2 for h in spacing]
         least, total = min(inverse), sum(inverse)
-        damping = [viscosity * SECOND * least, viscosity * (SECOND * least + SECOND.max() * (total - least))]
+        second = second_symbol(hyperviscosity)
+        damping = [viscosity * second * least, viscosity * (second * least + second.max() * (total - least))]
         self._scheme = scheme
         self._diffusion, self._convection = np.concatenate(damping), np.tile(FIRST, 2)
 

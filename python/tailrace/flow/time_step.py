@@ -34,7 +34,10 @@ class TimeStep:
 
     def __init__(self, case: Case, spacing: Sequence[float], comm: MPI.Comm) -> None:
         self._wanted, self._comm = case.time, comm
-        self._stability = Stability(case.time.scheme, spacing, case.viscosity)
+        more = case.numerics.hyperviscosity
+        diffusivity = case.viscosity / min([1.0, *(scalar.schmidt for scalar in case.scalar)])
+        hyperviscosity = (more.at_cutoff, more.middle) if more else None
+        self._stability = Stability(case.time.scheme, spacing, diffusivity, hyperviscosity)
         self._known = not self.changes
         self.size = 0.0 if case.time.dt == "auto" else case.time.dt
 
