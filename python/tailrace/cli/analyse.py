@@ -31,7 +31,9 @@ BesidePolicy = Annotated[
         "at most 2 % of its time).",
     ),
 ]
-BesideFields = Annotated[str, typer.Option("--beside-fields", help="The fields that it gets.")]
+BesideFields = Annotated[
+    str, typer.Option("--beside-fields", help="The fields that it gets; by default the velocity and the scalars.")
+]
 BesideOut = Annotated[Path, typer.Option("--beside-out", help="Directory of its results.")]
 BesideSet = Annotated[
     list[str],
@@ -67,15 +69,19 @@ def absolute_script(word: str) -> str:
     return str(Path(word).absolute()) if Path(word).is_file() else word
 
 
-def fields_beside(text: str) -> list[str]:
-    """The fields of a comma-separated list. An unknown field ends the program with an error."""
-    from tailrace.case.names import FIELDS
+def fields_beside(text: str, case: Case) -> list[str]:
+    """The fields of a comma-separated list, or those by default. An unknown field ends the program with an error."""
+    from tailrace.case.names import COMPONENTS, FIELDS
 
+    scalars = [scalar.name for scalar in case.scalar]
+    if not text:
+        return [*COMPONENTS, *scalars]
+    known = [*FIELDS, *scalars]
     found = list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in found:
-        if name not in FIELDS:
-            near = difflib.get_close_matches(name.lower(), FIELDS, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(FIELDS)}"
+        if name not in known:
+            near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
             fail(f"--beside-fields: there is no field '{name}'; {hint}")
     return found
 

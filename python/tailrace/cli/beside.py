@@ -52,7 +52,7 @@ def with_stream(
     section = OutputSection.model_validate({
         "name": name, "fields": list(fields), "every": every or case.diagnostics.every, "engine": "sst", "path": path,
         "precision": precision, "parameters": {"wait_for_reader": _WAIT_FOR_READER, "policy": policy, **network},
-    })  # fmt: skip
+    }, context={"scalars": [scalar.name for scalar in case.scalar]})  # fmt: skip
     return case.with_output(section)
 
 

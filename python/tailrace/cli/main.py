@@ -97,7 +97,7 @@ def run(
     beside_ranks: cli_analyse.BesideRanks = 1,
     beside_every: cli_analyse.BesideEvery = None,
     beside_policy: cli_analyse.BesidePolicy = "block",
-    beside_fields: cli_analyse.BesideFields = "ux,uy,uz",
+    beside_fields: cli_analyse.BesideFields = "",
     beside_out: cli_analyse.BesideOut = Path("analysis"),
     beside_set: cli_analyse.BesideSet = [],  # noqa: B006
     beside_interface: cli_analyse.BesideInterface = None,
@@ -112,7 +112,7 @@ def run(
     loaded, notes = load(case, overrides)
     command = ["run", str(case), *(f"--set={text}" for text in overrides)]
     command += ["--resume"] if resume else ["--overwrite"] if overwrite else []
-    fields = cli_analyse.fields_beside(beside_fields)
+    fields = cli_analyse.fields_beside(beside_fields, loaded)
     if beside:
         options = cli_analyse.BesideOptions(
             beside, beside_ranks, beside_every, beside_policy, fields, beside_out, beside_set, beside_interface, resume,
