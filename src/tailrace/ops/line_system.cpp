@@ -88,6 +88,13 @@ void LineSystem<T>::factor_open(const CompactScheme &scheme, double factor, cons
     diagonal[j] = static_cast<T>(stretch(j) / pivot); // the solution times the metric obeys a recurrence as cheap
     backward[j] = j == n - 1 ? T(0) : static_cast<T>(right[j] / pivot * stretch(j) / stretch(j + 1));
   }
+  // The second derivative of an odd quantity vanishes at a free-slip end, also where the quantity itself does not.
+  if (operation == Operation::second_derivative && parity == Parity::odd) {
+    if (sides.lower == Boundary::free_slip)
+      diagonal.front() = forward[1] = 0;
+    if (sides.upper == Boundary::free_slip)
+      diagonal.back() = 0;
+  }
 }
 
 template struct LineSystem<float>;

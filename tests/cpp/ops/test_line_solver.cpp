@@ -378,3 +378,38 @@ TEST(LineSolver, AMetricMultipliesEveryResult) {
       }
     }
 }
+
+TEST(LineSolver, OddQuantitiesHaveNoSecondDerivativeAtFreeSlip) {
+  // Also where a field from outside has a value there; as Xcompact3D, which uses that value at the other points.
+  for (const Case &c : every_case(12)) {
+    if (c.op != Operation::second_derivative || c.parity == Parity::even)
+      continue;
+    const std::int64_t n = c.points_out();
+    Dense dense{Matrix(n, std::vector<double>(n)), Matrix(n, std::vector<double>(n))};
+    const auto walls = wall_rows(c);
+    const auto near = static_cast<std::int64_t>(walls.size());
+    const auto is_wall = [&](bool upper) {
+      return (upper ? c.boundary.upper : c.boundary.lower) == Boundary::dirichlet;
+    };
+    for (std::int64_t i = 0; i < n; ++i)
+      if ((i == 0 && !is_wall(false)) || (i == n - 1 && !is_wall(true)))
+        dense.left[i][i] = 1;
+      else if (is_wall(false) && i < near)
+        write_wall_row(dense, c, i, walls[i], false);
+      else if (is_wall(true) && n - 1 - i < near)
+        write_wall_row(dense, c, n - 1 - i, walls[n - 1 - i], true);
+      else
+        write_interior_row(dense, c, i);
+    const Matrix matrix = solve_dense(dense.left, dense.right);
+    std::vector<double> in, out(static_cast<std::size_t>(n));
+    for (std::int64_t j = 0; j < n; ++j)
+      in.push_back(noise({j, 0, 0}, 3));
+    apply(system_of<double>(c, 1), 0, {n, 1, 1}, in.data(), out.data());
+    for (std::int64_t r = 0; r < n; ++r) {
+      double expected = 0;
+      for (std::int64_t j = 0; j < n; ++j)
+        expected += matrix[r][j] * in[j];
+      EXPECT_NEAR(out[r], expected, 1e-12) << c << ", row " << r;
+    }
+  }
+}
