@@ -12,9 +12,14 @@ All is local.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from tailrace import _core
+    from tailrace.case.case import Case
 
 _ANGLES = np.linspace(0.0, np.pi, 129)[1:]
 # Modified wave numbers for a spacing of one; their largest values are 1.989 and 48/7.
@@ -45,6 +50,36 @@ def amplification(scheme: str, z: NDArray[np.complex128]) -> NDArray[np.float64]
     return np.abs(np.linalg.eigvals(companion)).max(axis=-1)
 
 
+def hyperviscous(at_cutoff: float, middle: float) -> NDArray[np.float64]:
+    """The modified wave number of the hyperviscous second derivative, at the angles of `SECOND`.
+
+    It is pi^2 (1 + at_cutoff) at pi and (2 pi / 3)^2 (1 + middle at_cutoff) at 2 pi / 3 (Lamballais, Fortune and Laizet
+    2011).
+    """
+    top, mid = np.pi**2 * (1 + at_cutoff), (2 * np.pi / 3) ** 2 * (1 + middle * at_cutoff)
+    whole = 405 * top - 640 * mid + 144
+    alpha = 0.5 - (320 * mid - 1296) / whole
+    weights = (
+        -(4329 * top / 8 - 32 * mid - 140 * top * mid + 286) / whole,
+        (2115 * top - 1792 * mid - 280 * top * mid + 1328) / (4 * whole),
+        -(7695 * top / 8 + 288 * mid - 180 * top * mid - 2574) / (9 * whole),
+        (198 * top + 128 * mid - 40 * top * mid - 736) / (16 * whole),
+    )
+    found = sum(2 * weight * (1 - np.cos(n * _ANGLES)) for n, weight in enumerate(weights, 1))
+    return np.asarray(found / (1 + 2 * alpha * np.cos(_ANGLES)))
+
+
+def stability_of(case: Case, grid: _core.Grid) -> Stability:
+    """The stable steps of a case: of its velocity and of its scalars, on its smallest spacings."""
+    more = case.numerics.hyperviscosity
+    return Stability(
+        case.time.scheme,
+        [min(grid.distances(d)) for d in range(3)],
+        case.viscosity / min([1.0, *(scalar.schmidt for scalar in case.scalar)]),
+        SECOND if more is None else hyperviscous(more.at_cutoff, more.middle),
+    )
+
+
 class Stability:
     """The stable time steps of a scheme on a grid.
 
@@ -53,13 +88,16 @@ class Stability:
     directions any wave number.
 
     :param spacing: h in x, y and z.
+    :param second: the modified wave number of the second derivative at the angles of `SECOND`.
     """
 
-    def __init__(self, scheme: str, spacing: Sequence[float], viscosity: float) -> None:
+    def __init__(
+        self, scheme: str, spacing: Sequence[float], viscosity: float, second: NDArray[np.float64] = SECOND
+    ) -> None:
         inverse = [1 / h**2 for h in spacing]
         least, total = min(inverse), sum(inverse)
-        damping = [viscosity * SECOND * least, viscosity * (SECOND * least + SECOND.max() * (total - least))]
-        self._scheme = scheme
+        damping = [viscosity * second * least, viscosity * (second * least + second.max() * (total - least))]
+        self.scheme = scheme
         self._diffusion, self._convection = np.concatenate(damping), np.tile(FIRST, 2)
 
     def is_stable(self, dt: float, rate: float, growth: float = _ROUNDING) -> bool:
@@ -68,7 +106,7 @@ class Stability:
             z = dt * (-self._diffusion + 1j * rate * self._convection)
             if not np.abs(z).max() < _BEYOND:  # also where it is not a number
                 return False
-        return bool(amplification(self._scheme, z).max() <= 1 + growth)
+        return bool(amplification(self.scheme, z).max() <= 1 + growth)
 
     def largest_step(self, rate: float, growth: float = _ROUNDING) -> float:
         """The largest stable step; infinite where nothing moves and nothing is damped."""
