@@ -55,10 +55,6 @@ void bind_flow_options(nb::module_ &m) {
           [](FlowOptions &self, double at_cutoff, double middle) { self.hyperviscosity = {at_cutoff, middle}; },
           nb::arg("at_cutoff"), nb::arg("middle"))
       .def(
-          "second_derivative",
-          [](const FlowOptions &self, double w) { return -diffusion_scheme(1, self.hyperviscosity).response(w); },
-          nb::arg("w"), "The modified wave number squared of the second derivative, for a spacing of one.")
-      .def(
           "set_flow_rate", [](FlowOptions &self, int d, double velocity) { self.flow_rate = {d, velocity}; },
           nb::arg("direction"), nb::arg("velocity"))
       .def(

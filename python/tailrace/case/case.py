@@ -34,7 +34,6 @@ from .document import (
 from .flow_sections import BodySection, BoundarySection, ForcingSection, GridSection, ScalarSection, Section
 from .random_flow import problems_of
 from .sections import (
-    ISOTROPIC,
     READY_FLOWS,
     TAYLOR_GREEN,
     AnalysisSection,
@@ -319,7 +318,7 @@ def _misfits(case: Case) -> Iterator[Problem]:
             found.append((f"{label}.name", f"'{scalar.name}' is taken by another scalar"))
         names.add(scalar.name)
     words = {word for ends in grid.ends for word in ends}
-    if case.case.flow in (TAYLOR_GREEN, ISOTROPIC) and words - {"periodic", "free-slip"}:
+    if case.case.flow == TAYLOR_GREEN and words - {"periodic", "free-slip"}:
         found.append(("case.flow", f"'{case.case.flow}' has no walls or inflows; give your own, as 'file.py:function'"))
     for key, reason in found:
         yield Problem(key, reason)

@@ -297,6 +297,7 @@ def _reason(kind: str, details: Mapping[str, Any], model: type[BaseModel], path:
         "int_type": "must be a whole number",
         "float_type": "must be a number",
         "string_type": "must be text",
+        "bool_type": "must be true or false",
         "finite_number": "must be a finite number",
         "string_too_short": "must not be empty",
         "too_short": "must not be empty",

@@ -12,7 +12,21 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from . import scripts
 from .names import FIELDS
-from .values import Length, Points, Real, ScalarSides, Sides, Text, Triple, Whole
+from .values import (
+    Flag,
+    Length,
+    OutflowSpeed,
+    Points,
+    Real,
+    ScalarInitial,
+    ScalarLimits,
+    ScalarName,
+    ScalarSides,
+    Sides,
+    Text,
+    Triple,
+    Whole,
+)
 
 ENDS = tuple(f"{axis}_{side}" for axis in "xyz" for side in ("lower", "upper"))
 
@@ -96,12 +110,12 @@ class BoundarySection(Section):
     y_upper: Triple[Real] | None = Field(None, description="likewise")
     z_lower: Triple[Real] | None = Field(None, description="likewise")
     z_upper: Triple[Real] | None = Field(None, description="likewise")
-    outflow_speed: Literal["largest", "middle"] | Annotated[float, Field(gt=0)] = Field(
+    outflow_speed: OutflowSpeed = Field(
         "largest",
         description="by which an outflow carries away: the largest velocity before it, the middle of the largest and "
         "the least, or a number",
     )
-    balance: bool = Field(True, description="as much flows out as flows in; a body may need false")
+    balance: Flag = Field(True, description="as much flows out as flows in; a body may need false")
 
     _velocity = field_validator("velocity")(_function)
 
@@ -124,6 +138,28 @@ class BoundarySection(Section):
                 yield f"boundary.{name}", "is missing: the velocity of this inflow (or boundary.velocity)"
         if self.velocity is not None and not given:
             yield "boundary.velocity", "there is neither a wall nor an inflow"
+        outflow = any(word == "outflow" for ends in grid.ends for word in ends)
+        for name in () if outflow else ("outflow_speed", "balance"):
+            if getattr(self, name) != type(self).model_fields[name].default:
+                yield f"boundary.{name}", 'is that of an outflow; there is none: boundaries = ["inflow", "outflow"]'
+        if self.velocity is None and not outflow:
+            yield from self._unbalanced(grid)
+
+    def _unbalanced(self, grid: GridSection) -> Iterator[tuple[str, str]]:
+        """A flow through constant ends that does not leave again: no velocity is free of divergence then."""
+        x, y, z = grid.lengths
+        flows = {}
+        for d, upper, _ in grid.given_ends():
+            normal = (self.constant(d, upper) or (0.0, 0.0, 0.0))[d]
+            flows[ENDS[2 * d + upper]] = normal * (y * z, x * z, x * y)[d] * (-1 if upper else 1)
+        net = sum(flows.values())
+        if abs(net) > 1e-9 * sum(map(abs, flows.values())):
+            entries = ", ".join(f"{name} {flow:+.4g}" for name, flow in flows.items() if flow)
+            yield (
+                "boundary",
+                f"as much must flow out as in; {net:+.4g} is left (volume per time into the box: {entries}). "
+                "Change a velocity, or make an end an outflow",
+            )
 
 
 class BandSection(Section):
@@ -133,6 +169,19 @@ class BandSection(Section):
     k_max: Annotated[Real, Field(gt=0)] = Field(description="the largest one")
     power: Annotated[Real, Field(gt=0)] = Field(description="the energy that it adds per unit of time, in the mean")
     seed: Annotated[Whole, Field(ge=0, lt=2**32)] = Field(1, description="another one gives other random numbers")
+
+    def problems(self, grid: GridSection) -> Iterator[tuple[str, str]]:
+        """Key and reason of what does not fit the grid. Local."""
+        width = 2 * math.pi / max(grid.lengths)
+        most = min(math.pi * n / length for n, length in zip(grid.points, grid.lengths, strict=True))
+        if any(side != "periodic" for side in grid.boundaries):
+            yield "forcing.band", "needs periodic boundaries in x, y and z"
+        elif not width * (1 - 1e-9) <= self.k_min <= self.k_max:
+            yield "forcing.band.k_min", f"must be from {width:g}, the smallest wave number of the box, to k_max"
+        elif math.floor(self.k_max / width + 0.5) < math.ceil(self.k_min / width - 0.5):
+            yield "forcing.band.k_max", f"there is no wave number of the box, in steps of {width:g}, in this band"
+        elif self.k_max > most / 2:
+            yield "forcing.band.k_max", f"must be at most {most / 2:g}, half of what the grid has"
 
 
 class ForcingSection(Section):
@@ -151,18 +200,14 @@ class ForcingSection(Section):
         """Key and reason of what does not fit the grid. Local."""
         d = "xz".index(self.direction) * 2
         if self.flow_rate is not None and grid.boundaries[d] != "periodic":
-            yield "forcing.flow_rate", f"needs a periodic {self.direction} (found {grid.boundaries[d]})"
+            yield (
+                "forcing.flow_rate",
+                f"needs a periodic {self.direction} (found {' and '.join(dict.fromkeys(grid.ends[d]))})",
+            )
+        if self.flow_rate is None and self.direction != "x":
+            yield "forcing.direction", "is that of flow_rate, which is missing"
         if self.band is not None:
-            width = 2 * math.pi / max(grid.lengths)
-            most = min(math.pi * n / length for n, length in zip(grid.points, grid.lengths, strict=True))
-            if any(side != "periodic" for side in grid.boundaries):
-                yield "forcing.band", "needs periodic boundaries in x, y and z"
-            elif not width * (1 - 1e-9) <= self.band.k_min <= self.band.k_max:
-                yield "forcing.band.k_min", f"must be from {width:g}, the smallest wave number of the box, to k_max"
-            elif math.floor(self.band.k_max / width + 0.5) < math.ceil(self.band.k_min / width - 0.5):
-                yield "forcing.band.k_max", f"there is no wave number of the box, in steps of {width:g}, in this band"
-            elif self.band.k_max > most / 2:
-                yield "forcing.band.k_max", f"must be at most {most / 2:g}, half of what the grid has"
+            yield from self.band.problems(grid)
         for d, each in enumerate(self.acceleration):
             if each != 0 and any(word == "free-slip" for word in grid.ends[d]):
                 yield (
@@ -178,9 +223,9 @@ class ScalarSection(Section):
     value there), 'deposit' (no flux, and what settles stays there), 'outflow' or 'periodic'.
     """
 
-    name: Annotated[Text, Field(pattern=r"^[A-Za-z]\w*$")] = Field("phi", description="names it in outputs")
+    name: ScalarName = Field("phi", description="names it in outputs")
     schmidt: Annotated[Real, Field(gt=0)] = Field(1.0, description="viscosity / diffusivity")
-    initial: Text | Real = Field(
+    initial: ScalarInitial = Field(
         0.0, description="a number, file.py:function of x, y, z, 'front' (1 below x = front, 0 above) or 'linear' in y"
     )
     front: Real | None = Field(None, description="of initial = 'front': where it is in x")
@@ -188,14 +233,14 @@ class ScalarSection(Section):
     boundaries: Triple[ScalarSides] | None = Field(None, description="in x, y and z: for both ends, or for each")
     buoyancy: Triple[Real] = Field((0.0, 0.0, 0.0), description="the force on the flow for a scalar of 1")
     settling: Triple[Real] = Field((0.0, 0.0, 0.0), description="the velocity at which it moves through the flow")
-    limits: tuple[Real, Real] | None = Field(None, description="it is cut to these after each stage, if they are given")
+    limits: ScalarLimits | None = Field(None, description="it is cut to these after each stage, if they are given")
 
     @field_validator("initial")
     @classmethod
     def _initial_exists(cls, initial: str | float, info: ValidationInfo) -> str | float:
-        if initial == "linear" or initial == "front" or not isinstance(initial, str):
-            return initial
-        return _function(initial, info) or initial
+        if isinstance(initial, str) and ".py:" in initial:
+            _function(initial, info)
+        return initial
 
     @field_validator("boundaries")
     @classmethod
@@ -204,13 +249,6 @@ class ScalarSection(Section):
             if isinstance(part, str) and ".py:" in part:
                 _function(part, info)
         return boundaries
-
-    @field_validator("limits")
-    @classmethod
-    def _limits_rise(cls, limits: tuple[float, float] | None) -> tuple[float, float] | None:
-        if limits and not limits[0] < limits[1]:
-            raise ValueError("must be the least and the largest value")
-        return limits
 
     @model_validator(mode="after")
     def _front(self) -> Self:
@@ -244,7 +282,8 @@ class ScalarSection(Section):
             for mine, word in zip(ours, theirs, strict=True):
                 if (mine == "periodic") != (word == "periodic"):
                     yield f"{label}.boundaries[{d}]", f"must be periodic where the flow is ({'xyz'[d]} is {word})"
-                elif mine == "outflow" and word != "outflow":
+                    break
+                if mine == "outflow" and word != "outflow":
                     yield f"{label}.boundaries[{d}]", f"'outflow' needs an outflow of the flow ({'xyz'[d]} is {word})"
         if self.name in (*FIELDS, "index", "step", "time") or self.name.startswith(("rhs", "wall_")):
             yield f"{label}.name", f"'{self.name}' is taken; choose another name, such as phi"

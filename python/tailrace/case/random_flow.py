@@ -30,7 +30,7 @@ def problems_of(case: CaseSection, grid: GridSection) -> Iterator[Problem]:
     if case.flow != "isotropic" or case.parameters is None or case.parameters.k0 is None:
         return
     if any(side != "periodic" for side in grid.boundaries):
-        found = ", ".join(grid.sides)
+        found = ", ".join(" and ".join(dict.fromkeys(ends)) for ends in grid.ends)
         yield Problem("case.flow", f"'{case.flow}' needs periodic boundaries in x, y and z (found {found})")
         return
     k0, width = case.parameters.k0, 2 * math.pi / max(grid.lengths)

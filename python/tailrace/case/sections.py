@@ -18,6 +18,7 @@ from .schedule import Schedule
 from .values import (
     MOST_RANKS,
     MOST_STEPS,
+    Flag,
     Index,
     Name,
     Parameter,
@@ -80,7 +81,7 @@ class CaseSection(Section):
     from_: Text | None = Field(None, alias="from", description="a series that has the initial flow")
     from_step: Annotated[Whole, Field(ge=0)] | None = Field(None, description="the index of its step; the last one")
     from_time: Real | None = Field(None, description="the time of its step, instead of the index")
-    project: bool = Field(True, description="make the initial flow free of divergence; Xcompact3D does not")
+    project: Flag = Field(True, description="make the initial flow free of divergence; Xcompact3D does not")
     forcing: Text | None = Field(None, description="a body force, as file.py:function")
     reynolds: Real = Field(gt=0, description="the Reynolds number; the viscosity is 1/reynolds")
     parameters: FlowParameters | None = Field(None, description="of a flow by name")

@@ -126,6 +126,42 @@ def _number_or_auto(value: Any, number: Callable[[Any], float]) -> Any:
     return value if value == "auto" else number(value)
 
 
+def _outflow_speed(value: Any, number: Callable[[Any], float]) -> Any:
+    words = ("largest", "middle")
+    if isinstance(value, str) and value not in words:
+        near = difflib.get_close_matches(value.lower(), words, n=1, cutoff=0.5)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise ValueError(f"must be 'largest', 'middle' or a positive number{hint}")
+    return value if isinstance(value, str) else number(value)
+
+
+def _initial(value: Any, number: Callable[[Any], float]) -> Any:
+    words = ("front", "linear")
+    if isinstance(value, str) and value not in words and ".py:" not in value:
+        near = difflib.get_close_matches(value.lower(), words, n=1, cutoff=0.5)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise ValueError(f"must be a number, 'front', 'linear', or a function as 'file.py:function'{hint}")
+    return value if isinstance(value, str) else number(value)
+
+
+def _limits(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError("must be a list of two numbers: the least and the largest value")
+    return tuple(value)
+
+
+def _rising_limits(value: tuple[float, float]) -> tuple[float, float]:
+    if not value[0] < value[1]:
+        raise ValueError("must be the least and the largest value, in this order")
+    return value
+
+
+def _scalar_name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z]\w*", value, re.ASCII):
+        raise ValueError("must be a letter, and then letters, digits and _")
+    return value
+
+
 def _computable(value: float) -> float:
     """A number whose products and quotients with others of its kind are no infinities."""
     if value != 0 and not SMALLEST <= abs(value) <= LARGEST:
@@ -143,8 +179,15 @@ Step = Annotated[Whole, Field(ge=1)]
 Length = Annotated[Real, Field(gt=0), BeforeValidator(parse_length)]
 if TYPE_CHECKING:
     StepSize = float | Literal["auto"]
+    OutflowSpeed = float | Literal["largest", "middle"]
+    ScalarInitial = float | str
 else:  # a union would name its members in the keys of problems
     StepSize = Annotated[Real, Field(gt=0), WrapValidator(_number_or_auto), PlainSerializer(lambda dt: dt)]
+    OutflowSpeed = Annotated[Real, Field(gt=0), WrapValidator(_outflow_speed), PlainSerializer(lambda speed: speed)]
+    ScalarInitial = Annotated[Real, WrapValidator(_initial), PlainSerializer(lambda value: value)]
+Flag = Annotated[bool, Strict()]
+ScalarName = Annotated[Text, AfterValidator(_scalar_name)]
+ScalarLimits = Annotated[tuple[Real, Real], BeforeValidator(_limits), AfterValidator(_rising_limits)]
 Sides = Annotated[str | tuple[str, str], BeforeValidator(_sides)]
 ScalarSides = Annotated[tuple[str | float, str | float], BeforeValidator(_scalar_sides)]
 _Entry = TypeVar("_Entry")

@@ -97,7 +97,7 @@ class Model:
         band = case.forcing.band
         self._band = BandForce(band, self.grid, self.box) if band else None
         self._forced = False  # whether the solver has the force already
-        self._time_step = TimeStep(case, [min(self.grid.distances(d)) for d in range(3)], comm)
+        self._time_step = TimeStep(case, self.grid, comm)
         self._ends = Ends(case, self.flow, self.grid, comm)
         if case.body is not None:
             shape, word = agree(comm, lambda: shape_of(case)), case.body.shape

@@ -12,30 +12,19 @@ All is local.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+if TYPE_CHECKING:
+    from tailrace import _core
+    from tailrace.case.case import Case
 
 _ANGLES = np.linspace(0.0, np.pi, 129)[1:]
 # Modified wave numbers for a spacing of one; their largest values are 1.989 and 48/7.
 FIRST = (14 / 9 * np.sin(_ANGLES) + 1 / 18 * np.sin(2 * _ANGLES)) / (1 + 2 / 3 * np.cos(_ANGLES))
 SECOND = (24 / 11 * (1 - np.cos(_ANGLES)) + 3 / 22 * (1 - np.cos(2 * _ANGLES))) / (1 + 4 / 11 * np.cos(_ANGLES))
-
-
-def second_symbol(hyperviscosity: tuple[float, float] | None) -> NDArray[np.float64]:
-    """The modified wave numbers squared of the second derivative, for a spacing of one.
-
-    :param hyperviscosity: at the cutoff, and at 2/3 of it in parts of that, in parts of the viscosity; None: none.
-    """
-    if hyperviscosity is None:
-        return SECOND
-    at_cutoff, middle = hyperviscosity
-    options = _core.FlowOptions(1.0, "rk3", "aggressive")
-    options.set_hyperviscosity(at_cutoff, middle)
-    return np.array([options.second_derivative(angle) for angle in _ANGLES])
-
 
 _ROUNDING = 1e-9
 _BEYOND = 3.0  # no scheme is stable where |lambda dt| is as large
@@ -61,6 +50,36 @@ def amplification(scheme: str, z: NDArray[np.complex128]) -> NDArray[np.float64]
     return np.abs(np.linalg.eigvals(companion)).max(axis=-1)
 
 
+def hyperviscous(at_cutoff: float, middle: float) -> NDArray[np.float64]:
+    """The modified wave number of the hyperviscous second derivative, at the angles of `SECOND`.
+
+    It is pi^2 (1 + at_cutoff) at pi and (2 pi / 3)^2 (1 + middle at_cutoff) at 2 pi / 3 (Lamballais, Fortune and Laizet
+    2011).
+    """
+    top, mid = np.pi**2 * (1 + at_cutoff), (2 * np.pi / 3) ** 2 * (1 + middle * at_cutoff)
+    whole = 405 * top - 640 * mid + 144
+    alpha = 0.5 - (320 * mid - 1296) / whole
+    weights = (
+        -(4329 * top / 8 - 32 * mid - 140 * top * mid + 286) / whole,
+        (2115 * top - 1792 * mid - 280 * top * mid + 1328) / (4 * whole),
+        -(7695 * top / 8 + 288 * mid - 180 * top * mid - 2574) / (9 * whole),
+        (198 * top + 128 * mid - 40 * top * mid - 736) / (16 * whole),
+    )
+    found = sum(2 * weight * (1 - np.cos(n * _ANGLES)) for n, weight in enumerate(weights, 1))
+    return np.asarray(found / (1 + 2 * alpha * np.cos(_ANGLES)))
+
+
+def stability_of(case: Case, grid: _core.Grid) -> Stability:
+    """The stable steps of a case: of its velocity and of its scalars, on its smallest spacings."""
+    more = case.numerics.hyperviscosity
+    return Stability(
+        case.time.scheme,
+        [min(grid.distances(d)) for d in range(3)],
+        case.viscosity / min([1.0, *(scalar.schmidt for scalar in case.scalar)]),
+        SECOND if more is None else hyperviscous(more.at_cutoff, more.middle),
+    )
+
+
 class Stability:
     """The stable time steps of a scheme on a grid.
 
@@ -69,22 +88,16 @@ class Stability:
     directions any wave number.
 
     :param spacing: h in x, y and z.
-    :param viscosity: the largest of the viscosity and the diffusivities of scalars.
-    :param hyperviscosity: see `second_symbol`.
+    :param second: the modified wave number of the second derivative at the angles of `SECOND`.
     """
 
     def __init__(
-        self,
-        scheme: str,
-        spacing: Sequence[float],
-        viscosity: float,
-        hyperviscosity: tuple[float, float] | None = None,
+        self, scheme: str, spacing: Sequence[float], viscosity: float, second: NDArray[np.float64] = SECOND
     ) -> None:
         inverse = [1 / h**2 for h in spacing]
         least, total = min(inverse), sum(inverse)
-        second = second_symbol(hyperviscosity)
         damping = [viscosity * second * least, viscosity * (second * least + second.max() * (total - least))]
-        self._scheme = scheme
+        self.scheme = scheme
         self._diffusion, self._convection = np.concatenate(damping), np.tile(FIRST, 2)
 
     def is_stable(self, dt: float, rate: float, growth: float = _ROUNDING) -> bool:
@@ -93,7 +106,7 @@ class Stability:
             z = dt * (-self._diffusion + 1j * rate * self._convection)
             if not np.abs(z).max() < _BEYOND:  # also where it is not a number
                 return False
-        return bool(amplification(self._scheme, z).max() <= 1 + growth)
+        return bool(amplification(self.scheme, z).max() <= 1 + growth)
 
     def largest_step(self, rate: float, growth: float = _ROUNDING) -> float:
         """The largest stable step; infinite where nothing moves and nothing is damped."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .stability import Stability
+from .stability import stability_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from tailrace import _core
     from tailrace.case.case import Case
 
 EVERY = 10  # steps between two evaluations
@@ -29,15 +30,11 @@ class TimeStep:
     the start of the flow. So it depends on the velocity there and on the step before alone: the size
     is part of a checkpoint, and a resumed run takes the same steps to the last bit.
 
-    :param spacing: of the grid in x, y and z.
     """
 
-    def __init__(self, case: Case, spacing: Sequence[float], comm: MPI.Comm) -> None:
+    def __init__(self, case: Case, grid: _core.Grid, comm: MPI.Comm) -> None:
         self._wanted, self._comm = case.time, comm
-        more = case.numerics.hyperviscosity
-        diffusivity = case.viscosity / min([1.0, *(scalar.schmidt for scalar in case.scalar)])
-        hyperviscosity = (more.at_cutoff, more.middle) if more else None
-        self._stability = Stability(case.time.scheme, spacing, diffusivity, hyperviscosity)
+        self._stability = stability_of(case, grid)
         self._known = not self.changes
         self.size = 0.0 if case.time.dt == "auto" else case.time.dt
 

@@ -6,6 +6,7 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from tailrace.flow.stability import stability_of
 from tailrace.io.placement import UniformGrid
 from tailrace.parallel import spread
 
@@ -53,7 +54,7 @@ class Recorder:
         case = model.case
         spacing = tuple(model.grid.spacing(d) for d in range(3))
         self._warnings = Warnings(
-            case.time.scheme, spacing, model.shape, case.viscosity, auto=case.time.constant_dt is None
+            spacing, model.shape, case.viscosity, stability_of(case, model.grid), auto=case.time.constant_dt is None
         )
         grid = UniformGrid.of(model.grid)
         self._outputs: list[Output] = []

@@ -51,28 +51,30 @@ def resolution(numbers: Mapping[str, float], spacing: Sequence[float], viscosity
     if not largest > 0:
         return Resolution(0.0, 0.0)
     eta = (viscosity**3 / largest) ** 0.25
-    return Resolution(max(spacing) / eta if eta > 0 else math.inf, 1 - by_strain / by_laplacian)
+    disagreement = 1 - by_strain / by_laplacian if by_laplacian > 0 else 0.0  # moving walls may do all of the work
+    return Resolution(max(spacing) / eta if eta > 0 else math.inf, disagreement)
 
 
 class Warnings:
     """The warnings of one run.
 
     :param points: nodes in x, y and z.
+    :param stability: of the time steps.
     :param auto: whether the time step is chosen by the velocity.
     """
 
     def __init__(
         self,
-        scheme: str,
         spacing: Sequence[float],
         points: Sequence[int],
         viscosity: float,
+        stability: Stability,
         *,
         auto: bool,
     ) -> None:
-        self._scheme, self._spacing, self._points, self._viscosity = scheme, spacing, points, viscosity
+        self._spacing, self._points, self._viscosity = spacing, points, viscosity
         self._auto = auto
-        self._stability = Stability(scheme, spacing, viscosity)
+        self._stability = stability
         self._said: dict[str, float] = {}  # by kind, how bad it was when it was said
         self._worst: dict[str, tuple[float, str]] = {}
 
@@ -120,11 +122,11 @@ class Warnings:
             return 0.0, ""
         largest = self._stability.largest_step(rate, _GROWTH)
         remedy = f"use time.dt = {_two_digits(_ADVISED * largest)}"
-        if not self._auto and self._scheme in ("rk3", "euler"):
+        if not self._auto and self._stability.scheme in ("rk3", "euler"):
             remedy += ', or time.dt = "auto"'
         return dt / largest, (
-            f"the time step {dt:.3g} is above {largest:.3g}, up to which {self._scheme} is stable with this velocity "
-            f"and viscosity (CFL number {rate * dt:.3g}): the flow may soon not be finite; {remedy}"
+            f"the time step {dt:.3g} is above {largest:.3g}, up to which {self._stability.scheme} is stable with this "
+            f"velocity and viscosity (CFL number {rate * dt:.3g}): the flow may soon not be finite; {remedy}"
         )
 
 

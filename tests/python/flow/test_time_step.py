@@ -8,7 +8,6 @@ import tailrace as tr
 from helpers import cases
 from tailrace.flow.model import FlowError
 from tailrace.flow.stability import FIRST, SECOND, Stability, amplification
-from tailrace.flow.time_step import TimeStep
 from tailrace.io.time_series import read_time_series
 
 
@@ -205,20 +204,3 @@ def test_a_case_that_is_written_out_is_the_same(tmp_path):
     assert tr.load_case(tmp_path / "again.toml") == case
     assert tr.load_case(tmp_path / "case.toml", ["time.dt=0.1"]).time.dt_max is None, "it goes with auto"
     assert tr.load_case(tmp_path / "case.toml", ["time.end=3.0", "checkpoint.every=1000"]).warnings() == []
-
-
-def test_hyperviscosity_and_scalars_limit_the_step():
-    """By the symbol at the cutoff, pi^2 (1 + 4), and by the diffusivity of a scalar of a small Schmidt number."""
-    spacing = (0.1, 0.1, 0.1)
-    plain = Stability("rk3", spacing, 1.0).largest_step(0.0)
-    more = Stability("rk3", spacing, 1.0, (4.0, 0.44)).largest_step(0.0)
-    assert more == pytest.approx(plain * (48 / 7) / (5 * np.pi**2), rel=1e-6)
-    case = tr.Case(
-        case={"reynolds": 1.0, "flow": "taylor-green"},
-        grid={"points": (16, 16, 16), "lengths": (1.6, 1.6, 1.6), "boundaries": ("periodic",) * 3},
-        time={"dt": "auto", "steps": 1},
-        scalar=[{"schmidt": 0.25}],
-    )
-    step = TimeStep(case, spacing, MPI.COMM_SELF)
-    step.begin(lambda: 0.0)
-    assert step.size == pytest.approx(0.9 * plain / 4, rel=1e-6)

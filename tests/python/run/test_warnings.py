@@ -9,6 +9,7 @@ from mpi4py import MPI
 
 import tailrace as tr
 from tailrace.case import templates
+from tailrace.flow.stability import Stability
 from tailrace.io.time_series import read_time_series
 from tailrace.run.simulation import FlowError
 from tailrace.run.warnings import Warnings, resolution
@@ -90,7 +91,7 @@ def test_a_flow_that_blows_up_says_so_before_and_the_advice_helps(tmp_path, monk
 
 
 def test_a_warning_is_repeated_where_it_is_much_worse():
-    warnings = Warnings("rk3", (0.1, 0.2, 0.1), (10, 20, 30), 1e-3, auto=False)
+    warnings = Warnings((0.1, 0.2, 0.1), (10, 20, 30), 1e-3, Stability("rk3", (0.1, 0.2, 0.1), 1e-3), auto=False)
 
     def look(dissipation, disagreement):
         numbers = {"step": 1, "time": 0.1, "dt": 0.01, "cfl": 0.1}

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from importlib import resources
 
-_FILES = {"own-flow": ("my_flow.py",)}  # that belong to a case
+_FILES = {
+    "own-flow": ("my_flow.py",),
+    "channel": ("channel_flow.py",),
+    "mixing": ("mixing_flow.py",),
+}  # that belong to a case
 
 
 def names() -> list[str]:
