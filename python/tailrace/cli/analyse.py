@@ -67,15 +67,16 @@ def absolute_script(word: str) -> str:
     return str(Path(word).absolute()) if Path(word).is_file() else word
 
 
-def fields_beside(text: str) -> list[str]:
+def fields_beside(text: str, case: Case) -> list[str]:
     """The fields of a comma-separated list. An unknown field ends the program with an error."""
     from tailrace.case.names import FIELDS
 
+    there = [*FIELDS, *(scalar.name for scalar in case.scalar)]
     found = list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in found:
-        if name not in FIELDS:
-            near = difflib.get_close_matches(name.lower(), FIELDS, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(FIELDS)}"
+        if name not in there:
+            near = difflib.get_close_matches(name.lower(), there, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(there)}"
             fail(f"--beside-fields: there is no field '{name}'; {hint}")
     return found
 

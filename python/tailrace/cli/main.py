@@ -112,7 +112,7 @@ def run(
     loaded, notes = load(case, overrides)
     command = ["run", str(case), *(f"--set={text}" for text in overrides)]
     command += ["--resume"] if resume else ["--overwrite"] if overwrite else []
-    fields = cli_analyse.fields_beside(beside_fields)
+    fields = cli_analyse.fields_beside(beside_fields, loaded)
     if beside:
         options = cli_analyse.BesideOptions(
             beside, beside_ranks, beside_every, beside_policy, fields, beside_out, beside_set, beside_interface, resume,
