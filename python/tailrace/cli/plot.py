@@ -20,7 +20,7 @@ def plot(
         str | None,
         typer.Option(
             "--kind",
-            help="time-series, spectrum, histogram, profile, slice or isosurface; by default what the file is.",
+            help="time-series, spectrum, histogram, profile, slice, isosurface, channel; by default what the file is.",
         ),
     ] = None,
     columns: Annotated[
@@ -62,7 +62,10 @@ def plot(
     ] = [],  # noqa: B006
     reference: Annotated[
         Path | None,
-        typer.Option("--reference", help="History to compare runs with: a time series or Xcompact3D's time_evol.dat."),
+        typer.Option(
+            "--reference",
+            help="To compare with: a time series or Xcompact3D's time_evol.dat for runs, profiles for a channel.",
+        ),
     ] = None,
     dt: Annotated[float | None, typer.Option("--dt", help="Time step of a time_evol.dat.")] = None,
     grid: Annotated[

@@ -268,6 +268,7 @@ class Model:
             "boundaries": ",".join(case.grid.sides),
             **stretching_of(case),
             **{f"{scalar.name}/parity": [1, 1, 1] for scalar in case.scalar},
+            **{f"{scalar.name}/schmidt": scalar.schmidt for scalar in case.scalar},
             "interpolation": case.numerics.interpolation,
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, get_args
 
-Kind = Literal["time-series", "spectrum", "histogram", "profile", "slice", "isosurface"]
+Kind = Literal["time-series", "spectrum", "histogram", "profile", "slice", "isosurface", "channel"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _NAMES: dict[Kind, re.Pattern[str]] = {

@@ -24,6 +24,7 @@ from tailrace.io.marks import TIME_SERIES, is_ours
 
 from . import arrays, tables
 from .abscissae import KINDS, Kind
+from .channel import Profiles, draw_channel, is_channel, read_channel
 from .computed import computed_curve
 from .curves import Curve, Scales, draw_curves, slope
 from .isosurface import draw_isosurface
@@ -53,7 +54,7 @@ class Options:
     :param values: of isosurfaces.
     :param log, loglog: a logarithmic axis of values; two of them. Spectra have two in any case.
     :param slopes: exponents of reference lines, as "-5/3"; both axes must be logarithmic.
-    :param reference: a history that runs are compared with.
+    :param reference: a history that runs are compared with, or a table of profiles for a channel.
     :param dt: the time step of a `time_evol.dat`.
     :param grid: a TOML file that says the grid of a series which does not say it.
     """
@@ -89,6 +90,7 @@ _USED: dict[Kind, set[str]] = {
     "profile": _CURVES | _OF_STEPS,
     "slice": {"kind", "index", "at", *_OF_STEPS},
     "isosurface": {"kind", "values", *_OF_STEPS} - {"axis"},
+    "channel": {"kind", "steps", "times", "grid", "reference"},
 }
 _EACH: set[Kind] = {"slice", "isosurface"}  # of which each file has its own picture
 _FLAGS = {"columns": "--column", "slopes": "--slope", "steps": "--step", "times": "--time", "values": "--value"}
@@ -201,7 +203,7 @@ def _table(path: Path, label: str, options: Options) -> _Source:
     if options.x is not None and options.kind is None and "time" in columns:
         kind = "time-series"
     run = columns if kind == "time-series" and tables.is_of_a_run(columns) else None
-    if kind in ("slice", "isosurface"):
+    if kind in ("slice", "isosurface", "channel"):
         raise PlotError(f"{path}: is a table, which has no {kind}")
     return _Source(
         path, label, kind, lambda: tables.table_curves(path, columns, label, options.columns, options.x), run
@@ -222,6 +224,8 @@ def _kind_of_series(stored: Series, options: Options) -> Kind:
         return "time-series"
     if options.values:
         return "isosurface"
+    if is_channel(step) and not (names or options.x or options.field or options.log or options.loglog):
+        return "channel"
     if names or options.x or _has_curves(step, options):
         found = arrays.ordinates(step, stored.path, names, options.x, options.axis)
         return arrays.chosen(stored.path, found, None, names)[0]
@@ -250,6 +254,9 @@ def _array_names(step: StoredStep, options: Options) -> list[str]:
 
 # ---- drawing ---------------------------------------------------------------------------------------------------------
 def _draw_together(sources: Sequence[_Source], kind: Kind, options: Options) -> Figure:
+    if kind == "channel":
+        several = [one for source in sources for one in _profiles(source.path, source.label, options)]
+        return draw_channel(several, options.reference)
     plain = not (options.columns or options.x or options.log or options.loglog)
     runs = {source.label: source.run for source in sources if source.run is not None}
     if kind == "time-series" and plain and len(runs) == len(sources):
@@ -259,7 +266,9 @@ def _draw_together(sources: Sequence[_Source], kind: Kind, options: Options) -> 
         compared = None if reference is None else (reference.name, tables.history(reference, options.dt))
         return tables.draw_runs(runs, compared)
     if options.reference is not None:
-        raise PlotError("--reference is for the picture of whole runs, without --column, --x, --log or --loglog")
+        raise PlotError(
+            "--reference is for channels and for the picture of whole runs, without --column, --x, --log or --loglog"
+        )
     curves = [curve for source in sources for curve in source.curves()]
     both = options.loglog or kind == "spectrum"
     slopes = tuple(slope(text) for text in options.slopes) if both else ()
@@ -269,6 +278,13 @@ def _draw_together(sources: Sequence[_Source], kind: Kind, options: Options) -> 
 def _check_rows(source: _Source) -> None:
     if source.run is not None and not len(source.run["time"]):
         raise PlotError(f"{source.path}: has no rows yet; is the run still at its first steps?")
+
+
+def _profiles(path: Path, label: str, options: Options) -> list[Profiles]:
+    with open_stored(path, options.grid) as stored:
+        steps = chosen_steps(stored, options.steps, options.times)
+        labels = [f"{label}, t = {step.time:.4g}" if len(steps) > 1 else label for step in steps]
+        return [read_channel(step, stored.path, name) for step, name in zip(steps, labels, strict=True)]
 
 
 def _series_curves(path: Path, label: str, kind: Kind, options: Options) -> list[Curve]:
