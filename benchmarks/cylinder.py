@@ -29,7 +29,8 @@ class Wake:
 
     def __init__(self, comm: MPI.Comm, reynolds: float, resolution: int, width: float) -> None:
         spacing = 1 / resolution
-        self.comm, self.dt = comm, 0.35 * spacing
+        self.comm = comm
+        self.dt = min(0.35 * spacing, 0.09 * reynolds * spacing**2)  # RK3's limits of convection and of diffusion
         self.length = UPSTREAM + DOWNSTREAM
         nodes = (round(self.length / spacing) + 1, round(width / spacing), DEPTH_NODES)
         self.depth = DEPTH_NODES * spacing

@@ -130,14 +130,11 @@ template <class T> double Diagnostics<T>::cfl(double dt) {
   std::array<std::vector<double>, 3> distances;
   for (int d = 0; d < 3; ++d)
     distances[d] = flow_.grid().distances(d);
-  const std::uint8_t *solid = flow_.body() != nullptr ? flow_.body()->solid().data() : nullptr;
   double largest = 0;
   std::int64_t p = 0;
   for (std::int64_t k = box.start[2]; k < box.end(2); ++k)
     for (std::int64_t j = box.start[1]; j < box.end(1); ++j)
       for (std::int64_t i = box.start[0]; i < box.end(0); ++i, ++p) {
-        if (solid != nullptr && solid[p] != 0)
-          continue;
         const Index3 node{i, j, k};
         double sum = 0;
         for (int d = 0; d < 3; ++d)

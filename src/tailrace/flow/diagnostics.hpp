@@ -17,7 +17,7 @@ struct VolumeAverages {
   double dissipation_laplacian; ///< -nu <u . lap u>; follows -dE/dt also where the flow is under-resolved
   double enstrophy;             ///< <w . w> / 2
   double max_divergence;        ///< max |div u| on the cells
-  double cfl;                   ///< max over nodes, but not in a body, of dt * sum |u_d| / dx_d
+  double cfl;                   ///< max over nodes of dt * sum |u_d| / dx_d
 };
 
 /// A node where a velocity component is not finite.

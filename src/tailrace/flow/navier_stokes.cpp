@@ -97,6 +97,7 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     faces_.keep_gradient(velocity_, duration);
     last_share_ = duration;
   }
+  clear_body();
   ++steps_;
 }
 

@@ -65,13 +65,15 @@ public:
     faces_.convect(velocity_, 0); // what leaves through an outflow stays as it is
     faces_.impose(velocity_, 0);
     projection_(pointers(velocity_));
+    clear_body();
     last_share_ = 0;
   }
 
   /// Makes the upper end of direction d an outflow; see Faces. Throws InputError where it is not a Dirichlet boundary.
   void make_outflow(int d, const ConvectionSpeed &speed, bool balance) { faces_.make_outflow(d, speed, balance); }
 
-  /// Puts a body into the flow, in place of an earlier one; see Body. Velocity and scalars vanish on it. Collective.
+  /// Puts a body into the flow, in place of an earlier one; see Body. Velocity and scalars vanish on it, and are zero
+  /// in it after each step. Collective.
   void set_body(const Indicator &inside, int refinement);
   /// The body, or null.
   Body<T> *body() { return body_.get(); }
@@ -127,6 +129,7 @@ private:
   void scalars_yz(const std::array<T *, 3> &u_y, const std::array<T *, 3> &u_z);
   const SolidLines<T> *solid(int d) const { return body_ ? &body_->along(d) : nullptr; }
   void rebuild(grid::Field<T> &field, std::int64_t k);
+  void clear_body();
   void sweep_xy(const Stage &stage, double dt, Components &rhs, bool with_scalars);
   void clear_impulse();
   void add_impulse(double duration);

@@ -11,14 +11,29 @@ template <class T> void NavierStokes<T>::set_body(const Indicator &inside, int r
   projection_.set_solid(&body_->mask());
 }
 
-/// Gives the values in the body, in plane k, the polynomials along x: the time integration goes on from them, and they
-/// are what outputs hold there.
+/// Gives the values in the body, in plane k, the polynomials along x: the time integration goes on from them.
 template <class T> void NavierStokes<T>::rebuild(Field<T> &field, std::int64_t k) {
   if (!body_)
     return;
   const Index3 count = field.box().count;
   for (std::int64_t line = k * count[1]; line < (k + 1) * count[1]; ++line)
     body_->along(0).rebuild(line, field.data() + line * count[0], 1);
+}
+
+/// Sets velocity and scalars in the body to zero, for all who look at them between steps. The next stage does not need
+/// their values there.
+template <class T> void NavierStokes<T>::clear_body() {
+  if (!body_)
+    return;
+  const Index3 count = nodes_.decomposition().box(Pencil::x).count;
+  const auto clear = [&](Field<T> &field) {
+    for (std::int64_t line = 0; line < count[1] * count[2]; ++line)
+      body_->mask().rebuild(line, field.data() + line * count[0], 1);
+  };
+  for (Field<T> &component : velocity_)
+    clear(component);
+  for (Scalar<T> &scalar : scalars_)
+    clear(scalar.values());
 }
 
 template <class T> std::array<Field<T>, 3> NavierStokes<T>::driving() {
@@ -66,6 +81,7 @@ template <class T> void NavierStokes<T>::mean_pressure(T *nodes) {
 
 template void NavierStokes<float>::set_body(const Indicator &, int);
 template void NavierStokes<float>::rebuild(Field<float> &, std::int64_t);
+template void NavierStokes<float>::clear_body();
 template std::array<Field<float>, 3> NavierStokes<float>::driving();
 template void NavierStokes<float>::keep_mean_pressure();
 template void NavierStokes<float>::clear_impulse();
@@ -73,6 +89,7 @@ template void NavierStokes<float>::add_impulse(double);
 template void NavierStokes<float>::mean_pressure(float *);
 template void NavierStokes<double>::set_body(const Indicator &, int);
 template void NavierStokes<double>::rebuild(Field<double> &, std::int64_t);
+template void NavierStokes<double>::clear_body();
 template std::array<Field<double>, 3> NavierStokes<double>::driving();
 template void NavierStokes<double>::keep_mean_pressure();
 template void NavierStokes<double>::clear_impulse();

@@ -82,6 +82,12 @@ def test_force_on_a_cylinder():
     with lzma.open(FLOWS / "cyl" / "forces.dat.xz", "rt") as table:
         exact = np.loadtxt(table)[-1]
     assert exact[0] == pytest.approx(2)
+    with lzma.open(FLOWS / "cyl" / "history.dat.xz", "rt") as table:
+        history = np.loadtxt(table)[-1]
+    flow.invalidate()
+    averages = flow.averages(body_programs.DT)
+    assert averages["kinetic_energy"] == pytest.approx(history[4], rel=1e-12)
+    assert averages["max_divergence"] == pytest.approx(history[7], rel=1e-10)
     assert 2 * theirs == pytest.approx(exact[1:], abs=1e-9)
     drag = [2 * force[0] for force in found]
     assert max(drag) - min(drag) < 0.01 * drag[0]

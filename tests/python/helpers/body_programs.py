@@ -44,17 +44,16 @@ def cylinder(comm: Any, folder: Path, rows: int, scheme: str = "ab3") -> tuple[A
 
 
 def far_from_xcompact3d(comm: Any, directory: str, rows: int) -> float:
-    """The largest difference of the velocity in the fluid after 100 and 200 steps."""
+    """The largest difference of the velocity after 100 and 200 steps; in the body it is zero."""
     folder = Path(directory)
     flow, _ = cylinder(comm, folder, rows)
-    fluid = flow.body_mask() == 0
     largest = 0.0
     for number in (1, 2):
         for _ in range(100):
             flow.step(DT, None)
         for i, name in enumerate(("ux", "uy", "uz")):
             exact = part(flow, read(folder / f"{name}-{number}.bin.xz"))
-            largest = max(largest, np.abs(flow.velocity(i) - exact)[fluid].max())
+            largest = max(largest, np.abs(flow.velocity(i) - exact).max())
     return float(max(comm.allgather(largest)))
 
 
