@@ -124,8 +124,9 @@ class CheckpointStore:
         try:
             on_root(self._comm, lambda: _begin(partial))
             with series.open(
-                partial, "w", comm=self._comm, engine="raw", parameters={"checksums": True, "sync": True}
-            ) as out:
+                partial, "w", comm=self._comm, engine="raw", grid=_grid_of(fields, about),
+                parameters={"checksums": True, "sync": True},
+            ) as out:  # fmt: skip
                 for key, value in {**vars(state), **about}.items():
                     if key not in ("step", "time") and value is not None:
                         out.set_attribute(key, value)
@@ -276,6 +277,14 @@ class OpenCheckpoint:
     def read_list(self, name: str) -> NDArray[Any]:
         """All rows of a list, on every rank."""
         return self._step.read(name)
+
+
+def _grid_of(fields: dict[str, series.Block], about: dict[str, Any]) -> series.UniformGrid | None:
+    """The places of the nodes, by which others than this run know which arrays are on them, and ParaView draws them."""
+    if "ux" not in fields or "lengths" not in about:
+        return None
+    law = about.get("stretching", ""), about.get("beta", 0.0)
+    return series.UniformGrid.of(_core.Grid(fields["ux"].shape, about["lengths"], about["boundaries"].split(","), *law))
 
 
 def _begin(partial: Path) -> None:

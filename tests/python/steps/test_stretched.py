@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import xarray
+from mpi4py import MPI
 
 import tailrace as tr
 from helpers.analyses import output
@@ -26,6 +27,8 @@ beta = {BETA}
 [time]
 dt = 0.01
 steps = 2
+[checkpoint]
+every = 2
 [[analysis]]
 script = "profile.py"
 every = 2
@@ -114,6 +117,22 @@ def test_an_analysis_inside(run, tailrace):
     tailrace(run, "analyse", "profile.py", "run.h5", "-o", "after", ranks=2)
     with tr.open(run / "after" / "profile.h5") as series:
         assert abs(np.asarray(series[0]["slope"]) - slope).max() < 1e-12
+
+
+def test_a_run_begins_from_a_checkpoint_on_another_grid(run, monkeypatch):
+    """Beside the velocity it has arrays of the wall, which are on no grid."""
+    monkeypatch.chdir(run)
+    with tr.open("checkpoints/step-00000002") as series:
+        assert abs(np.array(series.grid.coordinates[1]) - places()).max() < 1e-12
+        profile = series[0]["ux"].mean("xz")
+    case = tr.load_case("case.toml").model_dump(exclude_unset=True) | {"output": [], "analysis": []}
+    del case["checkpoint"]
+    case["case"] = {"name": "next", "from": "checkpoints", "reynolds": 100.0, "project": False}
+    case["grid"] |= {"points": (16, 40, 12), "stretching": "walls", "beta": 0.7}
+    u = tr.Model(tr.Case(**case), MPI.COMM_SELF).velocity[0]
+    y = u.coordinates()[1].ravel()
+    assert abs(u.mean("xz") - np.interp(y, places(), profile)).max() < 2e-3
+    assert abs(u.mean("xz") - laminar(y)).max() < 2e-4, "what is lost to viscosity in two steps"
 
 
 def test_it_is_listed(run, tailrace):
