@@ -2,7 +2,9 @@
 #include <tailrace/flow/control_volume.hpp>
 #include <tailrace/flow/diagnostics.hpp>
 #include <tailrace/flow/navier_stokes.hpp>
+#include <tailrace/support/error.hpp>
 
+#include <fmt/format.h>
 #include <nanobind/stl/function.h>
 
 using namespace tailrace;
@@ -59,6 +61,9 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
           "make_outflow",
           [](Flow<T> &self, int direction, const std::string &speed, double value, bool balance) {
             using Kind = ConvectionSpeed::Kind;
+            if (speed != "largest" && speed != "middle" && speed != "given")
+              throw InputError(
+                  fmt::format("speed '{}' of an outflow is unknown; choose largest, middle or given", speed));
             const Kind kind = speed == "largest" ? Kind::largest : speed == "middle" ? Kind::middle : Kind::given;
             self.solver.make_outflow(direction, {kind, value}, balance);
           },

@@ -1,6 +1,8 @@
 #include "bindings.hpp"
 #include <tailrace/flow/navier_stokes.hpp>
+#include <tailrace/support/error.hpp>
 
+#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 
 using namespace tailrace;
@@ -13,7 +15,11 @@ namespace {
 ScalarEnd scalar_end_from_name(const std::string &name) {
   if (name == "no-flux")
     return ScalarEnd::no_flux;
-  return name == "convected" ? ScalarEnd::convected : ScalarEnd::given;
+  if (name == "convected")
+    return ScalarEnd::convected;
+  if (name == "given")
+    return ScalarEnd::given;
+  throw InputError(fmt::format("end '{}' of a scalar is unknown; choose given, no-flux or convected", name));
 }
 
 } // namespace

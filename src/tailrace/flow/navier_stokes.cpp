@@ -1,5 +1,9 @@
 #include <tailrace/flow/navier_stokes.hpp>
 
+#include <tailrace/support/error.hpp>
+
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace tailrace::flow {
@@ -65,6 +69,9 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
     scalar_z_ = Field<T>(nodes.box(Pencil::z));
   if (options.eddy_model)
     eddies_ = std::make_unique<EddyViscosity<T>>(grid, *options.eddy_model, processes, method);
+  if (options.flow_rate && (options.flow_rate->direction < 0 || options.flow_rate->direction > 2))
+    throw InputError(
+        fmt::format("the direction of a flow rate is {}; expected 0, 1 or 2", options.flow_rate->direction));
   for (int d = 0; d < 3 && options.flow_rate; ++d)
     flow_rate_weights_[d] = flow_rate_weights(grid, d);
 }

@@ -220,6 +220,11 @@ TEST(NavierStokes, RefusesWhatDoesNotFitOnEveryRank) {
   EXPECT_THROW(make({periodic, periodic, periodic}), InputError);
   EXPECT_THROW(make({dirichlet, dirichlet, periodic}), InputError);
   NavierStokes<double> flow(walls, {0.01}, processes, TransposeMethod::alltoall);
+  for (const int direction : {-1, 3}) {
+    FlowOptions options{0.01};
+    options.flow_rate = {direction, 1.0};
+    EXPECT_THROW(NavierStokes<double>(walls, options, processes, TransposeMethod::alltoall), InputError) << direction;
+  }
   EXPECT_THROW(flow.make_outflow(0, {}, false), InputError);
   EXPECT_THROW(flow.face(2, true), InputError);
   EXPECT_NO_THROW(flow.make_outflow(1, {}, false));
