@@ -22,7 +22,7 @@ def new(
     known = templates.names()
     if listed:
         for each in known:
-            print(f"{each:<12} {templates.description(each)}")
+            print(f"{each:<14} {templates.description(each)}")
         return
     if name not in known:
         what = "which template?" if name is None else f"there is no template '{name}';"

@@ -1,0 +1,44 @@
+"""What `tailrace new` writes runs: two steps on a small grid, on one and on two ranks, and it can be resumed."""
+
+import pytest
+
+import tailrace as tr
+from tailrace.case import templates
+
+SMALLER = {
+    "channel": [12, 17, 10],
+    "cylinder": [41, 25, 8],
+    "hit": [14, 14, 14],
+    "lock-exchange": [33, 13, 8],
+    "mixing": [16, 21, 10],
+    "own-flow": [12, 13, 8],
+    "scalar": [10, 15, 12],
+    "tgv": [12, 10, 14],
+    "turbulence": [18, 18, 18],
+}
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("name", list(SMALLER))
+def test_it_runs(tmp_path, tailrace, name, ranks):
+    (tmp_path / "case.toml").write_text(templates.case_of(name))
+    for file, text in templates.files_of(name).items():
+        (tmp_path / file).write_text(text)
+    case = tr.load_case(tmp_path / "case.toml")
+    small = [f"grid.points={SMALLER[name]}", f"output[0].interval={case.time.end / 10}"]
+    more = [word for value in small for word in ("--set", value)]
+    limit = 'time={dt="auto", dt_max=0.01, steps=2}'
+    tailrace(tmp_path, "run", "case.toml", *more, "--set", limit, ranks=ranks)
+    tailrace(tmp_path, "run", "case.toml", *more, "--set", limit.replace("2}", "3}"), "--resume", ranks=ranks)
+    with tr.open(tmp_path / "snapshots.h5") as series:
+        first = series[0]
+        assert first.names == case.output[0].fields
+        assert first.index == 0
+        assert series.verify() == []
+    lines = (tmp_path / "time_series.csv").read_text().splitlines()
+    assert lines[-1].startswith("3,")
+    assert "nan" not in lines[-1]
+
+
+def test_there_is_none_that_is_not_run():
+    assert sorted(SMALLER) == templates.names()
