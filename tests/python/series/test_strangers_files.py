@@ -124,6 +124,26 @@ def test_hdf5_replaces_its_own_and_what_is_empty(tmp_path):
     np.testing.assert_array_equal(tr.open(path)[0].read("ux"), UX)
 
 
+def test_two_series_do_not_share_a_drawing(tmp_path):
+    with tr.open(tmp_path / "run.h5", "w", grid=STRETCHED) as out:
+        out.write_step(0.0, ux=UX)
+    drawn = (tmp_path / "run.xdmf").read_text()
+    with pytest.raises(IoError, match=r"run.xdmf, .* is there already and is that of another series"):
+        tr.open(tmp_path / "run.hdf5", "w", grid=STRETCHED, engine="hdf5")
+    for _ in range(2):
+        with tr.open(tmp_path / "run.hdf5", "w", engine="hdf5") as out:
+            out.write_step(0.0, ux=UX)
+    assert (tmp_path / "run.xdmf").read_text() == drawn
+    for ending in ("h5", "xdmf"):
+        (tmp_path / f"run.{ending}").rename(tmp_path / f"moved.{ending}")
+    with tr.open(tmp_path / "moved.h5", "a") as out:
+        out.write_step(1.0, ux=UX)
+    text = (tmp_path / "moved.xdmf").read_text()
+    assert text.count("moved.h5:/VTKHDF/PointData/ux") == 2
+    assert "run.h5" not in text
+    assert tr.open(tmp_path / "moved.h5").files == [str(tmp_path / "moved.h5"), str(tmp_path / "moved.xdmf")]
+
+
 def test_the_drawing_of_a_stretched_grid_replaces_only_its_own(tmp_path):
     path, drawing = tmp_path / "run.h5", tmp_path / "run.xdmf"
     drawing.write_text("<Xdmf>precious</Xdmf>\n")

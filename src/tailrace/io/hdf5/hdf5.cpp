@@ -155,9 +155,8 @@ Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : req
 
 std::vector<std::string> Hdf5Engine::files() const {
   std::vector<std::string> result{request_.path};
-  const std::string drawing = Hdf5Drawing::path_for(request_.path);
-  if (contents_.grid && contents_.grid->stretched() && std::filesystem::exists(drawing))
-    result.push_back(drawing);
+  if (contents_.grid && contents_.grid->stretched() && Hdf5Drawing::is_at(request_.path))
+    result.push_back(Hdf5Drawing::path_for(request_.path));
   return result;
 }
 

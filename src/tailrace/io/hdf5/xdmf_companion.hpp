@@ -18,7 +18,7 @@ public:
 
   /// The path of the XDMF file beside an HDF5 file.
   static std::string path_for(const std::string &path);
-  /// Whether there is one of ours.
+  /// Whether there is one, and no other series draws in it.
   static bool is_at(const std::string &path);
   std::size_t steps() const { return steps_.size(); }
   /// Removes steps from number `steps` on.
