@@ -344,7 +344,15 @@ TEST(Walls, TheSameOnEveryDecomposition) {
       all_at_once({periodic, Sides(dirichlet, free_slip), dirichlet}, Stretching(Where::centre, 0.9)),
       all_at_once({dirichlet, free_slip, Sides(free_slip, dirichlet)}, Stretching(Where::walls, 0.4)),
       all_at_once({dirichlet, periodic, dirichlet}, none),
+      all_at_once({periodic, dirichlet, dirichlet}, none),
+      all_at_once({periodic, dirichlet, Sides(free_slip, dirichlet)}, Stretching(Where::bottom, 0.7)),
   };
+  for (const int d : {1, 2}) { // outflows in directions that ranks share
+    Setting &s = settings[static_cast<std::size_t>(4 + d)];
+    s.outflow = 3 - d;
+    for (ScalarOptions &scalar : s.options.scalars)
+      scalar.ends[static_cast<std::size_t>(3 - d)][1] = ScalarEnd::convected;
+  }
   settings[0].options.eddy_model = {EddyModel::Kind::smagorinsky, 0.2};
   settings[3].options.eddy_model = {EddyModel::Kind::wale, 0.5};
   settings.push_back(settings[1]);
