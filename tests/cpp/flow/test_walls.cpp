@@ -220,6 +220,21 @@ TEST(Walls, ExchangedAxesExchangeTheResult) {
   }
 }
 
+TEST(Walls, ExchangedAxesExchangeAnEddyViscosity) {
+  if (world().rank() != 0)
+    return;
+  for (const EddyModel::Kind kind : {EddyModel::Kind::smagorinsky, EddyModel::Kind::wale}) {
+    Setting s = setting({Sides(free_slip, dirichlet), dirichlet, periodic});
+    const Fields<double> without = run_alone(s, 5);
+    s.options.eddy_model = {kind, 0.3};
+    const Fields<double> original = run_alone(s, 5);
+    EXPECT_NE(original[0], without[0]) << "the model does nothing";
+    for (const auto &axes : orders)
+      EXPECT_LE(difference(s, axes, original, 5), 5e-13)
+          << static_cast<int>(kind) << " as " << axes[0] << axes[1] << axes[2];
+  }
+}
+
 TEST(Walls, ExchangedAxesExchangeAnOutflow) {
   if (world().rank() != 0)
     return;
@@ -329,7 +344,17 @@ TEST(Walls, TheSameOnEveryDecomposition) {
       all_at_once({periodic, Sides(dirichlet, free_slip), dirichlet}, Stretching(Where::centre, 0.9)),
       all_at_once({dirichlet, free_slip, Sides(free_slip, dirichlet)}, Stretching(Where::walls, 0.4)),
       all_at_once({dirichlet, periodic, dirichlet}, none),
+      all_at_once({periodic, dirichlet, dirichlet}, none),
+      all_at_once({periodic, dirichlet, Sides(free_slip, dirichlet)}, Stretching(Where::bottom, 0.7)),
   };
+  for (const int d : {1, 2}) { // outflows in directions that ranks share
+    Setting &s = settings[static_cast<std::size_t>(4 + d)];
+    s.outflow = 3 - d;
+    for (ScalarOptions &scalar : s.options.scalars)
+      scalar.ends[static_cast<std::size_t>(3 - d)][1] = ScalarEnd::convected;
+  }
+  settings[0].options.eddy_model = {EddyModel::Kind::smagorinsky, 0.2};
+  settings[3].options.eddy_model = {EddyModel::Kind::wale, 0.5};
   settings.push_back(settings[1]);
   settings.back().outflow = 0;
   settings.back().options.scheme = TimeScheme::ab3;

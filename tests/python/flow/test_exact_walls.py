@@ -235,3 +235,18 @@ def test_the_slip_at_walls_is_of_second_order_in_time() -> None:
         slips.append(float(np.abs(flow.velocity(0)[:, [0, -1]]).max()))
     assert abs(order(slips[0], slips[1]) - 2) < 0.15, slips
     assert 1e-6 < slips[1] < 1e-3
+
+
+@pytest.mark.parametrize(("scheme", "least"), [("rk3", 1.1), ("ab2", 1.75)])
+def test_order_in_time_where_pressure_acts_between_walls(scheme: str, least: float) -> None:
+    """Against the same grid with small steps. Stages of RK3 have different lengths, and so different pressures."""
+    made = Manufactured()
+
+    def final(steps: int) -> Array:
+        flow = made.run((12, 13), steps, 0.3, ("walls", 0.6), scheme)
+        return np.array([flow.velocity(i)[:, 2:-2] for i in range(2)])
+
+    exact = final(640)
+    errors = [float(np.abs(final(steps) - exact).max()) for steps in (20, 40)]
+    assert least < order(errors[0], errors[1]) < least + 0.6, errors
+    assert errors[1] < 3e-4
