@@ -119,7 +119,7 @@ def _draw_mean(axes: Axes, several: Sequence[Profiles], table: Mapping[str, NDAr
     top = max(float(one.arrays["y_plus"].max()) for one in several)
     least = min(float(one.arrays["y_plus"][one.arrays["y_plus"] > 0].min()) for one in several)
     near, far = np.geomspace(least, min(14.0, max(top, least)), 60), np.geomspace(7.0, max(top, 10.0), 60)
-    axes.plot(near, near, **_THIN)
+    axes.plot(near, near, label=f"$y^+$ and ln $y^+$ / {_KAPPA} + {_B}", **_THIN)
     axes.plot(far, np.log(far) / _KAPPA + _B, **_THIN)
     for one, ls in zip(several, _LINES, strict=False):
         y = one.arrays["y_plus"]
@@ -128,11 +128,7 @@ def _draw_mean(axes: Axes, several: Sequence[Profiles], table: Mapping[str, NDAr
     _dots(axes, shown, "u_plus", COLOURS[0])
     axes.set_xscale("log")
     axes.set_ylim(bottom=0)
-    axes.annotate("$y^+$", (near[-1], near[-1]), xytext=(4, -2), textcoords="offset points", color="#707070")
-    axes.annotate(
-        f"ln $y^+$ / {_KAPPA} + {_B}", (far[30], np.log(far[30]) / _KAPPA + _B), xytext=(6, -16),
-        textcoords="offset points", color="#707070",
-    )  # fmt: skip
+    axes.legend(loc="upper left")
     title = "Mean velocity  $U^+$"
     if len(several) == 1 and "re_tau" in several[0].numbers:
         title += f",  Re$_τ$ = {float(several[0].numbers['re_tau']):.1f}"
