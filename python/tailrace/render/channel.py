@@ -160,8 +160,8 @@ def _draw_budget(axes: Axes, several: Sequence[Profiles]) -> None:
             label = text if ls == _LINES[0] else None
             axes.plot(one.height, one.arrays[f"{name}_stress_plus"], color=colour, ls=ls, label=label)
     for at, one in enumerate(several):
-        look = {"color": "black", "lw": 0.8, "ls": (0, (6, 4)), "label": None if at else "straight line"}
-        axes.plot(one.height, one.arrays["straight_stress_plus"], **look)
+        label = None if at else "straight line"
+        axes.plot(one.height, one.arrays["straight_stress_plus"], color="black", lw=0.8, ls=(0, (6, 4)), label=label)
     worst = [float(one.numbers["stress_deviation"]) for one in several if "stress_deviation" in one.numbers]
     said = ", ".join(f"{100 * part:.2g} %" for part in worst)
     axes.set_title(
