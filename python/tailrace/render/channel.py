@@ -119,7 +119,7 @@ def _draw_mean(axes: Axes, several: Sequence[Profiles], table: Mapping[str, NDAr
     top = max(float(one.arrays["y_plus"].max()) for one in several)
     least = min(float(one.arrays["y_plus"][one.arrays["y_plus"] > 0].min()) for one in several)
     near, far = np.geomspace(least, min(14.0, max(top, least)), 60), np.geomspace(7.0, max(top, 10.0), 60)
-    axes.plot(near, near, **_THIN)
+    axes.plot(near, near, label=f"$y^+$ and ln $y^+$ / {_KAPPA} + {_B}", **_THIN)
     axes.plot(far, np.log(far) / _KAPPA + _B, **_THIN)
     for one, ls in zip(several, _LINES, strict=False):
         y = one.arrays["y_plus"]
@@ -128,9 +128,7 @@ def _draw_mean(axes: Axes, several: Sequence[Profiles], table: Mapping[str, NDAr
     _dots(axes, shown, "u_plus", COLOURS[0])
     axes.set_xscale("log")
     axes.set_ylim(bottom=0)
-    axes.annotate("$y^+$", (near[-1], near[-1]), xytext=(4, -2), textcoords="offset points", color="#707070")
-    axes.annotate(f"ln $y^+$ / {_KAPPA} + {_B}", (far[15], np.log(far[15]) / _KAPPA + _B), xytext=(-4, 8),
-                  textcoords="offset points", ha="right", color="#707070")  # fmt: skip
+    axes.legend(loc="upper left")
     title = "Mean velocity  $U^+$"
     if len(several) == 1 and "re_tau" in several[0].numbers:
         title += f",  Re$_τ$ = {float(several[0].numbers['re_tau']):.1f}"
@@ -162,7 +160,8 @@ def _draw_budget(axes: Axes, several: Sequence[Profiles]) -> None:
             label = text if ls == _LINES[0] else None
             axes.plot(one.height, one.arrays[f"{name}_stress_plus"], color=colour, ls=ls, label=label)
     for at, one in enumerate(several):
-        axes.plot(one.height, one.arrays["straight_stress_plus"], label=None if at else "straight line", **_THIN)
+        label = None if at else "straight line"
+        axes.plot(one.height, one.arrays["straight_stress_plus"], color="black", lw=0.8, ls=(0, (6, 4)), label=label)
     worst = [float(one.numbers["stress_deviation"]) for one in several if "stress_deviation" in one.numbers]
     said = ", ".join(f"{100 * part:.2g} %" for part in worst)
     axes.set_title(

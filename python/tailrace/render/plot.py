@@ -267,7 +267,7 @@ def _draw_together(sources: Sequence[_Source], kind: Kind, options: Options) -> 
         return tables.draw_runs(runs, compared)
     if options.reference is not None:
         raise PlotError(
-            "--reference is for channels and for the picture of whole runs, without --column, --x, --log or --loglog"
+            "--reference is for the picture of whole runs and of channels, without --column, --x, --log or --loglog"
         )
     curves = [curve for source in sources for curve in source.curves()]
     both = options.loglog or kind == "spectrum"
