@@ -24,7 +24,7 @@ def test_it_runs(tmp_path, tailrace, name):
     for file, text in templates.files_of(name).items():
         (tmp_path / file).write_text(text)
     case = tr.load_case(tmp_path / "case.toml")
-    small = [f"grid.points={SMALLER[name]}", f"output[0].interval={case.time.end / 10}"]
+    small = [f"grid.points={SMALLER[name]}"]
     more = [word for value in small for word in ("--set", value)]
     limit = 'time={dt="auto", dt_max=0.01, steps=2}'
     tailrace(tmp_path, "run", "case.toml", *more, "--set", limit)

@@ -185,14 +185,15 @@ def test_a_scalar_in_the_outputs_of_every_engine(tmp_path, tailrace):
         with tr.open(place / f"out-{kind.name}-{kind.place}") as series:
             assert [step.index for step in series] == [0, 6, 12]
             last = series[-1]
-            assert last.names == ["uy", "heat"], kind.name
-            for name, state in (("uy", "uy"), ("heat", "heat")):
-                assert (last.read(name) == expected[state]).all(), (kind.name, name)
+            assert sorted(last.names) == ["heat", "uy"], kind.name
+            for name in last.names:
+                assert (last.read(name) == expected[name]).all(), (kind.name, name)
             attributes = series.attributes
             assert attributes["stretching"] == "walls"
             assert attributes["boundaries"] == "dirichlet,dirichlet,periodic"
-            slope = tr.ddy(last["heat"])  # of the stretched grid, with the closures of walls
-            assert float(abs(slope).max()) > 0.1
+            heat = last["heat"]  # on the stretched grid, whose derivatives are those of the solver
+            rough = np.gradient(np.asarray(heat), heat.coordinates()[1].ravel(), axis=1, edge_order=2)
+            assert abs(np.asarray(tr.ddy(heat)) - rough).max() < 0.1 * abs(rough).max(), kind.name
 
 
 def test_a_function_that_fails_on_the_last_rank(tmp_path, tailrace):
