@@ -97,7 +97,10 @@ WRONG = [
     ({"scalar": [{"boundaries": ["no-flux", "no-flux", "periodic"]}]}, "must be periodic where the flow is (x is"),
     ({"scalar": [{"boundaries": ["periodic", "periodic", "periodic"]}]}, "boundaries[1]: must be periodic where"),
     ({"scalar": [{"boundaries": ["periodic", "noflux", "periodic"]}]}, "did you mean 'no-flux'?"),
-    ({"scalar": [{"boundaries": ["periodic", ["outflow", 1.0], "periodic"]}]}, "'outflow' needs an outflow of the flow"),
+    (
+        {"scalar": [{"boundaries": ["periodic", ["outflow", 1.0], "periodic"]}]},
+        "'outflow' needs an outflow of the flow",
+    ),
     ({"scalar": [{"boundaries": ["periodic", [1.0, 2.0, 3.0], "periodic"]}]}, "must be one value, or a list of two"),
     ({"scalar": [{"boundaries": ["periodic", [1.0, "own.py:no"], "periodic"]}]}, "own.py has no function 'no'"),
     ({"scalar": [{"limits": [1.0, 0.0]}]}, "the least and the largest value, in this order"),
