@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from tailrace.case.document import ConfigError, Problem, read_text
 from tailrace.case.names import RAW_NAMES
 
-from .input import Namelist, read_input
+from .input import read_input
+from .namelist import Namelist
 
 __all__ = ["HISTORY_COLUMNS", "read_history", "read_input", "read_snapshot", "read_time_evol"]
 

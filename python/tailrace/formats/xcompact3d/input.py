@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tailrace.case.case import Case, case_from_document
-from tailrace.case.document import ConfigError, Document, Problem, override_key, read_text
+from tailrace.case.document import ConfigError, Document, Problem, override_key
 from tailrace.case.values import MIN_POINTS
 
 from .input_flow import FLOWS, TAYLOR_GREEN, FlowTables
+from .namelist import Namelist, fortran
 
 _FLOWS = {
     0: "generic", 1: "gravity current", 2: "Taylor-Green vortex", 3: "channel", 4: "periodic hill", 5: "cylinder",
@@ -22,9 +20,6 @@ _FLOWS = {
 }  # fmt: skip
 _SCHEMES = {1: "euler", 2: "ab2", 3: "ab3", 5: "rk3"}
 _INTERPOLATIONS = {1: "classic", 2: "optimised", 3: "aggressive"}
-_REQUIRED = object()
-_MOST_LETTERS = 50_000  # of an input: nested braces take f90nml the square of their number, here some seconds
-_BROKEN = "is not a readable Fortran namelist"
 
 # Models that change the flow: (group, key, name). Tailrace accepts only the values zero and false.
 _MODELS = (
@@ -93,117 +88,6 @@ def read_input(path: str | Path, overrides: Sequence[str] = ()) -> tuple[Case, l
     return case, notes
 
 
-class Namelist:
-    """An input file with methods that read values by group, key and type. `problems` collects all errors.
-
-    :param needed: the group that such a file must have.
-    """
-
-    def __init__(self, path: Path, needed: str = "BasicParam") -> None:
-        self.path = path
-        self.problems: list[Problem] = []
-        self.groups = _parse(path, needed)
-
-    def reject(self, key: str, reason: str) -> None:
-        """Add a problem and continue, so that all problems are found."""
-        self.problems.append(Problem(key, reason))
-
-    def has(self, group: str, key: str) -> bool:
-        """Whether the file has a value for the key."""
-        return self.raw(group, key) is not None
-
-    def raw(self, group: str, key: str) -> Any:
-        """The value that f90nml has read; None if the key or its value is missing."""
-        return self.groups.get(group.lower(), {}).get(key.lower())
-
-    def whole(self, group: str, key: str, default: Any = _REQUIRED) -> Any:
-        """A whole number, or the default if the key is missing; any other value adds a problem."""
-        return self._typed(group, key, default, int, "a whole number")
-
-    def real(self, group: str, key: str, default: Any = _REQUIRED) -> Any:
-        """A number, or the default if the key is missing; any other value adds a problem."""
-        return self._typed(group, key, default, int | float, "a number")
-
-    def _typed(self, group: str, key: str, default: Any, kind: Any, name: str) -> Any:
-        value = self.raw(group, key)
-        if value is None:
-            if default is _REQUIRED:
-                self.reject(f"{group}.{key}", f"is missing or empty: it must be {name}")
-                return None
-            return default
-        if isinstance(value, bool) or not isinstance(value, kind):
-            self.reject(f"{group}.{key}", f"must be {name} (found {_fortran(value)})")
-            return None
-        return value
-
-    def choice(
-        self, group: str, key: str, names: dict[int, str], default: Any = _REQUIRED, hint: str = ""
-    ) -> str | None:
-        """The name for a whole number; a number without a name in Tailrace adds a problem."""
-        value = self.whole(group, key, default)
-        if value is None or value in names:
-            return names.get(value)
-        known = ", ".join(f"{number} ({name})" for number, name in names.items())
-        self.reject(f"{group}.{key}", f"must be one of {known} (found {value}){hint}")
-        return None
-
-
-def _fortran(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _parse(path: Path, needed: str) -> dict[str, Any]:
-    import f90nml  # type: ignore[import-untyped,unused-ignore]
-
-    text = read_text(path, encoding="latin-1")  # comments in old inputs are not always UTF-8; keys and values are ASCII
-    if len(text) > _MOST_LETTERS:
-        raise ConfigError.single(path, "", f"an input has at most {_MOST_LETTERS} letters (found {len(text)})")
-    try:
-        unclosed = _unclosed(text)  # f90nml may read the next groups as values of the unclosed group
-        with contextlib.redirect_stdout(io.StringIO()):  # where a quote is open it prints a table of its own
-            groups: dict[str, Any] = {} if unclosed else f90nml.Parser().reads(text)
-    except Exception as error:  # f90nml has no exception type of its own
-        problem = _open_quote(text) or Problem("", f"{_BROKEN}: {str(error) or type(error).__name__}")
-        raise ConfigError(str(path), [problem]) from None
-    if unclosed:
-        raise ConfigError(str(path), [unclosed])
-    if needed.lower() not in groups:
-        found = ", ".join(f"&{name}" for name in groups) or "no groups at all"
-        raise ConfigError.single(path, needed, f"there is no group &{needed} ... /; found {found}")
-    names = [str(name) for name in groups]
-    doubled = sorted({name for name in names if names.count(name) > 1})
-    if doubled:
-        raise ConfigError(str(path), [Problem(f"&{name}", "is there more than once; keep one") for name in doubled])
-    return groups
-
-
-def _code_lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        yield number, line.split("!")[0].strip()
-
-
-def _unclosed(text: str) -> Problem | None:
-    """The first group without a closing slash, which is the most frequent mistake."""
-    opened: tuple[int, str] | None = None
-    for number, code in _code_lines(text):
-        if code.startswith("&") and code.lower() != "&end":
-            if opened:
-                break
-            opened = (number, code.split()[0])
-        if code.startswith("/") or code.endswith("/") or code.lower() == "&end":
-            opened = None
-    if opened is None:
-        return None
-    return Problem(f"line {opened[0]}", f"{_BROKEN}: group {opened[1]} is not closed by a line with /")
-
-
-def _open_quote(text: str) -> Problem | None:
-    for number, code in _code_lines(text):
-        if code.count("'") % 2 or code.count('"') % 2:
-            return Problem(f"line {number}", f"{_BROKEN}: a quote is not closed, in: {code}")
-    return None
-
-
 def _document(nml: Namelist) -> Document:
     """The case as a document. Values with a problem are left out, because `problems` already has an entry."""
     _check_models(nml)
@@ -262,7 +146,7 @@ def _check_models(nml: Namelist) -> None:
     for group, key, what in _MODELS:
         value = nml.raw(group, key)
         if value:
-            nml.reject(f"{group}.{key}", f"{what} is not supported; set it to 0 (found {_fortran(value)})")
+            nml.reject(f"{group}.{key}", f"{what} is not supported; set it to 0 (found {fortran(value)})")
     for key, choices in (("ifirstder", (4,)), ("isecondder", (4, 5))):
         value = nml.whole("NumOptions", key, 4)
         if value is not None and value not in choices:
@@ -289,7 +173,7 @@ def _notes(nml: Namelist) -> list[str]:
         notes.append("InOutParam.ilist: progress is shown at Tailrace's own pace")
     for group, key, nothing, instead in _ASIDE:
         if nml.has(group, key) and nml.raw(group, key) != nothing:
-            notes.append(f"{group}.{key} = {_fortran(nml.raw(group, key))}: {instead}")
+            notes.append(f"{group}.{key} = {fortran(nml.raw(group, key))}: {instead}")
     for group, names in _KNOWN.items():
         known = names.split()
         for key in nml.groups.get(group.lower(), {}):

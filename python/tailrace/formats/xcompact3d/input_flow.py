@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tailrace.case.document import Document
 
 if TYPE_CHECKING:
-    from .input import Namelist
+    from .namelist import Namelist
 
 GRAVITY_CURRENT, TAYLOR_GREEN, CHANNEL, CYLINDER, MIXING_LAYER = 1, 2, 3, 5, 7
 FLOWS = {

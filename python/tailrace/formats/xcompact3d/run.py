@@ -16,7 +16,7 @@ from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
 from tailrace.io.regular import open_regular
 from tailrace.io.values import Attribute
 
-from .input import Namelist
+from .namelist import Namelist
 
 MOST_POINTS = 1 << 24  # in a direction
 LARGEST = 1e30  # of a length, a Reynolds number
