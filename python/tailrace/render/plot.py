@@ -281,8 +281,12 @@ def _check_rows(source: _Source) -> None:
 
 
 def _profiles(path: Path, label: str, options: Options) -> list[Profiles]:
+    """The profiles of the chosen steps; of a step without profiles those stored last before it."""
     with open_stored(path, options.grid) as stored:
-        steps = chosen_steps(stored, options.steps, options.times)
+        steps = []
+        for step in chosen_steps(stored, options.steps, options.times):
+            at = stored.steps.position_of(step.index)
+            steps.append(next((stored[one] for one in range(at, -1, -1) if is_channel(stored[one])), step))
         labels = [f"{label}, t = {step.time:.4g}" if len(steps) > 1 else label for step in steps]
         return [read_channel(step, stored.path, name) for step, name in zip(steps, labels, strict=True)]
 

@@ -77,6 +77,18 @@ def test_steps_lie_over_each_other_with_a_reference(path):
     assert mean.lines[-1].get_ydata()[-1] == pytest.approx(18.301)
 
 
+def test_a_step_without_profiles_shows_those_before_it(tmp_path):
+    path = tmp_path / "channel.h5"
+    with tr.open(path, "w", grid=BOX) as out:
+        for at in range(4):
+            lists = profiles(1 + 0.1 * at) if at in (0, 2) else {}
+            out.write_step(float(at), index=10 * at, lists=lists, scalars={"re_tau": 100.0 + at})
+    figure, _ = drawn(path, kind="channel")
+    assert figure.axes[0].get_title(loc="left").endswith("= 102.0")
+    figure, _ = drawn(path, kind="channel", times=[1.0])
+    np.testing.assert_array_equal(lines(figure.axes[0])[2][1], profiles(1.0)["u_plus"][1:])
+
+
 def test_what_cannot_be_drawn_is_said(path, tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("y_plus,u\n0,0\n1,1\n")
