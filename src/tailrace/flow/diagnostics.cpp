@@ -118,7 +118,7 @@ template <class T> std::array<double, 3> Diagnostics<T>::mean_gradient(int d, bo
     for (std::size_t each = 0; each < 3; ++each)
       share *= weight(each, face.box.start[each] + at[each]);
     for (int i = 0; i < 3; ++i)
-      sums[static_cast<std::size_t>(i)] += share * static_cast<double>(g[static_cast<std::size_t>(3 * i + d)][offset]);
+      sums[i] += share * static_cast<double>(g[3 * i + d][offset]);
     sums[3] += share;
   });
   flow_.nodes().comm().sum(sums);

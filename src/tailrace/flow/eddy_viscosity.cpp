@@ -67,10 +67,11 @@ EddyViscosity<T>::EddyViscosity(const Grid &grid, const EddyModel &model, std::s
 template <class T> void EddyViscosity<T>::differentiate(const std::array<Field<T>, 3> &u) {
   std::vector<Term> terms;
   std::vector<T *> out;
+  std::size_t at = 0;
   for (int i = 0; i < 3; ++i)
     for (int d = 0; d < 3; ++d) {
       terms.push_back({i, 3 * i + d, d, Operation::first_derivative, i == d ? Parity::odd : Parity::even, 1});
-      out.push_back(work_[static_cast<std::size_t>(3 * i + d)].data());
+      out.push_back(work_[at++].data());
     }
   operators_.combine(terms, {u[0].data(), u[1].data(), u[2].data()}, out);
 }
@@ -78,9 +79,9 @@ template <class T> void EddyViscosity<T>::differentiate(const std::array<Field<T
 template <class T>
 double EddyViscosity<T>::viscosity_at(const std::array<double, 9> &g, double width, double wall) const {
   double strain = 0; // S_ij S_ij
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      const double s = 0.5 * (g[static_cast<std::size_t>(3 * i + j)] + g[static_cast<std::size_t>(3 * j + i)]);
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j) {
+      const double s = 0.5 * (g[3 * i + j] + g[3 * j + i]);
       strain += s * s;
     }
   const double length = model_.constant * width;
@@ -90,18 +91,15 @@ double EddyViscosity<T>::viscosity_at(const std::array<double, 9> &g, double wid
     return square * std::sqrt(2 * strain);
   }
   std::array<double, 9> square{}; // g_ik g_kj
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j)
-      for (int k = 0; k < 3; ++k)
-        square[static_cast<std::size_t>(3 * i + j)] +=
-            g[static_cast<std::size_t>(3 * i + k)] * g[static_cast<std::size_t>(3 * k + j)];
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j)
+      for (std::size_t k = 0; k < 3; ++k)
+        square[3 * i + j] += g[3 * i + k] * g[3 * k + j];
   const double third = (square[0] + square[4] + square[8]) / 3;
   double traceless = 0;
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      const double s =
-          0.5 * (square[static_cast<std::size_t>(3 * i + j)] + square[static_cast<std::size_t>(3 * j + i)]) -
-          (i == j ? third : 0);
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j) {
+      const double s = 0.5 * (square[3 * i + j] + square[3 * j + i]) - (i == j ? third : 0);
       traceless += s * s;
     }
   const double below = std::pow(strain, 2.5) + std::pow(traceless, 1.25);
@@ -123,8 +121,7 @@ template <class T> void EddyViscosity<T>::make_stress() {
         viscosity_[p] = static_cast<T>(nu);
         for (int a = 0; a < 3; ++a)
           for (int b = a; b < 3; ++b)
-            work_[static_cast<std::size_t>(entry(a, b))][p] =
-                static_cast<T>(nu * (g[static_cast<std::size_t>(3 * a + b)] + g[static_cast<std::size_t>(3 * b + a)]));
+            work_[entry(a, b)][p] = static_cast<T>(nu * (g[3 * a + b] + g[3 * b + a]));
       }
 }
 

@@ -151,14 +151,14 @@ class FlowTables:
             found.append(scalar)
         return found
 
-    def _entry(self, key: str, number: int, default: float | None) -> Any:
-        """An entry of an array of the group of scalars."""
-        value = self._nml.raw("ScalarParam", key)
+    def _entry(self, key: str, number: int, default: float | None, group: str = "ScalarParam") -> Any:
+        """An entry of an array."""
+        value = self._nml.raw(group, key)
         entries = value if isinstance(value, list) else [value]
         if number >= len(entries) or entries[number] is None:
             return default
         if isinstance(entries[number], bool) or not isinstance(entries[number], int | float):
-            self._nml.reject(f"ScalarParam.{key}({number + 1})", f"must be a number (found {entries[number]})")
+            self._nml.reject(f"{group}.{key}({number + 1})", f"must be a number (found {entries[number]})")
             return default
         return float(entries[number])
 
@@ -191,4 +191,16 @@ class FlowTables:
             nml.reject("BasicParam.iibm", "must be 0, or 2, the polynomial reconstruction")
         centre = [float(nml.real("ibmstuff", key) or 0) for key in ("cex", "cey")]
         radius, refinement = nml.real("ibmstuff", "ra"), nml.whole("ibmstuff", "nraf", 10)
-        return {"shape": "cylinder", "centre": centre, "radius": float(radius or 1), "refinement": refinement}
+        body = {"shape": "cylinder", "centre": centre, "radius": float(radius or 1), "refinement": refinement}
+        box = self._box()
+        return body | ({"box": box} if box else {})
+
+    def _box(self) -> list[Any] | None:
+        """The first control volume, where forces are asked for; it reaches from end to end in z."""
+        if not self._nml.whole("ibmstuff", "iforces", 0):
+            return None
+        spans = [[self._entry(key, 0, None, "ForceCVs") for key in keys] for keys in (("xld", "xrd"), ("yld", "yud"))]
+        if any(place is None for span in spans for place in span):
+            self._nml.reject("ForceCVs", "iforces needs the box around the body: xld(1), xrd(1), yld(1) and yud(1)")
+            return None
+        return [*spans, "all"]
