@@ -43,7 +43,7 @@ def kind(annotation: Any) -> str:
     if origin in (Union, types.UnionType):
         return " or ".join(kind(each) for each in arguments if each is not type(None))
     if origin is tuple:
-        return f"three of: {kind(arguments[0])}"
+        return f"{'two' if len(arguments) == 2 else 'three'} of: {kind(arguments[0])}"
     if origin is list:
         return f"list of: {kind(arguments[0])}"
     if origin is dict or annotation is dict:
@@ -98,7 +98,8 @@ def write(pages: Path) -> None:
     ]
     for name, field in Case.model_fields.items():
         many = get_origin(field.annotation) is list
-        section = get_args(field.annotation)[0] if many else field.annotation
+        # A list of tables, or a table that may be left out, has its section as an argument.
+        section = next((each for each in get_args(field.annotation) if hasattr(each, "model_fields")), field.annotation)
         title = f"[[{name}]]" if many else f"[{name}]"
         about = re.sub(r"^\[+\w+\]+: *", "", inspect.getdoc(section) or "")
         parts += [f"(case-{name})=\n## `{title}`\n", about[:1].upper() + about[1:], "", rows(section), ""]
