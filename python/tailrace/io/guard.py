@@ -15,6 +15,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ _SECONDS, _BYTES_PER_SECOND = 30, 10_000_000  # the time for a series: enough fo
 _MEMORY, _MEMORY_PER_BYTE = 1 << 30, 32  # the memory for a series, more by so much for its metadata
 _STARTS = 3  # of a child that ends before its work, as MPI may where another program ends at the same time
 _READY = b"ready"
+_MOST_SAID = 2000  # letters of what a child that did not begin has said
 _PATIENCE = 10  # seconds after its time until the child ends itself, because its parent did not
 _PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent ends
 
@@ -74,24 +76,30 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
     memory = min(memory, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_LAUNCHERS)}
     kept.pop("TAILRACE_PARAMETERS", None)  # the child writes no traces
+    why = ""
     for _ in range(_STARTS):
-        try:
-            child = subprocess.run(
-                [sys.executable, "-P", "-m", __name__],
-                input=pickle.dumps((os.getpid(), seconds + _PATIENCE, memory, function, arguments)),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=kept | {"PYTHONPATH": os.pathsep.join(place for place in sys.path if place)},
-                timeout=seconds,
-            )
-        except subprocess.TimeoutExpired:
-            raise _core.IoError(f"cannot read {path}: {library} did not return within {seconds} s; {fault}") from None
-        if child.stdout.startswith(_READY):
-            break
+        with tempfile.TemporaryFile() as said:
+            try:
+                child = subprocess.run(
+                    [sys.executable, "-P", "-m", __name__],
+                    input=pickle.dumps((os.getpid(), seconds + _PATIENCE, memory, function, arguments)),
+                    stdout=subprocess.PIPE,
+                    stderr=said,
+                    env=kept | {"PYTHONPATH": os.pathsep.join(place for place in sys.path if place)},
+                    timeout=seconds,
+                )
+            except subprocess.TimeoutExpired:
+                raise _core.IoError(
+                    f"cannot read {path}: {library} did not return within {seconds} s; {fault}"
+                ) from None
+            if child.stdout.startswith(_READY):
+                break
+            said.seek(0)
+            why = " | ".join(said.read(_MOST_SAID).decode(errors="replace").split("\n"))
     else:
         raise _core.IoError(
             f"cannot read {path}: the program that reads it first ended with code {child.returncode} before it began, "
-            f"{_STARTS} times; is there memory for it, and room for files in the directory for temporary files?"
+            f"{_STARTS} times; is there memory for it, and room for temporary files? It said: {why}"
         )
     if child.returncode < 0:
         number = -child.returncode
@@ -176,6 +184,8 @@ def _serve() -> None:
     _limit(memory)
     answer.write(_READY)
     answer.flush()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # libraries may say much
+    os.dup2(2, 1)
     try:
         outcome = True, work(*arguments)
     except Exception as error:

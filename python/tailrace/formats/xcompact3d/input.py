@@ -113,8 +113,8 @@ def _document(nml: Namelist) -> Document:
         "checkpoint": {"every": nml.whole("InOutParam", "icheckpoint", 0)},
     }
     itype = nml.whole("BasicParam", "itype")
-    if itype in FLOWS:
-        FlowTables(nml, itype).add_to(document)
+    if itype is not None:  # of an unknown one the other problems are found too
+        FlowTables(nml, itype if itype in FLOWS else TAYLOR_GREEN).add_to(document)
     if every and every > 0 and nml.whole("BasicParam", "ivisu", 1) != 0:
         fields = ["ux", "uy", "uz", "pressure", "vorticity", "q"]
         fields += [scalar["name"] for scalar in document.get("scalar", [])]

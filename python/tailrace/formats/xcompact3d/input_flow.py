@@ -124,6 +124,8 @@ class FlowTables:
     def _scalars(self) -> list[dict[str, Any]]:
         nml = self._nml
         count = nml.whole("BasicParam", "numscalar", 0) or 0
+        if count < 1 and nml.raw("BasicParam", "iscalar"):
+            nml.reject("BasicParam.iscalar", "needs numscalar, the number of scalars")
         gravity = [float(nml.real("BasicParam", f"grav{axis}", 0.0) or 0) for axis in "xyz"]
         names = ["phi"] if count == 1 else [f"phi{number:02d}" for number in range(1, count + 1)]
         found = []
