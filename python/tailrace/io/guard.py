@@ -85,7 +85,7 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
                     input=pickle.dumps((os.getpid(), seconds + _PATIENCE, memory, function, arguments)),
                     stdout=subprocess.PIPE,
                     stderr=said,
-                    env=kept | {"PYTHONPATH": os.pathsep.join(place for place in sys.path if place)},
+                    env=kept | {"PYTHONPATH": _places()},
                     timeout=seconds,
                 )
             except subprocess.TimeoutExpired:
@@ -117,6 +117,13 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
         size = f"{memory >> 20} MiB"
         raise _core.IoError(f"cannot read {path}: the library {library} needs more than {size} of memory; {fault}")
     raise result
+
+
+def _places() -> str:
+    """Where the child looks for modules: this package first, wherever its program found it, whatever came to the path
+    since."""
+    ours = str(Path(__file__).parents[2])
+    return os.pathsep.join([ours, *(place for place in sys.path if place)])
 
 
 def read_metadata(path: str, engine: str) -> None:

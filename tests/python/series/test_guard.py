@@ -321,3 +321,13 @@ def test_a_child_that_does_not_begin_is_started_again(tmp_path, monkeypatch, fai
         with pytest.raises(tr.IoError, match="ended with code 1 before it began, 3 times"):
             guard.call(path, "bp5", "tailrace.io.guard:read_metadata", str(path), "bp5")
     assert (tmp_path / "count").stat().st_size == 3
+
+
+def test_the_child_has_the_package_of_its_parent(tmp_path, monkeypatch):
+    """Also where a program has put another one of the same name before it."""
+    other = tmp_path / "tailrace"
+    other.mkdir()
+    (other / "__init__.py").write_text("raise ImportError('another package')\n")
+    path = write(tmp_path, "bp5", record=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    guard.call(path, "bp5", "tailrace.io.guard:read_metadata", str(path), "bp5")
