@@ -1,4 +1,4 @@
-"""Hold Python imports and C++ includes against tools/layers.toml, and look for import circles.
+"""Hold Python imports and C++ includes against tools/layers.toml, and look for import circles and headers not installed.
 
 Prints every violation as file:line, and the counts for each language; ends with 1 where one of them is not 0.
 """
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 _INCLUDE = re.compile(r'\s*#\s*include\s*[<"]tailrace/([^>"]+)[>"]')
+_HEADER = re.compile(r"\btailrace/[\w/]+\.h(?:pp)?\b")
 _COMPILED = re.compile(r"\s*from (tailrace|\.+) import _core\b")  # the compiled module lies below all rooms
 
 
@@ -64,6 +65,19 @@ def cpp_arrows() -> list[Arrow]:
                 if target != source:
                     arrows.append(Arrow(source, target, f"{path.relative_to(ROOT)}:{number}"))
     return arrows
+
+
+def not_installed(listed: str, sources: Mapping[str, str]) -> Iterator[str]:
+    """A line for every public header that includes a private one, which users of the installed library do not have.
+
+    `listed` is the text of src/CMakeLists.txt, which names the public headers; `sources` is the text of each of them by
+    its path below src/.
+    """
+    public = set(_HEADER.findall(listed))
+    for name in sorted(public & sources.keys()):
+        for number, line in enumerate(sources[name].splitlines(), 1):
+            if (match := _INCLUDE.match(line)) and f"tailrace/{match[1]}" not in public:
+                yield f"src/{name}:{number}: tailrace/{match[1]} is not among the public headers in src/CMakeLists.txt"
 
 
 def room_of(node: str, rooms: Iterable[str]) -> str | None:
@@ -127,12 +141,22 @@ def check(language: str, arrows: list[Arrow], table: Mapping[str, list[str]]) ->
     return not groups and not lines
 
 
+def check_headers() -> bool:
+    """Print which public headers include private ones; returns whether none does."""
+    tree = ROOT / "src"
+    sources = {str(path.relative_to(tree)): path.read_text(encoding="utf-8") for path in tree.rglob("*.h*")}
+    lines = list(not_installed((tree / "CMakeLists.txt").read_text(encoding="utf-8"), sources))
+    print(*lines, sep="\n", end="\n" if lines else "")
+    print(f"C++: private headers in public ones: {len(lines)}")
+    return not lines
+
+
 def main() -> int:
-    """Check both languages."""
+    """Check both languages, and what is installed."""
     table = tomllib.loads((ROOT / "tools" / "layers.toml").read_text(encoding="utf-8"))
     python = check("Python", python_arrows(), table["python"])
     cpp = check("C++", cpp_arrows(), table.get("cpp", {}))
-    return 0 if python and cpp else 1
+    return 0 if check_headers() and python and cpp else 1
 
 
 if __name__ == "__main__":

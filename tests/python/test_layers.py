@@ -70,3 +70,15 @@ def test_the_imports_of_this_package_are_found(layers):
     assert any(one.source == "flow/model" and one.target == "case/case" for one in arrows), "for type checkers"
     assert any(one.source == "cli/main" and one.target == "run/simulation" for one in arrows), "in a function"
     assert not any(one.target == "" and "ready" not in one.source for one in arrows), "_core is below all rooms"
+
+
+def test_public_header_that_includes_a_private_one(layers):
+    listed = "target_sources(t PUBLIC FILE_SET HEADERS FILES\n  tailrace/flow/a.hpp\n  tailrace/flow/b.hpp)"
+    sources = {
+        "tailrace/flow/a.hpp": "#pragma once\n#include <tailrace/flow/b.hpp>\n#include <tailrace/flow/c.hpp>\n",
+        "tailrace/flow/b.hpp": "#include <vector>\n",
+        "tailrace/flow/c.hpp": "#include <tailrace/flow/d.hpp>\n",
+    }
+    assert list(layers.not_installed(listed, sources)) == [
+        "src/tailrace/flow/a.hpp:3: tailrace/flow/c.hpp is not among the public headers in src/CMakeLists.txt"
+    ]
