@@ -58,8 +58,10 @@ void bind_flow_options(nb::module_ &m) {
           nb::arg("viscosity"), nb::arg("scheme"), nb::arg("interpolation"))
       .def(
           "set_hyperviscosity",
-          [](FlowOptions &self, double at_cutoff, double middle) { self.hyperviscosity = {at_cutoff, middle}; },
-          nb::arg("at_cutoff"), nb::arg("middle"))
+          [](FlowOptions &self, int d, double at_cutoff, double middle) {
+            self.hyperviscosity.at(static_cast<std::size_t>(d)) = {at_cutoff, middle};
+          },
+          nb::arg("direction"), nb::arg("at_cutoff"), nb::arg("middle"))
       .def(
           "set_flow_rate", [](FlowOptions &self, int d, double velocity) { self.flow_rate = {d, velocity}; },
           nb::arg("direction"), nb::arg("velocity"))

@@ -348,3 +348,6 @@ class HyperviscositySection(Section):
 
     at_cutoff: Annotated[Real, Field(ge=0)] = Field(4.0, description="at the grid scale, in parts of the viscosity")
     middle: Annotated[Real, Field(ge=0)] = Field(0.44, description="at 2/3 of that wave number, in parts of at_cutoff")
+    directions: Annotated[list[Literal["x", "y", "z"]], Field(min_length=1)] = Field(
+        ["x", "y", "z"], description="of the second derivatives that are such; the others are of viscosity alone"
+    )

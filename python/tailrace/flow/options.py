@@ -31,7 +31,8 @@ def options_of(case: Case) -> _core.FlowOptions:
     options = _core.FlowOptions(case.viscosity, case.time.scheme, case.numerics.interpolation)
     if case.numerics.hyperviscosity is not None:
         more = case.numerics.hyperviscosity
-        options.set_hyperviscosity(more.at_cutoff, more.middle)
+        for name in more.directions:
+            options.set_hyperviscosity("xyz".index(name), more.at_cutoff, more.middle)
     eddies = case.numerics.eddy_viscosity
     if eddies is not None:
         default = 0.1 if eddies.model == "smagorinsky" else 0.5

@@ -76,7 +76,10 @@ def stability_of(case: Case, grid: _core.Grid) -> Stability:
         case.time.scheme,
         [min(grid.distances(d)) for d in range(3)],
         case.viscosity / min([1.0, *(scalar.schmidt for scalar in case.scalar)]),
-        SECOND if more is None else hyperviscous(more.at_cutoff, more.middle),
+        [
+            SECOND if more is None or name not in more.directions else hyperviscous(more.at_cutoff, more.middle)
+            for name in "xyz"
+        ],
     )
 
 
@@ -84,19 +87,21 @@ class Stability:
     """The stable time steps of a scheme on a grid.
 
     Of the velocity only its `rate` is known, max over nodes of sum |u_d| / h_d. So the modes are those of the worst
-    case: all of the velocity along the direction of the largest spacing, where viscosity damps least, and in the other
-    directions any wave number.
+    case: all of the velocity along the direction that damps least, or most with the others, and in the other directions
+    any wave number.
 
     :param spacing: h in x, y and z.
-    :param second: the modified wave number of the second derivative at the angles of `SECOND`.
+    :param second: the modified wave numbers of the second derivatives in x, y and z at the angles of `SECOND`.
     """
 
     def __init__(
-        self, scheme: str, spacing: Sequence[float], viscosity: float, second: NDArray[np.float64] = SECOND
+        self, scheme: str, spacing: Sequence[float], viscosity: float, second: Sequence[NDArray[np.float64]] = (SECOND,) * 3
     ) -> None:
-        inverse = [1 / h**2 for h in spacing]
-        least, total = min(inverse), sum(inverse)
-        damping = [viscosity * second * least, viscosity * (second * least + second.max() * (total - least))]
+        along = [values / h**2 for values, h in zip(second, spacing, strict=True)]
+        total = sum(values.max() for values in along)
+        least = np.min(along, axis=0)
+        most = np.max([values + (total - values.max()) for values in along], axis=0)
+        damping = [viscosity * least, viscosity * most]
         self.scheme = scheme
         self._diffusion, self._convection = np.concatenate(damping), np.tile(FIRST, 2)
 

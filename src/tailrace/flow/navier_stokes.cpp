@@ -32,9 +32,9 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
                               std::shared_ptr<const ProcessGrid> processes, TransposeMethod method)
     : grid_(grid), options_(options), workspace_(std::make_shared<Workspace>()),
       nodes_(Decomposition(processes, grid.nodes), method, workspace_),
-      convection_diffusion_{ConvectionDiffusion<T>(grid, 0, options.viscosity, options.hyperviscosity),
-                            ConvectionDiffusion<T>(grid, 1, options.viscosity, options.hyperviscosity),
-                            ConvectionDiffusion<T>(grid, 2, options.viscosity, options.hyperviscosity)},
+      convection_diffusion_{ConvectionDiffusion<T>(grid, 0, options.viscosity, options.hyperviscosity[0]),
+                            ConvectionDiffusion<T>(grid, 1, options.viscosity, options.hyperviscosity[1]),
+                            ConvectionDiffusion<T>(grid, 2, options.viscosity, options.hyperviscosity[2])},
       projection_(grid, options.interpolation, processes, method, workspace_),
       faces_(grid, nodes_.decomposition(), options.interpolation),
       right_hand_sides_(static_cast<std::size_t>(stored_right_hand_sides(options.scheme) + 1)) {

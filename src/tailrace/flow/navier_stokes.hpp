@@ -24,7 +24,7 @@ struct FlowOptions {
   double viscosity;
   TimeScheme scheme = TimeScheme::rk3;
   ops::Interpolation interpolation = ops::Interpolation::aggressive;
-  std::optional<ops::Hyperviscosity> hyperviscosity = {};
+  ops::Hyperviscosities hyperviscosity{}; ///< of the diffusion along x, y and z
   std::vector<ScalarOptions> scalars = {};
   std::array<double, 3> acceleration{}; ///< a constant part of f: minus a mean pressure gradient
   std::array<double, 3> rotation{};     ///< c in the part  -c x u  of f: twice the angular velocity

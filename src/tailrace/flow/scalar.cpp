@@ -22,11 +22,11 @@ Grid with_boundaries(const Grid &grid, const Boundaries &boundaries) {
 
 template <class T>
 Scalar<T>::Scalar(const Grid &grid, const ScalarOptions &options, Exchange<T> &nodes, int stored,
-                  const std::optional<ops::Hyperviscosity> &hyperviscosity)
+                  const ops::Hyperviscosities &hyperviscosity)
     : grid_(with_boundaries(grid, options.boundaries)), options_(options),
-      transports_{ScalarTransport<T>(grid_, 0, options.diffusivity, options.settling[0], hyperviscosity),
-                  ScalarTransport<T>(grid_, 1, options.diffusivity, options.settling[1], hyperviscosity),
-                  ScalarTransport<T>(grid_, 2, options.diffusivity, options.settling[2], hyperviscosity)},
+      transports_{ScalarTransport<T>(grid_, 0, options.diffusivity, options.settling[0], hyperviscosity[0]),
+                  ScalarTransport<T>(grid_, 1, options.diffusivity, options.settling[1], hyperviscosity[1]),
+                  ScalarTransport<T>(grid_, 2, options.diffusivity, options.settling[2], hyperviscosity[2])},
       right_hand_sides_(static_cast<std::size_t>(stored + 1)) {
   const Box box = nodes.decomposition().box(Pencil::x);
   const bool reachable = nodes.is_free(Pencil::x, Pencil::y); // then the sweeps along z work on these arrays

@@ -32,7 +32,7 @@ public:
   /// `nodes`: the exchange of the flow; `stored`: how many right-hand sides are kept. Collective. Throws InputError for
   /// boundaries that do not fit those of the grid.
   Scalar(const grid::Grid &grid, const ScalarOptions &options, grid::Exchange<T> &nodes, int stored,
-         const std::optional<ops::Hyperviscosity> &hyperviscosity);
+         const ops::Hyperviscosities &hyperviscosity);
 
   const ScalarOptions &options() const { return options_; }
   grid::Field<T> &values() { return values_; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ CompactScheme compact_scheme(Operation operation, double h, Interpolation interp
 struct Hyperviscosity {
   double at_cutoff, middle;
 };
+using Hyperviscosities = std::array<std::optional<Hyperviscosity>, 3>; ///< along x, y and z
 
 /// The second derivative with such a symbol, of sixth order. Throws InputError for numbers that are not finite, or
 /// negative, or give a singular matrix.

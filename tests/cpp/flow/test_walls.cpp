@@ -162,7 +162,7 @@ Setting setting(const Boundaries &boundaries) {
   s.options.acceleration = {0.1, -0.2, 0.05};
   s.options.rotation = {0.4, -0.3, 0.9};
   s.options.growth = 0.2;
-  s.options.hyperviscosity = {4, 0.44};
+  s.options.hyperviscosity.fill(Hyperviscosity{4, 0.44});
   s.options.scalars = {scalar_in(boundaries), scalar_in(boundaries)};
   s.options.scalars[1].diffusivity = 0.002;
   s.options.scalars[1].ends = {{{ScalarEnd::no_flux, ScalarEnd::given},

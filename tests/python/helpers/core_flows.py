@@ -53,8 +53,11 @@ class CoreFlow:
         for each in scalars:
             chosen.add_scalar(each)
         for name, value in options.items():
-            if name in ("flow_rate", "hyperviscosity"):
-                getattr(chosen, f"set_{name}")(*value)
+            if name == "flow_rate":
+                chosen.set_flow_rate(*value)
+            elif name == "hyperviscosity":
+                for d in range(3):
+                    chosen.set_hyperviscosity(d, *value)
             else:
                 setattr(chosen, name, value)
         processes = _core.ProcessGrid(MPI.COMM_SELF.py2f(), 1, 1)
