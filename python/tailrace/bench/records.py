@@ -1,0 +1,198 @@
+"""What a benchmark stores: one JSON object per line, in the order in which things happen.
+
+A file begins with the record of a run: machine, software, directories. Measurements and failures follow, each with the
+run that it belongs to, and the record of its end where the run was not interrupted. Several runs may follow each other
+in one file. All is local.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, Self
+
+SCHEMA = 1  # of the records; a reader refuses a larger one
+
+Value = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is measured, repeatedly: the same cell in two files can be compared."""
+
+    bench: str  # io, checkpoint, couple, transpose, solver, analysis
+    operation: str  # write, read; of other benches what they do, such as step
+    name: str  # of the way: an engine with its parameters, or a limit such as pwrite
+    engine: str = ""  # of Tailrace; "" where it is none
+    role: Literal["way", "limit"] = "way"  # a limit is what the machine can do at best
+    parameters: tuple[tuple[str, Value], ...] = ()
+    directory: str = ""  # the name of a directory of the run
+    ranks: int = 1
+    nodes: int = 1
+    decomposition: tuple[int, ...] = ()  # parts in x, y, z
+    shape: tuple[int, ...] = ()  # points in x, y, z of the whole; of lists columns and rows
+    halo: int = 0
+    variables: int = 1
+    steps: int = 1
+    precision: str = "float64"
+    cache: str = ""  # page cache, synced, direct; of reads cold, warm
+    source: str = ""  # synthetic, or the file whose values were written
+
+    def __post_init__(self) -> None:
+        # Also from JSON, which has lists and objects.
+        pairs = self.parameters.items() if isinstance(self.parameters, Mapping) else self.parameters
+        object.__setattr__(self, "parameters", tuple(sorted((str(key), value) for key, value in pairs)))
+        for name in ("decomposition", "shape"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    @property
+    def setting(self) -> Cell:
+        """The cell without what distinguishes ways: those with the same setting can be ranked."""
+        return Cell(**{**asdict(self), "name": "", "engine": "", "role": "way", "parameters": ()})
+
+    def words(self) -> str:
+        """The cell in a line, for people."""
+        size = " x ".join(map(str, self.shape))
+        parts = [f"{self.operation} {self.name}", size, f"{self.ranks} ranks" if self.ranks != 1 else "1 rank"]
+        return ", ".join(part for part in (*parts, self.cache, self.directory) if part)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One timing of a cell."""
+
+    cell: Cell
+    round: int  # of the repetitions, from 1; cells of one round were measured next to each other
+    seconds: float  # from the first rank's start to the last rank's end
+    bytes: int  # of the values, on all ranks; 0 where nothing is moved
+    order: int = 0  # the place in its round
+    phases: dict[str, float] = field(default_factory=dict)  # seconds of the slowest rank: open, write, sync, close, ...
+    per_rank: dict[str, float] = field(default_factory=dict)  # seconds: min, mean, max over the ranks
+    counts: dict[str, float] = field(default_factory=dict)  # files, stored bytes, bytes from the device, values
+    stacks: dict[str, float] = field(default_factory=dict)  # folded stacks of a rank, "rank 0;write;sync" -> seconds
+    verified: bool | None = None  # whether the values were read back and are right; None: nothing to verify
+    disturbed: str = ""  # why the figure may be wrong, where something says so
+    run: str = ""
+
+    @property
+    def rate(self) -> float:
+        """Bytes per second; 0 where nothing is moved."""
+        return self.bytes / self.seconds if self.seconds > 0 else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {"kind": "measurement", **_without(asdict(self), "cell"), **_flat(self.cell)}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """:raises ValueError: a key is missing or wrong."""
+        return cls(cell=_cell(record), **_known(cls, record, "cell"))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that could not be measured."""
+
+    cell: Cell
+    round: int
+    error: str
+    run: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {"kind": "failure", **_without(asdict(self), "cell"), **_flat(self.cell)}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """:raises ValueError: a key is missing or wrong."""
+        return cls(cell=_cell(record), **_known(cls, record, "cell"))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a benchmark: where and with what it was made."""
+
+    run: str  # a name that no other run has
+    command: str
+    began: str  # ISO 8601, with the offset of the time zone
+    tailrace: str  # version
+    machine: dict[str, Any]  # processor, cores, memory in bytes, nodes, system
+    software: dict[str, str]  # versions
+    directories: dict[str, dict[str, Any]] = field(default_factory=dict)  # name -> path, kind, free, device, stripes
+    notes: list[str] = field(default_factory=list)
+    schema: int = SCHEMA
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {"kind": "run", **asdict(self)}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """:raises ValueError: a key is missing or wrong, or the schema is newer than this program."""
+        if not isinstance(record.get("schema"), int) or record["schema"] > SCHEMA:
+            raise ValueError(f"schema {record.get('schema')!r}: expected a number up to {SCHEMA}; update Tailrace")
+        return cls(**_known(cls, record))
+
+
+@dataclass(frozen=True)
+class End:
+    """The end of a run that was not interrupted."""
+
+    run: str
+    ended: str
+    failures: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {"kind": "end", **asdict(self)}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """:raises ValueError: a key is missing."""
+        return cls(**_known(cls, record))
+
+
+Record = Run | Measurement | Failure | End
+_KINDS: dict[str, type[Record]] = {"run": Run, "measurement": Measurement, "failure": Failure, "end": End}
+
+
+def parse(line: str) -> Record | None:
+    """The record of a line; None of a kind that this program does not know.
+
+    :raises ValueError: the line is no JSON object, or a key is missing or wrong.
+    """
+    record = json.loads(line)
+    if not isinstance(record, dict) or "kind" not in record:
+        raise ValueError('expected a JSON object with the key "kind"')
+    kind = _KINDS.get(str(record["kind"]))
+    return None if kind is None else kind.from_json(record)
+
+
+def _flat(cell: Cell) -> dict[str, Any]:
+    return {**asdict(cell), "parameters": dict(cell.parameters)}
+
+
+def _without(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in names}
+
+
+def _known(kind: type[Any], record: Mapping[str, Any], *without: str) -> dict[str, Any]:
+    """The keys of a record that a class knows."""
+    names = [one.name for one in fields(kind) if one.name not in without]
+    found = {name: record[name] for name in names if name in record}
+    try:
+        kind(**found, **dict.fromkeys(without))
+    except TypeError as error:
+        raise ValueError(str(error).replace("__init__() ", "record: ")) from None
+    for name in ("seconds", "bytes", "round"):
+        if name in found and (isinstance(found[name], bool) or not isinstance(found[name], int | float)):
+            raise ValueError(f"{name}: expected a number (found {found[name]!r})")
+    return found
+
+
+def _cell(record: Mapping[str, Any]) -> Cell:
+    try:
+        return Cell(**_known(Cell, record))
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"cell: {error}") from None

@@ -1,0 +1,193 @@
+"""What can be said of repeated measurements: spread, groups of rounds, ties and rankings. All is local.
+
+Nothing here assumes a distribution. Rounds of a busy machine are not normal, often they are of two kinds.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from math import comb
+
+from .records import Cell, Measurement
+from .results import Results
+
+SIGNIFICANT = 0.05  # two samples this unlikely to be of one kind differ
+LEAST_RATIO = 1.05  # medians closer than this are a tie, however sure
+GROUP_RATIO = 1.5  # two groups of rounds are apart by at least this, and by more than each is wide
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rounds of two kinds."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Repeated figures of one cell: seconds, or bytes per second."""
+
+    values: tuple[float, ...]
+
+    @property
+    def least(self) -> float:
+        """The smallest."""
+        return min(self.values)
+
+    @property
+    def median(self) -> float:
+        """The median."""
+        return statistics.median(self.values)
+
+    @property
+    def most(self) -> float:
+        """The largest."""
+        return max(self.values)
+
+    @property
+    def relative(self) -> float:
+        """(most - least) / median; 0 of one round."""
+        return (self.most - self.least) / self.median if self.median else 0.0
+
+    @property
+    def groups(self) -> Groups | None:
+        """The two kinds of rounds, where the widest gap is wider than all else; None for rounds of one kind.
+
+        A kind has at least two rounds; a single round apart is an outlier.
+        """
+        ordered = sorted(self.values)
+        if len(ordered) < 4:
+            return None
+        gaps = [(upper - lower, place) for place, (lower, upper) in enumerate(pairwise(ordered))]
+        gap, place = max(gaps)
+        lower, upper = ordered[: place + 1], ordered[place + 1 :]
+        if min(len(lower), len(upper)) < 2 or gap <= max(lower[-1] - lower[0], upper[-1] - upper[0]):
+            return None
+        apart = statistics.median(upper) >= GROUP_RATIO * statistics.median(lower)
+        return Groups(tuple(lower), tuple(upper)) if apart else None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All rounds of one cell."""
+
+    cell: Cell
+    rounds: tuple[Measurement, ...]
+
+    @property
+    def seconds(self) -> Spread:
+        """Of the rounds."""
+        return Spread(tuple(one.seconds for one in self.rounds))
+
+    @property
+    def rate(self) -> Spread:
+        """Bytes per second of the rounds."""
+        return Spread(tuple(one.rate for one in self.rounds))
+
+    @property
+    def doubt(self) -> str:
+        """Why the figure is doubtful; "" where nothing says so."""
+        said = []
+        groups = self.seconds.groups
+        if groups is not None:
+            low, high = (statistics.median(part) for part in (groups.lower, groups.upper))
+            said.append(
+                f"two groups of rounds: {len(groups.lower)} near {low:.3g} s and {len(groups.upper)} near {high:.3g} s"
+            )
+        hit = [one.disturbed for one in self.rounds if one.disturbed]
+        if hit:
+            said.append(f"{len(hit)} of {len(self.rounds)} rounds disturbed ({hit[0]})")
+        return "; ".join(said)
+
+    @property
+    def phases(self) -> dict[str, float]:
+        """Median seconds of each phase."""
+        names = dict.fromkeys(name for one in self.rounds for name in one.phases)
+        return {name: statistics.median(one.phases.get(name, 0.0) for one in self.rounds) for name in names}
+
+    @property
+    def wrong(self) -> int:
+        """The number of rounds whose values were not right when they were read back."""
+        return sum(one.verified is False for one in self.rounds)
+
+
+def summarise(measurements: Iterable[Measurement]) -> list[Summary]:
+    """A summary for each cell, in the order of their first measurements."""
+    found: dict[Cell, list[Measurement]] = defaultdict(list)
+    for one in measurements:
+        found[one.cell].append(one)
+    return [Summary(cell, tuple(rounds)) for cell, rounds in found.items()]
+
+
+def probability(first: Sequence[float], second: Sequence[float]) -> float:
+    """That two samples of one distribution differ as much or more: the exact two-sided test of Mann and Whitney (1947).
+
+    Ties count as half, which makes the test careful.
+    """
+    n, m = len(first), len(second)
+    wins = sum((a < b) + 0.5 * (a == b) for a in first for b in second)
+    extreme = min(wins, n * m - wins)
+    below = sum(_arrangements(n, m, u) for u in range(int(extreme) + 1))
+    return min(1.0, 2 * below / comb(n + m, n))
+
+
+@cache
+def _arrangements(n: int, m: int, u: int) -> int:
+    """In how many orders of n and m values exactly u pairs are inverted."""
+    if u < 0:
+        return 0
+    if n == 0 or m == 0:
+        return int(u == 0)
+    return _arrangements(n - 1, m, u - m) + _arrangements(n, m - 1, u)
+
+
+def differ(first: Summary, second: Summary) -> bool:
+    """Whether the times of two cells differ by more than their spread explains."""
+    return differ_by(first.seconds, second.seconds)
+
+
+def differ_by(first: Spread, second: Spread) -> bool:
+    """Whether two sets of rounds differ: unlikely to be of one kind, and medians apart by 5 % or more."""
+    low, high = sorted((first.median, second.median))
+    return high >= LEAST_RATIO * low and probability(first.values, second.values) < SIGNIFICANT
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The ways of one setting, the fastest first."""
+
+    setting: Cell
+    ways: tuple[Summary, ...]
+    limits: tuple[Summary, ...]
+
+    @property
+    def best(self) -> tuple[Summary, ...]:
+        """The fastest way and all that tie with it."""
+        return tuple(one for one in self.ways if one is self.ways[0] or not differ(self.ways[0], one))
+
+    def share(self, summary: Summary) -> float | None:
+        """The rate of a way over that of the fastest limit of the setting; None where no limit was measured."""
+        rates = [one.rate.median for one in self.limits if one.rate.median > 0]
+        return summary.rate.median / max(rates) if rates else None
+
+
+def rankings(results: Results) -> list[Ranking]:
+    """The ways of each setting, ranked; a way that wrote wrong values in any round has no rank."""
+    found: dict[Cell, list[Summary]] = defaultdict(list)
+    for one in summarise(results.measurements):
+        found[one.cell.setting].append(one)
+    ranked = []
+    for setting, members in found.items():
+        ways = sorted(
+            (one for one in members if one.cell.role == "way" and not one.wrong), key=lambda s: s.seconds.median
+        )
+        limits = tuple(one for one in members if one.cell.role == "limit")
+        if ways:
+            ranked.append(Ranking(setting, tuple(ways), limits))
+    return ranked
