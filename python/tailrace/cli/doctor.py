@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal, TextIO
 
+from tailrace.machine import file_system, memory, physical_cores
 from tailrace.text import size
 
 State = Literal["ok", "note", "missing"]
@@ -161,38 +162,13 @@ def _mpi() -> list[Finding]:
 def _processor() -> list[Finding]:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     findings = [Finding("cores", f"{physical_cores()} ({usable} hardware threads usable here)")]
-    memory = _memory()
-    if memory:
-        total, free = memory
+    room = memory()
+    if room:
+        total, free = room
         # A run in double precision needs about thirty doubles per point.
         points = int((free / (30 * 8)) ** (1 / 3))
         findings.append(Finding("memory", f"{size(total)}, {size(free)} free: room for about {points}^3 points"))
     return findings
-
-
-def physical_cores() -> int:
-    """The number of physical cores that this process may use. Hardware threads of the same core count as one."""
-    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    cores = set()
-    for cpu in usable:
-        try:
-            cores.add(
-                Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text(encoding="utf-8")
-            )
-        except OSError:
-            cores.add(str(cpu))
-    return len(cores)
-
-
-def _memory() -> tuple[int, int] | None:
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return None
-    sizes = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines if len(line.split()) > 2}
-    if "MemTotal" not in sizes:
-        return None
-    return sizes["MemTotal"], sizes.get("MemAvailable", sizes["MemTotal"])
 
 
 def _storage(directory: Path) -> list[Finding]:
@@ -213,25 +189,6 @@ def _storage(directory: Path) -> list[Finding]:
             remedy = "without lfs Tailrace cannot see stripe counts; load the Lustre client tools"
             findings.append(Finding("Lustre", "lfs not found", "note", remedy))
     return findings
-
-
-def file_system(directory: Path, mounts: Path = Path("/proc/mounts")) -> str:
-    """The type of the file system that holds a directory: ext4, lustre, nfs4, ..."""
-    place = directory.resolve()
-    best, kind = -1, "unknown"
-    try:
-        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return kind
-    for line in lines:
-        words = line.split()
-        if len(words) < 3:
-            continue
-        point = Path(words[1].replace("\\040", " "))
-        # If two mounts have the same mount point, the later mount hides the earlier one.
-        if place.is_relative_to(point) and len(point.parts) >= best:
-            best, kind = len(point.parts), words[2]
-    return kind
 
 
 def _extras() -> list[Finding]:

@@ -14,6 +14,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+from tailrace.machine import physical_cores
+
 from . import mpi_messages, processes
 from .lost_ranks import LostRanks
 
@@ -185,8 +187,6 @@ def command_line(
     mpiexec: str, ranks: int, arguments: Sequence[str], *, open_mpi: bool
 ) -> tuple[list[str], dict[str, str]]:
     """The command that starts the ranks, and its environment."""
-    from .doctor import physical_cores
-
     environment = dict(os.environ)
     options: list[str] = []
     if open_mpi:

@@ -1,4 +1,4 @@
-"""The command `tailrace`: run, analyse, convert, case, new, plot, info, verify, doctor.
+"""The command `tailrace`: run, analyse, convert, bench, case, new, plot, info, verify, doctor.
 
 Each command imports the large modules that it needs, so that help and error messages appear immediately.
 Exit codes: 0 success, 1 the work failed, 2 the input is wrong.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import analyse as cli_analyse
+from . import bench as cli_bench
 from . import convert as cli_convert
 from . import plot as cli_plot
 from .common import enter, fail, guarded, on_ranks, say, settle
@@ -139,6 +140,9 @@ app.command()(cli_analyse.analyse)
 
 
 app.command()(cli_convert.convert)
+
+
+app.add_typer(cli_bench.app, name="bench")
 
 
 @app.command()

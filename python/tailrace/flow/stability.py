@@ -95,7 +95,11 @@ class Stability:
     """
 
     def __init__(
-        self, scheme: str, spacing: Sequence[float], viscosity: float, second: Sequence[NDArray[np.float64]] = (SECOND,) * 3
+        self,
+        scheme: str,
+        spacing: Sequence[float],
+        viscosity: float,
+        second: Sequence[NDArray[np.float64]] = (SECOND,) * 3,
     ) -> None:
         along = [values / h**2 for values, h in zip(second, spacing, strict=True)]
         total = sum(values.max() for values in along)

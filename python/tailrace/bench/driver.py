@@ -1,0 +1,166 @@
+"""Starts jobs of ranks one after the other and stores what they measure. A cell that fails does not end the rest."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING, Any
+
+from .job import EVENT, Emit, Job, nothing
+from .records import Failure, Measurement, parse
+from .results import ResultFile
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+Start = Callable[[int, list[str]], "subprocess.Popen[str]"]  # ranks, words of tailrace; both outputs are pipes
+_PATIENCE = 20.0  # seconds that a job gets to end when it is told to
+_LINES = 60  # of the errors of a job, the last ones
+
+
+class Driver:
+    """Runs jobs and keeps their records.
+
+    :param results: gets the records.
+    :param run: the name of the run that they belong to.
+    :param limit: seconds without an event after which the ranks are called hanging.
+    :param progress: called with the number of tasks that are done and a line about what is being measured.
+    """
+
+    def __init__(
+        self, results: ResultFile, run: str, limit: float, progress: Callable[[int, str], None] = lambda *_: None
+    ) -> None:
+        self._results, self._run, self._limit, self._progress = results, run, limit, progress
+        self.failures = 0
+        self.notes: list[str] = []
+        self._begun: dict[str, Any] | None = None
+        self._done: set[tuple[int, int, str]] = set()
+        self._failed: set[tuple[int, str]] = set()
+        self._tasks = 0
+
+    def run(self, job: Job, start: Start) -> None:
+        """Run a job on ranks that `start` starts, again without what has failed where they die. Local."""
+        while True:
+            self._begun, self._done, self._failed = None, set(), set()
+            error = _Ranks(start(job.ranks, ["bench", "ranks", job.to_word()]), self._limit).follow(self.take)
+            if not error:
+                return
+            self._fail(error, job.ranks)
+            job = job.without(self._done, self._failed)
+
+    def take(self, event: dict[str, Any]) -> None:
+        """An event of rank 0."""
+        kind = event["kind"]
+        if kind == "begin":
+            self._begun = event
+            cell = Failure.from_json(event).cell
+            self._progress(self._tasks, f"round {event['round']}: {cell.words()}")
+        elif kind == "done":
+            self._done.add((event["setting"], event["round"], event["way"]))
+            self._begun = None
+            self._tasks += 1
+            self._progress(self._tasks, "")
+        elif kind == "note":
+            self.notes.append(event["text"])
+        else:
+            record = parse(json.dumps(event))
+            assert isinstance(record, Measurement | Failure)
+            self._keep(record)
+
+    def _keep(self, record: Measurement | Failure) -> None:
+        self._results.add(replace(record, run=self._run))
+        if isinstance(record, Failure):
+            self.failures += 1
+            if self._begun is not None:
+                self._failed.add((self._begun["setting"], self._begun["way"]))
+
+    def _fail(self, error: str, ranks: int) -> None:
+        """The ranks died: the cell that was being measured has failed.
+
+        :raises JobError: nothing was measured, so it is not a cell that fails.
+        """
+        if self._begun is not None:
+            self._keep(replace(Failure.from_json(self._begun), error=error))
+        elif not self._done:
+            raise JobError(f"{ranks} ranks: {error}")
+
+
+def run_here(job: Job, comm: MPI.Comm, emit: Emit) -> None:
+    """Run a job on the first ranks of `comm`; the others wait without using their cores. Collective.
+
+    :param emit: gets the events, on rank 0.
+    """
+    inside = comm.Split(0 if comm.rank < job.ranks else 1, comm.rank)
+    try:
+        if comm.rank < job.ranks:
+            job.work.run(inside, job, emit if comm.rank == 0 else nothing)
+    finally:
+        inside.Free()
+    waiting = comm.Ibarrier()
+    while not waiting.Test():
+        time.sleep(0.01)
+
+
+class JobError(RuntimeError):
+    """Ranks do not start."""
+
+
+class _Ranks:
+    """A running job."""
+
+    def __init__(self, process: subprocess.Popen[str], limit: float) -> None:
+        self._process, self._limit = process, limit
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._errors: deque[str] = deque(maxlen=_LINES)
+        assert process.stdout is not None and process.stderr is not None
+        self._threads = [
+            threading.Thread(target=self._listen, args=(process.stdout,), daemon=True),
+            threading.Thread(target=self._collect, args=(process.stderr,), daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _listen(self, stream: IO[str]) -> None:
+        for line in stream:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _collect(self, stream: IO[str]) -> None:
+        self._errors.extend(stream)
+
+    def follow(self, take: Callable[[dict[str, Any]], None]) -> str:
+        """Pass events on until the job ends. Returns why it failed; "" if it did not. It is ended whatever happens."""
+        try:
+            while (line := self._lines.get(timeout=self._limit)) is not None:
+                if line.startswith(EVENT):
+                    take(json.loads(line[len(EVENT) :]))
+            code = self._process.wait(_PATIENCE)
+        except (queue.Empty, subprocess.TimeoutExpired):
+            return f"the ranks hang: nothing happened for {self._limit:.0f} s, and they were ended"
+        finally:
+            self._end()
+        return f"the ranks ended with code {code}{self._said()}" if code else ""
+
+    def _said(self) -> str:
+        """The first line of the errors that names an exception, else the last one."""
+        self._threads[1].join(_PATIENCE)
+        lines = [line.strip() for line in self._errors if line.strip() and not set(line.strip()) <= set("-=")]
+        named = [line for line in lines if line.split(":")[0].rsplit(".", 1)[-1].endswith(("Error", "Exception"))]
+        killed = [line for line in lines if "signal" in line]
+        return f": {(named or killed or lines)[0 if named or killed else -1]}" if lines else ""
+
+    def _end(self) -> None:
+        """End the job and its ranks: mpiexec forwards the first signal to the ranks."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()

@@ -1,0 +1,38 @@
+"""A setting of the benchmark of input and output, and its cells: what is written where, by how many ranks."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from .records import Cell
+from .ways import Way
+
+
+@dataclass(frozen=True)
+class IoSetting:
+    """One size in one directory on one number of ranks."""
+
+    directory: str
+    ranks: int
+    nodes: int
+    decomposition: tuple[int, int, int]
+    shape: tuple[int, int, int]
+    halo: int = 0
+    variables: int = 1
+    steps: int = 1
+    precision: str = "float64"
+    source: str = ""
+
+    @property
+    def bytes(self) -> int:
+        """Of all values that are written."""
+        nx, ny, nz = self.shape
+        return nx * ny * nz * self.variables * self.steps * (4 if self.precision == "float32" else 8)
+
+    def cell(self, operation: str, cache: str, way: Way) -> Cell:
+        """The cell of a way."""
+        return Cell("io", operation, way.name, way.engine, parameters=way.parameters, cache=cache, **asdict(self))
+
+    def limit(self, operation: str, cache: str, name: str) -> Cell:
+        """The cell of a limit."""
+        return Cell("io", operation, name, role="limit", cache=cache, **asdict(self))

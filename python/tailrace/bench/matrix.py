@@ -1,0 +1,84 @@
+"""The matrix of the benchmark of input and output: from the words of the command line to jobs. All is local."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from .io_rounds import READS, WRITES, IoWork
+from .io_setting import IoSetting
+from .job import Job
+from .parts import parts_of
+from .stored_values import shape_of
+from .ways import USUAL, way_of
+
+Size = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What is measured: every way, on every number of ranks, of every size, in every directory."""
+
+    ranks: tuple[int, ...]
+    whole: tuple[Size, ...] = ()  # sizes that all numbers of ranks share: strong scaling
+    each: tuple[Size, ...] = ()  # sizes of a rank's part: weak scaling
+    engines: tuple[str, ...] = USUAL
+    decomposition: str = "pencils"
+    halo: int = 0
+    variables: int = 1
+    steps: int = 1
+    precision: str = "float64"
+    writes: tuple[str, ...] = WRITES
+    reads: tuple[str, ...] = READS
+    rounds: int = 5
+    seed: int = 0
+    drop_caches: bool = False
+    source: str = ""
+
+    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
+        """One job for each number of ranks.
+
+        :param places: directories of this run alone, by the user's names.
+        :raises ValueError: the numbers do not fit each other.
+        :raises InputError: the source has no values.
+        """
+        ways = tuple(way_of(text) for text in self.engines)
+        jobs = []
+        for ranks in self.ranks:
+            settings = [
+                self._setting(name, ranks, min(nodes, ranks), size, is_each)
+                for name in places
+                for is_each, sizes in ((False, self.whole), (True, self.each))
+                for size in sizes
+            ]
+            work = IoWork(
+                tuple(settings), ways, self.writes, self.reads, self.rounds, self.seed, self.drop_caches
+            )  # fmt: skip
+            jobs.append(Job(ranks, work, places))
+        return jobs
+
+    def _setting(self, directory: str, ranks: int, nodes: int, size: Size, is_each: bool) -> IoSetting:
+        parts = parts_of(self.decomposition, ranks)
+        shape = (size[0] * parts[0], size[1] * parts[1], size[2] * parts[2]) if is_each else size
+        if any(points < count for points, count in zip(shape, parts, strict=True)):
+            raise ValueError(
+                f"{' x '.join(map(str, shape))} points cannot be shared as {' x '.join(map(str, parts))} parts; "
+                "every part needs a point"
+            )
+        return IoSetting(
+            directory, ranks, nodes, parts, shape, self.halo, self.variables, self.steps, self.precision, self.source
+        )
+
+
+QUICK_SIZES: tuple[tuple[Size, ...], tuple[Size, ...]] = (((128, 128, 128),), ((128, 128, 64),))  # whole, each
+
+
+def of_file(matrix: Matrix, source: str, variables: int | None) -> Matrix:
+    """The matrix with the size, the type and the number of variables of a file.
+
+    :param variables: at most so many; None for all.
+    :raises InputError: the file has no values.
+    """
+    shape, names, dtype = shape_of(source)
+    count = len(names) if variables is None else min(variables, len(names))
+    return replace(matrix, whole=(shape,), each=(), variables=count, precision=dtype, source=source)

@@ -1,0 +1,124 @@
+"""How a grid is shared among ranks, and the values that each of them writes and expects back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace.io.placement import Block, Box, Triple, triple
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products with it are all different
+
+
+def parts_of(text: str, ranks: int) -> Triple:
+    """The number of parts in x, y and z. Local.
+
+    :param text: "slabs" (parts of z), "pencils" (of y and z, as the solver has them), "blocks", or numbers as "1,2,4".
+    :raises ValueError: the numbers are no parts for so many ranks.
+    """
+    if text == "slabs":
+        return 1, 1, ranks
+    if text == "pencils":
+        rows = max(n for n in range(1, ranks + 1) if ranks % n == 0 and n * n <= ranks)
+        return 1, rows, ranks // rows
+    if text == "blocks":
+        first = max(n for n in range(1, ranks + 1) if ranks % n == 0 and n**3 <= ranks)
+        return first, *parts_of("pencils", ranks // first)[1:]
+    try:
+        numbers = [int(word) for word in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 3 or min(numbers) < 1:
+        raise ValueError(f"--decomposition {text}: expected slabs, pencils, blocks or three numbers as 1,2,4")
+    if prod(numbers) != ranks:
+        raise ValueError(f"--decomposition {text}: has {prod(numbers)} parts; expected one for each of {ranks} ranks")
+    return numbers[0], numbers[1], numbers[2]
+
+
+def box_of(shape: Sequence[int], parts: Sequence[int], rank: int) -> Box:
+    """The box of a rank, (start, count) in x, y, z; parts differ by one point at most. Local."""
+    place = (rank % parts[0], rank // parts[0] % parts[1], rank // parts[0] // parts[1])
+    starts = [n * p // m for n, p, m in zip(shape, place, parts, strict=True)]
+    ends = [n * (p + 1) // m for n, p, m in zip(shape, place, parts, strict=True)]
+    counts = [end - start for start, end in zip(starts, ends, strict=True)]
+    return Box(triple(starts), triple(counts))
+
+
+def made_up(shape: Sequence[int], box: Box, variable: int, dtype: str) -> NDArray[Any]:
+    """Values between 0 and 1 that depend on the place in the whole only and look random, so nothing compresses them.
+
+    :returns: (nz, ny, nx) of the box.
+    """
+    (x, y, z), (nx, ny, nz) = box
+    mixed = np.arange(x, x + nx, dtype=np.uint64)[None, None, :]
+    mixed = mixed + np.arange(y, y + ny, dtype=np.uint64)[None, :, None] * np.uint64(shape[0])
+    mixed = mixed + np.arange(z, z + nz, dtype=np.uint64)[:, None, None] * np.uint64(shape[0] * shape[1])
+    mixed += np.uint64(variable << 48)
+    mixed *= _MIX
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= _MIX
+    mixed >>= np.uint64(11)
+    values = mixed.astype(np.float64)
+    values *= 2.0**-53
+    return values.astype(dtype, copy=False)
+
+
+class Values:
+    """The arrays of one rank: those that it writes and, without their ghosts, those that it must read again.
+
+    :param shape: points of the whole in x, y, z.
+    :param stored: the arrays of a file to write instead of made-up ones, each without ghosts.
+    """
+
+    def __init__(
+        self,
+        shape: Triple,
+        box: Box,
+        variables: int,
+        dtype: str,
+        halo: int = 0,
+        stored: Sequence[NDArray[Any]] = (),
+    ) -> None:
+        self.shape, self.box = shape, box
+        inner = list(stored) or [made_up(shape, box, number, dtype) for number in range(variables)]
+        self.expected = inner if halo == 0 else []
+        self.blocks = []
+        for values in inner:
+            if halo:
+                whole = np.full([n + 2 * halo for n in values.shape], np.nan, values.dtype)
+                cut = (slice(halo, -halo),) * 3
+                whole[cut] = values
+                self.expected.append(whole[cut])
+            else:
+                whole = values
+            self.blocks.append(Block(whole, shape, box[0], halo))
+
+    @property
+    def bytes(self) -> int:
+        """Of this rank, without ghosts."""
+        return sum(values.nbytes for values in self.expected)
+
+    def names(self) -> list[str]:
+        """Of the variables."""
+        return [f"u{number}" for number in range(len(self.blocks))]
+
+    def equal(self, read: Sequence[NDArray[Any]]) -> bool:
+        """Whether arrays that were read are these, bit for bit. Local."""
+        return len(read) == len(self.expected) and all(
+            mine.dtype == other.dtype and np.array_equal(mine, other, equal_nan=True)
+            for mine, other in zip(self.expected, read, strict=True)
+        )
+
+
+def all_ranks(comm: MPI.Comm, right: bool) -> bool:
+    """Whether it is so on all ranks. Collective."""
+    from mpi4py import MPI
+
+    return bool(comm.allreduce(right, op=MPI.LAND))

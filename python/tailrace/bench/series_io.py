@@ -1,0 +1,127 @@
+"""Write a series and read it again through an engine of Tailrace, with clocks. All functions are collective."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from tailrace.io import series as arrays
+from tailrace.parallel import agree
+
+from .eviction import files_below
+from .parts import Values, all_ranks
+from .timing import Timing, Together, total
+from .ways import Way
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+class OneSeries:
+    """The series of a way in a directory.
+
+    :param steps: how many there are, each with all variables.
+    """
+
+    def __init__(self, comm: MPI.Comm, directory: Path, way: Way, values: Values, steps: int) -> None:
+        self._comm, self._directory, self._way = comm, directory, way
+        self._values, self._steps = values, steps
+        self.path = directory / way.file
+
+    def write(self, *, sync: bool, stacks: bool = False) -> tuple[Timing, dict[str, float]]:
+        """Write it; one that is there is removed first.
+
+        :param sync: a step is complete when the disk has it.
+        :returns: the time, and seconds of the folded stacks of all ranks, on rank 0, where they are asked for.
+        :raises InputError: this build has no such engine or parameter.
+        :raises IoError: it cannot be written.
+        """
+        self.remove()
+        parameters: dict[str, Any] = {**dict(self._way.parameters), **({"sync": True} if sync else {})}
+        folded = self._directory / "folded.txt"
+        if stacks:
+            parameters["folded"] = str(folded)
+        clock = Together(self._comm)
+        clock.start()
+        series = arrays.open(self.path, "w", comm=self._comm, engine=self._way.engine, parameters=parameters)
+        clock.marks.end("open")
+        with series:
+            for step in range(self._steps):
+                series.begin_step(step, float(step))
+                for name, block in zip(self._values.names(), self._values.blocks, strict=True):
+                    series.write(name, block)
+                series.end_step()
+            clock.marks.end("write")
+            clock.marks.move(series.counters["sync_seconds"], "write", "sync")
+        clock.marks.end("close")
+        return clock.stop(), self._stacks(folded) if stacks else {}
+
+    def _stacks(self, folded: Path) -> dict[str, float]:
+        if self._comm.rank != 0 or not folded.is_file():
+            return {}
+        lines = [line.rpartition(" ") for line in folded.read_text(encoding="utf-8").splitlines()]
+        folded.unlink()
+        return {stack: int(micros) * 1e-6 for stack, _, micros in lines if stack}
+
+    def read(self, *, stacks: bool = False) -> tuple[Timing, bool, dict[str, float]]:
+        """Read every rank's box of all variables of all steps.
+
+        :returns: the time, whether all values are right on all ranks, and stacks as of `write`.
+        :raises IoError: it cannot be read.
+        """
+        folded = self._directory / "folded.txt"
+        clock = Together(self._comm)
+        clock.start()
+        series = arrays.open(self.path, "r", comm=self._comm, parameters={"folded": str(folded)} if stacks else {})
+        clock.marks.end("open")
+        with series:
+            timings = [clock.stop()]
+            right = len(series) == self._steps
+            for step in series:
+                timing, found = self._read_step(step)
+                timings.append(timing)
+                right = self._values.equal(found) and right  # not timed
+            clock = Together(self._comm)
+            clock.start()
+        clock.marks.end("close")
+        timings.append(clock.stop())
+        return total(timings), all_ranks(self._comm, right), self._stacks(folded) if stacks else {}
+
+    def _read_step(self, step: arrays.Step) -> tuple[Timing, list[NDArray[Any]]]:
+        clock = Together(self._comm)
+        clock.start()
+        found = [step.read(name, self._values.box) for name in self._values.names()]
+        clock.marks.end("read")
+        return clock.stop(), found
+
+    def counts(self) -> dict[str, float]:
+        """The number of its files and what they hold in bytes."""
+
+        def look() -> dict[str, float]:
+            sizes = [path.stat().st_size for path in files_below(self._paths())]
+            return {"files": len(sizes), "stored": sum(sizes)}
+
+        found: dict[str, float] = self._comm.bcast(look() if self._comm.rank == 0 else None)
+        return found
+
+    def _paths(self) -> list[Path]:
+        return sorted(self._directory.glob(f"{self._way.file}*"))  # a journal or a lock may be beside it
+
+    @property
+    def paths(self) -> list[Path]:
+        """Its files and directories. Local."""
+        return self._paths()
+
+    def remove(self) -> None:
+        """Remove it with all that is beside it."""
+
+        def work() -> None:
+            if self._comm.rank == 0:
+                for path in self._paths():
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+        self._comm.barrier()
+        agree(self._comm, work)

@@ -1,0 +1,84 @@
+"""The machine that this program runs on: processors, memory, file systems. All functions are local."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+
+def processor() -> str:
+    """The name of the processor, as the kernel tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.machine())
+
+
+def physical_cores() -> int:
+    """The number of physical cores that this process may use. Hardware threads of the same core count as one."""
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    cores = set()
+    for cpu in usable:
+        try:
+            cores.add(
+                Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text(encoding="utf-8")
+            )
+        except OSError:
+            cores.add(str(cpu))
+    return len(cores)
+
+
+def memory() -> tuple[int, int] | None:
+    """The memory of this machine and what of it is free, in bytes; None where the kernel does not say it."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    sizes = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines if len(line.split()) > 2}
+    if "MemTotal" not in sizes:
+        return None
+    return sizes["MemTotal"], sizes.get("MemAvailable", sizes["MemTotal"])
+
+
+def file_system(directory: Path, mounts: Path = Path("/proc/mounts")) -> str:
+    """The type of the file system that holds a directory: ext4, lustre, nfs4, ..."""
+    place = directory.resolve()
+    best, kind = -1, "unknown"
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return kind
+    for line in lines:
+        words = line.split()
+        if len(words) < 3:
+            continue
+        point = Path(words[1].replace("\\040", " "))
+        # If two mounts have the same mount point, the later mount hides the earlier one.
+        if place.is_relative_to(point) and len(point.parts) >= best:
+            best, kind = len(point.parts), words[2]
+    return kind
+
+
+def stripes(directory: Path) -> dict[str, int]:
+    """Stripe count and size in bytes of new files in a directory of Lustre; empty elsewhere or without `lfs`."""
+    if file_system(directory) != "lustre" or shutil.which("lfs") is None:
+        return {}
+    found = {}
+    for key, option in (("count", "-c"), ("size", "-S")):
+        try:
+            answer = subprocess.run(
+                ["lfs", "getstripe", "-d", option, str(directory)],
+                capture_output=True,
+                text=True,
+                timeout=30,
+                check=True,
+            )
+            found[key] = int(answer.stdout.split()[-1])
+        except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+            return {}
+    return found
