@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Start = Callable[[int, list[str]], "subprocess.Popen[str]"]  # ranks, words of tailrace; both outputs are pipes
 _PATIENCE = 20.0  # seconds that a job gets to end when it is told to
+_START = 120.0  # seconds until the first event at least: thousands of ranks take their time to start
 _LINES = 60  # of the errors of a job, the last ones
 
 
@@ -137,9 +138,11 @@ class _Ranks:
     def follow(self, take: Callable[[dict[str, Any]], None]) -> str:
         """Pass events on until the job ends. Returns why it failed; "" if it did not. It is ended whatever happens."""
         try:
-            while (line := self._lines.get(timeout=self._limit)) is not None:
+            patience = max(self._limit, _START)
+            while (line := self._lines.get(timeout=patience)) is not None:
                 if line.startswith(EVENT):
                     take(json.loads(line[len(EVENT) :]))
+                    patience = self._limit
             code = self._process.wait(_PATIENCE)
         except (queue.Empty, subprocess.TimeoutExpired):
             return f"the ranks hang: nothing happened for {self._limit:.0f} s, and they were ended"

@@ -85,7 +85,7 @@ def io(
 
     Each value is read again and compared. Started under mpiexec, it measures inside that job.
     """
-    from tailrace._core import InputError
+    from tailrace._core import InputError, IoError
     from tailrace.bench.matrix import QUICK_SIZES, Matrix, of_file
     from tailrace.bench.ways import QUICK, USUAL
 
@@ -105,7 +105,7 @@ def io(
         if source is not None:
             matrix = of_file(matrix, str(source.absolute()), variables)
         _measure(matrix, _named(directories), limit, out, append, against)
-    except (ValueError, InputError) as error:
+    except (ValueError, InputError, IoError, OSError) as error:
         fail(error)
 
 

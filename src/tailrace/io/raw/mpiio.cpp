@@ -244,7 +244,10 @@ void MpiioEngine::write_alone(const Block &block, const std::string &path) {
         unpack(text, block.place.shape, size, whole.data());
     const FileDescriptor made = create_file(path);
     write_all(made.get(), whole.data(), static_cast<std::int64_t>(whole.size()), 0, path);
-    if (request_.sync && ::fsync(made.get()) != 0)
+    if (!request_.sync)
+      return;
+    const Span span(*request_.trace, Phase::sync);
+    if (::fsync(made.get()) != 0)
       throw file_error("sync", path, errno);
   });
 }
