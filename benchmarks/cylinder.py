@@ -1,8 +1,9 @@
 """The flow around a circular cylinder: its drag, the length of its wake and the frequency at which it sheds vortices.
 
-    mpiexec -n 2 python benchmarks/cylinder.py [reynolds] [nodes per diameter] [width / diameter] [end time]
+    mpiexec -n 2 python benchmarks/cylinder.py [reynolds] [nodes per diameter] [width] [end time] [upstream]
 
-Inflow and outflow in x, periodic in y and z, so that the cylinder is one of a row. Literature for a single one: at
+Inflow and outflow in x, `upstream` before the cylinder and 14 behind it; periodic in y and z, so that the cylinder is
+one of a row, `width` apart. Lengths are in diameters. Literature for a single one: at
 Re 40 the drag coefficient is 1.52 to 1.54 and the wake 2.2 to 2.3 diameters long (Dennis and Chang 1970; Fornberg 1980;
 Linnick and Fasel 2005); at Re 100 the mean drag coefficient is 1.33 to 1.36 and the Strouhal number 0.164 to 0.167
 (Williamson 1996; Park, Kwon and Choi 1998; Linnick and Fasel 2005).
@@ -20,18 +21,18 @@ from numpy.typing import NDArray
 from tailrace import _core
 from tailrace.flow import body, forces
 
-UPSTREAM, DOWNSTREAM = 7.0, 14.0  # diameters from the centre of the cylinder to the ends
+DOWNSTREAM = 14.0  # diameters from the centre of the cylinder to the outflow
 DEPTH_NODES = 8
 
 
 class Wake:
     """The flow, with a diameter of one and an inflow of one."""
 
-    def __init__(self, comm: MPI.Comm, reynolds: float, resolution: int, width: float) -> None:
+    def __init__(self, comm: MPI.Comm, reynolds: float, resolution: int, width: float, upstream: float) -> None:
         spacing = 1 / resolution
         self.comm = comm
         self.dt = min(0.35 * spacing, 0.09 * reynolds * spacing**2)  # RK3's limits of convection and of diffusion
-        self.length = UPSTREAM + DOWNSTREAM
+        self.length = upstream + DOWNSTREAM
         nodes = (round(self.length / spacing) + 1, round(width / spacing), DEPTH_NODES)
         self.depth = DEPTH_NODES * spacing
         self.grid = _core.Grid(nodes, (self.length, width, self.depth), ("dirichlet", "periodic", "periodic"))
@@ -41,7 +42,7 @@ class Wake:
         self.flow = _core.Flow64(self.grid, processes, options, method)
         self.flow.make_outflow(0, "largest", 0.0, False)
         self.flow.face(0, False, 0)[...] = 1
-        self.centre = (UPSTREAM, width / 2 + 0.13 * spacing)  # beside the nodes, so that vortices begin to shed
+        self.centre = (upstream, width / 2 + 0.13 * spacing)  # beside the nodes, so that vortices begin to shed
         body.put_into(self.flow, body.Cylinder(self.centre, 0.5), "cylinder")
         self.flow.velocity(0)[...] = 1
         self.flow.invalidate()
@@ -89,15 +90,15 @@ def strouhal(times: NDArray[Any], lift: NDArray[Any]) -> float:
 
 def main() -> None:
     given = [float(word) for word in sys.argv[1:]]
-    reynolds, resolution, width, end = [*given, *(40.0, 12.0, 16.0, 50.0)[len(given) :]]
-    wake = Wake(MPI.COMM_WORLD, reynolds, round(resolution), width)
+    reynolds, resolution, width, end, upstream = [*given, *(40.0, 12.0, 16.0, 50.0, 7.0)[len(given) :]]
+    wake = Wake(MPI.COMM_WORLD, reynolds, round(resolution), width, upstream)
     rows = wake.run(end)
     length = wake.wake_length()
     late = rows[rows[:, 0] > 0.7 * end]
     if MPI.COMM_WORLD.rank == 0:
         print(
-            f"Re {reynolds:g}, {resolution:g} nodes per diameter, width {width:g}, {rows.shape[0] * 4} steps of "
-            f"{wake.dt:.4g}"
+            f"Re {reynolds:g}, {resolution:g} nodes per diameter, width {width:g}, upstream {upstream:g}, "
+            f"{rows.shape[0] * 4} steps of {wake.dt:.4g}"
         )
         print(
             f"drag {late[:, 1].mean():.4f} (last {rows[-1, 1]:.4f}), lift {np.ptp(late[:, 2]) / 2:.4f}, "
