@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from math import prod
+from math import inf, prod
 from pathlib import Path
 
 from ..records import Cell, End, Measurement, Record, Run
@@ -26,11 +26,11 @@ _HOST = re.compile(r"Node number\s{1,40}\d{1,12}\s{1,40}is\s{1,40}(\S{1,255})\s{
 _GRID = re.compile(r"Process grid is" + _THREE)
 _WHOLE = re.compile(r"Global size is" + _THREE)
 _STEP = re.compile(  # a title, the name of a file, or a time
-    r"-{6}\s{1,99}(?P<title>(?!-)\S[^\n]{0,99})\n\s{0,99}-{6}\s"
+    r"(?<!-)-{6}[ \t]{0,99}\n[ \t]{0,99}(?P<title>(?!-)\S[^\n]{0,99})\n[ \t]{0,99}-{6}(?!-)"
     r"|Writing to\s{1,40}(?P<file>\S{1,255})"
     r"|(?<![A-Za-z])time =\s{0,40}(?P<seconds>[-+.\dEeDd]{1,40})\s{0,40},\s{0,40}rate ="
 )
-_WAYS = {"Proc": "file per process", "Node": "file per node"}
+_WAYS = {"Proc": "file per process", "File per process": "file per process", "Node": "file per node"}
 _VALUE = 8  # bytes of double precision
 
 
@@ -113,6 +113,8 @@ def _setting(part: str, where: str) -> _Setting:
         cache="page cache",
         source="synthetic",
     )
+    if min(cell.ranks, *cell.decomposition, *cell.shape) < 1:
+        raise ForeignError(f"{where}: expected numbers of processes and sizes above 0, found 0")
     return _Setting(cell)
 
 
@@ -127,7 +129,7 @@ def _times(part: str, setting: _Setting, path: Path) -> list[tuple[Cell, float]]
             if not (setting.title and setting.file):
                 raise ForeignError(f'{path}: expected the way and "Writing to FILE" before each time, found a time')
             seconds = _seconds(step["seconds"], str(path))
-            if not seconds > 0:
+            if not 0 < seconds < inf:
                 raise ForeignError(f"{path}: expected times above 0 s, found {seconds} s")
             times.append((setting.named(), seconds))
     return times

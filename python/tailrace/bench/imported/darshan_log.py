@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,7 @@ class _Layer:
         """One of each kind of calls that took time."""
         for kind in _KINDS:
             seconds = self.shared[kind] + max(self.own[kind].values(), default=0.0)
-            if not seconds > 0 or (kind in _BYTES and not self.bytes[kind]):
+            if not 0 < seconds < inf or (kind in _BYTES and not self.bytes[kind]):
                 continue
             cell = Cell(
                 bench="io",

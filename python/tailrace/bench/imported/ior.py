@@ -141,7 +141,7 @@ class _Test:
         if min(ranks, on_node, *sizes) < 1:
             raise ForeignError(f"{where}: expected numbers of tasks, tasks of a node and bytes above 0")
         told = parameters.get("nodes")
-        nodes = told if isinstance(told, int) and told > 0 else -(-ranks // on_node)  # IOR 3.2 tells only the latter
+        nodes = told if type(told) is int and told > 0 else -(-ranks // on_node)  # IOR 3.2 tells only the latter
         total = sizes[0] * sizes[1] * ranks
         results = _items(test, "Results", where)
         return cls(parameters, results, ranks, nodes, total, sizes[2], _direct(parameters, command), where)
@@ -194,7 +194,9 @@ class _Test:
             yield self._record(cell, rounds[cell], result, run)
 
     def _record(self, cell: Cell, number: int, result: dict[str, Any], run: str) -> Measurement | Failure:
-        total, rate = _number(result, "totalTime", self.where), _number(result, "bwMiB", self.where) * _MIB
+        total = _number(result, "totalTime", self.where)
+        endless = result.get("bwMiB") == "inf"  # IOR writes infinite rates, of no time, as texts
+        rate = 0.0 if endless else _number(result, "bwMiB", self.where) * _MIB
         seconds, moved = self._moved(total, rate)
         if seconds <= 0:
             return Failure(cell, number, f"IOR tells no time: totalTime {total}, bwMiB {result['bwMiB']}", run)
@@ -207,13 +209,13 @@ class _Test:
 
     def _moved(self, total: float, rate: float) -> tuple[float, int]:
         """Seconds and bytes, of which IOR tells the seconds and the rate, both with four decimals."""
-        if 0 < rate < float("inf") and not self.stonewall:
+        if rate >= _ROUNDED * _MIB and not self.stonewall:
             seconds = self.bytes / rate
             unsure = _ROUNDED * _MIB / rate  # relative
             if abs(seconds - total) <= _ROUNDED * 1.01 + unsure * seconds:
                 better = total <= 0 or unsure < _ROUNDED / total
                 return (seconds if better else total), self.bytes
-        if total <= 0 or rate <= 0 or rate == float("inf"):
+        if total <= 0 or rate <= 0:
             return 0.0, 0
         return total, round(rate * total / self.transfer) * self.transfer
 
@@ -236,10 +238,7 @@ def _whole(found: dict[str, Any], key: str, where: str) -> int:
 
 
 def _number(found: dict[str, Any], key: str, where: str) -> float:
-    """A number; IOR writes infinite ones as texts."""
     value = found.get(key)
-    if value == "inf":
-        return float("inf")
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e18:
         raise ForeignError(f'{where}: Results: expected "{key}", a number, found {shortened(repr(value))}')
     return float(value)
