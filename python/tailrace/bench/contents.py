@@ -171,17 +171,22 @@ def call_table(overview: Overview) -> Element:
         return made
 
     groups = ((overview.settings.words(one.setting), found) for one in overview.verdicts if (found := rows(one)))
-    return table("Seconds of calls, over the ranks", ("way", "call", "min", "mean", "max"), groups)
+    made = table("Seconds of calls, over the ranks", ("way", "call", "min", "mean", "max"), groups)
+    made.set("class", "scroll narrow")
+    return made
 
 
 def failure_table(overview: Overview) -> Element:
     """All failures with their errors."""
 
     def rows(verdict: Verdict) -> list[list[str]]:
-        return [[overview.settings.label(one.cell), str(one.round), one.error] for one in verdict.failures]
+        found: dict[tuple[str, str], list[str]] = {}
+        for one in verdict.failures:
+            found.setdefault((overview.settings.label(one.cell), one.error), []).append(str(one.round))
+        return [[name, ", ".join(rounds), error] for (name, error), rounds in found.items()]
 
     groups = [(overview.settings.words(one.setting), found) for one in overview.verdicts if (found := rows(one))]
-    return table("Failures", ("way", "round", "error"), groups)
+    return table("Failures", ("way", "rounds", "error"), groups)
 
 
 def comparison(overview: Overview, found: list[Change], old: Overview) -> list[Element]:

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 Element = ElementTree.Element
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _NUMBER = re.compile(r"[-+]?\d[\d.e+-]*( \S{1,5})?")  # with its unit
+_SHORT = 12  # characters
 
 
 def visible(text: object) -> str:
@@ -55,8 +56,8 @@ def table(caption: str, columns: Sequence[str], groups: Iterable[tuple[str, Sequ
             over = element("th", heading, scope="rowgroup", colspan=str(len(columns)))
             body.append(element("tr", over, class_="group"))
         for first, *others in rows:
-            cells = (element("td", one, **_number(one)) for one in others)
-            body.append(element("tr", element("th", first, scope="row"), *cells))
+            cells = (element("td", one, **_kind(one)) for one in others)
+            body.append(element("tr", element("th", first, scope="row", **_kind(first)), *cells))
         made.append(body)
     return element("div", made, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
@@ -80,5 +81,8 @@ def data_block(values: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _number(text: str) -> dict[str, str]:
-    return {"class_": "number"} if _NUMBER.fullmatch(text) else {}
+def _kind(text: str) -> dict[str, str]:
+    """Numbers are aligned to the right, and long texts may be broken anywhere."""
+    if _NUMBER.fullmatch(text):
+        return {"class_": "number"}
+    return {"class_": "long"} if len(text) > _SHORT else {}

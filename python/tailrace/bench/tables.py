@@ -52,7 +52,7 @@ def _ranking(overview: Overview, verdict: Verdict) -> Table:
     table = Table(box=None, padding=(0, 1), pad_edge=False)
     table.add_column("way", overflow="fold", min_width=8)
     table.add_column("")
-    for column in ("rounds", f"min {unit}", "median", "max", "limit"):
+    for column in ("rounds", f"min {unit}", "median", "max", "of limit"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("time", justify="right", no_wrap=True)
     table.add_column("phases, %", overflow="fold", style="dim")

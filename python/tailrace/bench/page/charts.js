@@ -107,11 +107,12 @@ function rowChart(panel, width, hidden) {
   chart.append(label(panel.unit, (left + right) / 2, bottom + 36, { class: "unit", "text-anchor": "middle" }));
   for (const one of panel.references || []) {
     const x = across.at(one.value);
-    const anchor = x + textWidth(one.label) > width ? "end" : "start";
+    const name = shorten(one.label, Math.max(x, width - x) - 10);
+    const anchor = x + textWidth(name) + 5 > width ? "end" : "start";
     chart.append(svg("path", { class: "reference", d: `M${x} 4V${bottom}` }));
-    chart.append(label(one.label, x + (anchor === "end" ? -5 : 5), 13, { "text-anchor": anchor }));
+    chart.append(label(name, x + (anchor === "end" ? -5 : 5), 13, { "text-anchor": anchor }));
   }
-  rows.forEach((row, number) => drawRow(chart, panel, row, { left, right, above, tall, across: across.at },
+  rows.forEach((row, number) => drawRow(chart, panel, row, { width, left, right, above, tall, across: across.at },
     top + number * pitch));
   return chart;
 }
@@ -133,7 +134,7 @@ function rowScale(panel, rows, left, right) {
 
 function drawRow(chart, panel, row, at, y) {
   if (at.above) {
-    chart.append(label(row.label, at.left, y + 13, { class: "name" }));
+    chart.append(label(shorten(row.label, at.width - at.left - 4), at.left, y + 13, { class: "name" }));
     y += 18;
   } else chart.append(label(row.label, at.left - 8, y + at.tall / 2 + 4, { class: "name", "text-anchor": "end" }));
   const middle = y + at.tall / 2;
