@@ -10,7 +10,7 @@ from tailrace.text import counted, size
 from .compare import Change
 from .compare import overview as overview_of
 from .figures import figure_of, percent, seconds, significant
-from .flames import calls, median_round
+from .flames import calls, traced_round
 from .markup import Element, element, folded, listed, table
 from .overview import Overview
 from .panels import count_of, split
@@ -65,9 +65,9 @@ def verdict_section(overview: Overview) -> list[Element]:
     """What to choose: how often each way is the fastest, then every setting."""
     lines = [one.words() for one in tallies(overview.verdicts, overview.settings)]
     found = [listed(lines, class_="tallies")] if lines else [element("p", "Nothing was measured.")]
-    items = [_verdict(overview, one) for one in overview.verdicts]
+    items = [_verdict(overview, one) for one in overview.verdicts if one.has_ways]
     if items:
-        title = f"Verdict for each of {counted(len(items), 'setting')}"
+        title = f"Verdicts: {counted(len(items), 'setting')}"
         found.append(folded(title, element("div", *items, class_="verdicts"), open_=len(items) <= _MOST_OPEN))
     return found
 
@@ -160,13 +160,13 @@ def phase_table(overview: Overview) -> Element:
 
 
 def call_table(overview: Overview) -> Element:
-    """The seconds of each call in the median round, over the ranks."""
+    """The seconds of each call in the round of the flame graph, over the ranks."""
 
     def rows(verdict: Verdict) -> list[list[str]]:
         made = []
         for one in verdict.members:
-            median = median_round(one)
-            for path, figures in calls(median.stacks).items() if median else ():
+            traced = traced_round(one)
+            for path, figures in calls(traced.stacks).items() if traced else ():
                 made.append([overview.label(one), path.replace(";", " > "), *map(significant, figures)])
         return made
 

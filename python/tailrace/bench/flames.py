@@ -1,4 +1,4 @@
-"""Flame graphs: the time of the calls of each rank in the median round of a way. Local."""
+"""Flame graphs: the time of the calls of each rank in one round of a way. Local."""
 
 from __future__ import annotations
 
@@ -33,11 +33,13 @@ class Frame:
         return [self.name, self.seconds, [one.to_json() for one in self.children.values()]]
 
 
-def median_round(summary: Summary) -> Measurement | None:
-    """The round nearest to the median among those with stacks; None where no round has any."""
-    rounds = [one for one in summary.rounds if one.stacks]
+def traced_round(summary: Summary) -> Measurement | None:
+    """The round with stacks that is nearest to the median; of rounds that do not count only where no other has any."""
     middle = summary.seconds.median
-    return min(rounds, key=lambda one: abs(one.seconds - middle), default=None)
+    for rounds in (summary.rounds, summary.uncounted):
+        if traced := [one for one in rounds if one.stacks]:
+            return min(traced, key=lambda one: abs(one.seconds - middle))
+    return None
 
 
 def tree(stacks: dict[str, float]) -> Frame:
@@ -56,22 +58,24 @@ def flames(overview: Overview) -> list[Panel]:
     panels = []
     for verdict in overview.verdicts:
         for summary in verdict.members:
-            one = median_round(summary)
+            one = traced_round(summary)
             if one is None:
                 continue
             root = tree(one.stacks)
             note = _keep_some(root)
             title = f"{overview.label(summary)}: {overview.settings.words(verdict.setting)}, round {one.round}"
             choice = {**overview.settings.choice(verdict.setting), "way": overview.label(summary)}
-            notes = [f"The round took {seconds(one.seconds)}.", *note]
+            notes = [f"The round took {seconds(one.seconds)}; the median is {seconds(summary.seconds.median)}.", *note]
+            if not one.round:
+                notes.append("Round 0 does not count: in it everything happens for the first time.")
             panels.append({"title": title, "choice": choice, "unit": "s", "flame": root.to_json(), "notes": notes})
     return panels
 
 
 def names(overview: Overview) -> list[str]:
     """All calls of ranks, each once."""
-    members = (one for verdict in overview.verdicts for one in verdict.members)
-    paths = (path for one in members for path in ((median_round(one) or one.rounds[0]).stacks))
+    rounds = (traced_round(one) for verdict in overview.verdicts for one in verdict.members)
+    paths = (path for one in rounds if one is not None for path in one.stacks)
     return list(dict.fromkeys(name for path in dict.fromkeys(paths) for name in path.split(";")[1:]))
 
 

@@ -11,7 +11,7 @@ from .figures import figure_of, in_unit, percent, seconds, times
 from .overview import Overview
 from .scaling import Panel
 from .summary import Summary
-from .verdicts import Verdict
+from .verdicts import Verdict, doubts
 
 REST = "the rest"  # of the time, that no phase has
 
@@ -99,7 +99,7 @@ def rounds(overview: Overview) -> list[Panel]:
             ]
             rows.append(row)
         if rows:
-            notes = [f"{overview.label(one)}: {one.doubt}" for one in verdict.members if one.doubt]
+            notes = doubts(verdict, overview.settings)
             panels.append(_panel(overview, verdict, "s", rows) | {"notes": notes})
     return panels
 

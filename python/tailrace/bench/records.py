@@ -63,7 +63,7 @@ class Measurement:
     """One timing of a cell."""
 
     cell: Cell
-    round: int  # of the repetitions, from 1; cells of one round were measured next to each other
+    round: int  # of the repetitions, from 1; cells of one round were measured next to each other. 0 does not count
     seconds: float  # from the first rank's start to the last rank's end
     bytes: int  # of the values, on all ranks; 0 where nothing is moved
     order: int = 0  # the place in its round

@@ -26,9 +26,10 @@ _WORDS = {  # what a section shows
     "Strong: the whole has one size; weak: each rank has one size.",
     "share": "The rate of each way over that of the fastest limit of its setting. More than 100 % is possible where a "
     "limit and a way were measured at different times, or differ in what they leave to the system.",
-    "phases": "Median seconds of the slowest rank in each phase; the rest is the time that no phase has.",
-    "flames": "The time of the calls of each rank in the median round, as areas: a call lies below the call that it is "
-    "part of. Choose an area to enlarge it, and the first line to return.",
+    "phases": "Median seconds of the slowest rank in each phase; the rest is the time that no phase has. As each "
+    "phase has its own slowest rank, the phases may be longer than the whole, which is the figure at the end.",
+    "flames": "The time of the calls of each rank in one round, as areas: a call lies below the call that it is part of. "
+    "Choose an area to enlarge it, and the first line to return.",
     "rounds": "Every round, the first at the upper edge of its row; the line is the median. A cross was disturbed, or "
     "its values were wrong.",
 }

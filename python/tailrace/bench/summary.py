@@ -79,6 +79,7 @@ class Summary:
 
     cell: Cell
     rounds: tuple[Measurement, ...]
+    uncounted: tuple[Measurement, ...] = ()  # round 0, in which everything happens for the first time
 
     @property
     def seconds(self) -> Spread:
@@ -114,15 +115,24 @@ class Summary:
     @property
     def wrong(self) -> int:
         """The number of rounds whose values were not right when they were read back."""
-        return sum(one.verified is False for one in self.rounds)
+        return sum(one.verified is False for one in (*self.uncounted, *self.rounds))
+
+    @property
+    def stacks(self) -> dict[str, float]:
+        """Folded stacks of one round, "rank 0;write;sync" -> seconds; empty where none were kept."""
+        return next((one.stacks for one in (*self.rounds, *self.uncounted) if one.stacks), {})
 
 
 def summarise(measurements: Iterable[Measurement]) -> list[Summary]:
-    """A summary for each cell, in the order of their first measurements."""
+    """A summary for each cell with a round that counts, in the order of their first measurements."""
     found: dict[Cell, list[Measurement]] = defaultdict(list)
     for one in measurements:
         found[one.cell].append(one)
-    return [Summary(cell, tuple(rounds)) for cell, rounds in found.items()]
+    summaries = [
+        Summary(cell, tuple(m for m in all_of_it if m.round), tuple(m for m in all_of_it if not m.round))
+        for cell, all_of_it in found.items()
+    ]
+    return [one for one in summaries if one.rounds]
 
 
 def probability(first: Sequence[float], second: Sequence[float]) -> float:

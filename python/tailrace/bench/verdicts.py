@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tailrace.text import counted
 
@@ -13,6 +13,7 @@ from .results import Results
 from .settings import Settings
 from .summary import Ranking, Summary, probability, rankings, summarise
 
+_MANY = 3  # ways with disturbed rounds that share a line
 _LEAST_ROUNDS = 4  # of each of two ways: with fewer, no order of the rounds is unlikely enough
 
 
@@ -31,6 +32,11 @@ class Verdict:
     def members(self) -> tuple[Summary, ...]:
         """All that was measured: the ways by their rank, those with wrong values, the limits."""
         return (*(self.ranking.ways if self.ranking else ()), *self.wrong, *self.limits)
+
+    @property
+    def has_ways(self) -> bool:
+        """Whether there is more than limits, failures included."""
+        return bool(self.ranking or self.wrong or any(one.cell.role == "way" for one in self.failures))
 
     @property
     def beaten(self) -> Summary | None:
@@ -72,7 +78,7 @@ def verdicts(results: Results, settings: Settings) -> list[Verdict]:
 def sentence(verdict: Verdict, settings: Settings) -> str:
     """The fastest way and its ties."""
     if not verdict.best:
-        return "No way could be ranked."
+        return "No way could be ranked." if verdict.has_ways else "Only limits were measured."
     first, *ties = verdict.best
     figure = figure_of(first)
     text = f"Fastest: {settings.label(first.cell)}, {figure.words()}"
@@ -106,13 +112,30 @@ def certainty(verdict: Verdict, settings: Settings) -> str:
 
 def warnings(verdict: Verdict, settings: Settings) -> list[str]:
     """What is doubtful, failed or wrong."""
-    said = [f"{settings.label(one.cell)}: {one.doubt}." for one in verdict.members if one.doubt]
+    said = [f"{line}." for line in doubts(verdict, settings)]
     for one in verdict.wrong:
         rounds = f"{one.wrong} of {counted(len(one.rounds), 'round')}"
         said.append(f"{settings.label(one.cell)}: wrong values in {rounds}; it has no rank.")
     failed = Counter(settings.label(one.cell) for one in verdict.failures)
     said += [f"{name}: {counted(count, 'round')} failed." for name, count in failed.items()]
     return said
+
+
+def doubts(verdict: Verdict, settings: Settings) -> list[str]:
+    """Groups of rounds, and disturbed rounds: of many ways in one line."""
+    disturbed = [one for one in verdict.members if any(each.disturbed for each in one.rounds)]
+    if len(disturbed) < _MANY:
+        return [f"{settings.label(one.cell)}: {one.doubt}" for one in verdict.members if one.doubt]
+    said = [f"{settings.label(one.cell)}: {text}" for one in verdict.members if (text := _undisturbed(one).doubt)]
+    counts = ((one, sum(bool(each.disturbed) for each in one.rounds)) for one in disturbed)
+    words = ", ".join(f"{settings.label(one.cell)} {count} of {len(one.rounds)}" for one, count in counts)
+    example = next(each.disturbed for each in disturbed[0].rounds if each.disturbed)
+    return [*said, f"disturbed rounds: {words} (such as: {example})"]
+
+
+def _undisturbed(summary: Summary) -> Summary:
+    """The same figures, of which nothing says that they were disturbed."""
+    return Summary(summary.cell, tuple(replace(one, disturbed="") for one in summary.rounds))
 
 
 @dataclass(frozen=True)
@@ -135,9 +158,9 @@ class Tally:
 
 
 def tallies(found: list[Verdict], settings: Settings) -> list[Tally]:
-    """A tally for each kind of setting: what differs in size, ranks and nodes only is of one kind."""
+    """A tally for each kind of setting with ways: what differs in size, ranks and nodes only is of one kind."""
     kinds: dict[str, list[Verdict]] = defaultdict(list)
-    for one in found:
+    for one in (each for each in found if each.has_ways):
         kinds[settings.words(one.setting, without=("shape", "ranks", "nodes", "decomposition"))].append(one)
     tallied = []
     for kind, members in kinds.items():

@@ -216,6 +216,16 @@ def test_flame_graphs_are_of_the_median_round():
     assert calls(stacks)["write"] == (0.75, 0.875, 1.0) and calls(stacks)["write;sync"] == (0.0, 0.125, 0.25)
 
 
+def test_a_round_that_does_not_count_may_have_the_only_stacks():
+    first, *others = rounds(cell(), 1.0)
+    traced = type(first)(**{**vars(first), "round": 0, "seconds": 9.0, "stacks": {"rank 0;write": 8.5}})
+    found = results([traced, *others])
+    graph = panel(found, "flames")
+    assert graph["title"].endswith("round 0") and graph["flame"][1] == 8.5
+    assert graph["notes"][0] == "The round took 9.00 s; the median is 1.01 s." and "does not count" in graph["notes"][1]
+    assert panel(found, "rounds")["rows"][0]["middle"] == pytest.approx(1.0075)
+
+
 def test_of_many_ranks_a_flame_graph_has_some_from_the_fastest_to_the_slowest():
     stacks = {f"rank {rank};write": 1.0 + rank for rank in range(100)}
     graph = panel(results(rounds(cell(ranks=100), 100.0, stacks=stacks)), "flames")

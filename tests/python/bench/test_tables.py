@@ -76,5 +76,20 @@ def test_a_setting_of_failures_only_is_there():
     assert "write, 64 x 64 x 64, 1 rank, synced, scratch" in text and "No way could be ranked." in text
 
 
+def test_disturbed_rounds_of_many_ways_share_a_line():
+    groups = rounds(cell("mpiio"), 1.0, (1, 1, 1, 2, 2, 2))
+    text = printed(
+        results(*(rounds(cell(name), 1.0, disturbed={1: "noise"}) for name in ("raw", "bp5", "sion")), groups)
+    )
+    assert "! disturbed rounds: raw 1 of 7, bp5 1 of 7, sion 1 of 7 (such as: noise)." in text
+    assert text.count("disturbed") == 1 and "! mpiio: two groups of rounds" in text
+
+
+def test_limits_alone_are_no_verdict():
+    text = printed(results(rounds(cell("pwrite"), 1.0), rounds(cell("raw", cache="direct"), 1.0)))
+    assert "Only limits were measured." in text and "No way could be ranked" not in text
+    assert "write, direct, scratch: raw" in text and "write, synced, scratch:" not in text
+
+
 def test_the_tally_counts_settings():
     assert "write, synced, scratch: raw is the fastest, or ties with it, in 2 of 2 settings" in printed(small())
