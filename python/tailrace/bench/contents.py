@@ -56,6 +56,8 @@ def _run(run: Run, title: bool) -> Element:
 def _value(key: str, value: Any) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool) and key in ("memory", "free", "size", "total"):
         return size(value)
+    if isinstance(value, float):
+        return significant(value)
     if isinstance(value, dict):
         return ", ".join(f"{name} {_value(name, one)}" for name, one in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
@@ -88,7 +90,7 @@ def _verdict(overview: Overview, verdict: Verdict) -> Element:
 
 CELL_COLUMNS = (
     "way", "rounds", "min", "median", "max", "unit", "seconds (median)", "spread", "share of limit", "files", "stored",
-    "doubt",
+    "other counts", "doubt",
 )  # fmt: skip
 
 
@@ -109,10 +111,16 @@ def cell_table(overview: Overview) -> Element:
             percent(share) if share is not None else "",
             f"{files:g}" if files is not None else "",
             size(stored) if stored is not None else "",
+            _other_counts(one),
             "; ".join(text for text in doubts if text),
         ]
 
     return table("All cells", CELL_COLUMNS, _grouped(overview, row))
+
+
+def _other_counts(one: Summary) -> str:
+    names = dict.fromkeys(name for each in one.rounds for name in each.counts if name not in ("files", "stored"))
+    return ", ".join(f"{name} {significant(count_of(one, name) or 0.0)}" for name in names)
 
 
 def _way(overview: Overview, verdict: Verdict, one: Summary) -> str:

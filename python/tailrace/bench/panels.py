@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import Any
 
 from tailrace.text import size
@@ -55,8 +56,12 @@ def phases(overview: Overview) -> list[Panel]:
     return panels
 
 
-def stored(overview: Overview, count: str) -> list[Panel]:
-    """A count of each way, "files" or "stored" (bytes), where it was counted."""
+def stored(overview: Overview) -> list[Panel]:
+    """The number of files of each way, then their bytes, where they were counted."""
+    return [*_counted(overview, "files", "files"), *_counted(overview, "stored", "stored bytes")]
+
+
+def _counted(overview: Overview, count: str, shown: str) -> list[Panel]:
     panels = []
     for verdict in overview.verdicts:
         rows = []
@@ -67,17 +72,16 @@ def stored(overview: Overview, count: str) -> list[Panel]:
                 bar = {"key": overview.label(one), "value": value, "text": text}
                 rows.append(_row(overview.label(one), parts=[bar], end=text))
         if rows:
-            what = {"files": "files", "stored": "stored bytes"}[count]
-            panel = (
-                _panel(overview, verdict, "files", rows) if count == "files" else _bytes_panel(overview, verdict, rows)
-            )
-            panels.append(panel | {"title": f"{what}: {panel['title']}"})
+            unit = "files" if count == "files" else _scale_bytes(rows)
+            panel = _panel(overview, verdict, unit, rows)
+            panels.append(panel | {"title": f"{shown}: {panel['title']}", "choice": {"shown": shown} | panel["choice"]})
     return panels
 
 
 def count_of(summary: Summary, count: str) -> float | None:
-    """A count of the last round that has it."""
-    return next((one.counts[count] for one in reversed(summary.rounds) if count in one.counts), None)
+    """The median of a count over the rounds that have it; None where none has."""
+    values = [one.counts[count] for one in summary.rounds if count in one.counts]
+    return statistics.median(values) if values else None
 
 
 def rounds(overview: Overview) -> list[Panel]:
@@ -142,13 +146,14 @@ def _panel(overview: Overview, verdict: Verdict, unit: str, rows: list[dict[str,
     }
 
 
-def _bytes_panel(overview: Overview, verdict: Verdict, rows: list[dict[str, Any]]) -> Panel:
+def _scale_bytes(rows: list[dict[str, Any]]) -> str:
+    """Give bytes the unit that suits the most of them."""
     most = max(part["value"] for row in rows for part in row["parts"])
     power, unit = next((pair for pair in ((3, "GiB"), (2, "MiB"), (1, "KiB")) if most >= 1024 ** pair[0]), (0, "bytes"))
     for row in rows:
         for part in row["parts"]:
             part["value"] /= 1024**power
-    return _panel(overview, verdict, unit, rows)
+    return unit
 
 
 def _scale(rows: list[dict[str, Any]]) -> str:

@@ -28,8 +28,8 @@ _WORDS = {  # what a section shows
     "limit and a way were measured at different times, or differ in what they leave to the system.",
     "phases": "Median seconds of the slowest rank in each phase; the rest is the time that no phase has. As each "
     "phase has its own slowest rank, the phases may be longer than the whole, which is the figure at the end.",
-    "flames": "The time of the calls of each rank in one round, as areas: a call lies below the call that it is part of. "
-    "Choose an area to enlarge it, and the first line to return.",
+    "flames": "The time of the calls of each rank in one round, as areas: a call lies below the call that it is part "
+    "of. Choose an area to enlarge it, and the first line to return.",
     "rounds": "Every round, the first at the upper edge of its row; the line is the median. A cross was disturbed, or "
     "its values were wrong.",
 }
@@ -120,8 +120,7 @@ def page_data(overview: Overview, found: list[Change]) -> dict[str, Any]:
         "size": scaling.by_size(overview),
         "share": panels.shares(overview),
         "phases": panels.phases(overview),
-        "files": panels.stored(overview, "files"),
-        "stored": panels.stored(overview, "stored"),
+        "files": panels.stored(overview),
         "flames": flames.flames(overview),
         "rounds": panels.rounds(overview),
     }
@@ -153,7 +152,6 @@ def _sections(overview: Overview, found: list[Change], old: Overview | None) -> 
 def _measured(overview: Overview) -> list[tuple[str, str, list[Element]]]:
     """The sections with charts, each with what it shows in words, and its table."""
     members = [one for verdict in overview.verdicts for one in verdict.members]
-    counts = [name for name in ("files", "stored") if any(panels.count_of(one, name) is not None for one in members)]
     made: list[tuple[str, str, list[Element]]] = [("ranks", "Over the number of ranks", [_charts("ranks")])]
     if scaling.by_size(overview):
         made.append(("size", "Over the size", [_charts("size")]))
@@ -162,8 +160,8 @@ def _measured(overview: Overview) -> list[tuple[str, str, list[Element]]]:
     if any(one.phases for one in members):
         table = folded("Table of phases", contents.phase_table(overview))
         made.append(("phases", "Time by phase", [_charts("phases"), table]))
-    if counts:
-        made.append(("files", "Files and stored bytes", [_charts(name) for name in counts]))
+    if panels.stored(overview):
+        made.append(("files", "Files and stored bytes", [_charts("files")]))
     if any(one.stacks for one in overview.results.measurements):
         table = folded("Table of calls", contents.call_table(overview))
         made.append(("flames", "Where the time went: flame graphs", [_charts("flames"), table]))

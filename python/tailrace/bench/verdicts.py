@@ -151,10 +151,10 @@ class Tally:
         if not self.wins:
             return f"{self.kind}: no way could be ranked."
         (name, count), *others = self.wins
-        text = f"{self.kind}: {name} is the fastest, or ties with it, in {count} of {counted(self.settings, 'setting')}"
-        if others:
-            text += "; " + ", ".join(f"{name} in {count}" for name, count in others)
-        return text + "."
+        text = (
+            f"{self.kind}: the fastest, alone or in a tie, is {name} in {count} of {counted(self.settings, 'setting')}"
+        )
+        return ", ".join([text, *(f"{name} in {count}" for name, count in others)]) + "."
 
 
 def tallies(found: list[Verdict], settings: Settings) -> list[Tally]:

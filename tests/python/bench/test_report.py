@@ -189,8 +189,8 @@ def test_shares_phases_files_and_rounds_of_a_way():
     assert share["parts"][0]["value"] == pytest.approx(50)
     (phase,) = panel(found, "phases")["rows"]
     assert {part["key"]: part["value"] for part in phase["parts"]} == {**phases, "the rest": 0.25}
-    assert panel(found, "files")["rows"][0]["parts"][0]["value"] == 3
-    stored = panel(found, "stored")
+    assert panel(found, "files", shown="files")["rows"][0]["parts"][0]["value"] == 3
+    stored = panel(found, "files", shown="stored bytes")
     assert (stored["unit"], stored["rows"][0]["parts"][0]["value"]) == ("MiB", 3)
     dots = panel(found, "rounds")["rows"][0]["dots"]
     assert [one["marked"] for one in dots] == [False, False, True] and "noise" in dots[2]["text"]

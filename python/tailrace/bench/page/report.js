@@ -49,7 +49,7 @@ class Section {
     for (const title of Object.keys(this.panels[0].choice)) {
       const values = [...new Set(this.panels.map((panel) => panel.choice[title]))];
       if (values.length < 2) continue;
-      const select = html("select", {}, ...values.map((value) => html("option", { value }, value)));
+      const select = html("select");
       select.addEventListener("change", () => {
         chosen[title] = select.value;
         for (const one of sections) one.follow(title);
@@ -77,8 +77,16 @@ class Section {
     this.draw();
   }
 
+  // Each choice offers what the choices before it leave; where they leave one value, there is nothing to choose.
   show() {
-    for (const [title, select] of this.selects) select.value = this.panel.choice[title];
+    let left = this.panels;
+    for (const [title, select] of this.selects) {
+      const values = [...new Set(left.map((panel) => panel.choice[title]))];
+      select.replaceChildren(...values.map((value) => html("option", { value }, value)));
+      select.value = this.panel.choice[title];
+      select.parentElement.hidden = values.length < 2;
+      left = left.filter((panel) => panel.choice[title] === select.value);
+    }
   }
 
   draw() {
