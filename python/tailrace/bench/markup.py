@@ -1,0 +1,88 @@
+"""Elements of a page. Any text can be in them: what has a meaning in HTML is escaped, control characters are shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+Element = ElementTree.Element
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_NUMBER = re.compile(r"[-+]?\d[\d.e+-]*( \S{1,5})?")  # with its unit
+_SHORT = 12  # characters
+
+
+def visible(text: object) -> str:
+    """A text without characters that HTML forbids: in place of those below 32 there are their pictures."""
+    return _CONTROLS.sub(lambda found: chr(0x2400 + ord(found[0])) if found[0] < " " else "\N{REPLACEMENT CHARACTER}",
+                         str(text))  # fmt: skip
+
+
+def element(name: str, *content: Element | str | None, **attributes: str) -> Element:
+    """An element; of attributes such as `class_` the underline at the end is left out, others become hyphens."""
+    names = {key.rstrip("_").replace("_", "-"): visible(value) for key, value in attributes.items()}
+    made = Element(name, names)
+    last: Element | None = None
+    for one in content:
+        if one is None:
+            continue
+        if isinstance(one, Element):
+            made.append(one)
+            last = one
+        elif last is None:
+            made.text = (made.text or "") + visible(one)
+        else:
+            last.tail = (last.tail or "") + visible(one)
+    return made
+
+
+def text_of(made: Element) -> str:
+    """The element as HTML."""
+    return ElementTree.tostring(made, encoding="unicode", method="html")
+
+
+def table(caption: str, columns: Sequence[str], groups: Iterable[tuple[str, Sequence[Sequence[str]]]]) -> Element:
+    """A table in a frame that can be scrolled sideways, so that the page has not to be.
+
+    :param groups: heading and rows of each; "" for rows without a heading. The first cell of a row heads it.
+    """
+    head = element("thead", element("tr", *(element("th", one, scope="col") for one in columns)))
+    made = element("table", element("caption", caption), head)
+    for heading, rows in groups:
+        body = element("tbody")
+        if heading:
+            over = element("th", heading, scope="rowgroup", colspan=str(len(columns)))
+            body.append(element("tr", over, class_="group"))
+        for first, *others in rows:
+            cells = (element("td", one, **_kind(one)) for one in others)
+            body.append(element("tr", element("th", first, scope="row", **_kind(first)), *cells))
+        made.append(body)
+    return element("div", made, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def folded(title: str, *content: Element, open_: bool = False) -> Element:
+    """Content that is shown when its title is chosen, and on paper."""
+    made = element("details", element("summary", title), *content)
+    if open_:
+        made.set("open", "open")
+    return made
+
+
+def listed(lines: Iterable[str], **attributes: str) -> Element:
+    """A list of lines."""
+    return element("ul", *(element("li", line) for line in lines), **attributes)
+
+
+def data_block(values: Any) -> str:
+    """JSON that can be inside a script element: no text in it can end the element."""
+    text = json.dumps(values, allow_nan=False, separators=(",", ":"))  # ASCII only
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _kind(text: str) -> dict[str, str]:
+    """Numbers are aligned to the right, and long texts may be broken anywhere."""
+    if _NUMBER.fullmatch(text):
+        return {"class_": "number"}
+    return {"class_": "long"} if len(text) > _SHORT else {}
