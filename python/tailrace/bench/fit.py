@@ -31,7 +31,7 @@ STEPS = 25
 SHARPNESS = (2.0, 6.0, 20.0, math.inf)
 SEED = 2006
 LEAST = 1e-7  # where a figure begins that the start has as 0: a logarithm needs a number
-FEWEST = 6  # observations
+FEWEST = 6  # observations, where all figures are fitted
 
 
 class FitError(ValueError):
@@ -51,7 +51,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted profile; its `model_factor` is the factor of the residuals, its uncertainties those of the fit."""
+    """A fitted profile; its `residual_factor` is the factor of the residuals, its uncertainties those of the fit."""
 
     profile: Profile
     residuals: tuple[float, ...]  # logarithms of measured over predicted seconds, in the order of the observations
@@ -60,7 +60,7 @@ class Fit:
     @property
     def factor(self) -> float:
         """One standard deviation of measured over predicted seconds."""
-        return self.profile.model_factor
+        return self.profile.residual_factor
 
 
 def fit(
@@ -73,6 +73,9 @@ def fit(
     :param engines: also a factor for each engine.
     :raises FitError: too few observations, or one of an engine that the model does not describe.
     """
+    fewest = FEWEST if figures is None else len(figures) + 1
+    if len(observations) < fewest:
+        raise FitError(f"a fit needs {fewest} measured ways or more (found {len(observations)})")
     patterns = _patterns(observations, start)
     names = list(figures) if figures is not None else _fittable(observations, start)
     kinds = sorted({one.engine for one in observations}) if engines else []
@@ -82,8 +85,6 @@ def fit(
 
 
 def _patterns(observations: Sequence[Observation], start: Profile) -> list[Pattern]:
-    if len(observations) < FEWEST:
-        raise FitError(f"a fit needs {FEWEST} measured ways or more (found {len(observations)})")
     try:
         return [
             pattern_of(one.engine, one.parameters, one.work, start, stripes_of(start, one.stripes))
@@ -192,7 +193,7 @@ class _Problem:
         pairs = list(zip(self.names, spread, strict=False))
         profile = self.profile(unknowns).model_copy(
             update={
-                "model_factor": _factor(noise),
+                "residual_factor": _factor(noise),
                 "uncertainty": {**self.start.uncertainty, **{name: _factor(sd) for name, sd in pairs}},
             }
         )
@@ -207,9 +208,7 @@ def _factor(deviation: float) -> float:
 def _rounded(profile: Profile) -> Profile:
     """Four digits, which is more than is known."""
     short: Callable[[float], float] = lambda value: float(f"{value:.4g}")  # noqa: E731
-    values: dict[str, Any] = {
-        key: short(getattr(profile, key)) for key in FIGURES if getattr(profile, key) is not None
-    }
+    values: dict[str, Any] = {key: short(getattr(profile, key)) for key in FIGURES if getattr(profile, key) is not None}
     for key in ("uncertainty", "engine_factor"):
         values[key] = {name: short(value) for name, value in getattr(profile, key).items()}
-    return profile.model_copy(update={**values, "model_factor": short(profile.model_factor)})
+    return profile.model_copy(update={**values, "residual_factor": short(profile.residual_factor)})

@@ -8,9 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from .profile import Profile
 from .work import Work
 
 BP_WRITERS = 64  # up to so many ranks, bp4 and bp5 write a file per rank (io/adios2/bp_opening.cpp)
@@ -36,25 +35,40 @@ class Pattern:
     passes: float = 1.0  # over the bytes in memory beside writing: checksum, copies
 
 
+class Place(Protocol):
+    """What a pattern depends on: a profile, or less."""
+
+    @property
+    def file_system(self) -> str:
+        """lustre, parallel or local."""
+
+    @property
+    def default_stripes(self) -> int:
+        """Of a new file."""
+
+    def nodes(self, ranks: int) -> int:
+        """The nodes that so many ranks fill."""
+
+
 class PatternError(ValueError):
     """An engine that the model does not describe."""
 
 
 def pattern_of(
-    engine: str, parameters: Mapping[str, Any], work: Work, profile: Profile, stripes: int | None = None
+    engine: str, parameters: Mapping[str, Any], work: Work, place: Place, stripes: int | None = None
 ) -> Pattern:
     """The pattern of an engine with its parameters.
 
-    :param stripes: of a new file; those of the profile by default.
+    :param stripes: of a new file; those of the place by default.
     :raises PatternError: the engine stores nothing, or has unknown parameters.
     """
-    nodes = work.nodes or profile.nodes(work.ranks)
-    stripes = stripes or profile.default_stripes
+    nodes = work.nodes or place.nodes(work.ranks)
+    stripes = stripes or place.default_stripes
     passes = 0.0 if str(parameters.get("checksums", "on")).lower() in ("off", "false") else 1.0
     if engine == "raw":
         return _raw(parameters, work, nodes, passes)
     if engine in ("mpiio", "hdf5", "adios_hdf5"):
-        return _one_file(engine, parameters, work, profile, nodes, stripes, passes)
+        return _one_file(engine, parameters, work, place, nodes, stripes, passes)
     if engine in ("bp4", "bp5"):
         return _bp(engine, parameters, work, nodes, passes)
     if engine == "sion":
@@ -86,28 +100,28 @@ def _one_file(
     engine: str,
     parameters: Mapping[str, Any],
     work: Work,
-    profile: Profile,
+    place: Place,
     nodes: int,
     stripes: int,
     passes: float,
 ) -> Pattern:
     files = work.variables if engine == "mpiio" else 1
-    if not _collective(engine, parameters, profile):
+    if not _collective(engine, parameters, place):
         return Pattern(work.ranks, files, work.ranks > 1, work.ranks > 1, opened=files, passes=passes)
     # ROMIO and Cray MPI-IO use as many aggregators as stripes on Lustre, else one of each node.
-    usual = stripes if profile.file_system == "lustre" else nodes
+    usual = stripes if place.file_system == "lustre" else nodes
     writers = min(work.ranks, max(1, int(parameters.get("hints.cb_nodes", usual))))
     return Pattern(
         writers, files, writers > 1, exchange=work.ranks > 1, opened=files, openers=work.ranks, passes=passes
     )
 
 
-def _collective(engine: str, parameters: Mapping[str, Any], profile: Profile) -> bool:
+def _collective(engine: str, parameters: Mapping[str, Any], place: Place) -> bool:
     if engine == "adios_hdf5":
         return str(parameters.get("H5CollectiveMPIO", "no")).lower() in ("yes", "true", "on", "1")
     transfer: Literal["auto", "independent"] = "auto" if engine == "mpiio" else "independent"
     word = str(parameters.get("transfer", transfer))
-    return word == "collective" or (word == "auto" and profile.file_system != "local")
+    return word == "collective" or (word == "auto" and place.file_system != "local")
 
 
 def _bp(engine: str, parameters: Mapping[str, Any], work: Work, nodes: int, passes: float) -> Pattern:

@@ -61,7 +61,7 @@ class Profile(BaseModel):
         None, description="into the page cache; without it, a write waits for the storage"
     )
     page_cache_gib_per_node: Seconds = Field(0.0, description="what the page cache takes before a write waits")
-    model_factor: Factor = Field(1.5, description="one standard deviation of measured over predicted seconds")
+    residual_factor: Factor = Field(1.5, description="one standard deviation of measured over predicted seconds")
     default_factor: Factor = Field(1.3, description="the same of figures that `uncertainty` does not list")
     uncertainty: dict[str, Factor] = Field(default_factory=dict, description="the same of the figures of this file")
     engine_factor: dict[str, EngineFactor] = Field(
@@ -109,8 +109,8 @@ class Profile(BaseModel):
 FIGURES = tuple(
     key
     for key in Profile.model_fields
-    if key.endswith(("_seconds", "_per_second")) or "gib" in key or key in ("ost_writers",)
-) + ("shared_file_writers_per_stripe",)
+    if key.endswith(("_seconds", "_per_second")) or "gib" in key or key.startswith(("ost_writers", "shared_file"))
+)
 
 
 def shipped() -> list[str]:

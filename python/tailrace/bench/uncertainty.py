@@ -1,7 +1,7 @@
 """How far a prediction may be off: Monte Carlo over the figures of a profile. All is local.
 
 Every figure of a profile is multiplied by a log-normal factor with median 1, whose standard deviation the profile
-states, and every engine by one more of `model_factor`. Draws have a fixed seed: the same question, the same answer.
+states, and every engine by one more of `residual_factor`. Draws have a fixed seed: the same question, the same answer.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def draws_of(profile: Profile, count: int = DRAWS) -> Profile:
 def seconds_of(profile: Profile, work: Work, ways: Sequence[Way], count: int = DRAWS) -> NDArray[np.float64]:
     """Seconds of each way (rows) in each draw (columns); the ways of one column share the figures of the machine."""
     drawn = draws_of(profile, count)
-    factors = np.random.default_rng(SEED + 1).standard_normal((len(ways), count)) * math.log(profile.model_factor)
+    factors = np.random.default_rng(SEED + 1).standard_normal((len(ways), count)) * math.log(profile.residual_factor)
     seconds = []
     for way in ways:
         stripes = stripes_of(profile, way.stripes)
