@@ -75,7 +75,11 @@ class Driver:
 
     def _keep(self, record: Measurement | Failure) -> None:
         self._results.add(replace(record, run=self._run))
-        if isinstance(record, Failure):
+        if isinstance(record, Measurement):
+            if record.verified is False:
+                self.failures += 1
+                self.notes.append(f"{record.cell.words()}: the values that were read are not those that were written")
+        else:
             self.failures += 1
             if self._begun is not None:
                 self._failed.add((self._begun["setting"], self._begun["way"]))

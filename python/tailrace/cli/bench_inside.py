@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .common import fail
 
 if TYPE_CHECKING:
-    from tailrace.bench.matrix import Matrix
+    from tailrace.bench.job import Matrix
 
 
 def measure(matrix: Matrix, directories: dict[str, Path], out: Path, append: bool) -> int:

@@ -1,0 +1,52 @@
+"""Runs what a command of `tailrace bench` measures: here, or inside a job of MPI."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from tailrace.text import counted
+
+from . import launch
+from .common import say
+
+if TYPE_CHECKING:
+    from tailrace.bench.job import Matrix
+    from tailrace.bench.session import Session
+
+
+def measure(
+    matrix: Matrix, directories: dict[str, Path], limit: float, out: Path, append: bool, against: Path | None
+) -> None:
+    """Measure all jobs of a matrix and end the command: with 1 where something has failed."""
+    from tailrace.bench.session import Session
+
+    matrix.jobs(directories)  # what is wrong is said before anything is made
+    if launch.size() is not None:
+        from .bench_inside import measure as measure_inside
+
+        raise typer.Exit(measure_inside(matrix, directories, out, append))
+    with Session(directories, out, limit=limit, append=append) as session:
+        for job in matrix.jobs(session.places):
+            session.run(job, start)
+    raise typer.Exit(show(session, out, against))
+
+
+def start(ranks: int, words: list[str]) -> subprocess.Popen[str]:
+    """Ranks of their own, which end with this program."""
+    command, environment, _ = launch.job(ranks, words, alone=False)
+    return subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        process_group=0, preexec_fn=launch.die_with_parent,
+    )  # fmt: skip
+
+
+def show(session: Session, out: Path, against: Path | None) -> int:
+    """Say what was found; 1 where something failed."""
+    for note in session.notes:
+        say(f"tailrace: {note}")
+    say(f"{out}: {counted(session.failures, 'failure')}")
+    return 1 if session.failures else 0
