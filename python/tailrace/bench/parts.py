@@ -44,6 +44,15 @@ def parts_of(text: str, ranks: int) -> Triple:
     return numbers[0], numbers[1], numbers[2]
 
 
+def check_fit(shape: Sequence[int], parts: Sequence[int]) -> None:
+    """:raises ValueError: a part would have no point."""
+    if any(points < count for points, count in zip(shape, parts, strict=True)):
+        raise ValueError(
+            f"{' x '.join(map(str, shape))} points cannot be shared as {' x '.join(map(str, parts))} parts; "
+            "every part needs a point"
+        )
+
+
 def box_of(shape: Sequence[int], parts: Sequence[int], rank: int) -> Box:
     """The box of a rank, (start, count) in x, y, z; parts differ by one point at most. Local."""
     place = (rank % parts[0], rank // parts[0] % parts[1], rank // parts[0] // parts[1])

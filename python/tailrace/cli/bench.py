@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from .bench_checkpoint import checkpoint
+from .bench_couple import couple
 from .bench_measure import measure
-from .bench_options import Against, Append, Directories, DropCaches, Limit, Out, Ranks, Rounds, Seed, named, ranks_of
+from .bench_options import (
+    Against,
+    Append,
+    Directories,
+    DropCaches,
+    Limit,
+    Out,
+    Ranks,
+    Rounds,
+    Seed,
+    named,
+    ranks_of,
+    size_of,
+)
 from .common import fail
-
-if TYPE_CHECKING:
-    from tailrace.bench.matrix import Size
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -74,7 +86,7 @@ def io(
         chosen = _caches(operations, caches)
         if precision not in ("float64", "float32"):
             raise ValueError(f"--precision {precision}: expected float64 or float32")
-        wholes, eaches = (tuple(_size(text) for text in texts) for texts in (whole, each))
+        wholes, eaches = (tuple(size_of(text) for text in texts) for texts in (whole, each))
         if not (wholes or eaches):
             wholes, eaches = QUICK_SIZES if quick else (((256, 256, 256),), ())
         ways = tuple(engines) or (QUICK if quick else USUAL)
@@ -87,13 +99,6 @@ def io(
         measure(matrix, named(directories), limit, out, append, against)
     except (ValueError, InputError) as error:
         fail(error)
-
-
-def _size(text: str) -> Size:
-    words = text.split(",")
-    if len(words) != 3 or not all(word.strip().isdigit() and int(word) > 0 for word in words):
-        raise ValueError(f"{text}: expected three numbers of points as 128,128,128")
-    return int(words[0]), int(words[1]), int(words[2])
 
 
 def _caches(operations: str, caches: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -118,3 +123,15 @@ def ranks(word: str) -> None:
     from tailrace.bench.job import run_on_ranks
 
     run_on_ranks(word)
+
+
+@app.command(hidden=True)
+def pair(word: str) -> None:
+    """What `couple` starts: a producer and its consumer."""
+    from .bench_pair import run
+
+    raise typer.Exit(run(word))
+
+
+app.command()(checkpoint)
+app.command()(couple)

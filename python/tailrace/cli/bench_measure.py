@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,10 +38,18 @@ def measure(
 
 def start(ranks: int, words: list[str]) -> subprocess.Popen[str]:
     """Ranks of their own, which end with this program."""
-    command, environment, _ = launch.job(ranks, words, alone=False)
+    return begin(launch.job(ranks, words, alone=False), subprocess.PIPE)
+
+
+def begin(job: tuple[list[str], dict[str, str], signal.Signals], out: int | None) -> subprocess.Popen[str]:
+    """Start a command, as `launch.job` gives it; its errors go to a pipe.
+
+    :param out: where its output goes; None: to that of this program.
+    """
+    command, environment, _ = job
     return subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        process_group=0, preexec_fn=launch.die_with_parent,
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True,
+        errors="replace", process_group=0, preexec_fn=launch.die_with_parent,
     )  # fmt: skip
 
 

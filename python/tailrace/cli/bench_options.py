@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import launch
+
+if TYPE_CHECKING:
+    from tailrace.bench.matrix import Size
 
 Out = Annotated[
     Path, typer.Option("-o", "--out", metavar="FILE", help="Where the records go; the report gets the ending .html.")
@@ -37,13 +40,26 @@ def ranks_of(text: str) -> tuple[int, ...]:
     if not text:
         cores = world or physical_cores()
         return tuple(sorted({1, *(2**k for k in range(1, cores.bit_length()) if 2**k <= cores), cores}))
-    words = text.split(",")
-    if not all(word.strip().isdigit() and int(word) > 0 for word in words):
-        raise ValueError(f"--ranks {text}: expected numbers as 1,2,4")
-    counts = tuple(dict.fromkeys(int(word) for word in words))
+    counts = tuple(dict.fromkeys(numbers("--ranks", text)))
     if world is not None and max(counts) > world:
         raise ValueError(f"--ranks {text}: mpiexec started {world} ranks only")
     return counts
+
+
+def numbers(option: str, text: str) -> tuple[int, ...]:
+    """:raises ValueError: the text of the option is no list of numbers from 1."""
+    words = text.split(",")
+    if not all(word.strip().isdigit() and int(word) > 0 for word in words):
+        raise ValueError(f"{option} {text}: expected numbers as 1,2,4")
+    return tuple(int(word) for word in words)
+
+
+def size_of(text: str) -> Size:
+    """:raises ValueError: the text is not three numbers."""
+    words = text.split(",")
+    if len(words) != 3 or not all(word.strip().isdigit() and int(word) > 0 for word in words):
+        raise ValueError(f"{text}: expected three numbers of points as 128,128,128")
+    return int(words[0]), int(words[1]), int(words[2])
 
 
 def named(directories: list[str]) -> dict[str, Path]:
