@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 CONNECT = 120  # seconds that one side waits for the other to come
+PHASES = ("wait", "read", "verify", "compute")
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ def _consume(comm: MPI.Comm, task: CoupleTask, directory: Path) -> Consumed:
         first = series.next_step()
         right = first is not None and values.right(_read(first, values), first.index, all_of_them=True)
         clock = Together(comm)
+        clock.marks.phases.update(dict.fromkeys(PHASES, 0.0))  # it may get no other step
         clock.start()
         while (step := series.next_step()) is not None:
             clock.marks.end("wait")
