@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
@@ -76,7 +76,11 @@ class Driver:
 
     def _keep(self, record: Measurement | Failure) -> None:
         self._results.add(replace(record, run=self._run))
-        if isinstance(record, Failure):
+        if isinstance(record, Measurement):
+            if record.verified is False:
+                self.failures += 1
+                self.notes.append(f"{record.cell.words()}: the values that were read are not those that were written")
+        else:
             self.failures += 1
             if self._begun is not None:
                 self._failed.add((self._begun["setting"], self._begun["way"]))
@@ -153,10 +157,7 @@ class _Ranks:
     def _said(self) -> str:
         """The first line of the errors that names an exception, else the last one."""
         self._threads[1].join(_PATIENCE)
-        lines = [line.strip() for line in self._errors if line.strip() and not set(line.strip()) <= set("-=")]
-        named = [line for line in lines if line.split(":")[0].rsplit(".", 1)[-1].endswith(("Error", "Exception"))]
-        killed = [line for line in lines if "signal" in line]
-        return f": {(named or killed or lines)[0 if named or killed else -1]}" if lines else ""
+        return f": {said}" if (said := told(self._errors)) else ""
 
     def _end(self) -> None:
         """End the job and its ranks: mpiexec forwards the first signal to the ranks."""
@@ -167,3 +168,14 @@ class _Ranks:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+
+
+def told(errors: Iterable[str]) -> str:
+    """The line of the errors of ranks that says most: the first one that names an exception or a signal, else the last.
+
+    "" where there is none.
+    """
+    lines = [line.strip() for line in errors if line.strip() and not set(line.strip()) <= set("-=")]
+    named = [line for line in lines if line.split(":")[0].rsplit(".", 1)[-1].endswith(("Error", "Exception"))]
+    killed = [line for line in lines if "signal" in line]
+    return (named or killed or lines)[0 if named or killed else -1] if lines else ""

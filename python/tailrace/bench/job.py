@@ -55,6 +55,24 @@ class Job:
         """One word for the command line."""
         return base64.urlsafe_b64encode(zlib.compress(pickle.dumps(self))).decode("ascii")
 
+    @staticmethod
+    def from_word(word: str) -> Job:
+        """What `to_word` has made a word of."""
+        job: Job = pickle.loads(zlib.decompress(base64.urlsafe_b64decode(word)))
+        return job
+
+
+class Matrix(Protocol):
+    """What a command measures, in jobs one after the other."""
+
+    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
+        """The jobs. Local.
+
+        :param places: directories of this run alone, by the user's names.
+        :param nodes: at most so many hold the ranks.
+        :raises ValueError: the numbers of the matrix do not fit each other.
+        """
+
 
 def run_on_ranks(word: str) -> None:
     """Run a job on all ranks of MPI_COMM_WORLD; events go to standard output of rank 0. Collective.
@@ -65,7 +83,7 @@ def run_on_ranks(word: str) -> None:
 
     comm = MPI.COMM_WORLD
     try:
-        job: Job = pickle.loads(zlib.decompress(base64.urlsafe_b64decode(word)))
+        job = Job.from_word(word)
         job.work.run(comm, job, _print if comm.rank == 0 else nothing)
     except BaseException:
         traceback.print_exc()

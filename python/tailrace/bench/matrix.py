@@ -8,7 +8,7 @@ from pathlib import Path
 from .io_rounds import READS, WRITES, IoWork
 from .io_setting import IoSetting
 from .job import Job
-from .parts import parts_of
+from .parts import check_fit, parts_of
 from .stored_values import shape_of
 from .ways import USUAL, way_of
 
@@ -60,11 +60,7 @@ class Matrix:
     def _setting(self, directory: str, ranks: int, nodes: int, size: Size, is_each: bool) -> IoSetting:
         parts = parts_of(self.decomposition, ranks)
         shape = (size[0] * parts[0], size[1] * parts[1], size[2] * parts[2]) if is_each else size
-        if any(points < count for points, count in zip(shape, parts, strict=True)):
-            raise ValueError(
-                f"{' x '.join(map(str, shape))} points cannot be shared as {' x '.join(map(str, parts))} parts; "
-                "every part needs a point"
-            )
+        check_fit(shape, parts)
         return IoSetting(
             directory, ranks, nodes, parts, shape, self.halo, self.variables, self.steps, self.precision, self.source
         )

@@ -38,12 +38,15 @@ class Watch:
         """Local."""
         self._before = (_machine(), _own_user(), _taken_back(), time.perf_counter())
 
-    def stop(self) -> str:
-        """What was seen, in words; "" for nothing. Linux only: elsewhere nothing is seen."""
+    def stop(self, friends: float = 0.0) -> str:
+        """What was seen, in words; "" for nothing. Linux only: elsewhere nothing is seen.
+
+        :param friends: seconds of processor time of other programs on this node that belong to what is measured.
+        """
         (user, stolen), own, taken, began = self._before
         (user_now, stolen_now), own_now, taken_now, ended = _machine(), _own_user(), _taken_back(), time.perf_counter()
         seconds = max(ended - began, 1e-3)
-        own_cores = self._node.allreduce(own_now - own) / seconds
+        own_cores = (self._node.allreduce(own_now - own) + friends) / seconds
         others = max(0.0, (user_now - user) / seconds - own_cores)
         share = (stolen_now - stolen) / seconds / max(1, os.cpu_count() or 1)
         worst = slowest(self._comm, {"others": others, "stolen": share, "taken": float(taken_now - taken)})

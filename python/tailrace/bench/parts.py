@@ -14,6 +14,8 @@ from tailrace.io.placement import Block, Box, Triple, triple
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from tailrace.io.series import Series, Step
+
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products with it are all different
 
 
@@ -40,6 +42,15 @@ def parts_of(text: str, ranks: int) -> Triple:
     if prod(numbers) != ranks:
         raise ValueError(f"--decomposition {text}: has {prod(numbers)} parts; expected one for each of {ranks} ranks")
     return numbers[0], numbers[1], numbers[2]
+
+
+def check_fit(shape: Sequence[int], parts: Sequence[int]) -> None:
+    """:raises ValueError: a part would have no point."""
+    if any(points < count for points, count in zip(shape, parts, strict=True)):
+        raise ValueError(
+            f"{' x '.join(map(str, shape))} points cannot be shared as {' x '.join(map(str, parts))} parts; "
+            "every part needs a point"
+        )
 
 
 def box_of(shape: Sequence[int], parts: Sequence[int], rank: int) -> Box:
@@ -108,6 +119,15 @@ class Values:
     def names(self) -> list[str]:
         """Of the variables."""
         return [f"u{number}" for number in range(len(self.blocks))]
+
+    def write(self, series: Series) -> None:
+        """Write the arrays into the open step of a series. Collective."""
+        for name, block in zip(self.names(), self.blocks, strict=True):
+            series.write(name, block)
+
+    def read(self, step: Step) -> list[NDArray[Any]]:
+        """Read the arrays, without ghosts. Collective."""
+        return [step.read(name, self.box) for name in self.names()]
 
     def equal(self, read: Sequence[NDArray[Any]]) -> bool:
         """Whether arrays that were read are these, bit for bit. Local."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ from tailrace.io import series as arrays
 from tailrace.parallel import agree
 
 from .eviction import files_below
-from .parts import Values, all_ranks
+from .parts import all_ranks
 from .timing import Timing, Together, total
 from .ways import Way
 
@@ -20,22 +22,46 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 
+@dataclass(frozen=True)
+class Found:
+    """What a measurement has brought, besides its cell."""
+
+    timing: Timing
+    verified: bool | None = None
+    counts: Mapping[str, float] = field(default_factory=dict)
+    stacks: Mapping[str, float] = field(default_factory=dict)
+    disturbed: str = ""
+
+
+class Content(Protocol):
+    """What one rank writes and must read again."""
+
+    def write(self, series: arrays.Series) -> None:
+        """Write it into the open step of a series. Collective."""
+
+    def read(self, step: arrays.Step) -> list[NDArray[Any]]:
+        """Read it. Collective."""
+
+    def equal(self, read: Sequence[NDArray[Any]]) -> bool:
+        """Whether arrays that were read are right, bit for bit. Local."""
+
+
 class OneSeries:
     """The series of a way in a directory.
 
-    :param steps: how many there are, each with all variables.
+    :param values: what each step has.
     """
 
-    def __init__(self, comm: MPI.Comm, directory: Path, way: Way, values: Values, steps: int) -> None:
+    def __init__(self, comm: MPI.Comm, directory: Path, way: Way, values: Content, steps: int) -> None:
         self._comm, self._directory, self._way = comm, directory, way
         self._values, self._steps = values, steps
         self.path = directory / way.file
 
-    def write(self, *, sync: bool, stacks: bool = False) -> tuple[Timing, dict[str, float]]:
+    def write(self, *, sync: bool, stacks: bool = False) -> Found:
         """Write it; one that is there is removed first.
 
         :param sync: a step is complete when the disk has it.
-        :returns: the time, and seconds of the folded stacks of all ranks, on rank 0, where they are asked for.
+        :param stacks: find seconds of the folded stacks of all ranks too; rank 0 has them.
         :raises InputError: this build has no such engine or parameter.
         :raises IoError: it cannot be written.
         """
@@ -51,13 +77,13 @@ class OneSeries:
         with series:
             for step in range(self._steps):
                 series.begin_step(step, float(step))
-                for name, block in zip(self._values.names(), self._values.blocks, strict=True):
-                    series.write(name, block)
+                self._values.write(series)
                 series.end_step()
             clock.marks.end("write")
-            clock.marks.move(series.counters["sync_seconds"], "write", "sync")
+            for part in ("sync", "metadata"):  # metadata are synced too: their sync counts as such
+                clock.marks.move(series.counters[f"{part}_seconds"], "write", part)
         clock.marks.end("close")
-        return clock.stop(), self._stacks(folded) if stacks else {}
+        return Found(clock.stop(), stacks=self._stacks(folded) if stacks else {})
 
     def _stacks(self, folded: Path) -> dict[str, float]:
         if self._comm.rank != 0 or not folded.is_file():
@@ -66,10 +92,9 @@ class OneSeries:
         folded.unlink()
         return {stack: int(micros) * 1e-6 for stack, _, micros in lines if stack}
 
-    def read(self, *, stacks: bool = False) -> tuple[Timing, bool, dict[str, float]]:
-        """Read every rank's box of all variables of all steps.
+    def read(self, *, stacks: bool = False) -> Found:
+        """Read every rank's part of all steps; finds whether all values are right on all ranks, and stacks as `write`.
 
-        :returns: the time, whether all values are right on all ranks, and stacks as of `write`.
         :raises IoError: it cannot be read.
         """
         folded = self._directory / "folded.txt"
@@ -88,12 +113,12 @@ class OneSeries:
             clock.start()
         clock.marks.end("close")
         timings.append(clock.stop())
-        return total(timings), all_ranks(self._comm, right), self._stacks(folded) if stacks else {}
+        return Found(total(timings), all_ranks(self._comm, right), stacks=self._stacks(folded) if stacks else {})
 
     def _read_step(self, step: arrays.Step) -> tuple[Timing, list[NDArray[Any]]]:
         clock = Together(self._comm)
         clock.start()
-        found = [step.read(name, self._values.box) for name in self._values.names()]
+        found = self._values.read(step)
         clock.marks.end("read")
         return clock.stop(), found
 

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from tailrace.text import counted
-
-from . import launch
-from .common import fail, say
-
-if TYPE_CHECKING:
-    from tailrace.bench.matrix import Matrix, Size
-    from tailrace.bench.session import Session
+from .bench_checkpoint import checkpoint
+from .bench_couple import couple
+from .bench_import import import_results
+from .bench_measure import measure
+from .bench_options import (
+    Against,
+    Append,
+    Directories,
+    DropCaches,
+    Limit,
+    Out,
+    Ranks,
+    Rounds,
+    Seed,
+    named,
+    ranks_of,
+    size_of,
+)
+from .bench_report import report
+from .common import fail
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Measure this machine: input and output, streams, computation; and compare.",
     epilog="To begin: tailrace bench io --quick. It writes results.jsonl and results.html.",
 )
-
-Out = Annotated[
-    Path, typer.Option("-o", "--out", metavar="FILE", help="Where the records go; the report gets the ending .html.")
-]
-Directories = Annotated[
-    list[str],
-    typer.Option("--directory", metavar="[NAME=]DIR", help="Where to write, by default here; repeatable."),
-]
-Ranks = Annotated[
-    str, typer.Option("--ranks", metavar="N,N...", help="Numbers of ranks; by default 1,2 up to the cores.")
-]
-Rounds = Annotated[int, typer.Option("--rounds", min=1, help="Repetitions that count, after one that does not.")]
-Limit = Annotated[float, typer.Option("--limit", min=1.0, help="Seconds without progress after which ranks are ended.")]
 
 
 @app.command()
@@ -70,16 +68,12 @@ def io(
     ] = None,
     directories: Directories = [],  # noqa: B006
     rounds: Rounds = 5,
-    seed: Annotated[int, typer.Option("--seed", help="Of the order in which ways take turns.")] = 0,
-    drop_caches: Annotated[
-        bool, typer.Option("--drop-caches", help="Before cold reads, drop all caches of the machine; needs root.")
-    ] = False,
+    seed: Seed = 0,
+    drop_caches: DropCaches = False,
     limit: Limit = 300.0,
     out: Out = Path("results.jsonl"),
-    append: Annotated[bool, typer.Option("--append", help="Add to a file of results.")] = False,
-    against: Annotated[
-        Path | None, typer.Option("--against", metavar="FILE", help="Compare with earlier results.")
-    ] = None,
+    append: Append = False,
+    against: Against = None,
 ) -> None:
     """Measure every way of writing and reading a grid, against plain copies of the same bytes.
 
@@ -90,11 +84,11 @@ def io(
     from tailrace.bench.ways import QUICK, USUAL
 
     try:
-        counts = _ranks(ranks)
+        counts = ranks_of(ranks)
         chosen = _caches(operations, caches)
         if precision not in ("float64", "float32"):
             raise ValueError(f"--precision {precision}: expected float64 or float32")
-        wholes, eaches = (tuple(_size(text) for text in texts) for texts in (whole, each))
+        wholes, eaches = (tuple(size_of(text) for text in texts) for texts in (whole, each))
         if not (wholes or eaches):
             wholes, eaches = QUICK_SIZES if quick else (((256, 256, 256),), ())
         ways = tuple(engines) or (QUICK if quick else USUAL)
@@ -104,33 +98,9 @@ def io(
         )  # fmt: skip
         if source is not None:
             matrix = of_file(matrix, str(source.absolute()), variables)
-        _measure(matrix, _named(directories), limit, out, append, against)
+        measure(matrix, named(directories), limit, out, append, against)
     except (ValueError, InputError, IoError, OSError) as error:
         fail(error)
-
-
-def _ranks(text: str) -> tuple[int, ...]:
-    """:raises ValueError: the text is no list of numbers."""
-    from tailrace.machine import physical_cores
-
-    world = launch.size()
-    if not text:
-        cores = world or physical_cores()
-        return tuple(sorted({1, *(2**k for k in range(1, cores.bit_length()) if 2**k <= cores), cores}))
-    words = text.split(",")
-    if not all(word.strip().isdigit() and int(word) > 0 for word in words):
-        raise ValueError(f"--ranks {text}: expected numbers as 1,2,4")
-    counts = tuple(dict.fromkeys(int(word) for word in words))
-    if world is not None and max(counts) > world:
-        raise ValueError(f"--ranks {text}: mpiexec started {world} ranks only")
-    return counts
-
-
-def _size(text: str) -> Size:
-    words = text.split(",")
-    if len(words) != 3 or not all(word.strip().isdigit() and int(word) > 0 for word in words):
-        raise ValueError(f"{text}: expected three numbers of points as 128,128,128")
-    return int(words[0]), int(words[1]), int(words[2])
 
 
 def _caches(operations: str, caches: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -149,57 +119,23 @@ def _caches(operations: str, caches: str) -> tuple[tuple[str, ...], tuple[str, .
     return writes, reads
 
 
-def _named(directories: list[str]) -> dict[str, Path]:
-    """Directories by name: NAME=DIR, or the last part of DIR."""
-    found: dict[str, Path] = {}
-    for text in directories or ["."]:
-        name, sign, rest = text.partition("=")
-        path = Path(rest if sign else text)
-        name = name if sign else path.resolve().name or "root"
-        if name in found:
-            raise ValueError(f"--directory {text}: there is another one called {name!r}; give names as NAME=DIR")
-        if not path.is_dir():
-            raise ValueError(f"--directory {text}: is no directory")
-        found[name] = path
-    return found
-
-
-def _measure(
-    matrix: Matrix, directories: dict[str, Path], limit: float, out: Path, append: bool, against: Path | None
-) -> None:
-    from tailrace.bench.session import Session
-
-    matrix.jobs(directories)  # what is wrong is said before anything is made
-    if launch.size() is not None:
-        from .bench_inside import measure
-
-        raise typer.Exit(measure(matrix, directories, out, append))
-    with Session(directories, out, limit=limit, append=append) as session:
-        for job in matrix.jobs(session.places):
-            session.run(job, _start)
-    raise typer.Exit(_show(session, out, against))
-
-
-def _start(ranks: int, words: list[str]) -> subprocess.Popen[str]:
-    """Ranks of their own, which end with this program."""
-    command, environment, _ = launch.job(ranks, words, alone=False)
-    return subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        process_group=0, preexec_fn=launch.die_with_parent,
-    )  # fmt: skip
-
-
-def _show(session: Session, out: Path, against: Path | None) -> int:
-    """Say what was found; 1 where something failed."""
-    for note in session.notes:
-        say(f"tailrace: {note}")
-    say(f"{out}: {counted(session.failures, 'failure')}")
-    return 1 if session.failures else 0
-
-
 @app.command(hidden=True)
 def ranks(word: str) -> None:
     """What a job of the benchmark runs on its ranks."""
     from tailrace.bench.job import run_on_ranks
 
     run_on_ranks(word)
+
+
+@app.command(hidden=True)
+def pair(word: str) -> None:
+    """What `couple` starts: a producer and its consumer."""
+    from .bench_pair import run
+
+    raise typer.Exit(run(word))
+
+
+app.command()(checkpoint)
+app.command()(couple)
+app.command()(report)
+app.command("import")(import_results)

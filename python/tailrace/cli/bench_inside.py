@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .bench_show import show
 from .common import fail
 
 if TYPE_CHECKING:
-    from tailrace.bench.matrix import Matrix
+    from tailrace.bench.job import Matrix
 
 
-def measure(matrix: Matrix, directories: dict[str, Path], out: Path, append: bool) -> int:
+def measure(matrix: Matrix, directories: dict[str, Path], out: Path, append: bool, against: Path | None) -> int:
     """Run all jobs of a matrix on ranks of this job. Collective. Returns 1 where something failed.
 
     A rank that dies ends the whole job, as it does of any program under MPI; what was measured before is kept.
@@ -43,4 +44,4 @@ def measure(matrix: Matrix, directories: dict[str, Path], out: Path, append: boo
     with session:
         for job in jobs:
             session.run_here(job, comm)
-    return int(comm.bcast(1 if session.failures else 0))
+    return int(comm.bcast(show(out, against, session.failures, session.notes)))

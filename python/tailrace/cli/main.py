@@ -1,4 +1,4 @@
-"""The command `tailrace`: run, analyse, convert, bench, case, new, plot, info, verify, doctor.
+"""The command `tailrace`: run, analyse, convert, bench, advise, case, new, plot, info, verify, doctor.
 
 Each command imports the large modules that it needs, so that help and error messages appear immediately.
 Exit codes: 0 success, 1 the work failed, 2 the input is wrong.
@@ -19,6 +19,7 @@ from . import analyse as cli_analyse
 from . import bench as cli_bench
 from . import convert as cli_convert
 from . import plot as cli_plot
+from .advise import advise
 from .common import enter, fail, guarded, on_ranks, say, settle
 from .new import new
 
@@ -143,6 +144,9 @@ app.command()(cli_convert.convert)
 
 
 app.add_typer(cli_bench.app, name="bench")
+
+
+app.command()(advise)
 
 
 @app.command()

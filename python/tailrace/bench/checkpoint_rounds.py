@@ -1,0 +1,119 @@
+"""The rounds of the benchmark of checkpoints on the ranks that write them: writing, and reading the own rows again."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace.parallel import agree, on_root
+
+from .checkpoint_setting import CheckpointSetting
+from .element_lists import ElementLists
+from .job import Emit, Job
+from .limits import PlainFile
+from .records import Cell
+from .rounds import LIMITS, Outcome, Rhythm, Rounds
+from .series_io import OneSeries
+from .ways import Way
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+SAME, OTHER = "restart same", "restart other"  # operations: on the ranks that have written, and on others
+
+
+@dataclass(frozen=True)
+class CheckpointWork:
+    """What the benchmark of checkpoints does on one number of ranks. Its files stay for `restart_rounds.RestartWork`.
+
+    :param small_steps: steps with one row of each rank, which are nearly all metadata; 0 for none.
+    """
+
+    settings: tuple[CheckpointSetting, ...]
+    ways: tuple[Way, ...]
+    rhythm: Rhythm
+    small_steps: int = 0
+
+    @property
+    def tasks(self) -> int:
+        """Of all settings; see `job.Work`."""
+        return len(self.settings) * (self.rhythm.rounds + 1) * (len(self.ways) + 1)
+
+    def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
+        """Measure all settings. Collective."""
+        for number, setting in enumerate(self.settings):
+            CheckpointRounds(comm, self, job, number, job.directories[setting.directory], emit).run()
+
+
+class CheckpointRounds(Rounds):
+    """Measures all ways of one setting; see `Rounds`."""
+
+    def __init__(
+        self, comm: MPI.Comm, work: CheckpointWork, job: Job, number: int, directory: Path, emit: Emit
+    ) -> None:
+        super().__init__(comm, job, work.rhythm, number, directory, emit)
+        self._work, self._setting = work, work.settings[number]
+        self._lists = self._setting.lists(comm.rank)
+        self._small = ElementLists(comm.size, 0, comm.rank, comm.rank + 1)
+        self._plain = PlainFile(comm, directory, list(self._lists.lists.values()))
+        self._ways = {way.name: way for way in work.ways}
+        on_root(comm, self._remove_failed)
+
+    def _remove_failed(self) -> None:
+        """What ranks have left that died while they wrote it. Local."""
+        for number, name in self._job.failed:
+            if number == self._number and name in self._ways:
+                shutil.rmtree(self._setting.folder(self._directory, self._ways[name]), ignore_errors=True)
+
+    def _names(self) -> list[str]:
+        return [LIMITS, *self._ways]
+
+    def _measure(self, name: str) -> bool:
+        return self._measure_limits() if name == LIMITS else self._measure_way(self._ways[name])
+
+    def _measure_way(self, way: Way) -> bool:
+        """Only the series of a way in which all went well stays."""
+        one = self._setting
+        folder = one.folder(self._directory, way)
+        with self._failures(one.cell("write", "synced", way)) as outcome:
+            self._check_room(one.bytes)
+            on_root(self._comm, lambda: folder.mkdir(parents=True, exist_ok=True))
+            series = OneSeries(self._comm, folder, way, self._lists, 1)
+            self._write(series, one.cell("write", "synced", way), one.bytes, outcome)
+            cell = one.cell(SAME, "cold", way)
+            self._read(cell, one.bytes, [series.path], outcome, lambda keep: series.read(stacks=keep))
+            if self._work.small_steps:
+                self._measure_small(way, folder, outcome)
+        if not outcome.right:
+            self._remove(OneSeries(self._comm, folder, way, self._lists, 1))
+        return outcome.right
+
+    def _write(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome, *, verify: bool = False) -> None:
+        self._begin(cell, outcome)
+        series.remove()
+        self._warmer.warm(size // self._comm.size * 5 // 4)  # for the file and buffers of the engine
+        self._watch.start()
+        found = series.write(sync=cell.cache == "synced", stacks=self._round == 0)
+        disturbed = self._watch.stop()
+        counts = series.counts()
+        verified = series.read().verified if verify else None
+        self._keep(cell, size, replace(found, verified=verified, counts=counts, disturbed=disturbed))
+
+    def _measure_small(self, way: Way, folder: Path, outcome: Outcome) -> None:
+        cell = self._setting.small(way, self._work.small_steps)
+        place = folder / "small"
+        on_root(self._comm, lambda: place.mkdir(exist_ok=True))
+        series = OneSeries(self._comm, place, way, self._small, cell.steps)
+        size = 8 * self._comm.size * cell.steps
+        self._write(series, cell, size, outcome, verify=True)
+        self._remove(series)
+
+    def _measure_limits(self) -> bool:
+        one, plain = self._setting, self._plain
+        right = self._limit(one.limit("write", "synced", "pwrite"), one.bytes, lambda: plain.write(sync=True), [])
+        read = one.limit(SAME, "cold", "pread")
+        right = right and self._limit(read, one.bytes, lambda: plain.read()[0], [plain.path])
+        agree(self._comm, plain.remove)
+        return right
