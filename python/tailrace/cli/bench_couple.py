@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import launch
-from .bench_measure import 
-from .bench_show import show
 from .bench_options import Against, Append, Directories, Limit, Out, Rounds, Seed, named, numbers, size_of
+from .bench_show import show
 from .common import fail, say
 
 if TYPE_CHECKING:
