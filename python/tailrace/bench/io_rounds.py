@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import random
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace import _core
-from tailrace.parallel import agree, on_root
-from tailrace.text import size
+from tailrace.parallel import agree
 
 from .eviction import Device, drop_all, evict, send_to_disk
 from .io_setting import IoSetting
@@ -20,17 +16,18 @@ from .job import Emit, Job
 from .limits import PlainFile
 from .noise import Warmer, Watch
 from .parts import Values, box_of
-from .records import Cell, Failure, Measurement
+from .records import Cell
+from .room import check_room
 from .series_io import OneSeries
 from .stored_values import stored_values
 from .timing import Timing
+from .turns import Outcome, Turns
 from .ways import Way
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 LIMITS = "limits"  # the name of the limits among the ways of a round
-_ROOM = 1.2  # free bytes on the disk, in parts of the bytes that are written
 _COLD = 0.9  # the share of the bytes that must come from the device
 
 WRITES = ("page cache", "synced")
@@ -69,9 +66,9 @@ class IoRounds:
     """
 
     def __init__(self, comm: MPI.Comm, work: IoWork, job: Job, number: int, directory: Path, emit: Emit) -> None:
-        self._comm, self._work, self._job, self._number, self._directory = comm, work, job, number, directory
+        self._comm, self._work, self._directory = comm, work, directory
         self._setting = work.settings[number]
-        self._emit = emit
+        self._turns = Turns(job, number, emit, directory)
         box = box_of(self._setting.shape, self._setting.decomposition, comm.rank)
         stored = agree(comm, lambda: stored_values(self._setting, box)) if self._setting.source else []
         one = self._setting
@@ -80,31 +77,21 @@ class IoRounds:
         self._warmer, self._watch = Warmer(comm, directory), Watch(comm)
         self._device = Device(directory)
         self._first = self._watch.first_of_node
-        self._round = self._order = 0
 
     def run(self) -> None:
         """All rounds; the first one is not counted."""
-        names = [*([LIMITS] if self._work.limits else []), *(way.name for way in self._work.ways)]
-        ways = {way.name: way for way in self._work.ways}
-        failed = {name for number, name in self._job.failed if number == self._number}
-        shuffle = random.Random(self._work.seed).shuffle  # the same on all ranks
-        for number in range(self._work.rounds + 1):
-            shuffle(names)  # the data of one way may still be on the way to the disk while the next one writes
-            for order, name in enumerate(names):
-                if name in failed or (self._number, number, name) in self._job.done:
-                    continue
-                self._round, self._order = number, order
-                if not (self._measure_limits() if name == LIMITS else self._measure(ways[name])):
-                    failed.add(name)
-                self._emit({"kind": "done", "setting": self._number, "round": number, "way": name})
+        ways: dict[str, Callable[[], bool]] = {LIMITS: self._measure_limits} if self._work.limits else {}
+        ways |= {way.name: partial(self._measure, way) for way in self._work.ways}
+        self._turns.run(ways, self._work.rounds, self._work.seed)
 
     # ---- ways --------------------------------------------------------------------------------------------------------
     def _measure(self, way: Way) -> bool:
         """One round of a way; False where it has failed."""
         series = OneSeries(self._comm, self._directory, way, self._values, self._setting.steps)
         cells = [self._setting.cell("write", cache, way) for cache in self._work.writes]
-        with self._failures(cells[0] if cells else self._setting.cell("read", self._work.reads[0], way)) as outcome:
-            self._check_room()
+        first = cells[0] if cells else self._setting.cell("read", self._work.reads[0], way)
+        with self._turns.failures(first) as outcome:
+            check_room(self._comm, self._directory, self._setting.bytes)
             for cell in cells:
                 self._write(series, cell, outcome)
             if not cells:
@@ -115,26 +102,29 @@ class IoRounds:
         return outcome.right
 
     def _write(self, series: OneSeries, cell: Cell, outcome: Outcome) -> None:
-        self._begin(cell, outcome)
+        self._turns.begin(cell, outcome)
         series.remove()
         self._warmer.warm(self._values.bytes * self._setting.steps * 5 // 4)  # for the file and buffers of the engine
         self._watch.start()
-        timing, stacks = series.write(sync=cell.cache == "synced", stacks=self._round == 0)
+        timing, stacks = series.write(sync=cell.cache == "synced", stacks=self._turns.round == 0)
         disturbed = self._watch.stop()
         last = cell.cache == self._work.writes[-1]
         verified = None if last and self._work.reads else series.read()[1]  # else the reads verify it
-        self._keep(cell, timing, disturbed, series.counts(), verified, stacks)
+        self._turns.keep(
+            cell, timing, self._setting.bytes,
+            disturbed=disturbed, counts=series.counts(), verified=verified, stacks=stacks,
+        )  # fmt: skip
         if verified is False:
             outcome.right = False
 
     def _read(self, series: OneSeries, cell: Cell, outcome: Outcome) -> None:
-        self._begin(cell, outcome)
+        self._turns.begin(cell, outcome)
         counts = {}
         if cell.cache == "cold":
             self._make_cold([series.path])
         before = self._device.bytes_read()
         self._watch.start()
-        timing, right, stacks = series.read(stacks=self._round == 0)
+        timing, right, stacks = series.read(stacks=self._turns.round == 0)
         disturbed = self._watch.stop()
         after = self._device.bytes_read()
         if before is not None and after is not None:
@@ -142,7 +132,9 @@ class IoRounds:
             share = counts["device_bytes"] / max(1, self._setting.bytes)
             if cell.cache == "cold" and share < _COLD and self._watch.nodes == 1:
                 disturbed = ", ".join(filter(None, [disturbed, f"{share:.0%} of the bytes came from the device"]))
-        self._keep(cell, timing, disturbed, counts, right, stacks)
+        self._turns.keep(
+            cell, timing, self._setting.bytes, disturbed=disturbed, counts=counts, verified=right, stacks=stacks
+        )
 
     def _make_cold(self, paths: list[Path]) -> None:
         agree(self._comm, lambda: send_to_disk(paths) if self._comm.rank == 0 else None)
@@ -174,9 +166,9 @@ class IoRounds:
         return right
 
     def _limit(self, cell: Cell, work: Callable[[], Timing], paths: list[Path]) -> bool:
-        with self._failures(cell) as outcome:
-            self._begin(cell, outcome)
-            self._check_room()
+        with self._turns.failures(cell) as outcome:
+            self._turns.begin(cell, outcome)
+            check_room(self._comm, self._directory, self._setting.bytes)
             if cell.operation != "read":
                 self._warmer.warm(self._values.bytes * self._setting.steps)
             elif cell.cache == "cold":
@@ -185,60 +177,11 @@ class IoRounds:
                 self._comm.barrier()
             self._watch.start()
             timing = work()
-            self._keep(cell, timing, self._watch.stop(), {}, None, {})
+            self._turns.keep(cell, timing, self._setting.bytes, disturbed=self._watch.stop())
         return outcome.right
-
-    # ---- records -----------------------------------------------------------------------------------------------------
-    def _begin(self, cell: Cell, outcome: Outcome) -> None:
-        outcome.cell = cell
-        way = LIMITS if cell.role == "limit" else cell.name
-        text = Failure(cell, self._round, "").to_json()
-        self._emit({**text, "kind": "begin", "setting": self._number, "way": way})
-
-    def _keep(
-        self,
-        cell: Cell,
-        timing: Timing,
-        disturbed: str,
-        counts: dict[str, float],
-        verified: bool | None,
-        stacks: dict[str, float],
-    ) -> None:
-        """A round that counts is a record; of the first one only the stacks and wrong values are."""
-        if self._round == 0 and not stacks and verified is not False:
-            return
-        record = Measurement(
-            cell, self._round, timing.seconds, self._setting.bytes, self._order, timing.phases, timing.per_rank,
-            counts, stacks, verified, disturbed,
-        )  # fmt: skip
-        self._emit(record.to_json())
-
-    def _check_room(self) -> None:
-        need = _ROOM * self._setting.bytes
-        free = on_root(self._comm, lambda: shutil.disk_usage(self._directory).free)
-        if free < need:
-            raise OSError(f"{size(free)} are free in the directory, and {size(need)} are needed")
-
-    @contextmanager
-    def _failures(self, cell: Cell) -> Iterator[Outcome]:
-        """An error that all ranks have becomes a record of the cell that was being measured."""
-        outcome = Outcome(cell)
-        try:
-            yield outcome
-        except (_core.InputError, _core.IoError, OSError, MemoryError) as error:
-            outcome.right = False
-            text = str(error).replace(str(self._directory), "...") or type(error).__name__
-            self._emit(Failure(outcome.cell, self._round, text).to_json())
 
     def _remove(self, series: OneSeries) -> None:
         try:
             series.remove()
         except OSError as error:  # the directory of the run is removed in the end
-            self._emit({"kind": "note", "text": f"{series.path.name} cannot be removed: {error}"})
-
-
-class Outcome:
-    """Of a way in a round: the cell that is being measured, and whether all is right so far."""
-
-    def __init__(self, cell: Cell) -> None:
-        self.cell, self.right = cell, True
+            self._turns.note(f"{series.path.name} cannot be removed: {error}")
