@@ -33,7 +33,12 @@ class IoSetting:
     def cell(self, operation: str, cache: str, way: Way) -> Cell:
         """The cell of a way."""
         return Cell(
-            operation=operation, name=way.name, engine=way.engine, parameters=way.parameters, cache=cache, **asdict(self)
+            operation=operation,
+            name=way.name,
+            engine=way.engine,
+            parameters=way.parameters,
+            cache=cache,
+            **asdict(self),
         )
 
     def limit(self, operation: str, cache: str, name: str) -> Cell:

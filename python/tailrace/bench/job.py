@@ -56,6 +56,19 @@ class Job:
         return base64.urlsafe_b64encode(zlib.compress(pickle.dumps(self))).decode("ascii")
 
 
+class Plan(Protocol):
+    """What a command measures, as jobs."""
+
+    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
+        """The jobs, to be run one after the other.
+
+        :param places: directories of this run alone, by the user's names.
+        :param nodes: on which the ranks are.
+        :raises ValueError: the numbers do not fit each other.
+        :raises InputError: a file whose values are to be written has none.
+        """
+
+
 def run_on_ranks(word: str) -> None:
     """Run a job on all ranks of MPI_COMM_WORLD; events go to standard output of rank 0. Collective.
 

@@ -14,7 +14,8 @@ from . import launch
 from .common import fail, say
 
 if TYPE_CHECKING:
-    from tailrace.bench.matrix import Matrix, Size
+    from tailrace.bench.job import Plan
+    from tailrace.bench.matrix import Size
     from tailrace.bench.session import Session
 
 app = typer.Typer(
@@ -90,11 +91,11 @@ def io(
     from tailrace.bench.ways import QUICK, USUAL
 
     try:
-        counts = _ranks(ranks)
+        counts = ranks_of(ranks)
         chosen = _caches(operations, caches)
         if precision not in ("float64", "float32"):
             raise ValueError(f"--precision {precision}: expected float64 or float32")
-        wholes, eaches = (tuple(_size(text) for text in texts) for texts in (whole, each))
+        wholes, eaches = (tuple(size_of(text) for text in texts) for texts in (whole, each))
         if not (wholes or eaches):
             wholes, eaches = QUICK_SIZES if quick else (((256, 256, 256),), ())
         ways = tuple(engines) or (QUICK if quick else USUAL)
@@ -104,13 +105,16 @@ def io(
         )  # fmt: skip
         if source is not None:
             matrix = of_file(matrix, str(source.absolute()), variables)
-        _measure(matrix, _named(directories), limit, out, append, against)
+        measure(matrix, named(directories), limit, out, append, against)
     except (ValueError, InputError) as error:
         fail(error)
 
 
-def _ranks(text: str) -> tuple[int, ...]:
-    """:raises ValueError: the text is no list of numbers."""
+def ranks_of(text: str) -> tuple[int, ...]:
+    """The numbers of ranks of --ranks.
+
+    :raises ValueError: the text is no list of numbers.
+    """
     from tailrace.machine import physical_cores
 
     world = launch.size()
@@ -126,7 +130,8 @@ def _ranks(text: str) -> tuple[int, ...]:
     return counts
 
 
-def _size(text: str) -> Size:
+def size_of(text: str) -> Size:
+    """:raises ValueError: the text is not three numbers."""
     words = text.split(",")
     if len(words) != 3 or not all(word.strip().isdigit() and int(word) > 0 for word in words):
         raise ValueError(f"{text}: expected three numbers of points as 128,128,128")
@@ -149,7 +154,7 @@ def _caches(operations: str, caches: str) -> tuple[tuple[str, ...], tuple[str, .
     return writes, reads
 
 
-def _named(directories: list[str]) -> dict[str, Path]:
+def named(directories: list[str]) -> dict[str, Path]:
     """Directories by name: NAME=DIR, or the last part of DIR."""
     found: dict[str, Path] = {}
     for text in directories or ["."]:
@@ -164,18 +169,19 @@ def _named(directories: list[str]) -> dict[str, Path]:
     return found
 
 
-def _measure(
-    matrix: Matrix, directories: dict[str, Path], limit: float, out: Path, append: bool, against: Path | None
+def measure(
+    plan: Plan, directories: dict[str, Path], limit: float, out: Path, append: bool, against: Path | None = None
 ) -> None:
+    """Run the jobs of a plan and end with the exit code. A ValueError or InputError: the plan is wrong."""
     from tailrace.bench.session import Session
 
-    matrix.jobs(directories)  # what is wrong is said before anything is made
+    plan.jobs(directories)  # what is wrong is said before anything is made
     if launch.size() is not None:
-        from .bench_inside import measure
+        from .bench_inside import measure as measure_inside
 
-        raise typer.Exit(measure(matrix, directories, out, append))
+        raise typer.Exit(measure_inside(plan, directories, out, append))
     with Session(directories, out, limit=limit, append=append) as session:
-        for job in matrix.jobs(session.places):
+        for job in plan.jobs(session.places):
             session.run(job, _start)
     raise typer.Exit(_show(session, out, against))
 

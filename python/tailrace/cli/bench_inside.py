@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from .common import fail
 
 if TYPE_CHECKING:
-    from tailrace.bench.matrix import Matrix
+    from tailrace.bench.job import Plan
 
 
-def measure(matrix: Matrix, directories: dict[str, Path], out: Path, append: bool) -> int:
-    """Run all jobs of a matrix on ranks of this job. Collective. Returns 1 where something failed.
+def measure(plan: Plan, directories: dict[str, Path], out: Path, append: bool) -> int:
+    """Run all jobs of a plan on ranks of this job. Collective. Returns 1 where something failed.
 
     A rank that dies ends the whole job, as it does of any program under MPI; what was measured before is kept.
     """
@@ -35,7 +35,7 @@ def measure(matrix: Matrix, directories: dict[str, Path], out: Path, append: boo
     places, error = comm.bcast((places, error))
     if error:
         fail(error)
-    jobs = matrix.jobs(places, nodes)
+    jobs = plan.jobs(places, nodes)
     if session is None:
         for job in jobs:
             run_here(job, comm, nothing)
