@@ -27,6 +27,7 @@ class Peak:
 
     private = 0  # bytes of this process alone, at their peak; after the block
     shared = 0  # bytes of memory that processes share, at the end of the block
+    part = 0  # of the same, where each page is divided by the processes that have it
     sampled = False  # whether a thread has looked
 
     def __enter__(self) -> Self:
@@ -35,6 +36,7 @@ class Peak:
             Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
         except OSError:
             self.sampled = True
+        self._part = _part_of_shared()
         self._before = _resident()
         if self.sampled:
             self._most = self._before["RssAnon"]
@@ -50,6 +52,7 @@ class Peak:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         now, before = _resident(), self._before
         self.shared = now["RssShmem"] - before["RssShmem"]
+        self.part = _part_of_shared() - self._part
         if self.sampled:
             self._done.set()
             self._sampler.join()
@@ -64,3 +67,12 @@ def _resident() -> dict[str, int]:
     lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
     pairs = [line.split(":", 1) for line in lines if line.startswith(("VmRSS", "VmHWM", "Rss"))]
     return {name: int(rest.split()[0]) * 1024 for name, rest in pairs}
+
+
+def _part_of_shared() -> int:
+    """Bytes; 0 where the kernel does not tell them."""
+    with suppress(OSError):
+        for line in Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines():
+            if line.startswith("Pss_Shmem:"):
+                return int(line.split()[1]) * 1024
+    return 0

@@ -17,7 +17,7 @@ import typer
 
 from . import analyse as cli_analyse
 from . import bench as cli_bench
-from . import bench_output
+from . import bench_compute, bench_output
 from . import convert as cli_convert
 from . import plot as cli_plot
 from .common import enter, fail, guarded, on_ranks, say, settle
@@ -145,6 +145,7 @@ app.command()(cli_convert.convert)
 
 app.add_typer(cli_bench.app, name="bench")
 bench_output.add_to(cli_bench.app)
+bench_compute.add_to(cli_bench.app)
 
 
 @app.command()
