@@ -31,7 +31,8 @@ format: setup ## fix format and style with ruff and clang-format
 	@tools/lint.sh --fix
 
 bench: setup ## measure the speed of the solver and of analyses
-	@for file in benchmarks/solver.py benchmarks/analysis.py; do echo "== $$file"; .venv/bin/python "$$file" || exit 1; done
+	@for what in transpose solver analysis; do .venv/bin/tailrace bench $$what --append -o build/bench.jsonl || exit 1; done
+	@.venv/bin/python benchmarks/analysis.py
 
 clean: ## remove build results (keep .venv and the ADIOS2 cache)
 	rm -rf build demo-output docs/reference/generated .venv/tailrace-sources

@@ -1,10 +1,11 @@
-"""Analysis from Python: the speed of operators, and the time that analyses cost inside and beside a simulation.
+"""Analysis from Python beside the kernels in C++, and the time that it costs inside and beside a simulation.
 
     python benchmarks/analysis.py [--repetitions N] [--only operators,inside,beside,adapt] [--nodes N]
 
-Operators: compares the gradients of four fields with the kernels in C++, and with 10.8 s of CPU time, which
-Py4Incompact3D needs for three derivatives of a 128^3 field on a similar machine. Simulation and analysis have one rank
-each. Runs with and without analysis alternate. Each figure is min / median / max.
+`tailrace bench analysis` measures the same operators over ranks and sizes. Here the gradients of four fields are held
+against the kernels in C++, and against 10.8 s of CPU time, which Py4Incompact3D needs for three derivatives of a 128^3
+field on a similar machine. Simulation and analysis have one rank each. Runs with and without analysis alternate. Each
+figure is min / median / max.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ import numpy as np
 from measure import names_of, repeat, result_of, spread, start_ranks
 
 import tailrace as tr
-from tailrace import _core
-from tailrace.flow import initial as flows
+from tailrace.bench.compute_rounds import ComputeSetting
+from tailrace.bench.operator_runs import OPERATIONS, enstrophy, waves
+from tailrace.bench.solver_flow import FlowKind, MadeFlow
 
 REFERENCE = 10.8  # CPU seconds of the reference for three derivatives of one field
 KERNELS = Path(__file__).parents[1] / "build/python/benchmarks/gradient"
 RUN = str(Path(__file__).with_name("analysis_run.py"))
-HERE = str(Path(__file__))
 CASE = """
 [case]
 reynolds = 1600
@@ -75,34 +76,9 @@ def cpu(work: object) -> float:
 
 
 # ---- operators -------------------------------------------------------------------------------------------------------
-def four_fields(n: int, comm: object = None) -> list[tr.Field]:
-    ops = tr.Operators((n, n, n), (2 * np.pi,) * 3, ("periodic",) * 3, comm=comm)  # type: ignore[arg-type]
-    waves = [lambda x, y, z, s=s: np.sin(x + s) * np.cos(2 * y - s) * np.cos(z + 2 * s) for s in range(4)]
-    return [tr.Field.from_function(ops, wave) for wave in waves]
-
-
-def gradients() -> None:
-    """Wall seconds of the gradients of four fields on all ranks together, or of four fields on each rank alone."""
-    import json
-
-    from mpi4py import MPI
-
-    comm, apart = MPI.COMM_WORLD, sys.argv[4] == "apart"
-    fields = four_fields(int(sys.argv[2]), MPI.COMM_SELF if apart else comm)
-    seconds = []
-    for _ in range(int(sys.argv[3]) + 1):
-        comm.Barrier()  # without a barrier, ranks that work alone may not run at the same time
-        start = time.perf_counter()
-        tr.grad(fields)
-        taken = time.perf_counter() - start
-        seconds.append(comm.allreduce(taken, op=MPI.SUM) / comm.size if apart else comm.allreduce(taken, op=MPI.MAX))
-    if comm.rank == 0:
-        print(json.dumps(seconds[1:]))
-
-
 def operators(n: int, repetitions: int) -> None:
-    fields = four_fields(n)
-    work = lambda: tr.grad(fields)  # noqa: E731
+    fields = waves((n, n, n))
+    work = lambda: OPERATIONS["gradients"].work(fields)  # noqa: E731
     cpu(work)
     kernels, ours, shares = [], [], []
     for _ in range(repetitions):
@@ -115,17 +91,6 @@ def operators(n: int, repetitions: int) -> None:
     print(f"  share of the bare kernels' rate:          {spread(shares, '.2f')}")
     if n == 128:
         print(f"  times Py4Incompact3D's rate:              {spread([4 * REFERENCE / s for s in ours], '.0f')}")
-    alone, two, apart = [], [], []
-    for _ in range(repetitions):
-        for ranks, how, medians in ((1, "together", alone), (2, "together", two), (2, "apart", apart)):
-            seconds = result_of(start_ranks(ranks, HERE, "gradients", str(n), "15", how))
-            medians.append(statistics.median(seconds))
-    speedups = [a / b for a, b in zip(alone, two, strict=True)]
-    limits = [2 * a / b for a, b in zip(alone, apart, strict=True)]
-    print(f"  two ranks over one:                       {spread(speedups, '.2f')}")
-    print(f"  two independent runs:                     {spread(limits, '.2f')}")
-    reached = [a / b for a, b in zip(speedups, limits, strict=True)]
-    print(f"  share of that reached:                    {spread(reached, '.2f')}")
 
 
 # ---- beside a simulation ---------------------------------------------------------------------------------------------
@@ -133,18 +98,11 @@ def balance(n: int, repetitions: int) -> None:
     """Compare the time of the enstrophy with the time of a solver step. Both alternate on the same core."""
     from mpi4py import MPI
 
-    comm = MPI.COMM_SELF
-    lengths, kinds = (2 * np.pi,) * 3, ("periodic",) * 3
-    grid = _core.Grid((n, n, n), lengths, kinds)
-    processes = _core.ProcessGrid(comm.py2f(), 0, 0)
-    flow = _core.Flow64(grid, processes, _core.FlowOptions(1 / 1600, "rk3", "aggressive"), "alltoall")
-    for i, values in enumerate(flows.evaluate(flows.taylor_green(grid), grid, flow.box, "taylor-green", comm)):
-        flow.velocity(i)[...] = values
-    ops = tr.Operators((n, n, n), lengths, kinds, comm=comm, processes=processes)
-    u = tr.Vector(*(tr.Field(flow.velocity(i), ops) for i in range(3)))
-    enstrophy = lambda: 0.5 * tr.mean_square(tr.curl(u))  # noqa: E731
-    enstrophy(), flow.step(0.005, None)
-    pairs = repeat(5 * repetitions, lambda: (cpu(lambda: flow.step(0.005, None)), cpu(enstrophy)))
+    flow = MadeFlow(FlowKind("periodic"), ComputeSetting("solver", 1, 1, (n, n, n)), MPI.COMM_SELF, "alltoall")
+    ops = tr.Operators((n, n, n), (2 * np.pi,) * 3, ("periodic",) * 3)
+    velocity = [tr.Field(flow.core.velocity(i), ops) for i in range(3)]
+    enstrophy(velocity)
+    pairs = repeat(5 * repetitions, lambda: (cpu(flow.step), cpu(lambda: enstrophy(velocity))))
     print(f"enstrophy of {n}^3 on one core")
     print(f"  a solver step, s of CPU:                  {spread([a for a, _ in pairs])}")
     print(f"  enstrophy, s of CPU:                      {spread([b for _, b in pairs], '.4f')}")
@@ -255,4 +213,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    gradients() if sys.argv[1:2] == ["gradients"] else main()
+    main()

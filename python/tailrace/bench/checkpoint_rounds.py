@@ -14,8 +14,10 @@ from .element_lists import ElementLists
 from .job import Emit, Job
 from .limits import PlainFile
 from .records import Cell
-from .rounds import LIMITS, Outcome, Rhythm, Rounds
+from .room import check_room
+from .rounds import LIMITS, Rhythm, Rounds
 from .series_io import OneSeries
+from .turns import Outcome
 from .ways import Way
 
 if TYPE_CHECKING:
@@ -77,8 +79,8 @@ class CheckpointRounds(Rounds):
         """Only the series of a way in which all went well stays."""
         one = self._setting
         folder = one.folder(self._directory, way)
-        with self._failures(one.cell("write", "synced", way)) as outcome:
-            self._check_room(one.bytes)
+        with self._turns.failures(one.cell("write", "synced", way)) as outcome:
+            check_room(self._comm, self._directory, one.bytes)
             on_root(self._comm, lambda: folder.mkdir(parents=True, exist_ok=True))
             series = OneSeries(self._comm, folder, way, self._lists, 1)
             self._write(series, one.cell("write", "synced", way), one.bytes, outcome)
@@ -91,11 +93,11 @@ class CheckpointRounds(Rounds):
         return outcome.right
 
     def _write(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome, *, verify: bool = False) -> None:
-        self._begin(cell, outcome)
+        self._turns.begin(cell, outcome)
         series.remove()
         self._warmer.warm(size // self._comm.size * 5 // 4)  # for the file and buffers of the engine
         self._watch.start()
-        found = series.write(sync=cell.cache == "synced", stacks=self._round == 0)
+        found = series.write(sync=cell.cache == "synced", stacks=self._turns.round == 0)
         disturbed = self._watch.stop()
         counts = series.counts()
         verified = series.read().verified if verify else None

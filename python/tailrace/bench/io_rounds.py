@@ -14,10 +14,12 @@ from .job import Emit, Job
 from .limits import PlainFile
 from .parts import Values, box_of
 from .records import Cell
-from .rounds import LIMITS, Outcome, Rhythm, Rounds
+from .room import check_room
+from .rounds import LIMITS, Rhythm, Rounds
 from .series_io import OneSeries
 from .stored_values import stored_values
 from .timing import Timing
+from .turns import Outcome
 from .ways import Way
 
 if TYPE_CHECKING:
@@ -74,8 +76,9 @@ class IoRounds(Rounds):
     def _measure_way(self, way: Way) -> bool:
         series = OneSeries(self._comm, self._directory, way, self._values, self._setting.steps)
         cells = [self._setting.cell("write", cache, way) for cache in self._work.writes]
-        with self._failures(cells[0] if cells else self._setting.cell("read", self._work.reads[0], way)) as outcome:
-            self._check_room(self._setting.bytes)
+        first = cells[0] if cells else self._setting.cell("read", self._work.reads[0], way)
+        with self._turns.failures(first) as outcome:
+            check_room(self._comm, self._directory, self._setting.bytes)
             for cell in cells:
                 self._write(series, cell, outcome)
             if not cells:
@@ -87,11 +90,11 @@ class IoRounds(Rounds):
         return outcome.right
 
     def _write(self, series: OneSeries, cell: Cell, outcome: Outcome) -> None:
-        self._begin(cell, outcome)
+        self._turns.begin(cell, outcome)
         series.remove()
         self._warmer.warm(self._values.bytes * self._setting.steps * 5 // 4)  # for the file and buffers of the engine
         self._watch.start()
-        found = series.write(sync=cell.cache == "synced", stacks=self._round == 0)
+        found = series.write(sync=cell.cache == "synced", stacks=self._turns.round == 0)
         disturbed = self._watch.stop()
         last = cell.cache == self._work.writes[-1]
         verified = None if last and self._work.reads else series.read().verified  # else the reads verify it

@@ -1,4 +1,4 @@
-"""A setting of the benchmark of input and output, and its cells: what is written where, by how many ranks."""
+"""A setting of benchmarks that write, and its cells: what is written where, by how many ranks."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class IoSetting:
     steps: int = 1
     precision: str = "float64"
     source: str = ""
+    bench: str = "io"
 
     @property
     def bytes(self) -> int:
@@ -31,8 +32,15 @@ class IoSetting:
 
     def cell(self, operation: str, cache: str, way: Way) -> Cell:
         """The cell of a way."""
-        return Cell("io", operation, way.name, way.engine, parameters=way.parameters, cache=cache, **asdict(self))
+        return Cell(
+            operation=operation,
+            name=way.name,
+            engine=way.engine,
+            parameters=way.parameters,
+            cache=cache,
+            **asdict(self),
+        )
 
     def limit(self, operation: str, cache: str, name: str) -> Cell:
         """The cell of a limit."""
-        return Cell("io", operation, name, role="limit", cache=cache, **asdict(self))
+        return Cell(operation=operation, name=name, role="limit", cache=cache, **asdict(self))

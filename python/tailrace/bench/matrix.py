@@ -8,11 +8,11 @@ from pathlib import Path
 from .io_rounds import READS, WRITES, IoWork
 from .io_setting import IoSetting
 from .job import Job
-from .parts import check_fit, parts_of
+from .parts import parts_of, shapes_of
 from .stored_values import shape_of
 from .ways import USUAL, way_of
 
-Size = tuple[int, int, int]
+Size = tuple[int, int, int]  # in x, y, z
 
 
 @dataclass(frozen=True)
@@ -45,25 +45,20 @@ class Matrix:
         ways = tuple(way_of(text) for text in self.engines)
         jobs = []
         for ranks in self.ranks:
+            parts = parts_of(self.decomposition, ranks)
             settings = [
-                self._setting(name, ranks, min(nodes, ranks), size, is_each)
+                IoSetting(
+                    name, ranks, min(nodes, ranks), parts, shape, self.halo, self.variables, self.steps,
+                    self.precision, self.source,
+                )
                 for name in places
-                for is_each, sizes in ((False, self.whole), (True, self.each))
-                for size in sizes
-            ]
+                for shape in shapes_of(self.whole, self.each, parts)
+            ]  # fmt: skip
             work = IoWork(
                 tuple(settings), ways, self.writes, self.reads, self.rounds, self.seed, self.drop_caches
             )  # fmt: skip
             jobs.append(Job(ranks, work, places))
         return jobs
-
-    def _setting(self, directory: str, ranks: int, nodes: int, size: Size, is_each: bool) -> IoSetting:
-        parts = parts_of(self.decomposition, ranks)
-        shape = (size[0] * parts[0], size[1] * parts[1], size[2] * parts[2]) if is_each else size
-        check_fit(shape, parts)
-        return IoSetting(
-            directory, ranks, nodes, parts, shape, self.halo, self.variables, self.steps, self.precision, self.source
-        )
 
 
 QUICK_SIZES: tuple[tuple[Size, ...], tuple[Size, ...]] = (((128, 128, 128),), ((128, 128, 64),))  # whole, each

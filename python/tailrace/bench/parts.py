@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,19 @@ def check_fit(shape: Sequence[int], parts: Sequence[int]) -> None:
             f"{' x '.join(map(str, shape))} points cannot be shared as {' x '.join(map(str, parts))} parts; "
             "every part needs a point"
         )
+
+
+def shapes_of(whole: Iterable[Triple], each: Iterable[Triple], parts: Triple) -> list[Triple]:
+    """The points in x, y and z of the wholes that are measured. Local.
+
+    :param whole: sizes of wholes.
+    :param each: sizes of a part.
+    :raises ValueError: a whole has fewer points than parts in a direction.
+    """
+    shapes = [*whole, *(triple([n * m for n, m in zip(size, parts, strict=True)]) for size in each)]
+    for shape in shapes:
+        check_fit(shape, parts)
+    return shapes
 
 
 def box_of(shape: Sequence[int], parts: Sequence[int], rank: int) -> Box:

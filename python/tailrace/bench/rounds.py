@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import random
-import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace import _core
-from tailrace.parallel import agree, on_root
-from tailrace.text import size
+from tailrace.parallel import agree
 
 from .eviction import Device, drop_all, evict, send_to_disk
 from .job import Emit, Job
 from .noise import Warmer, Watch
-from .records import Cell, Failure, Measurement
+from .records import Cell
+from .room import check_room
 from .series_io import Found, OneSeries
 from .timing import Timing
+from .turns import Outcome, Turns
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 LIMITS = "limits"  # the name of the limits among the ways of a round
-_ROOM = 1.2  # free bytes on the disk, in parts of the bytes that are written
 _COLD = 0.9  # the share of the bytes that must come from the device
 
 
@@ -44,13 +41,6 @@ class Rhythm:
     drop_caches: bool = False
 
 
-class Outcome:
-    """Of a way in a round: the cell that is being measured, and whether all is right so far."""
-
-    def __init__(self, cell: Cell) -> None:
-        self.cell, self.right = cell, True
-
-
 class Rounds(ABC):
     """Measures all ways of one setting, in rounds. All methods are collective.
 
@@ -60,12 +50,11 @@ class Rounds(ABC):
     """
 
     def __init__(self, comm: MPI.Comm, job: Job, rhythm: Rhythm, number: int, directory: Path, emit: Emit) -> None:
-        self._comm, self._job, self._rhythm, self._number = comm, job, rhythm, number
-        self._directory, self._emit = directory, emit
+        self._comm, self._rhythm, self._directory = comm, rhythm, directory
+        self._turns = Turns(job, number, emit, directory)
         self._warmer, self._watch = Warmer(comm, directory), Watch(comm)
         self._device = Device(directory)
         self._first = self._watch.first_of_node
-        self._round = self._order = 0
 
     @abstractmethod
     def _names(self) -> list[str]:
@@ -77,18 +66,8 @@ class Rounds(ABC):
 
     def run(self) -> None:
         """All rounds; the first one is not counted."""
-        names = self._names()
-        failed = {name for number, name in self._job.failed if number == self._number}
-        shuffle = random.Random(self._rhythm.seed).shuffle  # the same on all ranks
-        for number in range(self._rhythm.rounds + 1):
-            shuffle(names)  # the data of one way may still be on the way to the disk while the next one writes
-            for order, name in enumerate(names):
-                if name in failed or (self._number, number, name) in self._job.done:
-                    continue
-                self._round, self._order = number, order
-                if not self._measure(name):
-                    failed.add(name)
-                self._emit({"kind": "done", "setting": self._number, "round": number, "way": name})
+        ways = {name: partial(self._measure, name) for name in self._names()}
+        self._turns.run(ways, self._rhythm.rounds, self._rhythm.seed)
 
     # ---- reading -----------------------------------------------------------------------------------------------------
     def _read(
@@ -98,12 +77,12 @@ class Rounds(ABC):
 
         :param work: called with whether it should keep stacks.
         """
-        self._begin(cell, outcome)
+        self._turns.begin(cell, outcome)
         if cell.cache == "cold":
             self._make_cold(paths)
         before = self._device.bytes_read()
         self._watch.start()
-        found = work(self._round == 0)
+        found = work(self._turns.round == 0)
         disturbed, counts = self._watch.stop(), dict(found.counts)
         after = self._device.bytes_read()
         if before is not None and after is not None:
@@ -128,9 +107,9 @@ class Rounds(ABC):
         :param size: bytes of all ranks.
         :param paths: those of this rank that a cold read must not find in the page cache.
         """
-        with self._failures(cell) as outcome:
-            self._begin(cell, outcome)
-            self._check_room(size)
+        with self._turns.failures(cell) as outcome:
+            self._turns.begin(cell, outcome)
+            check_room(self._comm, self._directory, size)
             if not paths:
                 self._warmer.warm(size // self._comm.size)
             elif cell.cache == "cold":
@@ -143,42 +122,14 @@ class Rounds(ABC):
         return outcome.right
 
     # ---- records -----------------------------------------------------------------------------------------------------
-    def _begin(self, cell: Cell, outcome: Outcome) -> None:
-        outcome.cell = cell
-        way = LIMITS if cell.role == "limit" else cell.name
-        text = Failure(cell, self._round, "").to_json()
-        self._emit({**text, "kind": "begin", "setting": self._number, "way": way})
-
     def _keep(self, cell: Cell, size: int, found: Found) -> None:
-        """A round that counts is a record; of the first one only the stacks and wrong values are."""
-        if self._round == 0 and not found.stacks and found.verified is not False:
-            return
-        timing = found.timing
-        record = Measurement(
-            cell, self._round, timing.seconds, size, self._order, timing.phases, timing.per_rank,
-            dict(found.counts), dict(found.stacks), found.verified, found.disturbed,
+        self._turns.keep(
+            cell, found.timing, size, disturbed=found.disturbed, counts=found.counts, verified=found.verified,
+            stacks=found.stacks,
         )  # fmt: skip
-        self._emit(record.to_json())
-
-    def _check_room(self, bytes_written: int) -> None:
-        need = _ROOM * bytes_written
-        free = on_root(self._comm, lambda: shutil.disk_usage(self._directory).free)
-        if free < need:
-            raise OSError(f"{size(free)} are free in the directory, and {size(need)} are needed")
-
-    @contextmanager
-    def _failures(self, cell: Cell) -> Iterator[Outcome]:
-        """An error that all ranks have becomes a record of the cell that was being measured."""
-        outcome = Outcome(cell)
-        try:
-            yield outcome
-        except (_core.InputError, _core.IoError, OSError, MemoryError) as error:
-            outcome.right = False
-            text = str(error).replace(str(self._directory), "...") or type(error).__name__
-            self._emit(Failure(outcome.cell, self._round, text).to_json())
 
     def _remove(self, series: OneSeries) -> None:
         try:
             series.remove()
         except OSError as error:  # the directory of the run is removed in the end
-            self._emit({"kind": "note", "text": f"{series.path.name} cannot be removed: {error}"})
+            self._turns.note(f"{series.path.name} cannot be removed: {error}")

@@ -45,3 +45,9 @@ def way_of(text: str) -> Way:
     if wrong:
         raise ValueError(f"--engine {text}: {wrong[0]!r} is no parameter; expected KEY=VALUE")
     return Way(engine, tuple(sorted((key, value) for key, _, value in pairs)))
+
+
+def with_buffers(way: Way, buffers: int) -> Way:
+    """The way that writes in the background, from so many copies of a step."""
+    others = {key: value for key, value in way.parameters if key != "buffers"}
+    return Way(way.engine, tuple(sorted({**others, "buffers": str(buffers)}.items())))

@@ -17,6 +17,7 @@ import typer
 
 from . import analyse as cli_analyse
 from . import bench as cli_bench
+from . import bench_compute, bench_output
 from . import convert as cli_convert
 from . import plot as cli_plot
 from .advise import advise
@@ -144,6 +145,8 @@ app.command()(cli_convert.convert)
 
 
 app.add_typer(cli_bench.app, name="bench")
+bench_output.add_to(cli_bench.app)
+bench_compute.add_to(cli_bench.app)
 
 
 app.command()(advise)
