@@ -65,8 +65,8 @@ class CheckpointRounds(Rounds):
 
     def _remove_failed(self) -> None:
         """What ranks have left that died while they wrote it. Local."""
-        for number, name in self._job.failed:
-            if number == self._number and name in self._ways:
+        for name in self._turns.failed:
+            if name in self._ways:
                 shutil.rmtree(self._setting.folder(self._directory, self._ways[name]), ignore_errors=True)
 
     def _names(self) -> list[str]:

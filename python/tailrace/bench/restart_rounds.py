@@ -13,6 +13,7 @@ from .checkpoint_rounds import OTHER
 from .checkpoint_setting import CheckpointSetting
 from .job import Emit, Job
 from .limits import PlainFile
+from .room import check_room
 from .rounds import LIMITS, Rhythm, Rounds
 from .series_io import OneSeries
 from .ways import Way
@@ -68,15 +69,15 @@ class RestartRounds(Rounds):
         one, way = self._setting, self._ways[name]
         series = OneSeries(self._comm, one.folder(self._directory, way), way, self._lists, 1)
         cell = one.cell(OTHER, "cold", way)
-        with self._failures(cell) as outcome:
+        with self._turns.failures(cell) as outcome:
             self._read(cell, one.bytes, [series.path], outcome, lambda keep: series.read(stacks=keep))
         return outcome.right
 
     def _measure_limit(self) -> bool:
         one, plain = self._setting, self._plain
         cell = one.limit(OTHER, "cold", "pread")
-        with self._failures(cell) as outcome:
-            self._check_room(one.bytes)
+        with self._turns.failures(cell) as outcome:
+            check_room(self._comm, self._directory, one.bytes)
             plain.write(sync=False)
         right = outcome.right and self._limit(cell, one.bytes, lambda: plain.read()[0], [plain.path])
         agree(self._comm, plain.remove)
