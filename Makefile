@@ -30,9 +30,8 @@ lint: setup ## run ruff, mypy, clang-format, clang-tidy
 format: setup ## fix format and style with ruff and clang-format
 	@tools/lint.sh --fix
 
-bench: setup ## measure the speed of the solver and of analyses
-	@for what in transpose solver analysis; do .venv/bin/tailrace bench $$what --append -o build/bench.jsonl || exit 1; done
-	@.venv/bin/python benchmarks/analysis.py
+bench: setup ## measure input and output in some minutes: a report in bench-output
+	@tools/bench.sh
 
 clean: ## remove build results (keep .venv and the ADIOS2 cache)
 	rm -rf build demo-output docs/reference/generated .venv/tailrace-sources
