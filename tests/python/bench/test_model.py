@@ -1,5 +1,6 @@
 """The model of writing: sanity, published figures, fits, uncertainty, profiles."""
 
+import functools
 import itertools
 import math
 import re
@@ -88,14 +89,15 @@ def test_a_hand_computed_write():
     """16 ranks of two nodes write 32 GiB, a file each, without anything that costs but what is named."""
     profile = LAPTOP.changed({"creates_per_second": 100.0, "ost_count": 4, "total_gib_per_s": 7.5})
     profile = profile.changed({"step_seconds": 0.5, "open_seconds": 0.25, "sync_seconds": 0.125})
+    profile = profile.changed({"message_seconds": 1e-3})
     found = predict(profile, Work(32 * GIB, 16), "raw", {"strategy": "dist"})
-    assert found.opens == pytest.approx(0.5 + 0.25 + 16 / 100)
+    assert found.opens == pytest.approx(0.5 + 10 * 4 * 1e-3 + 0.25 + 16 / 100)  # 10 collective calls of 4 messages
     assert found.messages == 0
     assert found.memory == pytest.approx(32 / (2 * 20))
     assert found.storage == pytest.approx(32 / 7.5)  # 4 targets of 2.5 are more
     assert found.sync == pytest.approx(0.125)
     assert found.bound == "file system"
-    assert found.seconds == pytest.approx(0.91 + 0.8 + 32 / 7.5 + 0.125)
+    assert found.seconds == pytest.approx(0.95 + 0.8 + 32 / 7.5 + 0.125)
     assert found.gib_per_s == pytest.approx(32 / found.seconds)
 
 
@@ -155,6 +157,7 @@ def test_profiles_of_arrays_give_the_seconds_of_each():
 # ---- published figures -----------------------------------------------------------------------------------------------
 
 
+@functools.cache
 def published():
     """What the page on the model compares: words, the published number, the number of the model."""
     scale = 131072
@@ -183,6 +186,7 @@ def _table_seconds(profile, name):
     return predict(profile, _table_work(), engine, parameters).seconds
 
 
+@functools.cache
 def fit_of_table():
     """Two free figures: the rate of a stream, and the number of targets."""
     data = [Observation(_table_work(), engine, seconds, p) for seconds, engine, p in TABLE.values()]
@@ -194,9 +198,9 @@ def fit_of_table():
     return min((fitted(count) for count in range(2, 33)), key=lambda one: sum(r * r for r in one.residuals)).profile
 
 
-@pytest.mark.parametrize(("what", "given", "model"), published(), ids=lambda value: str(value)[:24])
-def test_published_figures_are_within_a_factor_of_two(what, given, model):
-    assert given / 2 <= model <= given * 2, what
+def test_published_figures_are_within_a_factor_of_two():
+    for what, given, model in published():
+        assert given / 2 <= model <= given * 2, what
 
 
 def test_the_page_has_the_figures_of_the_model():
