@@ -22,6 +22,7 @@ from .work import GIB, Durability, Work
 STORES: frozenset[str] = frozenset(get_args(FileEngine))  # engines that store what they write
 WRITES = ("io", "checkpoint")  # benches that measure the writing of steps
 CACHES: dict[str, Durability] = {"page cache": "page cache", "synced": "synced", "direct": "synced"}
+EVERY_TARGET = 2**20  # stripes: more than any file system has, so all of them
 SEED = 1974  # of the halves of a cross-validation
 PARALLEL = ("gpfs", "beegfs", "panfs", "ceph", "nfs", "nfs4")
 
@@ -57,8 +58,8 @@ def observations_of(results: Results) -> list[Observation]:
 
 def _observation(summary: Summary) -> Observation:
     parameters = dict(summary.cell.parameters)
-    stripes = parameters.get("stripe_count")
-    number = int(stripes) if isinstance(stripes, int | str) and str(stripes).isdigit() else None
+    stripes = str(parameters.get("stripe_count", ""))
+    number = EVERY_TARGET if stripes == "-1" else int(stripes) if stripes.isdigit() else None
     return Observation(work_of(summary), summary.cell.engine, summary.seconds.median, parameters, number)
 
 

@@ -69,6 +69,7 @@ def advise(
 
     `tailrace advise results.jsonl --for checkpoint --ranks 64 --global 512,512,512 --mtbf 24`
     """
+    from tailrace.bench.pattern import PatternError
     from tailrace.bench.question import VARIABLES, AdviceError, Question
     from tailrace.bench.results import ResultError, read_results
     from tailrace.case.document import ConfigError
@@ -90,7 +91,7 @@ def advise(
         else:
             assert machine is not None
             _predicted(machine, question, stripes)
-    except (AdviceError, ResultError, ConfigError) as error:
+    except (AdviceError, PatternError, ResultError, ConfigError) as error:
         fail(error, 1 if isinstance(error, AdviceError) else 2)
 
 

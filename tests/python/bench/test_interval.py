@@ -39,3 +39,8 @@ def test_dalys_interval_loses_least():
 def test_an_interval_needs_positive_numbers(cost, failure):
     with pytest.raises(ValueError, match="above 0 s"):
         interval_of(cost, failure)
+
+
+def test_a_checkpoint_that_takes_longer_than_the_machine_lives_loses_all():
+    assert interval_of(1e6, 1.0).lost == 1.0
+    assert 0.99 < lost_share(1.0, 10.0, 1.0) < 1

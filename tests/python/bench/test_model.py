@@ -1,4 +1,4 @@
-"""The model of writing: sanity, published figures, fits, uncertainty, profiles."""
+"""The model of writing: sanity, published figures, fits, uncertainty."""
 
 import functools
 import itertools
@@ -14,11 +14,10 @@ from tailrace.bench.forecast import WAYS, forecast
 from tailrace.bench.model import predict, predict_pattern
 from tailrace.bench.observations import cross_validate, factors_of
 from tailrace.bench.pattern import PatternError, pattern_of
-from tailrace.bench.profile import FIGURES, Profile, load_profile, shipped
+from tailrace.bench.profile import FIGURES, load_profile
 from tailrace.bench.question import AdviceError, Question
 from tailrace.bench.uncertainty import draws_of, range_of, seconds_of
 from tailrace.bench.work import GIB, Work
-from tailrace.case.document import ConfigError
 
 ROOT = Path(__file__).parents[3]
 ARCHER2 = load_profile("archer2.toml")
@@ -80,6 +79,13 @@ def test_engines_that_store_nothing_are_refused(engine):
 def test_unknown_strategies_are_refused():
     with pytest.raises(PatternError, match="strategy = nonsense: expected shared, dist"):
         predict(LAPTOP, Work(GIB, 2), "raw", {"strategy": "nonsense"})
+
+
+@pytest.mark.parametrize(("engine", "key"), [("mpiio", "hints.cb_nodes"), ("sion", "files"), ("bp5", "NumAggregators")])
+def test_numbers_must_be_numbers(engine, key):
+    parameters = {key: "many", "transfer": "collective"}
+    with pytest.raises(PatternError, match=rf"(?i){key} = many: expected a whole number"):
+        predict(LAPTOP, Work(GIB, 2), engine, parameters)
 
 
 # ---- sanity ----------------------------------------------------------------------------------------------------------
@@ -362,34 +368,3 @@ def test_a_prediction_needs_ranks_and_size():
         forecast(ARCHER2, Question(shape=(64, 64, 64)))
     with pytest.raises(AdviceError, match="--ranks"):
         forecast(ARCHER2, Question(local=(64, 64, 64)))
-
-
-# ---- profiles --------------------------------------------------------------------------------------------------------
-
-
-def test_profiles_survive_a_file(tmp_path):
-    assert shipped() == ["archer2.toml", "laptop.toml"]
-    for name in shipped():
-        profile = load_profile(name)
-        (tmp_path / "copy.toml").write_text(profile.to_toml())
-        assert load_profile(tmp_path / "copy.toml") == profile
-
-
-def test_a_wrong_profile_is_explained(tmp_path):
-    path = tmp_path / "wrong.toml"
-    text = LAPTOP.to_toml().replace("open_seconds =", "open_second =").replace("ost_count = 1", "ost_count = 0")
-    path.write_text(text + "\n[uncertainty]\n")
-    with pytest.raises(ConfigError) as found:
-        load_profile(path)
-    assert {problem.key for problem in found.value.problems} == {"open_second", "open_seconds", "ost_count"}
-    path.write_text(LAPTOP.to_toml() + "\n[uncertainty]\nnonsense = 2.0\n")
-    with pytest.raises(ConfigError, match=r"uncertainty\.nonsense is of no figure"):
-        load_profile(path)
-    with pytest.raises(ConfigError, match=r"there are archer2\.toml, laptop\.toml"):
-        load_profile("no-such-machine")
-
-
-def test_every_figure_has_its_unit_in_its_name_and_a_meaning():
-    for key in FIGURES:
-        assert re.search(r"seconds|per_second|gib|writers", key), key
-        assert Profile.model_fields[key].description
