@@ -71,7 +71,7 @@ def _check_machines(results: Results) -> None:
 
 def _of_purpose(every: Sequence[Summary], question: Question) -> list[Summary]:
     """The writes whose figures are of use: a checkpoint must be on the disk, an output need not."""
-    found = [one for one in every if is_write(one.cell)]
+    found = [one for one in every if is_write(one.cell) and min(one.rate.values) > 0]
     if not found:
         raise AdviceError("the results have no writes of fields by an engine of Tailrace")
     synced = [one for one in found if one.cell.cache == "synced"]

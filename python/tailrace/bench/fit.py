@@ -1,8 +1,9 @@
 """Fit the profile of a machine to measured writes: least squares of logarithms. All is local.
 
 The unknowns are the logarithms of figures of the profile, so they stay positive, and a factor for each engine. The
-residuals are logarithms of measured over predicted seconds. A weak prior keeps figures that the data do not determine
-where they were. Gauss-Newton steps with Levenberg's damping, from several starts, because the model has kinks.
+residuals are logarithms of measured over predicted seconds; large ones count less (Huber 1964). A weak prior keeps
+figures that the data do not determine where they were. Gauss-Newton steps with Levenberg's damping, from several
+starts, because the model has kinks, which are smooth at first.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ PRIOR = math.log(5.0)  # standard deviation of the logarithm of a figure before 
 ENGINE_PRIOR = math.log(1.5)  # ... of the factor of an engine
 NOISE = 0.2  # first guess of the standard deviation of a residual
 LEAST_NOISE = 0.02
+HUBER = 1.5  # residuals beyond so many standard deviations count by their size, not by its square
 STARTS = 2
 STEPS = 25
 SHARPNESS = (2.0, 6.0, 20.0, math.inf)
@@ -145,7 +147,13 @@ class _Problem:
 
     def cost(self, unknowns: Vector) -> float:
         """What is minimised."""
-        return float(np.sum((self.residuals(unknowns) / self.noise) ** 2) + np.sum((unknowns / self.prior) ** 2))
+        size = np.abs(self.residuals(unknowns)) / self.noise
+        loss = np.where(size < HUBER, size**2, 2 * HUBER * size - HUBER**2)
+        return float(np.sum(loss) + np.sum((unknowns / self.prior) ** 2))
+
+    def _weights(self, residuals: Vector) -> Vector:
+        """Of the residuals, so that their weighted squares have the slope of the loss."""
+        return np.minimum(1.0, HUBER * self.noise / np.maximum(np.abs(residuals), 1e-12))
 
     def starts(self) -> list[Vector]:
         """Points to begin at: the profile as it is, and others near it."""
@@ -162,8 +170,9 @@ class _Problem:
         damping, cost = 1e-2, self.cost(unknowns)
         for _ in range(STEPS):
             residuals, slope = self.residuals(unknowns), self.slope(unknowns)
-            normal = slope.T @ slope / self.noise**2 + np.diag(self.prior**-2)
-            right = -slope.T @ residuals / self.noise**2 - unknowns / self.prior**2
+            weighted = slope.T * self._weights(residuals) / self.noise**2
+            normal = weighted @ slope + np.diag(self.prior**-2)
+            right = -weighted @ residuals - unknowns / self.prior**2
             trial = unknowns + np.clip(np.linalg.solve(normal + damping * np.diag(np.diag(normal)), right), -2, 2)
             better = self.cost(trial)
             if better < cost:

@@ -118,10 +118,10 @@ def _reasons(
 ) -> tuple[str, ...]:
     share = row.prediction.gib_per_s / profile.total_gib_per_s
     of_limit = f", {share:.2f} of the {profile.total_gib_per_s:g} GiB/s of the file system"
+    of_limit = of_limit if work.durability == "synced" else ""
     first = (
         f"{row.way.name} is predicted to write {row.prediction.gib_per_s:.3g} GiB/s, in four of five draws "
-        f"{row.rate.low:.3g} to {row.rate.high:.3g}{of_limit if work.durability == 'synced' else ''}; what limits it "
-        f"is: {row.prediction.bound}."
+        f"{row.rate.low:.3g} to {row.rate.high:.3g}{of_limit}; what limits it is: {row.prediction.bound}."
     )
     if tied:
         names = ", ".join(f"{one.way.name} ({one.prediction.gib_per_s:.3g} GiB/s)" for one in tied)

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 HOUR = 3600.0
+MOST = 500.0  # failures during one interval: hardly any interval ends, and exp would overflow
 
 
 @dataclass(frozen=True)
@@ -56,5 +57,7 @@ def lost_share(interval: float, cost: float, failure: float, restart: float = 0.
 
     The time for `interval` seconds of progress is M exp(R / M) (exp((interval + C) / M) - 1), Daly's equation (20).
     """
+    if interval + cost + restart > MOST * failure:
+        return 1.0
     needed = failure * math.exp(restart / failure) * math.expm1((interval + cost) / failure)
     return 1 - interval / needed

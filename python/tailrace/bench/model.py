@@ -17,6 +17,8 @@ from .pattern import Pattern, pattern_of
 from .profile import Profile
 from .work import GIB, Work
 
+# Collective calls of a step, and more for each variable: about what the table "Collective calls" in docs/io.md has.
+CALLS, CALLS_PER_VARIABLE = 6, 4
 MESSAGE_GIB = 4 * 2**20 / GIB  # blocks are sent in messages of 4 MiB
 
 
@@ -24,7 +26,7 @@ MESSAGE_GIB = 4 * 2**20 / GIB  # blocks are sent in messages of 4 MiB
 class Prediction:
     """The seconds of a write, by part."""
 
-    opens: float  # opening files, and the metadata server
+    opens: float  # of a step: collective calls, opening files, and the metadata server
     messages: float  # to the ranks that write
     memory: float  # copies and checksums
     storage: float  # bytes on their way to the storage, or to the page cache
@@ -71,8 +73,10 @@ def predict_pattern(
     :param sharpness: of the change from one limit to the next; a fit begins with a low one, a norm without kinks.
     """
     nodes = work.nodes or profile.nodes(work.ranks)
+    calls = (CALLS + CALLS_PER_VARIABLE * work.variables) * math.ceil(math.log2(work.ranks))
+    step = profile.step_seconds + calls * profile.message_seconds + _opens(profile, work, pattern)
     return Prediction(
-        opens=work.steps * (profile.step_seconds + _opens(profile, work, pattern)),
+        opens=work.steps * step,
         messages=_messages(profile, work, pattern, nodes),
         memory=pattern.passes * work.gib / (nodes * profile.memory_gib_per_s_per_node),
         storage=_storage(profile, work, pattern, stripes, sharpness),

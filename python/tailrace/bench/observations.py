@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+import numpy as np
+
 from tailrace.io.paths import FileEngine
 
 from .fit import Fit, FitError, Observation, fit
@@ -20,6 +22,8 @@ from .work import GIB, Durability, Work
 STORES: frozenset[str] = frozenset(get_args(FileEngine))  # engines that store what they write
 WRITES = ("io", "checkpoint")  # benches that measure the writing of steps
 CACHES: dict[str, Durability] = {"page cache": "page cache", "synced": "synced", "direct": "synced"}
+EVERY_TARGET = 2**20  # stripes: more than any file system has, so all of them
+SEED = 1974  # of the halves of a cross-validation
 PARALLEL = ("gpfs", "beegfs", "panfs", "ceph", "nfs", "nfs4")
 
 
@@ -54,8 +58,8 @@ def observations_of(results: Results) -> list[Observation]:
 
 def _observation(summary: Summary) -> Observation:
     parameters = dict(summary.cell.parameters)
-    stripes = parameters.get("stripe_count")
-    number = int(stripes) if isinstance(stripes, int | str) and str(stripes).isdigit() else None
+    stripes = str(parameters.get("stripe_count", ""))
+    number = EVERY_TARGET if stripes == "-1" else int(stripes) if stripes.isdigit() else None
     return Observation(work_of(summary), summary.cell.engine, summary.seconds.median, parameters, number)
 
 
@@ -100,14 +104,17 @@ class CrossValidation:
 
 
 def cross_validate(data: Sequence[Observation], start: Profile, **options: Any) -> CrossValidation:
-    """Fit to every second observation and predict the others.
+    """Fit to one half of the observations and predict the others.
+
+    The halves are drawn with a fixed seed; neighbours in the list differ in a systematic way.
 
     :raises FitError: too few observations.
     """
-    half = fit(data[::2], start, **options)
-    factors = sorted(factors_of(half, data[1::2]))
-    place = min(len(factors) - 1, -(-9 * len(factors) // 10) - 1)
-    return CrossValidation(len(data[::2]), len(factors), statistics.median(factors), factors[place])
+    order = np.random.default_rng(SEED).permutation(len(data))
+    fitted, others = ([data[at] for at in half] for half in (order[::2], order[1::2]))
+    factors = factors_of(fit(fitted, start, **options), others)
+    median, most = np.quantile(factors, (0.5, 0.9))
+    return CrossValidation(len(fitted), len(others), float(median), float(most))
 
 
 def factors_of(fitted: Fit, data: Sequence[Observation]) -> list[float]:

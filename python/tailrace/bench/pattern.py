@@ -72,7 +72,7 @@ def pattern_of(
     if engine in ("bp4", "bp5"):
         return _bp(engine, parameters, work, nodes, passes)
     if engine == "sion":
-        files = min(int(parameters.get("files", SION_FILES)), work.ranks)
+        files = min(_number(parameters, "files", SION_FILES), work.ranks)
         # Chunks begin at multiples of the blocks of the file system, so that no lock is shared.
         return Pattern(work.ranks, files, shared=files < work.ranks, passes=passes)
     raise PatternError(f"the model does not describe the engine {engine}: it stores nothing, or is not known")
@@ -110,7 +110,7 @@ def _one_file(
         return Pattern(work.ranks, files, work.ranks > 1, work.ranks > 1, opened=files, passes=passes)
     # ROMIO and Cray MPI-IO use as many aggregators as stripes on Lustre, else one of each node.
     usual = stripes if place.file_system == "lustre" else nodes
-    writers = min(work.ranks, max(1, int(parameters.get("hints.cb_nodes", usual))))
+    writers = min(work.ranks, _number(parameters, "hints.cb_nodes", usual))
     return Pattern(
         writers, files, writers > 1, exchange=work.ranks > 1, opened=files, openers=work.ranks, passes=passes
     )
@@ -128,8 +128,7 @@ def _bp(engine: str, parameters: Mapping[str, Any], work: Work, nodes: int, pass
     given = {key.lower(): value for key, value in parameters.items()}
     writers = work.ranks if work.ranks <= BP_WRITERS else nodes
     for key in ("numaggregators", "numsubfiles"):
-        if int(given.get(key, 0) or 0) > 0:
-            writers = int(given[key])
+        writers = _number(given, key, writers)
     if str(given.get("aggregationtype", "")).lower() == "everyonewrites":
         files = min(max(1, writers), work.ranks)
         return Pattern(work.ranks, files, shared=files < work.ranks, passes=passes + _copies(engine, given))
@@ -142,3 +141,11 @@ def _copies(engine: str, given: Mapping[str, Any]) -> float:
     if engine == "bp4":
         return 2.0 if str(given.get("statslevel", "1")) != "0" else 1.0
     return 1.0 if str(given.get("statslevel", "0")) != "0" else 0.0
+
+
+def _number(parameters: Mapping[str, Any], key: str, usual: int) -> int:
+    """The number of a parameter, at least 1; the usual one where it is left out or 0."""
+    text = str(parameters.get(key, 0))
+    if not text.isdigit():
+        raise PatternError(f"{key} = {text}: expected a whole number")
+    return max(1, int(text) or usual)

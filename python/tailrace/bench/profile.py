@@ -61,9 +61,15 @@ class Profile(BaseModel):
         None, description="into the page cache; without it, a write waits for the storage"
     )
     page_cache_gib_per_node: Seconds = Field(0.0, description="what the page cache takes before a write waits")
-    residual_factor: Factor = Field(1.5, description="one standard deviation of measured over predicted seconds")
-    default_factor: Factor = Field(1.3, description="the same of figures that `uncertainty` does not list")
-    uncertainty: dict[str, Factor] = Field(default_factory=dict, description="the same of the figures of this file")
+    residual_factor: Factor = Field(
+        1.5, description="measured over predicted seconds: one standard deviation, as a factor"
+    )
+    default_factor: Factor = Field(
+        1.3, description="one standard deviation of figures that are not in [uncertainty], as a factor"
+    )
+    uncertainty: dict[str, Factor] = Field(
+        default_factory=dict, description="one standard deviation of figures of this file, as a factor"
+    )
     engine_factor: dict[str, EngineFactor] = Field(
         default_factory=dict, description="seconds of an engine over those of the model; 1 where it is not listed"
     )
@@ -100,8 +106,7 @@ class Profile(BaseModel):
         for key in ("uncertainty", "engine_factor"):
             if table := getattr(self, key):
                 document.add(tomlkit.nl())
-                document.add(tomlkit.comment(str(type(self).model_fields[key].description)))
-                document.add(key, table)
+                document.add(key, tomlkit.item(table).comment(str(type(self).model_fields[key].description)))
         return tomlkit.dumps(document)
 
 

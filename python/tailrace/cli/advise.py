@@ -37,10 +37,12 @@ def advise(
     local: Annotated[
         str | None, typer.Option("--local", metavar="NX,NY,NZ", help="Points of one rank, instead.")
     ] = None,
-    variables: Annotated[int, typer.Option("--variables", min=1, help="Variables of a step.")] = 3,
+    variables: Annotated[
+        int | None, typer.Option("--variables", min=1, help="Variables of a step; 3 by default, ux, uy and uz.")
+    ] = None,
     precision: Annotated[
-        str, typer.Option("--precision", metavar="float64|float32", help="Of the values.")
-    ] = "float64",
+        str | None, typer.Option("--precision", metavar="float64|float32", help="Of the values; float64 by default.")
+    ] = None,
     state: Annotated[
         str | None,
         typer.Option("--state", metavar="SIZE", help="Size of a step, instead: a number of bytes, or 12GiB."),
@@ -67,17 +69,19 @@ def advise(
 
     `tailrace advise results.jsonl --for checkpoint --ranks 64 --global 512,512,512 --mtbf 24`
     """
-    from tailrace.bench.question import AdviceError, Question
+    from tailrace.bench.pattern import PatternError
+    from tailrace.bench.question import VARIABLES, AdviceError, Question
     from tailrace.bench.results import ResultError, read_results
     from tailrace.case.document import ConfigError
 
     try:
         question = Question(
             PURPOSES[_one_of("--for", purpose, tuple(PURPOSES))], ranks,
-            _triple("--global", whole), _triple("--local", local), variables,
-            _one_of("--precision", precision, PRECISIONS), _bytes(state), directory, _positive(mtbf),
+            _triple("--global", whole), _triple("--local", local), variables or VARIABLES,
+            _one_of("--precision", precision or PRECISIONS[0], PRECISIONS), _bytes(state), directory, _positive(mtbf),
         )  # fmt: skip
         _check(question, results, machine, stripes, fit_to)
+        _check_size(question, variables is not None, precision is not None, machine is not None)
         found = read_results(*results) if results else None
         if fit_to is not None:
             assert found is not None
@@ -87,7 +91,7 @@ def advise(
         else:
             assert machine is not None
             _predicted(machine, question, stripes)
-    except (AdviceError, ResultError, ConfigError) as error:
+    except (AdviceError, PatternError, ResultError, ConfigError) as error:
         fail(error, 1 if isinstance(error, AdviceError) else 2)
 
 
@@ -103,6 +107,8 @@ def _check(
         fail("results and --machine: measurements or a prediction? Leave one out, or fit the profile by --fit-to FILE")
     if fit_to is not None and not results:
         fail("--fit-to needs files of results")
+    if fit_to is not None and (question.ranks, question.bytes, question.purpose) != (None, None, "output"):
+        fail("--fit-to fits a profile to all results; leave --ranks, the size and --for to the prediction")
     if fit_to is not None and fit_to.exists():
         fail(f"--fit-to {fit_to}: it exists; give another name, or remove it")
     if stripes is not None and (machine is None or results):
@@ -113,11 +119,22 @@ def _check(
         fail("--mtbf gives the interval of checkpoints; add --for checkpoint")
 
 
+def _check_size(question: Question, variables: bool, precision: bool, predicts: bool) -> None:
+    """Options of a size that is not given, or that is given in bytes."""
+    grid = question.shape is not None or question.local is not None
+    if precision and not grid:
+        fail("--precision is part of the size of a grid; give --global or --local")
+    if variables and not grid and not predicts:
+        fail("--variables is part of the size of a grid; give --global or --local")
+
+
 def _measured(results: Results, question: Question) -> None:
     from tailrace.bench.advice import advise as advise_from
 
     for note in results.notes:
         say(f"note: {note}")
+    for run in results.interrupted:
+        say(f"note: the run {run.run} was interrupted; what it measured before is used")
     _show(advise_from(results, question))
 
 

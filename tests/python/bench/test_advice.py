@@ -12,7 +12,7 @@ from helpers.bench_results import MACHINE, Made
 from tailrace.bench.advice import advise
 from tailrace.bench.case_block import checkpoint_block, environment_line, output_block
 from tailrace.bench.forecast import WAYS
-from tailrace.bench.interval import daly, interval_of, lost_share, young
+from tailrace.bench.interval import daly, interval_of
 from tailrace.bench.profile import load_profile
 from tailrace.bench.question import AdviceError, Question
 from tailrace.bench.results import Results
@@ -282,43 +282,6 @@ def test_stripes_are_for_lustre():
     assert advise(given.results(), OUTPUT).commands == ("lfs setstripe -c 8 -S 4M /scratch/disk",)
 
 
-# ---- intervals -------------------------------------------------------------------------------------------------------
-
-
-def test_youngs_interval():
-    assert young(300, 86400) == pytest.approx(7200)  # sqrt(2 * 5 min * 1440 min) = 120 min
-    assert young(2, 100) == pytest.approx(20)
-
-
-@pytest.mark.parametrize(("failure", "minutes", "digits"), [(1440, 117, 0), (360, 57, 0), (15, 9.1, 1)])
-def test_dalys_interval_is_that_of_his_figures(failure, minutes, digits):
-    """Figures 3 to 5 of Daly (2006): checkpoints of 5 minutes."""
-    assert round(daly(5, failure), digits) == minutes
-
-
-def test_dalys_interval_by_hand():
-    # C = 2, M = 100: 20 (1 + 0.1 / 3 + 0.01 / 9) - 2
-    assert daly(2, 100) == pytest.approx(20 * (1 + 0.1 / 3 + 0.01 / 9) - 2)
-    assert daly(200, 100) == daly(500, 100) == 100
-
-
-def test_dalys_interval_loses_least():
-    for cost, failure in ((2.0, 100.0), (5.0, 86400.0), (60.0, 3600.0)):
-        tried = (young(cost, failure) * k / 1000 for k in range(1, 3001))
-        best = min(tried, key=lambda one: lost_share(one, cost, failure))
-        least = lost_share(best, cost, failure)
-        assert lost_share(daly(cost, failure), cost, failure) == pytest.approx(least, rel=1e-3)
-    # Small intervals and costs: C / t + t / 2 M
-    assert lost_share(7200, 5, 8640000) == pytest.approx(5 / 7200 + 7200 / 2 / 8640000, rel=0.01)
-    assert interval_of(5, 86400).lost == pytest.approx(math.sqrt(2 * 5 / 86400), rel=0.02)
-
-
-@pytest.mark.parametrize(("cost", "failure"), [(0, 1), (1, 0), (-1, 1), (float("nan"), 1)])
-def test_an_interval_needs_positive_numbers(cost, failure):
-    with pytest.raises(ValueError, match="above 0 s"):
-        interval_of(cost, failure)
-
-
 def test_the_interval_follows_from_the_measured_cost():
     found = advise(clear_case().results(), Question("checkpoint", ranks=4, state=256**3 * 8, mtbf_hours=1.0))
     assert found.cost == pytest.approx(0.25)
@@ -348,6 +311,16 @@ def test_the_command_prints_reasons_and_a_block_that_loads(run, tmp_path):
     block = found.stdout.partition("In the case file:\n\n")[2]
     assert loads(block, tmp_path).output[0].engine == "bp5"
     assert "note: figures of synced writes" in found.stderr
+    assert "interrupted" not in found.stderr
+
+
+def test_an_interrupted_run_is_used_and_noted(run, tmp_path):
+    text = (tmp_path / "clear.jsonl").read_text().splitlines()
+    (tmp_path / "cut.jsonl").write_text("\n".join([*text[:-2], text[-2][:40]]))
+    found = run("cut.jsonl")
+    assert found.exit_code == 0
+    assert "the run one was interrupted" in found.stderr
+    assert "the line is not whole" in found.stderr
 
 
 def test_the_command_gives_the_interval(run, tmp_path):
@@ -393,6 +366,13 @@ def test_the_command_fits_a_profile_that_it_predicts_from(run, tmp_path):
         (["--machine", "nowhere"], 2, "there is no such file, and no profile of that name"),
         (["--machine", "laptop"], 1, "a prediction needs --ranks"),
         (["clear.jsonl", "--for", "fun"], 2, "--for fun: expected output or checkpoint"),
+        (
+            ["clear.jsonl", "--fit-to", "x.toml", "--ranks", "4"],
+            2,
+            "leave --ranks, the size and --for to the prediction",
+        ),
+        (["clear.jsonl", "--precision", "float32"], 2, "--precision is part of the size of a grid"),
+        (["clear.jsonl", "--state", "1GiB", "--variables", "3"], 2, "--variables is part of the size of a grid"),
         (["clear.jsonl", "--precision", "int8"], 2, "--precision int8: expected float64 or float32"),
         (["clear.jsonl", "--global", "1,2"], 2, "--global 1,2: expected three numbers"),
         (["clear.jsonl", "--global", "0,2,2"], 2, "expected three numbers"),
