@@ -34,8 +34,12 @@ class CoupleMatrix:
     precision: str
     rhythm: Rhythm
 
-    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """See `job.Matrix`: the job of the producer of each split, which knows that of its consumer."""
+    def jobs(self, places: dict[str, Path]) -> list[Job]:
+        """The job of the producer of each split, which knows that of its consumer.
+
+        :param places: directories of this run alone, by the user's names.
+        :raises ValueError: a rank would have no point of a size.
+        """
         ways = tuple(StreamWay(queue, policy) for policy in self.policies for queue in self.queues)
         jobs = []
         for producers, consumers in self.splits:

@@ -18,7 +18,7 @@ from .couple_values import StreamValues
 from .job import Emit, Job
 from .noise import Watch
 from .records import Failure, Measurement
-from .timing import Timing, Together
+from .timing import Timing, Together, meet_asleep
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -71,7 +71,7 @@ class ProducerWork:
             directory = job.directories[task.setting.directory]
             watch.start()
             produced = _produce(comm, task, directory)
-            consumed = on_root(comm, lambda: _wait_for(Consumed.path(directory, task)))  # noqa: B023
+            consumed = _wait_for_consumer(comm, Consumed.path(directory, task))
             disturbed = watch.stop(friends=consumed.processor)
             for record in _records(task, produced, consumed, disturbed):
                 emit(record.to_json())
@@ -106,12 +106,14 @@ def _write(series: arrays.Series, values: StreamValues, index: int) -> None:
     series.end_step()
 
 
-def _wait_for(path: Path) -> Consumed:
-    """What the consumer has found. Local."""
-    while not path.exists():
+def _wait_for_consumer(comm: MPI.Comm, path: Path) -> Consumed:
+    """What it has found. It may still compute, and needs the cores."""
+    while comm.rank == 0 and not path.exists():
         time.sleep(0.005)
-    found = Consumed.read(path)
-    path.unlink()
+    meet_asleep(comm)
+    found = on_root(comm, lambda: Consumed.read(path))
+    if comm.rank == 0:
+        path.unlink()
     return found
 
 

@@ -6,15 +6,17 @@ import json
 import queue
 import subprocess
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
+from tailrace.text import counted
+
 from .job import EVENT, Emit, Job, nothing
 from .records import Failure, Measurement, parse
 from .results import ResultFile
+from .timing import meet_asleep
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -93,7 +95,7 @@ class Driver:
         if self._begun is not None:
             self._keep(replace(Failure.from_json(self._begun), error=error))
         elif not self._done:
-            raise JobError(f"{ranks} ranks: {error}")
+            raise JobError(f"{counted(ranks, 'rank')}: {error}")
 
 
 def run_here(job: Job, comm: MPI.Comm, emit: Emit) -> None:
@@ -107,9 +109,7 @@ def run_here(job: Job, comm: MPI.Comm, emit: Emit) -> None:
             job.work.run(inside, job, emit if comm.rank == 0 else nothing)
     finally:
         inside.Free()
-    waiting = comm.Ibarrier()
-    while not waiting.Test():
-        time.sleep(0.01)
+    meet_asleep(comm)
 
 
 class JobError(RuntimeError):

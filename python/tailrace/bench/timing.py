@@ -90,6 +90,13 @@ class Together:
         )
 
 
+def meet_asleep(comm: MPI.Comm) -> None:
+    """A barrier for ranks that may wait for long: they leave their cores to others. Collective."""
+    waiting = comm.Ibarrier()
+    while not waiting.Test():
+        time.sleep(0.005)
+
+
 def slowest(comm: MPI.Comm, seconds: Mapping[str, float]) -> dict[str, float]:
     """The largest value of each name over the ranks, which all have the same names. Collective."""
     from mpi4py import MPI

@@ -226,7 +226,7 @@ def _parent(number):
 
 @needs_sst
 def test_a_consumer_that_stands_still_is_ended(tmp_path):
-    process = start(tmp_path, *LONG, "--splits", "1:1", "--limit", 4)
+    process = start(tmp_path, *LONG, "--splits", "1:1", "--limit", 15)
     wait_for_lines(tmp_path, 6, process)
     consumer = ranks_of(process)[0]  # the first to be started
     os.kill(consumer, signal.SIGSTOP)
@@ -234,7 +234,7 @@ def test_a_consumer_that_stands_still_is_ended(tmp_path):
     while '"failure"' not in (tmp_path / "r.jsonl").read_text():
         assert time.monotonic() < until
         time.sleep(0.1)
-    assert "the ranks hang: nothing happened for 4 s" in read_results(tmp_path / "r.jsonl").failures[0].error
+    assert "the ranks hang: nothing happened for 15 s" in read_results(tmp_path / "r.jsonl").failures[0].error
     assert consumer not in ranks_of(process)
     os.kill(process.pid, signal.SIGTERM)
     process.communicate(timeout=60)
