@@ -1,0 +1,62 @@
+#pragma once
+
+#include <tailrace/flow/faces.hpp>
+#include <tailrace/flow/scalar.hpp>
+#include <tailrace/grid/exchange.hpp>
+#include <tailrace/ops/implicit_lines.hpp>
+
+namespace tailrace::flow {
+
+/// The second derivative of diffusion along y by Crank-Nicolson, in each stage of an explicit scheme for all the rest
+/// (Spalart, Moser and Rogers 1991). With the weighted sum N of the right-hand sides and L = nu P^2 D along y,
+///   (1 - duration L / 2) change = N + duration L u.
+/// Where the value at an end of y is given, `change` there is what it changes by until the end of the stage: for the
+/// velocity before the projection that is what Kim and Moin (1985) give it. Works on X pencils. Where y is whole there
+/// it needs one plane of memory; elsewhere one array.
+template <class T> class ImplicitDiffusion {
+public:
+  /// `nodes`: the exchange of the flow. Throws InputError where y is periodic.
+  ImplicitDiffusion(const grid::Grid &grid, double viscosity, const std::optional<ops::Hyperviscosity> &hyperviscosity,
+                    const std::vector<ScalarOptions> &scalars, const grid::Exchange<T> &nodes);
+
+  /// A stage of length `duration`. `implicit`: the share of L that acts on the end of the stage; 1/2 but for pressures,
+  /// which balance the present right-hand side.
+  struct Step {
+    const Stage &stage;
+    double dt;
+    double implicit = 0.5;
+  };
+
+  /// What is advanced: its values, its right-hand sides, the newest first, and memory of this rank in Y pencils. There,
+  /// `sum_y` is free, and `values_y` has the values if `in_y`. Both are unused where y is whole in X pencils.
+  struct Quantity {
+    T *values;
+    const T *newest;
+    std::array<const T *, 2> past;
+    T *values_y, *sum_y;
+    bool in_y;
+  };
+
+  /// From the velocity at the start of a stage: what it changes by at the ends of y. Collective.
+  void find_changes(Faces<T> &faces, std::array<grid::Field<T>, 3> &u, double duration);
+  /// Advances component i of the velocity, after `find_changes`; or scalar number `number`. Collective.
+  void advance(int i, const Step &step, grid::Exchange<T> &nodes, const Quantity &component);
+  void advance(Scalar<T> &scalar, std::size_t number, const Step &step, grid::Exchange<T> &nodes,
+               const Quantity &quantity);
+
+private:
+  using Changes = std::array<const grid::Field<T> *, 2>; ///< at the lower and the upper end
+  void advance(ops::ImplicitLines<T> &lines, double diffusivity, const Changes &changes, const Step &step,
+               grid::Exchange<T> &nodes, const Quantity &quantity);
+  void give(const ops::ImplicitLines<T> &lines, const Changes &changes, T *sum, std::int64_t k, std::int64_t planes);
+
+  double viscosity_;
+  grid::Box box_; ///< of X pencils
+  std::int64_t nodes_y_;
+  std::array<ops::ImplicitLines<T>, 2> velocity_; ///< tangential and normal to the ends of y
+  std::vector<ops::ImplicitLines<T>> scalars_;
+  std::array<std::array<grid::Field<T>, 2>, 3> changes_; ///< [component][upper] of the velocity
+  grid::Buffer<T> sum_;
+};
+
+} // namespace tailrace::flow
