@@ -34,6 +34,8 @@ ImplicitDiffusion<T>::ImplicitDiffusion(const Grid &grid, double viscosity,
   for (auto &component : changes_)
     for (const bool upper : {false, true})
       component[upper] = Field<T>(face_box(grid, box_, 1, upper));
+  for (Field<T> &gradient : gradient_)
+    gradient = Field<T>(box_);
   const bool whole = nodes.is_free(Pencil::x, Pencil::y);
   sum_ = Buffer<T>(whole ? box_.count[0] * box_.count[1] : box_.size());
 }
@@ -57,16 +59,32 @@ void ImplicitDiffusion<T>::find_changes(Faces<T> &faces, std::array<Field<T>, 3>
   });
 }
 
+template <class T> void ImplicitDiffusion<T>::remember(const std::array<Field<T>, 3> &u) {
+  for (int i = 0; i < 3; ++i)
+    std::copy_n(u[i].data(), u[i].size(), gradient_[i].data());
+}
+
+template <class T> void ImplicitDiffusion<T>::keep_gradient(const std::array<Field<T>, 3> &u, double duration) {
+  const T inverse = static_cast<T>(1 / duration);
+  for (int i = 0; i < 3; ++i) {
+    T *gradient = gradient_[i].data();
+    const T *after = u[i].data();
+    for (std::int64_t at = 0; at < u[i].size(); ++at)
+      gradient[at] = inverse * (gradient[at] - after[at]);
+  }
+}
+
 template <class T>
 void ImplicitDiffusion<T>::advance(int i, const Step &step, Exchange<T> &nodes, const Quantity &component) {
-  advance(velocity_[i == 1], viscosity_, {&changes_[i][0], &changes_[i][1]}, step, nodes, component);
+  const T *gradient = step.implicit > 0 ? gradient_[i].data() : nullptr;
+  advance(velocity_[i == 1], viscosity_, {&changes_[i][0], &changes_[i][1]}, gradient, step, nodes, component);
 }
 
 template <class T>
 void ImplicitDiffusion<T>::advance(Scalar<T> &scalar, std::size_t number, const Step &step, Exchange<T> &nodes,
                                    const Quantity &quantity) {
-  advance(scalars_[number], scalar.options().diffusivity, {scalar.change(false), scalar.change(true)}, step, nodes,
-          quantity);
+  advance(scalars_[number], scalar.options().diffusivity, {scalar.change(false), scalar.change(true)}, nullptr, step,
+          nodes, quantity);
 }
 
 /// Replaces the sums at ends where the change is given, in planes k .. k + planes of this rank.
@@ -83,33 +101,62 @@ void ImplicitDiffusion<T>::give(const ImplicitLines<T> &lines, const Changes &ch
   }
 }
 
+namespace {
+/// What is taken from the sums and added to the changes; all decompositions compute it by the same functions.
+template <class T> struct Offset {
+  const T *gradient; ///< null: nothing
+  T duration;
+
+  void take(T *sum, std::int64_t start, std::int64_t count) const {
+    for (std::int64_t at = 0; at < count && gradient != nullptr; at += lanes<T>) {
+      const int used = static_cast<int>(std::min<std::int64_t>(lanes<T>, count - at));
+      store(sum + at, load(sum + at, used) - duration * load(gradient + start + at, used), used);
+    }
+  }
+  void add(T *values, std::int64_t at, Vec<T> change, int used) const {
+    if (gradient != nullptr)
+      change += duration * load(gradient + at, used);
+    store(values + at, load(values + at, used) + change, used);
+  }
+};
+} // namespace
+
 template <class T>
 void ImplicitDiffusion<T>::advance(ImplicitLines<T> &lines, double diffusivity, const Changes &changes,
-                                   const Step &step, Exchange<T> &nodes, const Quantity &q) {
-  const double whole_share = diffusivity * step.stage.share() * step.dt;
-  lines.prepare(whole_share, step.implicit * whole_share);
+                                   const T *gradient, const Step &step, Exchange<T> &nodes, const Quantity &q) {
+  const double duration = step.stage.share() * step.dt;
+  lines.prepare(diffusivity * duration, step.implicit * diffusivity * duration);
   const Weights<T> weights(step.stage, step.dt);
-  const std::int64_t plane = box_.count[0] * box_.count[1];
+  const Offset<T> offset{gradient, static_cast<T>(duration)};
+  const auto add_up = [&](std::int64_t first, std::int64_t planes) {
+    const std::int64_t plane = box_.count[0] * box_.count[1], start = first * plane, count = planes * plane;
+    auto past = q.past;
+    for (int age = 0; age < weights.older; ++age)
+      past[static_cast<std::size_t>(age)] += start;
+    weights.add_up(q.newest + start, past, sum_.data(), count);
+    give(lines, changes, sum_.data(), first, planes);
+    offset.take(sum_.data(), start, count);
+    return start;
+  };
   if (nodes.is_free(Pencil::x, Pencil::y)) {
     const Lines along_y = Lines::along(1, {box_.count[0], box_.count[1], 1});
     for (std::int64_t k = 0; k < box_.count[2]; ++k) {
-      auto past = q.past;
-      for (int age = 0; age < weights.older; ++age)
-        past[static_cast<std::size_t>(age)] += k * plane;
-      weights.add_up(q.newest + k * plane, past, sum_.data(), plane);
-      give(lines, changes, sum_.data(), k, 1);
-      lines.sweep(along_y, q.values + k * plane, sum_.data(), AddTo<T, 1>{{q.values + k * plane}});
+      const std::int64_t start = add_up(k, 1);
+      lines.sweep(along_y, q.values + start, sum_.data(), [&](int, std::int64_t at, Vec<T> change, int used) {
+        offset.add(q.values, start + at, change, used);
+      });
     }
     return;
   }
   const T *values = q.in_y ? q.values_y : nodes.move(Pencil::x, Pencil::y, q.values, q.values_y);
-  weights.add_up(q.newest, q.past, sum_.data(), box_.size());
-  give(lines, changes, sum_.data(), 0, box_.count[2]);
+  add_up(0, box_.count[2]);
   T *sum = nodes.move(Pencil::x, Pencil::y, sum_.data(), q.sum_y);
   lines.sweep(Lines::along(1, nodes.decomposition().box(Pencil::y).count), values, sum, StoreTo<T, 1>{{sum}});
   const T *change = nodes.move(Pencil::y, Pencil::x, sum, sum_.data());
-  for (std::int64_t at = 0; at < box_.size(); ++at)
-    q.values[at] += change[at];
+  for (std::int64_t at = 0; at < box_.size(); at += tailrace::lanes<T>) {
+    const int used = static_cast<int>(std::min<std::int64_t>(tailrace::lanes<T>, box_.size() - at));
+    offset.add(q.values, at, load(change + at, used), used);
+  }
 }
 
 template class ImplicitDiffusion<float>;

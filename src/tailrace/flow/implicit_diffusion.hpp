@@ -8,11 +8,13 @@
 namespace tailrace::flow {
 
 /// The second derivative of diffusion along y by Crank-Nicolson, in each stage of an explicit scheme for all the rest
-/// (Spalart, Moser and Rogers 1991). With the weighted sum N of the right-hand sides and L = nu P^2 D along y,
-///   (1 - duration L / 2) change = N + duration L u.
-/// Where the value at an end of y is given, `change` there is what it changes by until the end of the stage: for the
-/// velocity before the projection that is what Kim and Moin (1985) give it. Works on X pencils. Where y is whole there
-/// it needs one plane of memory; elsewhere one array.
+/// (Spalart, Moser and Rogers 1991). With the weighted sum N of the right-hand sides, the gradient G of the pressure of
+/// the stage before, times this duration, and L = nu P^2 D along y,
+///   (1 - duration L / 2) (change - G) = N + duration L u - G,
+/// then the projection. G keeps the order two: without it L would act on the pressure, and what it makes of a gradient
+/// is no gradient beside walls and on a stretched grid. Where the value at an end of y is given, the change there is
+/// what it is until the projection. Works on X pencils. It needs three arrays for G, and one plane where y is whole in
+/// X pencils, else a fourth array.
 template <class T> class ImplicitDiffusion {
 public:
   /// `nodes`: the exchange of the flow. Throws InputError where y is periodic.
@@ -37,6 +39,13 @@ public:
     bool in_y;
   };
 
+  /// Component i of the gradient of the pressure of the last stage; zero before the first one.
+  grid::Field<T> &gradient(int i) { return gradient_[i]; }
+  /// Keeps the velocity before the projection, in the place of the gradient; then, from it and the velocity after the
+  /// projection of a stage of this length, the gradient. Local.
+  void remember(const std::array<grid::Field<T>, 3> &u);
+  void keep_gradient(const std::array<grid::Field<T>, 3> &u, double duration);
+
   /// From the velocity at the start of a stage: what it changes by at the ends of y. Collective.
   void find_changes(Faces<T> &faces, std::array<grid::Field<T>, 3> &u, double duration);
   /// Advances component i of the velocity, after `find_changes`; or scalar number `number`. Collective.
@@ -46,8 +55,8 @@ public:
 
 private:
   using Changes = std::array<const grid::Field<T> *, 2>; ///< at the lower and the upper end
-  void advance(ops::ImplicitLines<T> &lines, double diffusivity, const Changes &changes, const Step &step,
-               grid::Exchange<T> &nodes, const Quantity &quantity);
+  void advance(ops::ImplicitLines<T> &lines, double diffusivity, const Changes &changes, const T *gradient,
+               const Step &step, grid::Exchange<T> &nodes, const Quantity &quantity);
   void give(const ops::ImplicitLines<T> &lines, const Changes &changes, T *sum, std::int64_t k, std::int64_t planes);
 
   double viscosity_;
@@ -56,6 +65,7 @@ private:
   std::array<ops::ImplicitLines<T>, 2> velocity_; ///< tangential and normal to the ends of y
   std::vector<ops::ImplicitLines<T>> scalars_;
   std::array<std::array<grid::Field<T>, 2>, 3> changes_; ///< [component][upper] of the velocity
+  std::array<grid::Field<T>, 3> gradient_;
   grid::Buffer<T> sum_;
 };
 

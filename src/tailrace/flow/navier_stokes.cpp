@@ -100,6 +100,8 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     advance(stage, dt);
     faces_.impose(velocity_, duration);
     faces_.remember(velocity_);
+    if (implicit_)
+      implicit_->remember(velocity_);
     const double before = workspace_->seconds;
     {
       const Stopwatch watch(times_.pressure);
@@ -108,6 +110,8 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     }
     times_.pressure -= workspace_->seconds - before;
     faces_.keep_gradient(velocity_, duration);
+    if (implicit_)
+      implicit_->keep_gradient(velocity_, duration);
     last_share_ = duration;
   }
   clear_body();

@@ -104,6 +104,9 @@ public:
   grid::Field<T> &history(int age, int i) {
     return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()][i];
   }
+  /// Where diffusion along y is implicit, and only there: component i of the gradient of the last stage's pressure,
+  /// from which the next stage begins.
+  grid::Field<T> &pressure_gradient(int i) { return implicit_->gradient(i); }
   /// An end of direction d, with the velocity that is given there.
   Face<T> &face(int d, bool upper) { return faces_.at(d, upper); }
   std::vector<Scalar<T>> &scalars() { return scalars_; }
