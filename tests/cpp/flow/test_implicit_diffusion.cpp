@@ -48,11 +48,11 @@ std::unique_ptr<NavierStokes<double>> make(const Setting &s, bool implicit, cons
   for (const bool upper : {false, true})
     if (flow->face(1, upper).boundary == dirichlet) // the tangled flow does not end at rest
       for_each_point(flow->face(1, upper).box, [&](const Index3 &p, std::int64_t at) {
-        flow->face(1, upper).value[0].data()[at] = 0.3 * std::sin(pi * position(s.grid, p)[2] / lengths[2]);
+        flow->face(1, upper).value[0].data()[at] = 0.3 * std::sin(pi * position(s.grid, p)[2] / s.grid.lengths[2]);
       });
   const auto heat = [&](const Index3 &p) {
     const Point x = position(s.grid, p);
-    return 1 + 0.3 * std::cos(2 * pi * x[0] / lengths[0]) * std::cos(pi * x[1] / lengths[1]);
+    return 1 + 0.3 * std::cos(2 * pi * x[0] / s.grid.lengths[0]) * std::cos(pi * x[1] / s.grid.lengths[1]);
   };
   for (Scalar<double> &scalar : flow->scalars()) {
     for_each_point(scalar.values().box(),
@@ -115,7 +115,8 @@ TEST(ImplicitDiffusion, BecomesTheExplicitOneInSmallSteps) {
   for (const Sides &sides : every_side)
     for (const auto &stretching : {std::optional<Stretching>{}, std::optional(Stretching(Where::walls, 0.4))})
       for (const bool wide : {false, true}) {
-        const Setting s = setting(sides, stretching, wide);
+        Setting s = setting(sides, stretching, wide);
+        s.options.scheme = TimeScheme::ab2; // of rk3 both are of first order beside walls, by the projection
         double differences[2];
         for (const int halvings : {0, 1}) {
           const int steps = 10 << halvings;
@@ -135,13 +136,17 @@ TEST(ImplicitDiffusion, IsStableInLargeSteps) {
     return;
   for (const Sides &sides : every_side)
     for (const bool wide : {false, true}) {
-      Setting s = setting(sides, Stretching(Where::walls, 0.05), wide);
+      Setting s = setting(sides, {}, wide);
+      s.grid = Grid({15, 33, 17}, {8.0, 1.5, 10.4}, s.grid.boundaries,
+                    Stretching(Where::walls, 0.1)); // x and z are no limit
+      s.options.viscosity = 0.1;
+      s.options.scalars[0].diffusivity = 0.2;
       s.options.acceleration = s.options.rotation = {};
       s.options.scalars[0].buoyancy = {};
       const std::vector<double> distances = s.grid.distances(1);
       const double smallest = *std::min_element(distances.begin(), distances.end());
-      const double dt = 0.02;
-      EXPECT_GE(s.options.viscosity * dt / (smallest * smallest), 1.0);
+      const double dt = 0.016;
+      EXPECT_GE(s.options.viscosity * dt / (smallest * smallest), 20);
       const auto largest = [&](bool implicit) {
         const Fields fields = run_unchecked(*make(s, implicit, alone()), 100, dt);
         double size = 0;
