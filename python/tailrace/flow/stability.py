@@ -33,8 +33,8 @@ _SCAN, _HALVINGS = 32, 40
 _SAMPLES = np.array([7, 31, 63, 127])  # of the dampings along an implicit y: from long waves to the shortest
 
 
-_AB = {"euler": (1.0,), "ab2": (3 / 2, -1 / 2), "ab3": (23 / 12, -16 / 12, 5 / 12)}
-_RK3 = ((8 / 15,), (5 / 12, -17 / 60), (3 / 4, -5 / 12))
+_AB: dict[str, tuple[float, ...]] = {"euler": (1.0,), "ab2": (3 / 2, -1 / 2), "ab3": (23 / 12, -16 / 12, 5 / 12)}
+_RK3: tuple[tuple[float, ...], ...] = ((8 / 15,), (5 / 12, -17 / 60), (3 / 4, -5 / 12))
 
 
 def with_implicit(scheme: str, z: NDArray[np.complex128], damping: NDArray[np.float64]) -> NDArray[np.float64]:
