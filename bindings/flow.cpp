@@ -153,6 +153,16 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
           },
           nb::arg("age"), nb::arg("component"))
       .def(
+          "pressure_gradient",
+          [](nb::handle_t<Flow<T>> self, int component) {
+            NavierStokes<T> &solver = nb::cast<Flow<T> &>(self).solver;
+            if (!solver.options().implicit_y)
+              throw InputError("the gradient of the pressure is kept where diffusion along y is implicit only");
+            Field<T> &field = solver.pressure_gradient(component);
+            return view(field.data(), field.box().count, self);
+          },
+          nb::arg("component"), "That of the last stage, kept where diffusion along y is implicit.")
+      .def(
           "project", [](Flow<T> &self) { self.solver.project(); }, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "invalidate", [](Flow<T> &self) { self.diagnostics.invalidate(); }, "Call after changing the velocity.")

@@ -51,9 +51,7 @@ void bind_flow_options(nb::module_ &m) {
       .def(
           "__init__",
           [](FlowOptions *self, double viscosity, const std::string &scheme, const std::string &interpolation) {
-            new (self) FlowOptions{
-                viscosity, time_scheme_from_name(scheme), interpolation_from_name(interpolation), {}, {}, {}, {}, 0, {},
-                {}};
+            new (self) FlowOptions{viscosity, time_scheme_from_name(scheme), interpolation_from_name(interpolation)};
           },
           nb::arg("viscosity"), nb::arg("scheme"), nb::arg("interpolation"))
       .def(
@@ -76,5 +74,6 @@ void bind_flow_options(nb::module_ &m) {
           nb::arg("scalar"))
       .def_rw("acceleration", &FlowOptions::acceleration)
       .def_rw("rotation", &FlowOptions::rotation)
-      .def_rw("growth", &FlowOptions::growth);
+      .def_rw("growth", &FlowOptions::growth)
+      .def_rw("implicit_y", &FlowOptions::implicit_y);
 }

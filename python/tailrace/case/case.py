@@ -317,11 +317,27 @@ def _misfits(case: Case) -> Iterator[Problem]:
         if scalar.name in names:
             found.append((f"{label}.name", f"'{scalar.name}' is taken by another scalar"))
         names.add(scalar.name)
+    if case.numerics.implicit_y:
+        found += _no_implicit_y(case)
     words = {word for ends in grid.ends for word in ends}
     if case.case.flow == TAYLOR_GREEN and words - {"periodic", "free-slip"}:
         found.append(("case.flow", f"'{case.case.flow}' has no walls or inflows; give your own, as 'file.py:function'"))
     for key, reason in found:
         yield Problem(key, reason)
+
+
+def _no_implicit_y(case: Case) -> Iterator[tuple[str, str]]:
+    """Key and reason of what does not go with implicit diffusion along y."""
+    key = "numerics.implicit_y"
+    if case.grid.ends[1][0] == "periodic":
+        yield key, "needs a y with ends, such as walls (grid.boundaries[1] is periodic); leave it out"
+        return
+    if case.body is not None:
+        yield key, "does not go with [body], at whose surface the lines along y would have to end; leave it out"
+    for at, scalar in enumerate(case.scalar):
+        if "deposit" in scalar.ends(case.grid)[1]:
+            label = f"scalar[{at}] ('{scalar.name}').boundaries[1]"
+            yield key, f"does not go with what settles at an end of y ({label} is 'deposit'); leave it out"
 
 
 def _missed_points(case: Case) -> Iterable[Problem]:

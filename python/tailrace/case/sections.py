@@ -217,12 +217,13 @@ class TimeSection(Section):
 
 
 class NumericsSection(Section):
-    """[numerics]: precision of the arithmetic, and the interpolation between velocity and pressure grids."""
+    """[numerics]: precision of the arithmetic, interpolation between velocity and pressure grids, and dissipation."""
 
     precision: Literal["double", "single"] = Field("double", description="of the arithmetic")
     interpolation: Literal["classic", "optimised", "aggressive"] = Field(
         "aggressive", description="between velocity and pressure grids; Xcompact3D's ipinter 1, 2, 3"
     )
+    implicit_y: Flag = Field(False, description="take second derivatives of diffusion along y implicitly")
     eddy_viscosity: EddySection | None = Field(None, description="a large-eddy simulation; none by default")
     hyperviscosity: HyperviscositySection | None = Field(
         None, description="an implicit large-eddy simulation; none by default"

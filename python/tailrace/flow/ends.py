@@ -30,13 +30,14 @@ class _End:
     places: tuple[NDArray[np.float64], ...]  # x, y, z
     values: list[NDArray[Any]]
     work: Function
+    at_end: bool  # whether it is given for the end of a stage, else for its beginning
 
 
 class Ends:
     """Sets the values at the ends of a flow. Collective over `comm`.
 
-    Numbers are set once; functions are called for the end of each stage of a step (velocities), or its beginning
-    (scalars), as the schemes need them. They must not communicate.
+    Numbers are set once; functions are called for the end of each stage of a step (velocities, and scalars in an
+    implicit y), or its beginning (scalars), as the schemes need them. They must not communicate.
 
     :raises ConfigError: a file of a function fails when it is loaded.
     :raises InputError: a function fails, or returns something else than it should.
@@ -57,7 +58,7 @@ class Ends:
                 for values, number in zip(faces, constant, strict=True):
                     values[...] = number
             elif own is not None:
-                self._velocities.append(_End("boundary.velocity", self._places(d, upper), faces, own))
+                self._velocities.append(_End("boundary.velocity", self._places(d, upper), faces, own, True))
         for number, scalar in enumerate(case.scalar):
             for d, ends in enumerate(scalar.ends(case.grid)):
                 for upper, end in zip((False, True), ends, strict=True):
@@ -68,7 +69,8 @@ class Ends:
                         values = [flow.scalar_face(number, d, upper)]
                         work = self._load(case, key, end)
                         assert work is not None
-                        self._scalars.append(_End(key, self._places(d, upper), values, work))
+                        at_end = d == 1 and case.numerics.implicit_y
+                        self._scalars.append(_End(key, self._places(d, upper), values, work, at_end))
         self.set(0.0, 0.0)
 
     def _open_outflows(self, case: Case, flow: Any) -> None:
@@ -102,7 +104,7 @@ class Ends:
             for one in self._velocities:
                 _fill(one, end, 3)
             for one in self._scalars:
-                _fill(one, start, 1)
+                _fill(one, end if one.at_end else start, 1)
 
         agree(self._comm, fill)
 

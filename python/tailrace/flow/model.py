@@ -85,6 +85,7 @@ class Model:
         make = _core.Flow64 if case.numerics.precision == "double" else _core.Flow32
         least = make.least_bytes_per_node(case.time.scheme)
         least += least // 3 * len(case.scalar)  # a scalar as a component of the velocity
+        least += 3 * (8 if case.numerics.precision == "double" else 4) * case.numerics.implicit_y
         if forcing is not None or case.case.forcing is not None or case.forcing.band is not None:
             least += 24 if case.numerics.precision == "double" else 12
         check_memory(self.shape, least, comm)

@@ -6,7 +6,8 @@ A Fourier mode of the equation linearised about a uniform velocity obeys du/dt =
 
 where k1 and k2 are the modified wave numbers of the sixth-order first and second derivatives (Lele 1992). A scheme
 multiplies the mode by a factor that depends on lambda dt alone; the step is stable where no factor is larger than one.
-All is local.
+Where diffusion along y is implicit, its part of lambda is taken by Crank-Nicolson in each stage; it damps, whatever the
+step. All is local.
 """
 
 from __future__ import annotations
@@ -29,6 +30,38 @@ SECOND = (24 / 11 * (1 - np.cos(_ANGLES)) + 3 / 22 * (1 - np.cos(2 * _ANGLES))) 
 _ROUNDING = 1e-9
 _BEYOND = 3.0  # no scheme is stable where |lambda dt| is as large
 _SCAN, _HALVINGS = 32, 40
+_SAMPLES = np.array([7, 31, 63, 127])  # of the dampings along an implicit y: from long waves to the shortest
+
+
+_AB: dict[str, tuple[float, ...]] = {"euler": (1.0,), "ab2": (3 / 2, -1 / 2), "ab3": (23 / 12, -16 / 12, 5 / 12)}
+_RK3: tuple[tuple[float, ...], ...] = ((8 / 15,), (5 / 12, -17 / 60), (3 / 4, -5 / 12))
+
+
+def with_implicit(scheme: str, z: NDArray[np.complex128], damping: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The factor of `amplification` where another part of lambda dt, minus `damping`, is implicit in each stage."""
+    if scheme == "rk3":
+        u, before = np.ones(np.broadcast(z, damping).shape, dtype=np.complex128), None
+        for weights in _RK3:
+            share, now = sum(weights), z * u
+            change = weights[0] * now - share * damping * u
+            if before is not None:
+                change += weights[1] * before
+            u, before = u + change / (1 + share * damping / 2), now
+        return np.abs(u)
+    weights = _AB[scheme]
+    half = 1 + damping / 2
+    return _largest_root([(k == 0) * (1 - damping / 2) / half + weight * z / half for k, weight in enumerate(weights)])
+
+
+def _largest_root(coefficients: Sequence[NDArray[np.complex128]]) -> NDArray[np.float64]:
+    """Of u_new = sum of coefficients[k] u_k, with the newest first."""
+    order = len(coefficients)
+    companion = np.zeros((*coefficients[0].shape, order, order), dtype=np.complex128)
+    for k, values in enumerate(coefficients):
+        companion[..., 0, k] = values
+    for k in range(1, order):
+        companion[..., k, k - 1] = 1
+    return np.abs(np.linalg.eigvals(companion)).max(axis=-1)
 
 
 def amplification(scheme: str, z: NDArray[np.complex128]) -> NDArray[np.float64]:
@@ -40,14 +73,7 @@ def amplification(scheme: str, z: NDArray[np.complex128]) -> NDArray[np.float64]
         return np.abs(1 + z)
     if scheme == "rk3":
         return np.abs(1 + z * (1 + z / 2 * (1 + z / 3)))
-    weights = {"ab2": (3 / 2, -1 / 2), "ab3": (23 / 12, -16 / 12, 5 / 12)}[scheme]
-    order = len(weights)
-    companion = np.zeros((*z.shape, order, order), dtype=np.complex128)  # of u_new = u + z sum of weights[k] u_k
-    for k, weight in enumerate(weights):
-        companion[..., 0, k] = weight * z + (k == 0)
-    for k in range(1, order):
-        companion[..., k, k - 1] = 1
-    return np.abs(np.linalg.eigvals(companion)).max(axis=-1)
+    return _largest_root([weight * z + (k == 0) for k, weight in enumerate(_AB[scheme])])
 
 
 def hyperviscous(at_cutoff: float, middle: float) -> NDArray[np.float64]:
@@ -72,15 +98,26 @@ def hyperviscous(at_cutoff: float, middle: float) -> NDArray[np.float64]:
 def stability_of(case: Case, grid: _core.Grid) -> Stability:
     """The stable steps of a case: of its velocity and of its scalars, on its smallest spacings."""
     more = case.numerics.hyperviscosity
+    implicit = case.numerics.implicit_y
+    largest = case.viscosity / min([1.0, *(scalar.schmidt for scalar in case.scalar)])
     return Stability(
         case.time.scheme,
         [min(grid.distances(d)) for d in range(3)],
-        case.viscosity / min([1.0, *(scalar.schmidt for scalar in case.scalar)]),
+        largest,
         [
             SECOND if more is None or name not in more.directions else hyperviscous(more.at_cutoff, more.middle)
             for name in "xyz"
         ],
+        implicit_y=implicit,
+        slope=largest * _bending(grid) if implicit else 0.0,
     )
+
+
+def _bending(grid: _core.Grid) -> float:
+    """How much a first derivative a stretched y has in the second derivative, per distance: max |y''| / y'^2 / h."""
+    y = np.array(grid.coordinates(1))
+    along, across = np.gradient(y), np.diff(y, 2)
+    return float((np.abs(across) / along[1:-1] ** 2 / np.array(grid.distances(1))[1:-1]).max())
 
 
 class Stability:
@@ -92,6 +129,8 @@ class Stability:
 
     :param spacing: h in x, y and z.
     :param second: the modified wave numbers of the second derivatives in x, y and z at the angles of `SECOND`.
+    :param implicit_y: the second derivative along y is implicit.
+    :param slope: what the rate is increased by: the explicit first derivative in the diffusion along a stretched y.
     """
 
     def __init__(
@@ -100,26 +139,37 @@ class Stability:
         spacing: Sequence[float],
         viscosity: float,
         second: Sequence[NDArray[np.float64]] = (SECOND,) * 3,
+        *,
+        implicit_y: bool = False,
+        slope: float = 0.0,
     ) -> None:
         along = [values / h**2 for values, h in zip(second, spacing, strict=True)]
+        implicit = viscosity * along.pop(1) if implicit_y else None
         total = sum(values.max() for values in along)
         least = np.min(along, axis=0)
         most = np.max([values + (total - values.max()) for values in along], axis=0)
         damping = [viscosity * least, viscosity * most]
-        self.scheme = scheme
-        self._diffusion, self._convection = np.concatenate(damping), np.tile(FIRST, 2)
+        self.scheme, self._slope, self._implicit = scheme, slope, None
+        if implicit is not None:
+            # Modes that move along x or z have any wave number along y; those that move along y have one.
+            across = [0.0, *implicit[_SAMPLES]]
+            self._implicit = np.concatenate([np.repeat(across, 2 * FIRST.size), np.tile(implicit, 2)])
+            damping = damping * len(across) + [0 * FIRST, viscosity * total + 0 * FIRST]
+        self._diffusion, self._convection = np.concatenate(damping), np.tile(FIRST, len(damping))
 
     def is_stable(self, dt: float, rate: float, growth: float = _ROUNDING) -> bool:
         """Whether no mode grows by more than the share `growth` in one step."""
         with np.errstate(over="ignore", invalid="ignore"):
-            z = dt * (-self._diffusion + 1j * rate * self._convection)
+            z = dt * (-self._diffusion + 1j * (rate + self._slope) * self._convection)
             if not np.abs(z).max() < _BEYOND:  # also where it is not a number
                 return False
+        if self._implicit is not None:
+            return bool(with_implicit(self.scheme, z, dt * self._implicit).max() <= 1 + growth)
         return bool(amplification(self.scheme, z).max() <= 1 + growth)
 
     def largest_step(self, rate: float, growth: float = _ROUNDING) -> float:
         """The largest stable step; infinite where nothing moves and nothing is damped."""
-        fastest = max(rate * FIRST.max(), self._diffusion.max())
+        fastest = max((rate + self._slope) * FIRST.max(), self._diffusion.max())
         if not fastest > 0:
             return np.inf
         step = _BEYOND / fastest / _SCAN

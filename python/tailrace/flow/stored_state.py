@@ -18,7 +18,7 @@ def blocks_of(flow: Any, case: Case) -> dict[str, Block]:
     """Everything, by name: this rank's blocks, views of the solver's memory. Local.
 
     Beside the velocity, the scalars and, for Adams-Bashforth schemes, earlier right-hand sides these are the gradients
-    of the last pressure at walls, from which the next stage begins.
+    of the last pressure at walls, from which the next stage begins; where diffusion along y is implicit, everywhere.
     """
     (x, y, z), _ = flow.box
     shape = triple(case.grid.points)
@@ -34,6 +34,9 @@ def blocks_of(flow: Any, case: Case) -> dict[str, Block]:
             found[f"rhs{age}_{name}"] = whole(flow.history(age, i))
         for number, scalar in enumerate(case.scalar):
             found[f"rhs{age}_{scalar.name}"] = whole(flow.scalar_history(number, age))
+    if case.numerics.implicit_y:
+        for i, name in enumerate(COMPONENTS):
+            found[f"rhs_pressure_{name}"] = whole(flow.pressure_gradient(i))
     for d, ends in enumerate(case.grid.ends):
         for upper, word in enumerate(ends):
             if word in ("periodic", "free-slip"):
@@ -59,6 +62,7 @@ def description_of(case: Case, forcing: str) -> dict[str, Any]:
         **stretching_of(case),
         "scheme": case.time.scheme,
         "precision": case.numerics.precision,
+        **({"implicit_y": True} if case.numerics.implicit_y else {}),
         "reynolds": case.case.reynolds,
         "scalars": ",".join(scalar.name for scalar in case.scalar),
         "forcing": forcing,
@@ -88,6 +92,7 @@ def check_fits(case: Case, forced: bool, checkpoint: OpenCheckpoint) -> None:
         ("scalar", ours["scalars"], told.get("scalars", "")),
         ("time.scheme", case.time.scheme, told["scheme"]),
         ("numerics.precision", case.numerics.precision, told["precision"]),
+        ("numerics.implicit_y", case.numerics.implicit_y, bool(told.get("implicit_y", False))),
     ):
         if mine != theirs:
             raise _core.InputError(

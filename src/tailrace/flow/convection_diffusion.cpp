@@ -31,10 +31,12 @@ Systems make_systems(const Grid &grid, int d, double viscosity, const std::optio
 
 template <class T>
 ConvectionDiffusion<T>::ConvectionDiffusion(const Grid &grid, int direction, double viscosity,
-                                            const std::optional<Hyperviscosity> &hyperviscosity)
+                                            const std::optional<Hyperviscosity> &hyperviscosity, bool diffuses)
     : direction_(direction), sides_(grid.boundaries[direction]),
-      normal_(make_systems<Systems>(grid, direction, viscosity, hyperviscosity, Parity::odd)),
-      tangential_(make_systems<Systems>(grid, direction, viscosity, hyperviscosity, Parity::even)) {
+      normal_(make_systems<Systems>(grid, direction, diffuses ? viscosity : 0, diffuses ? hyperviscosity : std::nullopt,
+                                    Parity::odd)),
+      tangential_(make_systems<Systems>(grid, direction, diffuses ? viscosity : 0,
+                                        diffuses ? hyperviscosity : std::nullopt, Parity::even)) {
   for (const double value : grid.curvature(direction))
     slope_.push_back(static_cast<T>(2 * viscosity * value)); // the gradient holds the factor -1/2
 }

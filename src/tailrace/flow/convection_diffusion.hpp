@@ -16,8 +16,9 @@ ops::CompactScheme diffusion_scheme(double spacing, const std::optional<ops::Hyp
 /// but for the slope in the second derivative. Local: lines along d must be whole.
 template <class T> class ConvectionDiffusion {
 public:
+  /// Without `diffuses` the second derivative is left out, but not the slope that a stretched direction has in it.
   ConvectionDiffusion(const grid::Grid &grid, int direction, double viscosity,
-                      const std::optional<ops::Hyperviscosity> &hyperviscosity = {});
+                      const std::optional<ops::Hyperviscosity> &hyperviscosity = {}, bool diffuses = true);
 
   /// u: the three components on lines along d. finish(i, offset, F_i(d), count) receives each register once; it may
   /// overwrite u at that offset. `solid`, where there is a body: of the lines of this pencil, of which the first one

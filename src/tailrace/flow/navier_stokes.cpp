@@ -1,5 +1,6 @@
 #include <tailrace/flow/navier_stokes.hpp>
 
+#include <tailrace/flow/stage_weights.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -32,9 +33,10 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
                               std::shared_ptr<const ProcessGrid> processes, TransposeMethod method)
     : grid_(grid), options_(options), workspace_(std::make_shared<Workspace>()),
       nodes_(Decomposition(processes, grid.nodes), method, workspace_),
-      convection_diffusion_{ConvectionDiffusion<T>(grid, 0, options.viscosity, options.hyperviscosity[0]),
-                            ConvectionDiffusion<T>(grid, 1, options.viscosity, options.hyperviscosity[1]),
-                            ConvectionDiffusion<T>(grid, 2, options.viscosity, options.hyperviscosity[2])},
+      convection_diffusion_{
+          ConvectionDiffusion<T>(grid, 0, options.viscosity, options.hyperviscosity[0]),
+          ConvectionDiffusion<T>(grid, 1, options.viscosity, options.hyperviscosity[1], !options.implicit_y),
+          ConvectionDiffusion<T>(grid, 2, options.viscosity, options.hyperviscosity[2])},
       projection_(grid, options.interpolation, processes, method, workspace_),
       faces_(grid, nodes_.decomposition(), options.interpolation),
       right_hand_sides_(static_cast<std::size_t>(stored_right_hand_sides(options.scheme) + 1)) {
@@ -62,11 +64,15 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
   if (!nodes_.is_free(Pencil::y, Pencil::z))
     allocate(z_pencil_, Pencil::z);
   for (const ScalarOptions &scalar : options.scalars)
-    scalars_.emplace_back(grid, scalar, nodes_, stored_right_hand_sides(options.scheme), options.hyperviscosity);
+    scalars_.emplace_back(grid, scalar, nodes_, stored_right_hand_sides(options.scheme), options.hyperviscosity,
+                          options.implicit_y);
   if (!scalars_.empty() && !nodes_.is_free(Pencil::x, Pencil::y))
     scalar_y_ = Field<T>(nodes.box(Pencil::y), nodes_.allocate());
   if (!scalars_.empty() && !nodes_.is_free(Pencil::y, Pencil::z))
     scalar_z_ = Field<T>(nodes.box(Pencil::z));
+  if (options.implicit_y)
+    implicit_ = std::make_unique<ImplicitDiffusion<T>>(grid, options.viscosity, options.hyperviscosity[1],
+                                                       options.scalars, nodes_);
   if (options.eddy_model)
     eddies_ = std::make_unique<EddyViscosity<T>>(grid, *options.eddy_model, processes, method);
   if (options.flow_rate && (options.flow_rate->direction < 0 || options.flow_rate->direction > 2))
@@ -94,6 +100,8 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     advance(stage, dt);
     faces_.impose(velocity_, duration);
     faces_.remember(velocity_);
+    if (implicit_)
+      implicit_->remember(velocity_);
     const double before = workspace_->seconds;
     {
       const Stopwatch watch(times_.pressure);
@@ -102,6 +110,8 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     }
     times_.pressure -= workspace_->seconds - before;
     faces_.keep_gradient(velocity_, duration);
+    if (implicit_)
+      implicit_->keep_gradient(velocity_, duration);
     last_share_ = duration;
   }
   clear_body();
@@ -151,6 +161,7 @@ template <class T> void NavierStokes<T>::advance(const Stage &stage, double dt) 
       scalar.begin_stage();
     right_hand_side_yz(rhs, true);
     sweep_xy(stage, dt, rhs, true);
+    diffuse(stage, dt, rhs, true);
   }
   times_.convection -= workspace_->seconds - before;
 }
@@ -217,27 +228,6 @@ template <class T> void NavierStokes<T>::scalars_yz(const std::array<T *, 3> &u_
 }
 
 namespace {
-/// The weights of right-hand sides in a stage, the newest first.
-template <class T> struct Weights {
-  T value[3] = {};
-  int older;
-  Weights(const Stage &stage, double dt) : older(static_cast<int>(stage.weights.size()) - 1) {
-    for (int age = 0; age <= older; ++age)
-      value[age] = static_cast<T>(stage.weights[static_cast<std::size_t>(age)] * dt);
-  }
-  /// f: the newest right-hand side, complete. Stores it, and what it makes of u.
-  void integrate(Vec<T> newest, T *f, T *u, const std::array<const T *, 2> &past, std::int64_t offset,
-                 int count) const {
-    Vec<T> next = load(u + offset, count) + value[0] * newest;
-    for (int age = 0; age < older; ++age)
-      next += value[age + 1] * load(past[static_cast<std::size_t>(age)] + offset, count);
-    store(f + offset, newest, count);
-    store(u + offset, next, count);
-  }
-};
-} // namespace
-
-namespace {
 /// Adds a scalar times a constant to component i in plane k of a box, but not on nodes where that component is given:
 /// at the ends of its direction, and at the Dirichlet ends of the others.
 template <class T>
@@ -258,7 +248,8 @@ void add_buoyancy(const Grid &grid, const Box &box, std::int64_t k, int i, T str
 }
 } // namespace
 
-/// The rest of the right-hand side, and the time integration while its values are in registers.
+/// The rest of the right-hand side, and, unless diffusion is implicit, the time integration while its values are in
+/// registers.
 template <class T> void NavierStokes<T>::sweep_xy(const Stage &stage, double dt, Components &rhs, bool with_scalars) {
   const Index3 count = nodes_.decomposition().box(Pencil::x).count;
   const Index3 plane = {count[0], count[1], 1};
@@ -283,13 +274,15 @@ template <class T> void NavierStokes<T>::sweep_xy(const Stage &stage, double dt,
     for (Field<T> &component : velocity_)
       rebuild(component, k);
     const auto integrate = [&](int i, std::int64_t offset, Vec<T> v, int lanes_used) {
-      weights.integrate(load(f[i] + offset, lanes_used) + v, f[i], u[i], past[i], offset, lanes_used);
+      const Vec<T> newest = load(f[i] + offset, lanes_used) + v;
+      implicit_ ? store(f[i] + offset, newest, lanes_used)
+                : weights.integrate(newest, f[i], u[i], past[i], offset, lanes_used);
     };
     convection_diffusion_[0].sweep(along_x, constant(u), integrate, solid(0), k * count[1]);
   }
 }
 
-/// The rest of the right-hand sides of the scalars in plane k, and their time integration.
+/// The same for the scalars in plane k.
 template <class T> void NavierStokes<T>::sweep_scalars(const Stage &stage, double dt, std::int64_t k) {
   const Index3 count = nodes_.decomposition().box(Pencil::x).count;
   const Lines along_x = Lines::along(0, {count[0], count[1], 1}), along_y = Lines::along(1, {count[0], count[1], 1});
@@ -309,10 +302,12 @@ template <class T> void NavierStokes<T>::sweep_scalars(const Stage &stage, doubl
     }
     rebuild(scalar.values(), k);
     const auto integrate = [&](int, std::int64_t offset, Vec<T> v, int lanes_used) {
-      weights.integrate(load(f + offset, lanes_used) + v, f, phi, past, offset, lanes_used);
+      const Vec<T> newest = load(f + offset, lanes_used) + v;
+      implicit_ ? store(f + offset, newest, lanes_used) : weights.integrate(newest, f, phi, past, offset, lanes_used);
     };
     scalar.transport(0).sweep(along_x, velocity_[0].data() + start, phi, integrate, solid(0), k * count[1]);
-    scalar.clip(phi, points);
+    if (!implicit_)
+      scalar.clip(phi, points);
   }
 }
 
@@ -370,6 +365,7 @@ template <class T> void NavierStokes<T>::pressure(T *nodes) {
       eddies_->update(velocity_, scalars_);
     right_hand_side_yz(rhs, false);
     sweep_xy(Stage{{1}}, share, rhs, false);
+    diffuse(Stage{{1}}, share, rhs, false);
     faces_.impose(velocity_, 0);
     projection_(pointers(velocity_));
     for (int i = 0; i < 3; ++i)

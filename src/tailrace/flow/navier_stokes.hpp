@@ -4,6 +4,7 @@
 #include <tailrace/flow/convection_diffusion.hpp>
 #include <tailrace/flow/eddy_viscosity.hpp>
 #include <tailrace/flow/faces.hpp>
+#include <tailrace/flow/implicit_diffusion.hpp>
 #include <tailrace/flow/projection.hpp>
 #include <tailrace/flow/scalar.hpp>
 #include <tailrace/flow/time_integration.hpp>
@@ -31,6 +32,7 @@ struct FlowOptions {
   double growth = 0;                    ///< a in the part  a u  of f: linear forcing (Lundgren 2003)
   std::optional<FlowRate> flow_rate = {};
   std::optional<EddyModel> eddy_model = {};
+  bool implicit_y = false; ///< second derivatives along y by Crank-Nicolson, for velocity and scalars
 };
 
 /// Wall time by phase since the start, in seconds, on this rank. The time of transposes is not part of the phases that
@@ -44,7 +46,8 @@ struct FlowTimes {
 /// live in X pencils.
 template <class T> class NavierStokes {
 public:
-  /// Collective. Throws InputError for scalars whose boundaries do not fit those of the flow.
+  /// Collective. Throws InputError for scalars whose boundaries do not fit those of the flow, and for a periodic y
+  /// whose diffusion should be implicit.
   NavierStokes(const grid::Grid &grid, const FlowOptions &options, std::shared_ptr<const grid::ProcessGrid> processes,
                grid::TransposeMethod method);
 
@@ -73,7 +76,7 @@ public:
   void make_outflow(int d, const ConvectionSpeed &speed, bool balance) { faces_.make_outflow(d, speed, balance); }
 
   /// Puts a body into the flow, in place of an earlier one; see Body. Velocity and scalars vanish on it, and are zero
-  /// in it after each step. Collective.
+  /// in it after each step. Collective. Throws InputError where diffusion along y is implicit.
   void set_body(const Indicator &inside, int refinement);
   /// The body, or null.
   Body<T> *body() { return body_.get(); }
@@ -101,6 +104,9 @@ public:
   grid::Field<T> &history(int age, int i) {
     return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()][i];
   }
+  /// Where diffusion along y is implicit, and only there: component i of the gradient of the last stage's pressure,
+  /// from which the next stage begins.
+  grid::Field<T> &pressure_gradient(int i) { return implicit_->gradient(i); }
   /// An end of direction d, with the velocity that is given there.
   Face<T> &face(int d, bool upper) { return faces_.at(d, upper); }
   std::vector<Scalar<T>> &scalars() { return scalars_; }
@@ -135,6 +141,7 @@ private:
   void add_impulse(double duration);
   void add_forces(std::int64_t k, const std::array<T *, 3> &f);
   void sweep_scalars(const Stage &stage, double dt, std::int64_t k);
+  void diffuse(const Stage &stage, double dt, Components &rhs, bool with_scalars);
   std::array<T *, 3> z_start(const std::array<T *, 3> &arrays) const;
   std::array<T *, 3> move(grid::Pencil from, grid::Pencil to, const std::array<T *, 3> &in, Components &out);
 
@@ -147,7 +154,8 @@ private:
   Faces<T> faces_;
   std::unique_ptr<Body<T>> body_;
   std::vector<Scalar<T>> scalars_;
-  std::unique_ptr<EddyViscosity<T>> eddies_; ///< null without a model
+  std::unique_ptr<EddyViscosity<T>> eddies_;       ///< null without a model
+  std::unique_ptr<ImplicitDiffusion<T>> implicit_; ///< null where all diffusion is explicit
   Components velocity_;
   Components force_;                         ///< no memory where there is no force
   std::vector<Components> right_hand_sides_; ///< a ring; [newest_] is the newest finished one

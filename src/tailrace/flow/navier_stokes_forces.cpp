@@ -1,4 +1,5 @@
 #include <tailrace/flow/navier_stokes.hpp>
+#include <tailrace/support/error.hpp>
 
 // A body in the flow, and what the force on it is measured by.
 
@@ -7,6 +8,9 @@ namespace tailrace::flow {
 using namespace grid;
 
 template <class T> void NavierStokes<T>::set_body(const Indicator &inside, int refinement) {
+  if (implicit_)
+    throw InputError("a body does not go with implicit diffusion along y, which would need the lines to end at its "
+                     "surface; take the diffusion along y explicitly (numerics.implicit_y = false)");
   body_ = std::make_unique<Body<T>>(grid_, nodes_.decomposition(), inside, refinement);
   projection_.set_solid(&body_->mask());
 }

@@ -22,11 +22,12 @@ Grid with_boundaries(const Grid &grid, const Boundaries &boundaries) {
 
 template <class T>
 Scalar<T>::Scalar(const Grid &grid, const ScalarOptions &options, Exchange<T> &nodes, int stored,
-                  const ops::Hyperviscosities &hyperviscosity)
-    : grid_(with_boundaries(grid, options.boundaries)), options_(options),
-      transports_{ScalarTransport<T>(grid_, 0, options.diffusivity, options.settling[0], hyperviscosity[0]),
-                  ScalarTransport<T>(grid_, 1, options.diffusivity, options.settling[1], hyperviscosity[1]),
-                  ScalarTransport<T>(grid_, 2, options.diffusivity, options.settling[2], hyperviscosity[2])},
+                  const ops::Hyperviscosities &hyperviscosity, bool implicit_y)
+    : grid_(with_boundaries(grid, options.boundaries)), options_(options), implicit_y_(implicit_y),
+      transports_{
+          ScalarTransport<T>(grid_, 0, options.diffusivity, options.settling[0], hyperviscosity[0]),
+          ScalarTransport<T>(grid_, 1, options.diffusivity, options.settling[1], hyperviscosity[1], !implicit_y),
+          ScalarTransport<T>(grid_, 2, options.diffusivity, options.settling[2], hyperviscosity[2])},
       right_hand_sides_(static_cast<std::size_t>(stored + 1)) {
   const Box box = nodes.decomposition().box(Pencil::x);
   const bool reachable = nodes.is_free(Pencil::x, Pencil::y); // then the sweeps along z work on these arrays
@@ -39,9 +40,15 @@ Scalar<T>::Scalar(const Grid &grid, const ScalarOptions &options, Exchange<T> &n
       if ((upper ? options.boundaries[d].upper : options.boundaries[d].lower) == Boundary::dirichlet) {
         Face<T> face{d, upper, Boundary::dirichlet, face_box(grid_, box, d, upper), {}, {}};
         face.value[0] = Field<T>(face.box);
-        if (options.ends[d][upper] != ScalarEnd::given)
+        const ScalarEnd kind = options.ends[d][upper];
+        if (kind != ScalarEnd::given)
           check_neighbours(nodes.decomposition(), d);
-        ends_.push_back({std::move(face), options.ends[d][upper]});
+        if (implicit_y && d == 1 && kind == ScalarEnd::no_flux)
+          throw InputError(fmt::format("implicit diffusion along y does not go with what settles at the {} end of y "
+                                       "(deposit); take the diffusion along y explicitly, or let nothing settle there",
+                                       upper ? "upper" : "lower"));
+        Field<T> change = implicit_y && d == 1 ? Field<T>(face.box) : Field<T>();
+        ends_.push_back({std::move(face), kind, std::move(change)});
       }
 }
 
@@ -51,6 +58,13 @@ template <class T> Field<T> &Scalar<T>::given(int d, bool upper) {
       return end.face.value[0];
   throw InputError(
       fmt::format("the scalar has no dirichlet boundary at the {} end of direction {}", upper ? "upper" : "lower", d));
+}
+
+template <class T> const Field<T> *Scalar<T>::change(bool upper) const {
+  for (const End &end : ends_)
+    if (end.face.direction == 1 && end.face.upper == upper)
+      return &end.change;
+  return nullptr;
 }
 
 template <class T> Field<T> &Scalar<T>::begin_stage() {
@@ -70,9 +84,13 @@ template <class T> void Scalar<T>::impose(End &end, double duration, double spee
   const Box box = values_.box();
   const int d = end.face.direction;
   T *phi = values_.data();
+  const bool later = implicit_y_ && d == 1;
+  const auto set = [&](std::int64_t here, std::int64_t at, T value) {
+    (later ? end.change.data()[here] : phi[at]) = later ? value - phi[at] : value;
+  };
   if (end.kind == ScalarEnd::given) {
     const T *value = end.face.value[0].data();
-    for_nodes(end.face, box, 0, [&](std::int64_t here, std::int64_t at) { phi[at] = value[here]; });
+    for_nodes(end.face, box, 0, [&](std::int64_t here, std::int64_t at) { set(here, at, value[here]); });
     return;
   }
   const std::int64_t stride = d == 0 ? 1 : d == 1 ? box.count[0] : box.count[0] * box.count[1];
@@ -81,8 +99,9 @@ template <class T> void Scalar<T>::impose(End &end, double duration, double spee
   const double distance = end.face.upper ? x[x.size() - 1] - x[x.size() - 2] : x[1] - x[0];
   if (end.kind == ScalarEnd::convected) {
     const T share = static_cast<T>(speed * duration / distance);
-    for_nodes(end.face, box, 0,
-              [&](std::int64_t, std::int64_t at) { phi[at] -= share * (phi[at] - phi[at + inwards]); });
+    for_nodes(end.face, box, 0, [&](std::int64_t here, std::int64_t at) {
+      set(here, at, phi[at] - share * (phi[at] - phi[at + inwards]));
+    });
     return;
   }
   // What settles towards the end stays there; elsewhere there is no flux, to first order.

@@ -29,10 +29,11 @@ struct ScalarOptions {
 /// A scalar that is carried by a flow: its values, its right-hand sides and what it is at its ends. Lives in X pencils.
 template <class T> class Scalar {
 public:
-  /// `nodes`: the exchange of the flow; `stored`: how many right-hand sides are kept. Collective. Throws InputError for
-  /// boundaries that do not fit those of the grid.
+  /// `nodes`: the exchange of the flow; `stored`: how many right-hand sides are kept; `implicit_y`: whether diffusion
+  /// along y is implicit. Collective. Throws InputError for boundaries that do not fit those of the grid, or, at ends
+  /// of an implicit y, are ScalarEnd::no_flux.
   Scalar(const grid::Grid &grid, const ScalarOptions &options, grid::Exchange<T> &nodes, int stored,
-         const ops::Hyperviscosities &hyperviscosity);
+         const ops::Hyperviscosities &hyperviscosity, bool implicit_y = false);
 
   const ScalarOptions &options() const { return options_; }
   grid::Field<T> &values() { return values_; }
@@ -41,8 +42,12 @@ public:
   /// The right-hand side of `age` stages ago; 1 is the newest.
   grid::Field<T> &history(int age) { return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()]; }
 
-  /// The values at Dirichlet ends, at the start of a stage of this length; `speed`: of the outflow. Local.
+  /// The values at Dirichlet ends, at the start of a stage of this length; `speed`: of the outflow. At ends of an
+  /// implicit y, only `change`. Local.
   void impose(double duration, double speed);
+  /// With an implicit y: what the values at a Dirichlet end of y change by in this stage, at whose end they are the
+  /// given ones; null at other ends.
+  const grid::Field<T> *change(bool upper) const;
   /// Makes room for the right-hand side of a new stage, and returns it.
   grid::Field<T> &begin_stage();
   const ScalarTransport<T> &transport(int d) const { return transports_[d]; }
@@ -52,11 +57,13 @@ private:
   struct End {
     Face<T> face; ///< only the first `value` is used
     ScalarEnd kind;
+    grid::Field<T> change; ///< no memory where it is not needed
   };
   void impose(End &end, double duration, double speed);
 
   grid::Grid grid_;
   ScalarOptions options_;
+  bool implicit_y_;
   std::array<ScalarTransport<T>, 3> transports_;
   grid::Field<T> values_;
   std::vector<grid::Field<T>> right_hand_sides_;

@@ -16,11 +16,11 @@ std::vector<double> squared_metric(const Grid &grid, int d) {
 
 template <class T>
 ScalarTransport<T>::ScalarTransport(const Grid &grid, int d, double diffusivity, double settling,
-                                    const std::optional<Hyperviscosity> &hyperviscosity)
+                                    const std::optional<Hyperviscosity> &hyperviscosity, bool diffuses)
     : gradient_(compact_scheme(Operation::first_derivative, grid.spacing(d)), grid.nodes[d], grid.boundaries[d],
                 Parity::even, -1, grid.metric(d)),
-      diffusion_(diffusion_scheme(grid.spacing(d), hyperviscosity), grid.nodes[d], grid.boundaries[d], Parity::even,
-                 diffusivity, squared_metric(grid, d)),
+      diffusion_(diffusion_scheme(grid.spacing(d), diffuses ? hyperviscosity : std::nullopt), grid.nodes[d],
+                 grid.boundaries[d], Parity::even, diffuses ? diffusivity : 0, squared_metric(grid, d)),
       shift_(static_cast<std::size_t>(grid.nodes[d]), static_cast<T>(settling)) {
   const std::vector<double> curvature = grid.curvature(d);
   for (std::size_t j = 0; j < curvature.size(); ++j)

@@ -9,9 +9,9 @@ namespace tailrace::flow {
 /// with the velocity s at which it settles, in one pass over lines of u_d and phi. Local: lines along d must be whole.
 template <class T> class ScalarTransport {
 public:
-  /// `grid`: with the boundaries of the scalar.
+  /// `grid`: with the boundaries of the scalar; `diffuses` as in ConvectionDiffusion.
   ScalarTransport(const grid::Grid &grid, int direction, double diffusivity, double settling,
-                  const std::optional<ops::Hyperviscosity> &hyperviscosity);
+                  const std::optional<ops::Hyperviscosity> &hyperviscosity, bool diffuses = true);
 
   /// finish(0, offset, F(d), count) receives each register once; it may overwrite phi at that offset. `solid` and
   /// `first_line` are as in ConvectionDiffusion: the scalar is zero on a body.
