@@ -13,7 +13,7 @@ from .figures import figure_of, percent, seconds, significant
 from .flames import calls, traced_round
 from .markup import Element, element, folded, listed, table
 from .overview import Overview
-from .panels import count_of, split
+from .panels import REST, count_of, split
 from .records import Run
 from .summary import Summary
 from .verdicts import Verdict, certainty, sentence, tallies, warnings
@@ -150,21 +150,31 @@ def round_table(overview: Overview) -> Element:
     return table("Seconds of all rounds", ("way", "rounds (* disturbed)", "why disturbed"), _grouped(overview, row))
 
 
-def phase_table(overview: Overview) -> Element:
-    """The median seconds of each phase of the slowest rank, and the times of the ranks."""
-    names = list(dict.fromkeys(name for one in overview.verdicts for way in one.members for name in way.phases))
+def phase_tables(overview: Overview) -> list[Element]:
+    """The median seconds of each phase of the slowest rank, and the times of the ranks: a table for each benchmark."""
+    benches: dict[str, dict[str, None]] = {}
+    for verdict in overview.verdicts:
+        names = (name for one in verdict.members for name in one.phases)
+        benches.setdefault(verdict.setting.bench, {}).update(dict.fromkeys(names))
+    several = len(benches) > 1
+    return [
+        _phase_table(overview, bench, list(names), f"Seconds by phase (medians){f', {bench}' if several else ''}")
+        for bench, names in benches.items()
+        if names
+    ]
 
-    def row(_: Verdict, one: Summary) -> list[str]:
-        if not one.phases:
+
+def _phase_table(overview: Overview, bench: str, names: list[str], caption: str) -> Element:
+    def row(verdict: Verdict, one: Summary) -> list[str]:
+        if not one.phases or verdict.setting.bench != bench:
             return []
         parts, last = split(one), one.rounds[-1].per_rank
         cells = [significant(parts[name]) if name in parts else "" for name in names]
-        ranks = [significant(last[key]) for key in ("min", "mean", "max") if key in last]
-        rest = significant(list(parts.values())[-1])
-        return [overview.label(one), *cells, rest, significant(one.seconds.median), " / ".join(ranks)]
+        ranks = [significant(last[key]) if key in last else "" for key in ("min", "mean", "max")]
+        return [overview.label(one), *cells, significant(parts[REST]), significant(one.seconds.median), *ranks]
 
-    columns = ("way", *names, "the rest", "all", "ranks: min / mean / max")
-    return table("Seconds by phase (medians)", columns, _grouped(overview, row))
+    columns = ("way", *names, REST, "all", "last round, ranks: min", "mean", "max")
+    return table(caption, columns, _grouped(overview, row))
 
 
 def call_table(overview: Overview) -> Element:
