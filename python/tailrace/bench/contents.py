@@ -90,7 +90,7 @@ def _verdict(overview: Overview, verdict: Verdict) -> Element:
 
 CELL_COLUMNS = (
     "way", "rounds", "min", "median", "max", "unit", "seconds (median)", "spread", "share of limit", "files", "stored",
-    "other counts", "doubt",
+    "more",
 )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def cell_table(overview: Overview) -> Element:
     def row(verdict: Verdict, one: Summary) -> list[str]:
         figure, share = figure_of(one), None if one.cell.role == "limit" else verdict.share(one)
         files, stored = count_of(one, "files"), count_of(one, "stored")
-        doubts = [one.doubt, f"{one.wrong} wrong" if one.wrong else ""]
+        more = [one.doubt, f"{one.wrong} wrong" if one.wrong else "", _other_counts(one)]
         return [
             _way(overview, verdict, one),
             str(len(one.rounds)),
@@ -111,8 +111,7 @@ def cell_table(overview: Overview) -> Element:
             percent(share) if share is not None else "",
             f"{files:g}" if files is not None else "",
             size(stored) if stored is not None else "",
-            _other_counts(one),
-            "; ".join(text for text in doubts if text),
+            "; ".join(text for text in more if text),
         ]
 
     return table("All cells", CELL_COLUMNS, _grouped(overview, row))
@@ -120,7 +119,11 @@ def cell_table(overview: Overview) -> Element:
 
 def _other_counts(one: Summary) -> str:
     names = dict.fromkeys(name for each in one.rounds for name in each.counts if name not in ("files", "stored"))
-    return ", ".join(f"{name} {significant(count_of(one, name) or 0.0)}" for name in names)
+    return ", ".join(f"{name} {_count(count_of(one, name) or 0.0)}" for name in names)
+
+
+def _count(value: float) -> str:
+    return f"{value:.0f}" if value == round(value) else significant(value)
 
 
 def _way(overview: Overview, verdict: Verdict, one: Summary) -> str:

@@ -202,6 +202,11 @@ def test_shares_phases_files_and_rounds_of_a_way():
     assert [one["marked"] for one in dots] == [False, False, True] and "noise" in dots[2]["text"]
 
 
+def test_counts_without_a_chart_are_in_the_table():
+    found = results(rounds(cell(), 1.0, counts={"dropped": 4, "files": 1}))
+    assert "dropped 4" in Page(page(found)).cells
+
+
 def test_each_benchmark_has_a_table_of_its_own_phases():
     other = replace(cell("sst"), bench="couple")
     found = results(rounds(cell(), 1.0, phases={"sync": 0.5}), rounds(other, 1.0, phases={"wait": 0.25}))
