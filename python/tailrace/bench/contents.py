@@ -13,7 +13,7 @@ from .figures import figure_of, percent, seconds, significant
 from .flames import calls, traced_round
 from .markup import Element, element, folded, listed, table
 from .overview import Overview
-from .panels import count_of, split
+from .panels import REST, count_of, split
 from .records import Run
 from .summary import Summary
 from .verdicts import Verdict, certainty, sentence, tallies, warnings
@@ -90,7 +90,7 @@ def _verdict(overview: Overview, verdict: Verdict) -> Element:
 
 CELL_COLUMNS = (
     "way", "rounds", "min", "median", "max", "unit", "seconds (median)", "spread", "share of limit", "files", "stored",
-    "other counts", "doubt",
+    "more",
 )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def cell_table(overview: Overview) -> Element:
     def row(verdict: Verdict, one: Summary) -> list[str]:
         figure, share = figure_of(one), None if one.cell.role == "limit" else verdict.share(one)
         files, stored = count_of(one, "files"), count_of(one, "stored")
-        doubts = [one.doubt, f"{one.wrong} wrong" if one.wrong else ""]
+        more = [one.doubt, f"{one.wrong} wrong" if one.wrong else "", _other_counts(one)]
         return [
             _way(overview, verdict, one),
             str(len(one.rounds)),
@@ -111,8 +111,7 @@ def cell_table(overview: Overview) -> Element:
             percent(share) if share is not None else "",
             f"{files:g}" if files is not None else "",
             size(stored) if stored is not None else "",
-            _other_counts(one),
-            "; ".join(text for text in doubts if text),
+            "; ".join(text for text in more if text),
         ]
 
     return table("All cells", CELL_COLUMNS, _grouped(overview, row))
@@ -120,7 +119,11 @@ def cell_table(overview: Overview) -> Element:
 
 def _other_counts(one: Summary) -> str:
     names = dict.fromkeys(name for each in one.rounds for name in each.counts if name not in ("files", "stored"))
-    return ", ".join(f"{name} {significant(count_of(one, name) or 0.0)}" for name in names)
+    return ", ".join(f"{name} {_count(count_of(one, name) or 0.0)}" for name in names)
+
+
+def _count(value: float) -> str:
+    return f"{value:.0f}" if value == round(value) else significant(value)
 
 
 def _way(overview: Overview, verdict: Verdict, one: Summary) -> str:
@@ -150,21 +153,31 @@ def round_table(overview: Overview) -> Element:
     return table("Seconds of all rounds", ("way", "rounds (* disturbed)", "why disturbed"), _grouped(overview, row))
 
 
-def phase_table(overview: Overview) -> Element:
-    """The median seconds of each phase of the slowest rank, and the times of the ranks."""
-    names = list(dict.fromkeys(name for one in overview.verdicts for way in one.members for name in way.phases))
+def phase_tables(overview: Overview) -> list[Element]:
+    """The median seconds of each phase of the slowest rank, and the times of the ranks: a table for each benchmark."""
+    benches: dict[str, dict[str, None]] = {}
+    for verdict in overview.verdicts:
+        names = (name for one in verdict.members for name in one.phases)
+        benches.setdefault(verdict.setting.bench, {}).update(dict.fromkeys(names))
+    several = len(benches) > 1
+    return [
+        _phase_table(overview, bench, list(names), f"Seconds by phase (medians){f', {bench}' if several else ''}")
+        for bench, names in benches.items()
+        if names
+    ]
 
-    def row(_: Verdict, one: Summary) -> list[str]:
-        if not one.phases:
+
+def _phase_table(overview: Overview, bench: str, names: list[str], caption: str) -> Element:
+    def row(verdict: Verdict, one: Summary) -> list[str]:
+        if not one.phases or verdict.setting.bench != bench:
             return []
         parts, last = split(one), one.rounds[-1].per_rank
         cells = [significant(parts[name]) if name in parts else "" for name in names]
-        ranks = [significant(last[key]) for key in ("min", "mean", "max") if key in last]
-        rest = significant(list(parts.values())[-1])
-        return [overview.label(one), *cells, rest, significant(one.seconds.median), " / ".join(ranks)]
+        ranks = [significant(last[key]) if key in last else "" for key in ("min", "mean", "max")]
+        return [overview.label(one), *cells, significant(parts[REST]), significant(one.seconds.median), *ranks]
 
-    columns = ("way", *names, "the rest", "all", "ranks: min / mean / max")
-    return table("Seconds by phase (medians)", columns, _grouped(overview, row))
+    columns = ("way", *names, REST, "all", "last round, ranks: min", "mean", "max")
+    return table(caption, columns, _grouped(overview, row))
 
 
 def call_table(overview: Overview) -> Element:

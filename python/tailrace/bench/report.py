@@ -158,7 +158,7 @@ def _measured(overview: Overview) -> list[tuple[str, str, list[Element]]]:
     if panels.shares(overview):
         made.append(("share", "Share of the limit", [_charts("share")]))
     if any(one.phases for one in members):
-        table = folded("Table of phases", contents.phase_table(overview))
+        table = folded("Table of phases", *contents.phase_tables(overview))
         made.append(("phases", "Time by phase", [_charts("phases"), table]))
     if panels.stored(overview):
         made.append(("files", "Files and stored bytes", [_charts("files")]))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -84,6 +87,12 @@ def test_a_page_is_whole_and_refers_to_nothing_else(found):
     assert not [one for one in parsed.attributes if one[1].startswith("on") or one[1] == "style"]
 
 
+def test_the_script_of_the_page_loads_nothing_and_makes_no_elements_of_texts():
+    script = re.search(r"<script>(.*?)</script>", page(small()), re.DOTALL)[1]
+    assert "class Section" in script
+    assert not re.search(r"https?:|fetch\(|XMLHttp|import\b|innerHTML|insertAdjacent|document\.write|eval\(", script)
+
+
 def test_the_data_of_the_page_are_those_that_were_computed():
     new, old = rich_example(2.0), rich_example()
     computed = page_data(Overview(new), against(new, old))
@@ -112,9 +121,6 @@ def test_names_and_errors_of_any_characters_stay_texts():
 
 
 def test_the_policy_of_the_page_names_its_own_script_and_style():
-    import base64
-    import hashlib
-
     text = page(small())
     policy = next(value for value in Page(text).values("meta", "content") if "default-src" in value)
     for tag in ("script", "style"):
@@ -196,6 +202,20 @@ def test_shares_phases_files_and_rounds_of_a_way():
     assert [one["marked"] for one in dots] == [False, False, True] and "noise" in dots[2]["text"]
 
 
+def test_counts_without_a_chart_are_in_the_table():
+    found = results(rounds(cell(), 1.0, counts={"dropped": 4, "files": 1}))
+    assert "dropped 4" in Page(page(found)).cells
+
+
+def test_each_benchmark_has_a_table_of_its_own_phases():
+    other = replace(cell("sst"), bench="couple")
+    found = results(rounds(cell(), 1.0, phases={"sync": 0.5}), rounds(other, 1.0, phases={"wait": 0.25}))
+    one, two = Page(page(found)).texts["caption"].split("Seconds by phase (medians), ")[1:]
+    assert one.startswith("io") and two.startswith("couple")
+    heads = re.findall(r"medians\), \w+</caption><thead>(.*?)</thead>", page(found))
+    assert ["sync" in head for head in heads] == [True, False] and ["wait" in head for head in heads] == [False, True]
+
+
 def test_two_groups_of_rounds_are_said_below_their_chart():
     found = results(rounds(cell(), 1.0, (1, 1, 1, 2, 2, 2)))
     assert panel(found, "rounds")["notes"] == ["raw: two groups of rounds: 3 near 1 s and 3 near 2 s"]
@@ -204,7 +224,7 @@ def test_two_groups_of_rounds_are_said_below_their_chart():
 def test_flame_graphs_are_of_the_median_round():
     stacks = {"rank 0;write": 0.5, "rank 0;write;sync": 0.25, "rank 1;write": 1.0}
     measured = rounds(cell(ranks=2), 1.0, (1.0, 3.0, 2.0))
-    found = results([type(one)(**{**vars(one), "stacks": {**stacks, "rank 1;close": one.seconds}}) for one in measured])
+    found = results([replace(one, stacks={**stacks, "rank 1;close": one.seconds}) for one in measured])
     graph = panel(found, "flames")
     assert "round 3" in graph["title"]
     assert graph["flame"] == [
@@ -218,7 +238,7 @@ def test_flame_graphs_are_of_the_median_round():
 
 def test_a_round_that_does_not_count_may_have_the_only_stacks():
     first, *others = rounds(cell(), 1.0)
-    traced = type(first)(**{**vars(first), "round": 0, "seconds": 9.0, "stacks": {"rank 0;write": 8.5}})
+    traced = replace(first, round=0, seconds=9.0, stacks={"rank 0;write": 8.5})
     found = results([traced, *others])
     graph = panel(found, "flames")
     assert graph["title"].endswith("round 0") and graph["flame"][1] == 8.5

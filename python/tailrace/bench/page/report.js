@@ -105,7 +105,8 @@ class Section {
       parts.push(rowChart(panel, width, hidden));
       if (panel.keys) parts.push(this.legend(areaKeys(panel), live));
     }
-    if (panel.notes?.length) parts.push(html("ul", { class: "notes" }, ...panel.notes.map((one) => html("li", {}, one))));
+    const notes = (panel.notes || []).map((one) => html("li", {}, one));
+    if (notes.length) parts.push(html("ul", { class: "notes" }, ...notes));
     return parts;
   }
 
@@ -121,7 +122,8 @@ class Section {
     const made = html("div", { class: "legend" });
     for (const [name, sample, limit] of keys) {
       const shown = !(live && this.hidden.has(name));
-      const button = html("button", { type: "button", "aria-pressed": shown }, sample, limit ? `${name} (limit)` : name);
+      const words = limit ? `${name} (limit)` : name;
+      const button = html("button", { type: "button", "aria-pressed": shown }, sample, words);
       button.addEventListener("click", () => {
         if (!this.hidden.delete(name)) this.hidden.add(name);
         this.again([...made.children].indexOf(button));
@@ -170,7 +172,8 @@ function lineKeys(panel) {
   return panel.lines.map((line) => {
     const { classes, shape } = looks(line.name, line.limit);
     const sample = svg("svg", { width: 30, height: 14, "aria-hidden": true },
-      svg("path", { class: `line ${classes}`, d: "M1 7H29" }), marker(shape, 15, 7, { class: `point ${classes}` }, 4.5));
+      svg("path", { class: `line ${classes}`, d: "M1 7H29" }),
+      marker(shape, 15, 7, { class: `point ${classes}` }, 4.5));
     return [line.name, sample, line.limit];
   });
 }
@@ -190,7 +193,8 @@ function showTip(mark) {
   const [at, own] = [mark.getBoundingClientRect(), tip.getBoundingClientRect()];
   const inside = (value, most) => Math.max(6, Math.min(value, most - 6));
   const above = at.top - own.height - 8;
-  tip.style.left = `${inside(at.left + at.width / 2 - own.width / 2, document.documentElement.clientWidth - own.width)}px`;
+  const wide = document.documentElement.clientWidth;
+  tip.style.left = `${inside(at.left + at.width / 2 - own.width / 2, wide - own.width)}px`;
   tip.style.top = `${above > 6 ? above : inside(at.bottom + 8, innerHeight - own.height)}px`;
 }
 
