@@ -97,8 +97,11 @@ class Warmer:
         self._fastest = math.inf  # seconds per byte
 
     def warm(self, size: int) -> None:
-        """Take `size` bytes of each half on every rank. Repeat if slow, at most four times in all. Collective."""
-        size = max(size, 8)
+        """Take `size` bytes of each half on every rank. Repeat if slow, at most four times in all. Collective.
+
+        Parts differ in size; the largest counts on all ranks, which must repeat equally often.
+        """
+        size = max(8, int(slowest(self._comm, {"size": float(size)})["size"]))
         for _ in range(4):
             self._comm.barrier()
             begin = time.perf_counter()

@@ -104,6 +104,14 @@ def test_inside_a_job_of_mpi(tmp_path):
     assert left(tmp_path) == []
 
 
+def test_ranks_with_parts_of_different_size_stay_together(tmp_path):
+    """How often memory is taken before a write once depended on a rank's own part: the ranks waited for each other."""
+    words = ("--global", "20,18,16", "--rounds", "6", "--operations", "write", "-o", "r.jsonl", "--engine", "raw")
+    bench(tmp_path, *words, "--ranks", "3", "--limit", "60")
+    [way, _] = [one for one in summarise(read_results(tmp_path / "r.jsonl").measurements) if one.cell.engine == "raw"]
+    assert len(way.rounds) == 6
+
+
 def wait_for(path, count, process, limit=100):
     """Until the file of results has so many lines."""
     until = time.monotonic() + limit
