@@ -144,7 +144,8 @@ template <class T> Vec<T> ImplicitLines<T>::EndRow::operator()(const Vec<T> *sum
   Vec<T> total{};
   for (std::size_t k = 0; k < of_sum.size(); ++k) {
     const auto column = first + static_cast<std::int64_t>(k);
-    total += of_sum[k] * sum[column] + of_f[k] * f[column];
+    total += of_sum[k] * sum[column]; // one product at a time: fused in one way only, whatever is inlined where
+    total += of_f[k] * f[column];
   }
   return total;
 }
@@ -176,7 +177,8 @@ void ImplicitLines<T>::solve(Vec<T> *const (&f)[M], Vec<T> *const (&sum)[M], Vec
 #pragma GCC unroll 4
     for (int k = width - 1; k > 0; --k)
       y[i][k] = y[i][k - 1];
-    change[i][j] = y[i][0] = value;
+    y[i][0] = value;
+    change[i][j] = factors[width] * value;
   };
   const auto first = static_cast<std::int64_t>(lower_.size()), last = nodes_ - first;
   for (std::int64_t j = 0; j < first; ++j)
@@ -200,7 +202,7 @@ void ImplicitLines<T>::solve(Vec<T> *const (&f)[M], Vec<T> *const (&sum)[M], Vec
     const T *factors = factors_.data() + j * stride + width;
 #pragma GCC unroll 4
     for (int i = 0; i < M; ++i) {
-      Vec<T> value = factors[0] * change[i][j];
+      Vec<T> value = change[i][j];
 #pragma GCC unroll 4
       for (int k = width; k > 0; --k)
         value -= factors[k] * x[i][k - 1];
