@@ -21,7 +21,7 @@ Value = str | int | float | bool | None
 class Cell:
     """What is measured, repeatedly: the same cell in two files can be compared."""
 
-    bench: str  # io, checkpoint, couple, transpose, solver, analysis
+    bench: str  # io, overlap, steps, memory, checkpoint, couple, transpose, solver, analysis
     operation: str  # write, read; of other benches what they do, such as step
     name: str  # of the way: an engine with its parameters, or a limit such as pwrite
     engine: str = ""  # of Tailrace; "" where it is none
@@ -37,7 +37,7 @@ class Cell:
     steps: int = 1
     precision: str = "float64"
     cache: str = ""  # page cache, synced, direct; of reads cold, warm
-    source: str = ""  # synthetic, or the file whose values were written
+    source: str = ""  # synthetic, or the file whose values were written; of the solver its flow
 
     def __post_init__(self) -> None:
         # Also from JSON, which has lists and objects.
@@ -55,7 +55,8 @@ class Cell:
         """The cell in a line, for people."""
         size = " x ".join(map(str, self.shape))
         parts = [f"{self.operation} {self.name}", size, f"{self.ranks} ranks" if self.ranks != 1 else "1 rank"]
-        return ", ".join(part for part in (*parts, self.cache, self.directory) if part)
+        source = self.source.rsplit("/", 1)[-1]  # a file without its directory
+        return ", ".join(part for part in (*parts, source, self.cache, self.directory) if part)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from helpers.bench_runs import cells, interrupted, refused, run
 from tailrace.bench import peak as peaks
 from tailrace.bench.peak import Peak
 
-BLOCK = 64 * 64 * 128 * 8  # 4 MiB, far above what libraries take for themselves
+BLOCK = 128 * 128 * 128 * 8  # 16 MiB, far above what libraries take for themselves
 
 
 def test_buffers_are_copies_of_the_block(tmp_path):
-    words = ("--local", "64,64,128", "--engine", "raw", "--engine", "hdf5", "--buffers", "3", "--rounds", "2")
+    words = ("--local", "128,128,128", "--engine", "raw", "--engine", "hdf5", "--buffers", "3", "--rounds", "2")
     found = run(tmp_path, "memory", *words, "--ranks", "1,2")
     assert not found.failures
     ways = cells(found)
@@ -30,7 +30,7 @@ def test_buffers_are_copies_of_the_block(tmp_path):
 
 
 def test_a_copy_of_an_engine_is_seen(tmp_path):
-    words = ("--local", "64,64,128", "--ranks", "2", "--buffers", "0", "--engine", "bp4")
+    words = ("--local", "128,128,128", "--ranks", "2", "--buffers", "0", "--engine", "bp4")
     [one] = cells(run(tmp_path, "memory", *words))
     assert 0.9 < one.rounds[0].counts["private"] / BLOCK < 2.5  # ADIOS2 copies the block
 
