@@ -53,8 +53,7 @@ def test_every_engine_on_one_and_two_ranks(tmp_path):
         assert all(sum(m.phases.values()) < 1.5 * m.seconds + 0.05 for m in one.rounds)
         if one.cell.operation == "write":
             assert all(m.counts["stored"] >= m.bytes and m.counts["files"] >= 1 for m in one.rounds)
-            if one.cell.engine != "mpiio":  # its library syncs when the file is closed
-                assert (one.phases["sync"] > 0) == (one.cell.cache == "synced")
+            assert (one.phases["sync"] > 0) == (one.cell.cache == "synced"), one.cell
         assert any(stack.startswith(f"rank {one.cell.ranks - 1};") for stack in one.stacks), one.cell
     assert all(m.verified for one in ways for m in one.rounds if one.cell.operation == "read")
     assert left(tmp_path) == []
