@@ -267,6 +267,7 @@ def test_wrong_benchio(tmp_path, old, new, says):
         ('{"kind": "run", "run": "a"}\n', "no need to import"),
         ('{\n"Version": "4", "tests": ' + "[" * 100_000, "whole JSON"),
         ('{\n"Version": "4", "tests": [NaN]}', "whole JSON.*NaN"),
+        ('{\n"Version": "4", "tests": [1e999]}', "whole JSON.*1e999"),
         ('{\n"Version": "4", "tests": [' + "9" * 5000 + "]}", "whole JSON"),
         ('{\n"Version": "4", "tests": 3}', 'the list "tests"'),
         ('{\n"Version": "4", "tests": [3]}', "expected objects"),

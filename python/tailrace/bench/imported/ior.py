@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -60,7 +61,9 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
     if start is None:
         raise ForeignError(f'{path}: expected JSON of IOR, which begins with "{{", found {shortened(text.strip())}')
     try:
-        found, _ = json.JSONDecoder(parse_constant=_refuse, strict=False).raw_decode(text, start.start())
+        found, _ = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, strict=False).raw_decode(
+            text, start.start()
+        )
     except (ValueError, RecursionError) as error:
         raise ForeignError(
             f"{path}: expected whole JSON of IOR, found: {str(error) or type(error).__name__}. IOR mixes it with "
@@ -73,6 +76,12 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
 
 def _refuse(word: str) -> NoReturn:
     raise ValueError(f"the number {word}")
+
+
+def _finite(word: str) -> float:
+    """A number of JSON; one that is too large for a float could not be stored."""
+    value = float(word)
+    return value if isfinite(value) else _refuse(word)
 
 
 def _items(found: dict[str, Any], key: str, where: object) -> list[dict[str, Any]]:
