@@ -1,4 +1,4 @@
-"""Hold Python imports and C++ includes against tools/layers.toml, and look for import circles and headers not installed.
+"""Hold Python imports and C++ includes against tools/layers.toml; look for import circles and headers not installed.
 
 Prints every violation as file:line, and the counts for each language; ends with 1 where one of them is not 0.
 """

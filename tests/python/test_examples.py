@@ -275,7 +275,7 @@ def test_index():
             assert len(path.read_text(encoding="utf-8").splitlines()) <= 80, path
     for picture in re.findall(r"\(\.\./(docs/pictures/examples/[^)]*)\)", index):
         assert_drawn(ROOT / picture)
-    assert len(re.findall(r"docs/pictures/examples", index)) == 10
+    assert len(re.findall(r"docs/pictures/examples", index)) == 11
 
 
 @pytest.mark.parametrize("name", ["from_a_run_to_figures", "your_data_in_xarray"])

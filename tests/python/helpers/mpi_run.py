@@ -56,7 +56,13 @@ def start(command: Sequence[object], cwd: Path, more: Mapping[str, str] | None =
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=_take_interrupts,
     )
+
+
+def _take_interrupts() -> None:
+    """The tests may run in the background of a shell, where programs ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def finish(process: subprocess.Popen[str], limit: float) -> Result:
