@@ -78,7 +78,8 @@ def _of_purpose(every: Sequence[Summary], question: Question) -> list[Summary]:
     cached = [one for one in found if one.cell.cache == "page cache"]
     if question.purpose == "checkpoint" and not synced:
         raise AdviceError(
-            "the results have no synced writes, and a checkpoint is safe only when the disk has it; measure synced ones"
+            "the results have no synced writes, and a checkpoint is safe only when it is stored on the disk; "
+            "measure synced ones"
         )
     return synced if question.purpose == "checkpoint" else cached or synced or found
 

@@ -16,7 +16,7 @@ from .limits import PlainFile
 from .records import Cell
 from .room import check_room
 from .rounds import LIMITS, Rhythm, Rounds
-from .series_io import OneSeries
+from .series_io import Found, OneSeries
 from .turns import Outcome
 from .ways import Way
 
@@ -114,8 +114,10 @@ class CheckpointRounds(Rounds):
 
     def _measure_limits(self) -> bool:
         one, plain = self._setting, self._plain
-        right = self._limit(one.limit("write", "synced", "pwrite"), one.bytes, lambda: plain.write(sync=True), [])
+        right = self._limit(
+            one.limit("write", "synced", "pwrite"), one.bytes, lambda: Found(plain.write(sync=True)), []
+        )
         read = one.limit(SAME, "cold", "pread")
-        right = right and self._limit(read, one.bytes, lambda: plain.read()[0], [plain.path])
+        right = right and self._limit(read, one.bytes, plain.read, [plain.path])
         agree(self._comm, plain.remove)
         return right

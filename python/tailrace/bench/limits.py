@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tailrace.parallel import agree
 
+from .series_io import Found
 from .timing import Timing, Together
 
 if TYPE_CHECKING:
@@ -86,22 +87,19 @@ class PlainFile:
             os.close(file)
         clock.marks.end("close")
 
-    def read(self, *, direct: bool = False) -> tuple[Timing, bool]:
-        """Read the file that was written last. Collective.
-
-        :returns: the time, and whether the bytes are right on all ranks.
-        """
+    def read(self) -> Found:
+        """Read the file that was written last, and find whether the bytes are right on all ranks. Collective."""
         self._copy[:] = 0
         clock = Together(self._comm)
         clock.start()
-        agree(self._comm, lambda: self._read(clock, direct))
+        agree(self._comm, lambda: self._read(clock))
         timing = clock.stop()
         right = bool(np.array_equal(self._copy[: self._size], self._buffer[: self._size]))
-        return timing, all(self._comm.allgather(right))
+        return Found(timing, all(self._comm.allgather(right)))
 
-    def _read(self, clock: Together, direct: bool) -> None:
-        data = (self._copy if direct else self._copy[: self._size]).data
-        file = os.open(self._path, os.O_RDONLY | (os.O_DIRECT if direct else 0))
+    def _read(self, clock: Together) -> None:
+        data = self._copy[: self._size].data
+        file = os.open(self._path, os.O_RDONLY)
         clock.marks.end("open")
         try:
             done = 0

@@ -79,6 +79,6 @@ class RestartRounds(Rounds):
         with self._turns.failures(cell) as outcome:
             check_room(self._comm, self._directory, one.bytes)
             plain.write(sync=False)
-        right = outcome.right and self._limit(cell, one.bytes, lambda: plain.read()[0], [plain.path])
+        right = outcome.right and self._limit(cell, one.bytes, plain.read, [plain.path])
         agree(self._comm, plain.remove)
         return right

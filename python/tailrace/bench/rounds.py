@@ -17,7 +17,6 @@ from .noise import Warmer, Watch
 from .records import Cell
 from .room import check_room
 from .series_io import Found, OneSeries
-from .timing import Timing
 from .turns import Outcome, Turns
 
 if TYPE_CHECKING:
@@ -80,17 +79,22 @@ class Rounds(ABC):
         self._turns.begin(cell, outcome)
         if cell.cache == "cold":
             self._make_cold(paths)
+        found = self._look_on(cell, size, lambda: work(self._turns.round == 0))
+        self._keep(cell, size, found)
+
+    def _look_on(self, cell: Cell, size: int, work: Callable[[], Found]) -> Found:
+        """What `work` finds, with what disturbed it and, of reads of `size` bytes, what the device has read."""
         before = self._device.bytes_read()
         self._watch.start()
-        found = work(self._turns.round == 0)
+        found = work()
         disturbed, counts = self._watch.stop(), dict(found.counts)
         after = self._device.bytes_read()
-        if before is not None and after is not None:
+        if before is not None and after is not None and cell.cache in ("cold", "warm"):
             counts["device_bytes"] = float(after - before)
             share = counts["device_bytes"] / max(1, size)
             if cell.cache == "cold" and share < _COLD and self._watch.nodes == 1:
                 disturbed = ", ".join(filter(None, [disturbed, f"{share:.0%} of the bytes came from the device"]))
-        self._keep(cell, size, replace(found, counts=counts, disturbed=disturbed))
+        return replace(found, counts=counts, disturbed=disturbed)
 
     def _make_cold(self, paths: Sequence[Path]) -> None:
         agree(self._comm, lambda: send_to_disk(paths) if self._comm.rank == 0 else None)
@@ -101,8 +105,8 @@ class Rounds(ABC):
         self._comm.barrier()
 
     # ---- limits ------------------------------------------------------------------------------------------------------
-    def _limit(self, cell: Cell, size: int, work: Callable[[], Timing], paths: Sequence[Path]) -> bool:
-        """Measure a limit; False where it has failed.
+    def _limit(self, cell: Cell, size: int, work: Callable[[], Found], paths: Sequence[Path]) -> bool:
+        """Measure a limit; False where it has failed or read wrong bytes.
 
         :param size: bytes of all ranks.
         :param paths: those of this rank that a cold read must not find in the page cache.
@@ -116,9 +120,10 @@ class Rounds(ABC):
                 agree(self._comm, lambda: send_to_disk(paths))
                 evict(paths)  # each rank its own
                 self._comm.barrier()
-            self._watch.start()
-            timing = work()
-            self._keep(cell, size, Found(timing, disturbed=self._watch.stop()))
+            found = self._look_on(cell, size, work)
+            self._keep(cell, size, found)
+            if found.verified is False:
+                outcome.right = False
         return outcome.right
 
     # ---- records -----------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ def by_ranks(overview: Overview) -> list[Panel]:
     covered = {one.setting for family in weak for one in family}
     panels = []
     for family in strong:
-        # One number of ranks is no scaling: it is shown only where no other curve has it.
+        # One number of ranks is no scaling: it is shown only where no other curve covers that number.
         if len(_ranks(family)) == 1 and all(one.setting in covered for one in family):
             continue
         shape = said(family[0].setting, "shape")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from numpy.typing import NDArray
 
 from tailrace.io import series as arrays
-from tailrace.parallel import agree
+from tailrace.parallel import agree, on_root
 
 from .eviction import files_below
 from .parts import all_ranks
@@ -60,8 +60,8 @@ class OneSeries:
     def write(self, *, sync: bool, stacks: bool = False) -> Found:
         """Write it; one that is there is removed first.
 
-        :param sync: a step is complete when the disk has it.
-        :param stacks: find seconds of the folded stacks of all ranks too; rank 0 has them.
+        :param sync: each step waits until its data are on the disk.
+        :param stacks: find seconds of the folded stacks of all ranks too.
         :raises InputError: this build has no such engine or parameter.
         :raises IoError: it cannot be written.
         """
@@ -86,11 +86,14 @@ class OneSeries:
         return Found(clock.stop(), stacks=self._stacks(folded) if stacks else {})
 
     def _stacks(self, folded: Path) -> dict[str, float]:
-        if self._comm.rank != 0 or not folded.is_file():
-            return {}
-        lines = [line.rpartition(" ") for line in folded.read_text(encoding="utf-8").splitlines()]
-        folded.unlink()
-        return {stack: int(micros) * 1e-6 for stack, _, micros in lines if stack}
+        def look() -> dict[str, float]:
+            if not folded.is_file():
+                return {}
+            lines = [line.rpartition(" ") for line in folded.read_text(encoding="utf-8").splitlines()]
+            folded.unlink()
+            return {stack: int(micros) * 1e-6 for stack, _, micros in lines if stack}
+
+        return on_root(self._comm, look)  # where rank 0 fails, all fail: else they would wait for it
 
     def read(self, *, stacks: bool = False) -> Found:
         """Read every rank's part of all steps; finds whether all values are right on all ranks, and stacks as `write`.
@@ -129,8 +132,7 @@ class OneSeries:
             sizes = [path.stat().st_size for path in files_below(self._paths())]
             return {"files": len(sizes), "stored": sum(sizes)}
 
-        found: dict[str, float] = self._comm.bcast(look() if self._comm.rank == 0 else None)
-        return found
+        return on_root(self._comm, look)
 
     def _paths(self) -> list[Path]:
         return sorted(self._directory.glob(f"{self._way.file}*"))  # a journal or a lock may be beside it

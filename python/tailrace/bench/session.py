@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -27,14 +27,23 @@ class Session:
     :param directories: where is measured, by name.
     :param out: the file of results; an existing one is an error unless `append`.
     :param limit: seconds without progress after which ranks are ended.
+    :param nodes: that hold the ranks.
+    :param notes: what the description of the run says besides.
     :raises OSError: a directory or the file cannot be written.
     """
 
     def __init__(
-        self, directories: Mapping[str, Path], out: Path, *, limit: float = 300.0, append: bool = False, nodes: int = 1
+        self,
+        directories: Mapping[str, Path],
+        out: Path,
+        *,
+        limit: float = 300.0,
+        append: bool = False,
+        nodes: int = 1,
+        notes: Iterable[str] = (),
     ) -> None:
         self._stack = ExitStack()
-        self.record = describe(directories, nodes)
+        self.record = describe(directories, nodes, notes)
         self.unstarted = 0
         with ExitStack() as stack:  # undone where something fails
             self._results = stack.enter_context(ResultFile(out, append=append))

@@ -74,12 +74,16 @@ def io(
     out: Out = Path("results.jsonl"),
     append: Append = False,
     against: Against = None,
+    darshan: Annotated[
+        bool, typer.Option("--darshan", help="Darshan's library watches the ranks; its figures join the results.")
+    ] = False,
 ) -> None:
     """Measure every way of writing and reading a grid, against plain copies of the same bytes.
 
     Each value is read again and compared. Started under mpiexec, it measures inside that job.
     """
     from tailrace._core import InputError, IoError
+    from tailrace.bench.darshan_runtime import DarshanError
     from tailrace.bench.matrix import QUICK_SIZES, Matrix, of_file
     from tailrace.bench.ways import QUICK, USUAL
 
@@ -98,8 +102,8 @@ def io(
         )  # fmt: skip
         if source is not None:
             matrix = of_file(matrix, str(source.absolute()), variables)
-        measure(matrix, named(directories), limit, out, append, against)
-    except (ValueError, InputError, IoError, OSError) as error:
+        measure(matrix, named(directories), limit, out, append, against, darshan=darshan)
+    except (ValueError, InputError, IoError, OSError, DarshanError) as error:
         fail(error)
 
 

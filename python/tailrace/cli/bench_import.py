@@ -42,7 +42,7 @@ def import_results(
         for path, records in imported:
             name = getattr(records[0], "run", "")
             if name in known:
-                fail(f"{path}: is imported twice, or {output} has it already; leave it out")
+                fail(f"{path}: is imported twice, or {output} contains its records; leave it out")
             known.add(name)
         with ResultFile(output, append=append) as file:
             for _, records in imported:

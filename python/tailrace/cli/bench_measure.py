@@ -10,27 +10,58 @@ from typing import TYPE_CHECKING
 import typer
 
 from . import launch
+from .bench_darshan import Watched
 from .bench_show import show
 
 if TYPE_CHECKING:
     from tailrace.bench.job import Matrix
 
+_WATCHED = "Darshan watched the ranks, which takes time of each call"
+
 
 def measure(
-    matrix: Matrix, directories: dict[str, Path], limit: float, out: Path, append: bool, against: Path | None
+    matrix: Matrix,
+    directories: dict[str, Path],
+    limit: float,
+    out: Path,
+    append: bool,
+    against: Path | None,
+    *,
+    darshan: bool = False,
 ) -> None:
-    """Measure all jobs of a matrix and end the command: with 1 where something has failed."""
+    """Measure all jobs of a matrix and end the command: with 1 where something has failed.
+
+    :param darshan: Darshan watches the jobs, and the results have what it says.
+    """
     from tailrace.bench.session import Session
 
     matrix.jobs(directories)  # what is wrong is said before anything is made
+    watched = Watched(out) if darshan else None
     if launch.size() is not None:
         from .bench_inside import measure as measure_inside
 
         raise typer.Exit(measure_inside(matrix, directories, out, append, against))
-    with Session(directories, out, limit=limit, append=append) as session:
+    with Session(directories, out, limit=limit, append=append, notes=[_WATCHED] if watched else []) as session:
         for job in matrix.jobs(session.places):
-            session.run(job, start)
-    raise typer.Exit(show(out, against, session.failures, session.notes))
+            session.run(job, watched.start if watched else start)
+    failures = session.failures + (_add(watched, out, session.notes) if watched else 0)
+    raise typer.Exit(show(out, against, failures, session.notes))
+
+
+def _add(watched: Watched, out: Path, notes: list[str]) -> int:
+    """Add what Darshan says to a file of results. Returns the number of failures; `notes` get the reason."""
+    from tailrace.bench.darshan_runtime import DarshanError
+    from tailrace.bench.imported.foreign import ForeignError
+    from tailrace.bench.results import ResultFile
+
+    try:
+        with ResultFile(out, append=True) as results:
+            watched.add_to(results)
+    except (DarshanError, ForeignError, OSError) as error:
+        notes.append(str(error))
+        return 1
+    notes.append(f"logs of Darshan: {watched.directory}")
+    return 0
 
 
 def start(ranks: int, words: list[str]) -> subprocess.Popen[str]:

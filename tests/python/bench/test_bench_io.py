@@ -66,11 +66,24 @@ def test_cold_reads_come_from_the_device(tmp_path):
         tmp_path, "--global", "64,64,64", "--rounds", "2", "-o", "r.jsonl", "--ranks", "2", "--engine", "raw",
         "--engine", "hdf5", "--operations", "read",
     )  # fmt: skip
-    for one in summarise(read_results(tmp_path / "r.jsonl").measurements):
-        if one.cell.role == "way":
-            for m in one.rounds:
-                share = m.counts["device_bytes"] / m.bytes
-                assert share > 0.95 if one.cell.cache == "cold" else share < 0.5, one.cell
+    reads = [one for one in summarise(read_results(tmp_path / "r.jsonl").measurements) if one.cell.operation == "read"]
+    assert {one.cell.name for one in reads} == {"raw", "hdf5", "pread"}
+    for one in reads:
+        for m in one.rounds:
+            share = m.counts["device_bytes"] / m.bytes
+            assert share > 0.95 if one.cell.cache == "cold" else share < 0.5, one.cell
+            assert m.verified is True, one.cell
+
+
+def test_warm_reads_are_warm_after_direct_writes(tmp_path):
+    """The limit once read the file that had been written past the page cache."""
+    if Device(tmp_path).bytes_read() is None:
+        pytest.skip("the kernel does not count what the device of this directory reads")
+    words = ("--global", "64,64,64", "--rounds", "2", "-o", "r.jsonl", "--ranks", "1", "--engine", "raw")
+    bench(tmp_path, *words, "--caches", "synced,warm")
+    found = summarise(read_results(tmp_path / "r.jsonl").measurements)
+    [limit] = [one for one in found if one.cell.name == "pread"]
+    assert all(m.counts["device_bytes"] < 0.5 * m.bytes for m in limit.rounds)
 
 
 def test_values_of_a_file(tmp_path):

@@ -15,6 +15,7 @@ from tailrace.bench import darshan_runtime
 from tailrace.bench.imported import darshan_log
 from tailrace.bench.imported.foreign import ForeignError
 from tailrace.bench.imported.recognise import program_of, read_foreign
+from tailrace.bench.results import read_results
 
 
 def report(**changes):
@@ -199,3 +200,56 @@ def test_darshan_watches_a_job(tmp_path):
     (log,) = darshan_runtime.logs(tmp_path / "logs")
     assert program_of(log) == "Darshan"
     assert [one.bytes for one in measured(read_foreign(log)) if one.cell.operation == "write"] == [5000]
+
+
+def bench(directory, *words, **environment):
+    words = (sys.executable, "-m", "tailrace.cli", "bench", "io", "--darshan", "--engine", "raw", *words)
+    more = ("--global", "32,24,16", "--ranks", "1,2", "--rounds", "1", "-o", "r.jsonl", "--operations", "write")
+    return subprocess.run(
+        [*words, *more], cwd=directory, env=os.environ | environment, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_bench_under_darshan_refuses_what_cannot_be(tmp_path):
+    pytest.importorskip("darshan")
+    done = bench(tmp_path, DARSHAN_LIBRARY=str(tmp_path / "libdarshan.so"))
+    assert done.returncode == 2
+    assert "found no file" in done.stderr
+    done = bench(tmp_path, OMPI_COMM_WORLD_SIZE="2")
+    assert done.returncode == 2
+    assert "before MPI starts" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bench_says_where_darshan_left_no_log(installed, tmp_path):
+    """A library that loads but does not count: the measurements stay, and the command fails."""
+    pytest.importorskip("darshan")
+    installed("MY_LOGS")
+    done = bench(tmp_path)
+    assert done.returncode == 1
+    assert "found none" in done.stderr
+    found = read_results(tmp_path / "r.jsonl")
+    assert found.measurements
+    assert not found.interrupted
+
+
+def test_bench_under_darshan(tmp_path):
+    pytest.importorskip("darshan")
+    try:
+        darshan_runtime.preload(tmp_path / "try")
+    except darshan_runtime.DarshanError as error:
+        pytest.skip(f"no runtime of Darshan: {error}")
+    done = bench(tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = read_results(tmp_path / "r.jsonl")
+    ours, *theirs = found.runs
+    assert any("Darshan" in note for note in ours.notes)
+    assert [run.command.split()[1:4] for run in theirs] == [["-m", "tailrace.cli", "bench"]] * 2
+    for ranks in (1, 2):
+        written = [one.bytes for one in found.measurements if one.run == ours.run and one.cell.ranks == ranks]
+        [seen] = [
+            one.bytes for one in found.measurements
+            if one.cell.name == "Darshan POSIX" and one.cell.operation == "write" and one.cell.ranks == ranks
+        ]  # fmt: skip
+        assert seen >= sum(written) * 0.5  # of each round; a limit in memory writes nothing
+    assert len(list((tmp_path / "r-darshan").rglob("*.darshan"))) == 2

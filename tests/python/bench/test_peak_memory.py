@@ -25,7 +25,7 @@ def test_buffers_are_copies_of_the_block(tmp_path):
             assert m.bytes == BLOCK * one.cell.ranks * one.cell.steps
             assert m.counts["block"] == BLOCK
             least = min(copies, 1)  # a disk that is fast enough leaves buffers unused
-            assert least - 0.05 < m.counts["private"] / BLOCK < copies + 0.8, one.cell
+            assert least - 0.05 < m.counts["private"] / BLOCK < copies + 0.4, one.cell
             assert set(m.counts) == {"private", "shared", "block", "sampled"}
 
 

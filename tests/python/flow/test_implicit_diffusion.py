@@ -277,7 +277,7 @@ def test_dampings_that_are_implicit_do_not_limit_the_step() -> None:
 
 @pytest.mark.parametrize("scheme", ["euler", "ab2", "ab3", "rk3"])
 def test_nothing_grows_with_any_implicit_damping_at_the_chosen_share(scheme: str) -> None:
-    """0.9 of the largest step is taken; modes are made here anew, with all dampings instead of a few."""
+    """0.9 of the largest step is taken; the modes are computed again, with all dampings instead of a few."""
     z = np.array([-0.3 + 0.2j, -0.5 + 0.1j])
     assert with_implicit(scheme, z, np.zeros(2)) == pytest.approx(amplification(scheme, z), rel=1e-12)
     assert with_implicit(scheme, 0 * z, np.array([1.0, 1e6])).max() <= 1

@@ -230,7 +230,7 @@ class _Test:
 
 
 def _direct(parameters: dict[str, Any], command: str) -> bool | None:
-    """Whether O_DIRECT was used: IOR up to 3.2 has it in its parameters, later ones only in their command."""
+    """Whether O_DIRECT was used: IOR up to 3.2 says so in its parameters, later versions only in their command."""
     if "useO_DIRECT" in parameters:
         return bool(parameters["useO_DIRECT"])
     words = command.split()
