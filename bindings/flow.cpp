@@ -163,6 +163,13 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
           },
           nb::arg("component"), "That of the last stage, kept where diffusion along y is implicit.")
       .def(
+          "set_rotation",
+          [](Flow<T> &self, const std::array<double, 3> &rotation) {
+            self.solver.set_rotation(rotation);
+            self.diagnostics.invalidate();
+          },
+          nb::arg("rotation"), "Twice the angular velocity, instead of that of the options.")
+      .def(
           "project", [](Flow<T> &self) { self.solver.project(); }, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "invalidate", [](Flow<T> &self) { self.diagnostics.invalidate(); }, "Call after changing the velocity.")

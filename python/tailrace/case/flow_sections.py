@@ -193,8 +193,16 @@ class ForcingSection(Section):
         (0.0, 0.0, 0.0), description="a constant force: minus the mean pressure gradient"
     )
     coriolis: Triple[Real] = Field((0.0, 0.0, 0.0), description="twice the angular velocity c: the force -c x u")
+    coriolis_until: Annotated[Real, Field(gt=0)] | None = Field(
+        None, description="the force coriolis acts in steps whose middle is before this time; None: in all"
+    )
     linear: Real = Field(0.0, description="the force linear * u, by which isotropic turbulence is kept up")
     band: BandSection | None = Field(None, description="a random force on low wave numbers")
+
+    def rotation(self, time: float) -> tuple[float, float, float]:
+        """Twice the angular velocity in a step with its middle at this time. Local."""
+        ended = self.coriolis_until is not None and time >= self.coriolis_until
+        return (0.0, 0.0, 0.0) if ended else self.coriolis
 
     def problems(self, grid: GridSection) -> Iterator[tuple[str, str]]:
         """Key and reason of what does not fit the grid. Local."""
@@ -206,6 +214,8 @@ class ForcingSection(Section):
             )
         if self.flow_rate is None and self.direction != "x":
             yield "forcing.direction", "is that of flow_rate, which is missing"
+        if self.coriolis_until is not None and not any(self.coriolis):
+            yield "forcing.coriolis_until", "is the end of coriolis, which is missing"
         if self.band is not None:
             yield from self.band.problems(grid)
         for d, each in enumerate(self.acceleration):

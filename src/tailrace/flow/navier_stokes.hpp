@@ -62,6 +62,9 @@ public:
   /// Makes `force` a part of the right-hand side from now on; it is zero at first.
   void add_force();
 
+  /// Another rotation than that of the options from now on.
+  void set_rotation(const std::array<double, 3> &rotation) { options_.rotation = rotation; }
+
   /// Removes the divergence of the present velocity, for fields from outside that have some, and gives it the values
   /// of the ends. Collective.
   void project() {

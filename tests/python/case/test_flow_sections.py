@@ -81,6 +81,8 @@ WRONG = [
     ({"forcing.acceleration": 1.0}, "forcing.acceleration: must be a list of three values"),
     ({"forcing.acceleration": [0.0, 1.0, 0.0], **SLIP}, "nothing flows through a free-slip boundary"),
     ({"forcing.coriolis": [0.0, 1.0]}, "forcing.coriolis: must have three values"),
+    ({"forcing.coriolis_until": 1.0}, "forcing.coriolis_until: is the end of coriolis, which is missing"),
+    ({"forcing.coriolis_until": 0.0, "forcing.coriolis": [0.0, 0.0, 1.0]}, "forcing.coriolis_until: must be greater"),
     ({"forcing.linear": "0.1"}, "forcing.linear: must be a number"),
     ({"forcing.rate": 0.1}, "did you mean forcing.flow_rate?"),
     ({"scalar": {"name": "phi"}}, "write [[scalar]], with double brackets"),
@@ -147,6 +149,7 @@ def test_what_is_right_survives_being_written_out(tmp_path):
             "boundary.outflow_speed": 0.7,
             "boundary.balance": False,
             "forcing.coriolis": [0.0, 0.1, 0.0],
+            "forcing.coriolis_until": 2.5,
             "numerics.hyperviscosity": {},
             "scalar": scalars,
         }

@@ -149,3 +149,38 @@ def test_a_wrong_forcing_of_a_case_is_found_before_anything_starts(tmp_path, for
         tr.load_case(case, [f"case.forcing={forcing}"])
     assert caught.value.problems[0].key == "case.forcing"
     assert said in str(caught.value)
+
+
+def turning(scheme, steps, until):
+    """A uniform flow of speed 1 that turns with the angular velocity 1: du/dt = -c x u has c = (0, 0, 1)."""
+    return tr.Case(
+        case={"reynolds": 100},
+        grid={"points": (8, 10, 12), "lengths": (1.0, 2.0, 3.0), "boundaries": ("periodic",) * 3},
+        forcing={"coriolis": (0.0, 0.0, 1.0), "coriolis_until": until},
+        time={"scheme": scheme, "dt": 0.01, "steps": steps},
+        checkpoint={"every": 5},
+    )
+
+
+def along_x(x, y, z):
+    return 1 + 0 * x, 0 * x, 0 * x
+
+
+def test_rotation_ends_in_time():
+    """Thirty steps begin before t = 0.3, though thirty times 0.01 is not 0.3 in binary numbers."""
+    one = tr.Model(turning("rk3", 50, 0.3), MPI.COMM_SELF, flow=along_x)
+    for _ in range(50):
+        one.advance()
+    np.testing.assert_allclose(one.velocity.mean(), [math.cos(0.3), -math.sin(0.3), 0.0], atol=1e-8)
+
+
+def test_rotation_that_has_ended_stays_so_in_a_resumed_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tr.Simulation(turning("ab2", 10, 0.08), MPI.COMM_SELF, flow=along_x).run()
+    resumed = tr.Simulation(turning("ab2", 20, 0.08), MPI.COMM_SELF, flow=along_x, resume=True)
+    resumed.run()
+    straight = tr.Model(turning("ab2", 20, 0.08), MPI.COMM_SELF, flow=along_x)
+    for _ in range(20):
+        straight.advance()
+    for ours, theirs in zip(resumed.velocity, straight.velocity, strict=True):
+        np.testing.assert_array_equal(ours, theirs)

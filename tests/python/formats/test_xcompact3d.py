@@ -198,6 +198,18 @@ def test_a_misspelt_key_is_noted(tmp_path):
     assert "InOutParam.icheckpont is not known and ignored; did you mean icheckpoint?" in notes
 
 
+def test_the_channel_spins_up_as_there(tmp_path):
+    """Checked against Xcompact3D 5.0: it rotates in steps 1 to spinup_time - 1, and with the other sign."""
+    text = change("itype", 3).replace("ncly1 = 1", "ncly1 = 2").replace("nclyn = 1", "nclyn = 2")
+    text = text.replace("&Statistics", "&Statistics\nwrotation = 0.12\nspinup_time = 51")
+    case, _ = read(tmp_path, text)
+    assert case.forcing.coriolis == (0.0, 0.0, -0.12)
+    assert case.forcing.rotation(49.5e-3) == (0.0, 0.0, -0.12), "step 50 has its middle there"
+    assert case.forcing.rotation(50.5e-3) == (0.0, 0.0, 0.0)
+    assert case.forcing.flow_rate == pytest.approx(2 / 3)
+    assert read(tmp_path, text.replace("= 51", "= 1"))[0].forcing.coriolis == (0.0, 0.0, 0.0)
+
+
 def test_no_snapshots_where_none_are_wanted(tmp_path):
     assert read(tmp_path, change("ivisu", 0))[0].output == []
     assert read(tmp_path, INPUT.replace("ioutput = 50\n", ""))[0].output == []

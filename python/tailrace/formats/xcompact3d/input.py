@@ -29,7 +29,6 @@ _MODELS = (
     ("BasicParam", "iturbine", "turbine models"),
     ("BasicParam", "mhd_active", "magnetohydrodynamics"),
     ("NumOptions", "iimplicit", "implicit diffusion"),
-    ("Statistics", "wrotation", "rotation while the channel spins up"),
     ("ScalarParam", "sc_skew", "the skew-symmetric form of the convection of scalars"),
     ("BasicParam", "inflow_noise", "noise at the inlet"),
 )

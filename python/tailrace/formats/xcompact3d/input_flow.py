@@ -54,7 +54,7 @@ class FlowTables:
                 "middle": float(self._nml.real("NumOptions", "cnu", 0.44)),
             }
         if self._itype == CHANNEL:
-            document["forcing"] = self._channel_force(document)
+            document["forcing"] = {**self._channel_force(document), **self._spin_up()}
         if self._itype == CYLINDER:
             document["boundary"] = self._inflow()
         scalars = self._scalars()
@@ -119,6 +119,15 @@ class FlowTables:
         acceleration = [0.0, 0.0, 0.0]
         acceleration[self._stream] = 2 / length * (self._reynolds / reynolds) ** 2
         return {"acceleration": acceleration}
+
+    def _spin_up(self) -> dict[str, Any]:
+        """The rotation about z by which the channel becomes turbulent: in the first steps, up to spinup_time - 1."""
+        nml = self._nml
+        rotation, steps = nml.real("Statistics", "wrotation", 0.0), nml.whole("Statistics", "spinup_time", 0)
+        dt = nml.real("BasicParam", "dt")
+        if not rotation or not steps or steps < 2 or not dt or (nml.whole("BasicParam", "iin", 0) or 0) > 2:
+            return {}
+        return {"coriolis": [0.0, 0.0, -float(rotation)], "coriolis_until": float((steps - 1) * dt)}
 
     # ---- scalars -----------------------------------------------------------------------------------------------------
     def _scalars(self) -> list[dict[str, Any]]:
