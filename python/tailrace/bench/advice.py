@@ -49,7 +49,7 @@ def advise(results: Results, question: Question) -> Advice:
     """
     _check_machines(results)
     every = summarise(results.measurements)
-    ways = nearest(_of_purpose(every, question), question)
+    ways = _nearest_of_purpose(every, question)
     sorted_ways = sort_ways(ways, results)
     good = _comparable(ways, sorted_ways, question)
     setting = ways[0].cell.setting
@@ -61,16 +61,21 @@ def advise(results: Results, question: Question) -> Advice:
 
 
 def _check_machines(results: Results) -> None:
+    """:raises AdviceError: the writes are those of several machines. Imported results do not tell theirs."""
+    writers = {one.run for one in results.measurements if is_write(one.cell)}
     machines = {
-        (str(run.machine.get("processor")), run.machine.get("cores"), run.machine.get("nodes")) for run in results.runs
+        (str(run.machine.get("processor")), run.machine.get("cores")) for run in results.runs if run.run in writers
     }
     if len(machines) > 1:
-        listed = "; ".join(f"{name}, {cores} cores, {nodes} nodes" for name, cores, nodes in sorted(machines, key=str))
+        listed = "; ".join(f"{name}, {cores} cores" for name, cores in sorted(machines, key=str))
         raise AdviceError(f"the results are of {len(machines)} machines ({listed}); give the files of one machine")
 
 
-def _of_purpose(every: Sequence[Summary], question: Question) -> list[Summary]:
-    """The writes whose figures are of use: a checkpoint must be on the disk, an output need not."""
+def _nearest_of_purpose(every: Sequence[Summary], question: Question) -> tuple[Summary, ...]:
+    """The nearest setting of writes whose figures are of use: a checkpoint must be on the disk, an output need not.
+
+    :raises AdviceError: there is none.
+    """
     found = [one for one in every if is_write(one.cell) and min(one.rate.values) > 0]
     if not found:
         raise AdviceError("the results have no writes of fields by an engine of Tailrace")
@@ -81,7 +86,14 @@ def _of_purpose(every: Sequence[Summary], question: Question) -> list[Summary]:
             "the results have no synced writes, and a checkpoint is safe only when it is stored on the disk; "
             "measure synced ones"
         )
-    return synced if question.purpose == "checkpoint" else cached or synced or found
+    if question.purpose == "checkpoint":
+        return nearest(synced, question)
+    try:
+        return nearest(cached or synced or found, question)
+    except AdviceError:
+        if not (cached and synced):
+            raise
+        return nearest(synced, question)  # those in the page cache are too far from what is asked
 
 
 def _comparable(ways: Sequence[Summary], found: Sorted, question: Question) -> tuple[Summary, ...]:
@@ -128,12 +140,17 @@ def _advice(
     interval = interval_of(cost, mtbf * HOUR) if question.purpose == "checkpoint" and mtbf is not None else None
     tied = tuple(one.cell.name for one in ranking.best if one is not chosen)
     for_checkpoint = question.purpose == "checkpoint"
+    others = len(found.good) > len(ranking.ways)
     own = for_checkpoint and chosen.cell.engine == OF_CHECKPOINTS
     commands = [environment_line(parameters)] if own else []
     return Advice(
         engine=chosen.cell.engine,
         parameters=parameters,
-        reasons=(_rate_sentence(ranking, chosen, ways), _next_sentence(ranking, chosen), _cost(question, cost, wanted)),
+        reasons=(
+            _rate_sentence(ranking, chosen, ways),
+            _next_sentence(ranking, chosen, others),
+            _cost(question, cost, wanted),
+        ),
         block=checkpoint_block(interval)
         if for_checkpoint
         else output_block(chosen.cell.engine, parameters, chosen.cell.precision),
@@ -157,12 +174,15 @@ def _rate_sentence(ranking: Ranking, chosen: Summary, ways: Sequence[Summary]) -
     )
 
 
-def _next_sentence(ranking: Ranking, chosen: Summary) -> str:
+def _next_sentence(ranking: Ranking, chosen: Summary, others: bool) -> str:
+    """:param others: whether ways of other engines are as safe."""
     tied = [one for one in ranking.best if one is not chosen]
     slower = [one for one in ranking.ways if one not in ranking.best]
     if tied:
         names = ", ".join(f"{one.cell.name} ({_gib(one.rate.median)} GiB/s)" for one in tied)
         return f"It ties with {names}: their rounds do not differ, so a preference decided, {WHY}."
+    if not slower and others:
+        return f"It is the only way of {chosen.cell.engine} that is safe and without doubt; the notes have the others."
     if not slower:
         return "It is the only way that is safe and without doubt, so it was compared with none."
     other = slower[0]
@@ -198,7 +218,9 @@ def _notes(question: Question, ways: Sequence[Summary], ranking: Ranking, chosen
     if cell.cache == "page cache":
         notes.append("figures of the page cache: the disk has the bytes later, and a long run waits for it in the end")
     elif question.purpose == "output":
-        notes.append(f"figures of {cell.cache} writes: none of the page cache were measured; an output is faster there")
+        notes.append(
+            f"figures of {cell.cache} writes: none of the page cache were measured near it; an output is faster there"
+        )
     if question.purpose == "checkpoint":
         notes += _checkpoint_notes(chosen, found)
     if str(dict(cell.parameters).get("checksums", "on")).lower() in ("off", "false"):

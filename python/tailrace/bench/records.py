@@ -10,11 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, Self
+from functools import cache
+from typing import Annotated, Any, Literal, Self, get_type_hints
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 SCHEMA = 1  # of the records; a reader refuses a larger one
 
 Value = str | int | float | bool | None
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
 
 
 @dataclass(frozen=True)
@@ -28,13 +35,13 @@ class Cell:
     role: Literal["way", "limit"] = "way"  # a limit is what the machine can do at best
     parameters: tuple[tuple[str, Value], ...] = ()
     directory: str = ""  # the name of a directory of the run
-    ranks: int = 1
-    nodes: int = 1
-    decomposition: tuple[int, ...] = ()  # parts in x, y, z
-    shape: tuple[int, ...] = ()  # points in x, y, z of the whole; of lists columns and rows
-    halo: int = 0
-    variables: int = 1
-    steps: int = 1
+    ranks: Positive = 1
+    nodes: Count = 1
+    decomposition: tuple[Count, ...] = ()  # parts in x, y, z
+    shape: tuple[Count, ...] = ()  # points in x, y, z of the whole; of lists columns and rows
+    halo: Count = 0
+    variables: Count = 1
+    steps: Positive = 1
     precision: str = "float64"
     cache: str = ""  # page cache, synced, direct; of reads cold, warm
     source: str = ""  # synthetic, or the file whose values were written; of the solver its flow
@@ -64,14 +71,16 @@ class Measurement:
     """One timing of a cell."""
 
     cell: Cell
-    round: int  # of the repetitions, from 1; cells of one round were measured next to each other. 0 does not count
-    seconds: float  # from the first rank's start to the last rank's end
-    bytes: int  # of the values, on all ranks; 0 where nothing is moved
-    order: int = 0  # the place in its round
-    phases: dict[str, float] = field(default_factory=dict)  # seconds of the slowest rank: open, write, sync, close, ...
-    per_rank: dict[str, float] = field(default_factory=dict)  # seconds: min, mean, max over the ranks
-    counts: dict[str, float] = field(default_factory=dict)  # files, stored bytes, bytes from the device, values
-    stacks: dict[str, float] = field(default_factory=dict)  # folded stacks of a rank, "rank 0;write;sync" -> seconds
+    round: Count  # of the repetitions, from 1; cells of one round were measured next to each other. 0 does not count
+    seconds: Amount  # from the first rank's start to the last rank's end
+    bytes: Count  # of the values, on all ranks; 0 where nothing is moved
+    order: Count = 0  # the place in its round
+    phases: dict[str, Number] = field(
+        default_factory=dict
+    )  # seconds of the slowest rank: open, write, sync, close, ...
+    per_rank: dict[str, Number] = field(default_factory=dict)  # seconds: min, mean, max over the ranks
+    counts: dict[str, Number] = field(default_factory=dict)  # files, stored bytes, bytes from the device, values
+    stacks: dict[str, Number] = field(default_factory=dict)  # folded stacks of a rank, "rank 0;write;sync" -> seconds
     verified: bool | None = None  # whether the values were read back and are right; None: nothing to verify
     disturbed: str = ""  # why the figure may be wrong, where something says so
     run: str = ""
@@ -96,7 +105,7 @@ class Failure:
     """A cell that could not be measured."""
 
     cell: Cell
-    round: int
+    round: Count
     error: str
     run: str = ""
 
@@ -118,7 +127,7 @@ class Run:
     command: str
     began: str  # ISO 8601, with the offset of the time zone
     tailrace: str  # version
-    machine: dict[str, Any]  # processor, cores, memory in bytes, nodes, system
+    machine: dict[str, Value]  # processor, cores, memory in bytes, nodes, system
     software: dict[str, str]  # versions
     directories: dict[str, dict[str, Any]] = field(default_factory=dict)  # name -> path, kind, free, device, stripes
     notes: list[str] = field(default_factory=list)
@@ -142,7 +151,7 @@ class End:
 
     run: str
     ended: str
-    failures: int = 0
+    failures: Count = 0
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""
@@ -178,6 +187,35 @@ def _without(values: dict[str, Any], *names: str) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key not in names}
 
 
+_NUMBERS = {"cores", "memory", "nodes", "load"}  # of a machine
+_EXPECTED = {
+    "float_type": "a number", "int_type": "a whole number", "string_type": "a text", "bool_type": "true or false",
+    "dict_type": "an object", "tuple_type": "a list", "list_type": "a list", "finite_number": "a finite number",
+}  # by the types of errors of pydantic  # fmt: skip
+
+
+@cache
+def _adapters(kind: type[Any]) -> dict[str, TypeAdapter[Any]]:
+    """What checks the values of a record, by key."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {one.name: TypeAdapter(hints[one.name]) for one in fields(kind) if one.name != "cell"}
+
+
+def _check(adapter: TypeAdapter[Any], name: str, value: Any) -> None:
+    """:raises ValueError: the value is of another type, or out of bounds."""
+    if isinstance(value, Mapping) and name == "parameters":
+        value = tuple(value.items())
+    elif isinstance(value, list) and name in ("shape", "decomposition"):
+        value = tuple(value)
+    try:
+        adapter.validate_python(value, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        expected = _EXPECTED.get(first["type"], first["msg"][0].lower() + first["msg"][1:])
+        place = ".".join([name, *map(str, first["loc"][:1])])
+        raise ValueError(f"{place}: expected {expected} (found {str(first['input'])[:60]!r})") from None
+
+
 def _known(kind: type[Any], record: Mapping[str, Any], *without: str) -> dict[str, Any]:
     """The keys of a record that a class knows."""
     names = [one.name for one in fields(kind) if one.name not in without]
@@ -186,9 +224,12 @@ def _known(kind: type[Any], record: Mapping[str, Any], *without: str) -> dict[st
         kind(**found, **dict.fromkeys(without))
     except TypeError as error:
         raise ValueError(str(error).replace("__init__() ", "record: ")) from None
-    for name in ("seconds", "bytes", "round"):
-        if name in found and (isinstance(found[name], bool) or not isinstance(found[name], int | float)):
-            raise ValueError(f"{name}: expected a number (found {found[name]!r})")
+    adapters = _adapters(kind)
+    for name, value in found.items():
+        _check(adapters[name], name, value)
+    if kind is Run:
+        for name in _NUMBERS & found["machine"].keys():
+            _check(_adapters(Measurement)["seconds"], f"machine.{name}", found["machine"][name])
     return found
 
 

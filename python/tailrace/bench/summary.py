@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from math import comb
+from math import ceil, comb
 
 from .records import Cell, Measurement
 from .results import Results
@@ -138,12 +138,12 @@ def summarise(measurements: Iterable[Measurement]) -> list[Summary]:
 def probability(first: Sequence[float], second: Sequence[float]) -> float:
     """That two samples of one distribution differ as much or more: the exact two-sided test of Mann and Whitney (1947).
 
-    Ties count as half, which makes the test careful.
+    Ties count as half, and a half more is rounded to the side that makes the test careful.
     """
     n, m = len(first), len(second)
     wins = sum((a < b) + 0.5 * (a == b) for a in first for b in second)
     extreme = min(wins, n * m - wins)
-    below = sum(_arrangements(n, m, u) for u in range(int(extreme) + 1))
+    below = sum(_arrangements(n, m, u) for u in range(ceil(extreme) + 1))
     return min(1.0, 2 * below / comb(n + m, n))
 
 

@@ -101,6 +101,9 @@ def io(
             drop_caches,
         )  # fmt: skip
         if source is not None:
+            for option, given in (("--global", whole), ("--local", each), ("--precision", precision != "float64")):
+                if given:
+                    raise ValueError(f"{option}: the file of --from has its own; leave one of them out")
             matrix = of_file(matrix, str(source.absolute()), variables)
         measure(matrix, named(directories), limit, out, append, against, darshan=darshan)
     except (ValueError, InputError, IoError, OSError, DarshanError) as error:

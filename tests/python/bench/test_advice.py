@@ -60,6 +60,22 @@ def test_outputs_take_figures_of_the_page_cache_and_say_so():
     assert any("none of the page cache were measured" in note for note in synced.notes)
 
 
+def test_synced_figures_are_taken_where_those_of_the_page_cache_are_far_away():
+    far = Made(cache="page cache", run="two", shape=(16, 16, 16)).way("hdf5", 0.02).way("bp5", 0.05)
+    found = advise(
+        Results([*clear_case().all(), *far.all()]), Question("output", ranks=4, shape=(256, 256, 256), variables=1)
+    )
+    assert found.engine == "bp5"
+    assert any("none of the page cache were measured near it" in note for note in found.notes)
+
+
+def test_the_only_way_of_raw_is_said_to_be_one_of_several():
+    found = advise(Made().way("bp5", 0.1).way("raw", 0.3).results(), CHECKPOINT)
+    assert found.engine == "raw"
+    assert found.reasons[1].startswith("It is the only way of raw that is safe")
+    assert any("by bp5" in note for note in found.notes)
+
+
 def test_checkpoints_take_synced_figures_only():
     made = clear_case()
     cached = Made(cache="page cache", run="two").way("raw", 0.01).way("raw", 0.05, strategy="dist")
@@ -218,6 +234,12 @@ def test_results_of_two_machines_are_not_mixed():
     other = Made(run="two", machine={**MACHINE, "cores": 64}).way("hdf5", 0.1)
     with pytest.raises(AdviceError, match="of 2 machines"):
         advise(Results([*clear_case().all(), *other.all()]), OUTPUT)
+
+
+def test_runs_without_writes_and_other_allocations_are_of_no_other_machine():
+    imported = Made(run="two", machine={}).limit(0.1)
+    more_nodes = Made(run="three", machine={**MACHINE, "nodes": 4}).way("hdf5", 0.21)
+    assert advise(Results([*clear_case().all(), *imported.all(), *more_nodes.all()]), OUTPUT).engine == "bp5"
 
 
 # ---- blocks and commands ---------------------------------------------------------------------------------------------

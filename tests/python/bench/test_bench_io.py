@@ -258,6 +258,7 @@ def test_an_engine_that_hangs_is_ended(tmp_path):
         (["--operations", "read", "--caches", "synced"], "leave nothing to measure"),
         (["--directory", "nowhere"], "--directory nowhere: is no directory"),
         (["--from", "nothing.h5"], "nothing.h5"),
+        (["--from", "nothing.h5", "--local", "8,8,8"], "--local: the file of --from has its own"),
         (["--precision", "float16"], "expected float64 or float32"),
     ],
 )

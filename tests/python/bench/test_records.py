@@ -66,10 +66,34 @@ def test_no_results(tmp_path, lines, said):
         read_results(tmp_path / "r.jsonl")
 
 
-def test_numbers_are_numbers():
-    for key, value in (("seconds", "fast"), ("bytes", None), ("round", True)):
-        with pytest.raises(ValueError, match=f"{key}: expected a number"):
-            parse(json.dumps({**MEASURED.to_json(), key: value}))
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("seconds", "fast", "a number"), ("seconds", float("nan"), ".*"), ("seconds", -1, ".*0"), ("bytes", None, ".*"),
+        ("round", True, "a whole number"), ("phases", None, "an object"), ("ranks", "4", "a whole number"),
+        ("counts", {"files": "two"}, "a number"), ("shape", ["a", 2, 3], "a whole number"), ("steps", 0, ".*1"),
+        ("parameters", {"level": [1]}, ".*"), ("source", None, "a text"), ("verified", "yes", "true or false"),
+        ("stacks", {"a": None}, "a number"),
+    ],
+)  # fmt: skip
+def test_values_have_their_types(key, value, expected):
+    with pytest.raises(ValueError, match=rf"{key}(\.\w+)?: expected {expected}"):
+        parse(json.dumps({**MEASURED.to_json(), key: value}))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("machine", None), ("machine", {"cores": "two"}), ("began", 5), ("directories", None), ("notes", "none"),
+        ("directories", {"here": None}), ("software", {"mpi": 4}),
+    ],
+)  # fmt: skip
+def test_descriptions_have_their_types(key, value):
+    with pytest.raises(ValueError, match=rf"{key}(\.\w+)?: expected"):
+        parse(json.dumps({**RUN.to_json(), key: value}))
+
+
+def test_other_kinds_are_left_out():
     assert parse(json.dumps({"kind": "of a later version"})) is None
 
 
