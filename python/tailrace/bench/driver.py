@@ -34,11 +34,18 @@ class Driver:
     :param run: the name of the run that they belong to.
     :param limit: seconds without an event after which the ranks are called hanging.
     :param progress: called with the number of tasks that are done and a line about what is being measured.
+    :param watched: what watches the ranks: such cells are others than those of ranks that nothing watches.
     """
 
     def __init__(
-        self, results: ResultFile, run: str, limit: float, progress: Callable[[int, str], None] = lambda *_: None
+        self,
+        results: ResultFile,
+        run: str,
+        limit: float,
+        progress: Callable[[int, str], None] = lambda *_: None,
+        watched: str = "",
     ) -> None:
+        self._watched = f"under {watched}" if watched else ""
         self._results, self._run, self._limit, self._progress = results, run, limit, progress
         self.failures = 0
         self.notes: list[str] = []
@@ -77,7 +84,8 @@ class Driver:
             self._keep(record)
 
     def _keep(self, record: Measurement | Failure) -> None:
-        self._results.add(replace(record, run=self._run))
+        source = ", ".join(filter(None, [record.cell.source, self._watched]))
+        self._results.add(replace(record, run=self._run, cell=replace(record.cell, source=source)))
         if isinstance(record, Measurement):
             if record.verified is False:
                 self.failures += 1

@@ -224,7 +224,7 @@ def _known(kind: type[Any], record: Mapping[str, Any], *without: str) -> dict[st
         kind(**found, **dict.fromkeys(without))
     except TypeError as error:
         raise ValueError(str(error).replace("__init__() ", "record: ")) from None
-    adapters = _adapters(kind)
+    adapters = _adapters(kind)  # type: ignore[arg-type]
     for name, value in found.items():
         _check(adapters[name], name, value)
     if kind is Run:

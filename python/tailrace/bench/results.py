@@ -20,11 +20,12 @@ class ResultError(ValueError):
 class ResultFile:
     """A file of results that is written, a line at a time; whatever ends the program, all lines but the last are whole.
 
-    :param path: a new file; an existing one is an error unless `append`.
+    :param path: a new file; an existing one is an error unless `append`. A new one without records is removed again.
     """
 
     def __init__(self, path: Path, *, append: bool = False) -> None:
         self.path = path
+        self._new = not append
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if append else os.O_EXCL)
         self._file = os.fdopen(os.open(path, flags, 0o666), "a", encoding="utf-8")
         if append and path.stat().st_size and not path.read_bytes().endswith(b"\n"):
@@ -40,6 +41,8 @@ class ResultFile:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self._file.close()
+        if self._new and self.path.stat().st_size == 0:
+            self.path.unlink()
 
 
 class Results:

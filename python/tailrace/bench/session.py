@@ -29,6 +29,7 @@ class Session:
     :param limit: seconds without progress after which ranks are ended.
     :param nodes: that hold the ranks.
     :param notes: what the description of the run says besides.
+    :param watched: what watches the ranks and takes their time; it becomes a part of each cell's source.
     :raises OSError: a directory or the file cannot be written.
     """
 
@@ -41,16 +42,17 @@ class Session:
         append: bool = False,
         nodes: int = 1,
         notes: Iterable[str] = (),
+        watched: str = "",
     ) -> None:
         self._stack = ExitStack()
         self.record = describe(directories, nodes, notes)
         self.unstarted = 0
         with ExitStack() as stack:  # undone where something fails
-            self._results = stack.enter_context(ResultFile(out, append=append))
             self.places = {name: stack.enter_context(Place(path)).path for name, path in directories.items()}
+            self._results = stack.enter_context(ResultFile(out, append=append))
             self._results.add(self.record)
             self._progress = stack.enter_context(Progress())
-            self._driver = Driver(self._results, self.record.run, limit, self._progress.show)
+            self._driver = Driver(self._results, self.record.run, limit, self._progress.show, watched)
             self._stack = stack.pop_all()
         self._former = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGHUP)}
 

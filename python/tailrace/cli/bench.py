@@ -10,7 +10,7 @@ import typer
 from .bench_checkpoint import checkpoint
 from .bench_couple import couple
 from .bench_import import import_results
-from .bench_measure import measure
+from .bench_measure import measure, told
 from .bench_options import (
     Against,
     Append,
@@ -26,7 +26,6 @@ from .bench_options import (
     size_of,
 )
 from .bench_report import report
-from .common import fail
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -82,12 +81,10 @@ def io(
 
     Each value is read again and compared. Started under mpiexec, it measures inside that job.
     """
-    from tailrace._core import InputError, IoError
-    from tailrace.bench.darshan_runtime import DarshanError
     from tailrace.bench.matrix import QUICK_SIZES, Matrix, of_file
     from tailrace.bench.ways import QUICK, USUAL
 
-    try:
+    with told():
         counts = ranks_of(ranks)
         chosen = _caches(operations, caches)
         if precision not in ("float64", "float32"):
@@ -106,8 +103,6 @@ def io(
                     raise ValueError(f"{option}: the file of --from has its own; leave one of them out")
             matrix = of_file(matrix, str(source.absolute()), variables)
         measure(matrix, named(directories), limit, out, append, against, darshan=darshan)
-    except (ValueError, InputError, IoError, OSError, DarshanError) as error:
-        fail(error)
 
 
 def _caches(operations: str, caches: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

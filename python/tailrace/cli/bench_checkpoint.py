@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from . import launch
-from .bench_measure import measure
+from .bench_measure import measure, told
 from .bench_options import Against, Append, Directories, DropCaches, Limit, Out, Ranks, Rounds, named, numbers, ranks_of
-from .common import fail
 
 
 def checkpoint(
@@ -60,7 +59,7 @@ def checkpoint(
     from tailrace.bench.checkpoint_matrix import ENGINES, QUICK_ENGINES, CheckpointMatrix
     from tailrace.bench.rounds import Rhythm
 
-    try:
+    with told():
         if not (whole or each):
             whole = [20_000]
         ways = tuple(engines) or (QUICK_ENGINES if quick else ENGINES)
@@ -69,8 +68,6 @@ def checkpoint(
             Rhythm(rounds, seed, drop_caches), small_steps,
         )  # fmt: skip
         measure(matrix, named(directories), limit, out, append, against)
-    except ValueError as error:
-        fail(error)
 
 
 def _pairs(writers: tuple[int, ...], text: str) -> tuple[tuple[int, int], ...]:

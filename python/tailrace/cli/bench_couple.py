@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import launch
+from .bench_measure import told
 from .bench_options import Against, Append, Directories, Limit, Out, Rounds, Seed, named, numbers, size_of
-from .bench_show import show
-from .common import fail, say
+from .bench_show import check_files, show
+from .common import say
 
 if TYPE_CHECKING:
     from tailrace.bench.couple_matrix import CoupleMatrix
@@ -61,7 +62,7 @@ def couple(
     from tailrace.bench.couple_matrix import CoupleMatrix
     from tailrace.bench.rounds import Rhythm
 
-    try:
+    with told():
         if "sst" not in engine_names():
             raise ValueError("this build has no streams (engine sst); build Tailrace with ADIOS2")
         if launch.size() is not None:
@@ -75,8 +76,6 @@ def couple(
             steps or (5 if quick else 20), precision, Rhythm(rounds, seed),
         )  # fmt: skip
         _measure(matrix, named(directories), limit, out, append, against)
-    except ValueError as error:
-        fail(error)
 
 
 def _splits(text: str) -> tuple[tuple[int, int], ...]:
@@ -125,6 +124,7 @@ def _measure(
     from .bench_pair import start
 
     matrix.jobs(directories)  # what is wrong is said before anything is made
+    check_files(out, append, against)
     with Session(directories, out, limit=limit, append=append) as session:
         for job in matrix.jobs(session.places):
             session.run(job, start)

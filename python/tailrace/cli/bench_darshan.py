@@ -56,9 +56,11 @@ class Watched:
         :raises DarshanError: the jobs have left no log.
         :raises ForeignError: a log cannot be read.
         """
-        from tailrace.bench.darshan_runtime import logs
+        from tailrace.bench.darshan_runtime import DarshanError, logs
         from tailrace.bench.imported.recognise import read_foreign
 
         new = [log for log in logs(self.directory) if log not in self._earlier]
+        if not new:
+            raise DarshanError(f"{self.directory}: expected a new log of Darshan, found only those of earlier runs")
         for record in [record for log in new for record in read_foreign(log)]:
             results.add(record)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .bench_show import show
+import typer
+
+from .bench_show import check_files, show
 from .common import fail
 
 if TYPE_CHECKING:
+    from mpi4py import MPI
+
     from tailrace.bench.job import Matrix
 
 
@@ -19,19 +25,37 @@ def measure(matrix: Matrix, directories: dict[str, Path], out: Path, append: boo
     """
     from mpi4py import MPI
 
+    comm = MPI.COMM_WORLD
+    try:
+        return _measure(comm, matrix, directories, out, append, against)
+    except typer.Exit:  # all ranks have it
+        raise
+    except BaseException as error:  # the other ranks may wait for this one
+        expected = isinstance(error, OSError | ValueError | MemoryError)
+        said = f"{type(error).__name__}: {error}" if expected else traceback.format_exc()
+        print(f"tailrace: rank {comm.rank}: {said}", file=sys.stderr, flush=True)
+        comm.Abort(1)
+        raise
+
+
+def _measure(
+    comm: MPI.Comm, matrix: Matrix, directories: dict[str, Path], out: Path, append: bool, against: Path | None
+) -> int:
+    from mpi4py import MPI
+
     from tailrace.bench.driver import run_here
     from tailrace.bench.job import nothing
     from tailrace.bench.session import Session
 
-    comm = MPI.COMM_WORLD
     node = comm.Split_type(MPI.COMM_TYPE_SHARED)
     nodes = comm.allreduce(int(node.rank == 0))
     session, places, error = None, {}, ""
     if comm.rank == 0:
         try:
+            check_files(out, append, against)
             session = Session(directories, out, append=append, nodes=nodes)
             places = session.places
-        except OSError as problem:
+        except (OSError, ValueError) as problem:
             error = str(problem)
     places, error = comm.bcast((places, error))
     if error:

@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from . import launch
 from .bench_darshan import Watched
-from .bench_show import show
+from .bench_show import check_files, show
+from .common import fail
 
 if TYPE_CHECKING:
     from tailrace.bench.job import Matrix
 
 _WATCHED = "Darshan watched the ranks, which takes time of each call"
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """End a command with a message where what it was asked for cannot be."""
+    from tailrace._core import InputError, IoError
+    from tailrace.bench.darshan_runtime import DarshanError
+
+    try:
+        yield
+    except (ValueError, InputError, IoError, OSError, launch.LaunchError, DarshanError) as error:
+        fail(error)
 
 
 def measure(
@@ -36,12 +51,14 @@ def measure(
     from tailrace.bench.session import Session
 
     matrix.jobs(directories)  # what is wrong is said before anything is made
-    watched = Watched(out) if darshan else None
-    if launch.size() is not None:
+    if launch.size() is not None and not darshan:
         from .bench_inside import measure as measure_inside
 
         raise typer.Exit(measure_inside(matrix, directories, out, append, against))
-    with Session(directories, out, limit=limit, append=append, notes=[_WATCHED] if watched else []) as session:
+    check_files(out, append, against)
+    watched = Watched(out) if darshan else None
+    marks: dict[str, Any] = {"notes": [_WATCHED], "watched": "Darshan"} if watched else {}
+    with Session(directories, out, limit=limit, append=append, **marks) as session:
         for job in matrix.jobs(session.places):
             session.run(job, watched.start if watched else start)
     failures = session.failures + (_add(watched, out, session.notes) if watched else 0)

@@ -23,7 +23,10 @@ Ranks = Annotated[
     str, typer.Option("--ranks", metavar="N,N...", help="Numbers of ranks; by default 1,2 up to the cores.")
 ]
 Rounds = Annotated[int, typer.Option("--rounds", min=1, help="Repetitions that count, after one that does not.")]
-Limit = Annotated[float, typer.Option("--limit", min=1.0, help="Seconds without progress after which ranks are ended.")]
+Limit = Annotated[
+    float,
+    typer.Option("--limit", min=1.0, help="Seconds without progress after which ranks that it has started are ended."),
+]
 Append = Annotated[bool, typer.Option("--append", help="Add to a file of results.")]
 Seed = Annotated[int, typer.Option("--seed", help="Of the order in which ways take turns.")]
 DropCaches = Annotated[

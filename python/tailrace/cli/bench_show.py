@@ -10,6 +10,32 @@ from tailrace.text import counted
 from .common import say
 
 
+def report_of(out: Path) -> Path:
+    """The report beside a file of results: run.jsonl has run.html, run.1 has run.1.html."""
+    return out.with_suffix(".html") if out.suffix in (".json", ".jsonl") else out.with_name(f"{out.name}.html")
+
+
+def check_files(out: Path, append: bool, against: Path | None) -> None:
+    """Say what is wrong with the files of a command before minutes are spent. Local.
+
+    :raises ValueError: the results exist and `append` is not set, or a file is not what it should be.
+    :raises OSError: a file cannot be read.
+    """
+    from tailrace.bench.report import check_report
+    from tailrace.bench.results import read_results
+
+    if out.exists():
+        if not append:
+            raise ValueError(
+                f"{out}: exists, and results are not replaced; choose another name by -o, or add to it by --append"
+            )
+        if out.is_dir() or out.stat().st_size:
+            read_results(out)
+    if against is not None:
+        read_results(against)
+    check_report(report_of(out))
+
+
 def show(out: Path, against: Path | None, failures: int, notes: Iterable[str]) -> int:
     """Print the tables of a file of results and write its report. Returns 1 where something failed. Local.
 
@@ -23,7 +49,7 @@ def show(out: Path, against: Path | None, failures: int, notes: Iterable[str]) -
 
     results = read_results(out)
     print_tables(results)
-    report = out.with_suffix(".html")
+    report = report_of(out)
     code = 1 if failures else 0
     try:
         old = read_results(against) if against is not None else None

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .bench_measure import measure
+from .bench_measure import measure, told
 from .bench_options import size_of
-from .common import fail
 
 if TYPE_CHECKING:
     from tailrace.bench.job import Matrix
@@ -41,9 +40,5 @@ def run(
     plan: Callable[[], Matrix], directories: Callable[[], dict[str, Path]], limit: float, out: Path, append: bool
 ) -> None:
     """Measure what a plan says, and end with the exit code; where plan or directories are wrong, with a message."""
-    from tailrace._core import InputError
-
-    try:
+    with told():
         measure(plan(), directories(), limit, out, append, None)
-    except (ValueError, InputError) as error:
-        fail(error)
