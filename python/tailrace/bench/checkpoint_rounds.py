@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ from .checkpoint_setting import CheckpointSetting
 from .element_lists import ElementLists
 from .job import Emit, Job
 from .limits import PlainFile
-from .records import Cell
 from .room import check_room
 from .rounds import LIMITS, Rhythm, Rounds
 from .series_io import Found, OneSeries
@@ -83,25 +82,12 @@ class CheckpointRounds(Rounds):
             check_room(self._comm, self._directory, one.bytes)
             on_root(self._comm, lambda: folder.mkdir(parents=True, exist_ok=True))
             series = OneSeries(self._comm, folder, way, self._lists, 1)
-            self._write(series, one.cell("write", "synced", way), one.bytes, outcome)
-            cell = one.cell(SAME, "cold", way)
-            self._read(cell, one.bytes, [series.path], outcome, lambda keep: series.read(stacks=keep))
+            self._write(series, one.cell("write", "synced", way), one.bytes, outcome, [one.cell(SAME, "cold", way)])
             if self._work.small_steps:
                 self._measure_small(way, folder, outcome)
         if not outcome.right:
             self._remove(OneSeries(self._comm, folder, way, self._lists, 1))
         return outcome.right
-
-    def _write(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome, *, verify: bool = False) -> None:
-        self._turns.begin(cell, outcome)
-        series.remove()
-        self._warmer.warm(size // self._comm.size * 5 // 4)  # for the file and buffers of the engine
-        self._watch.start()
-        found = series.write(sync=cell.cache == "synced", stacks=self._turns.round == 0)
-        disturbed = self._watch.stop()
-        counts = series.counts()
-        verified = series.read().verified if verify else None
-        self._keep(cell, size, replace(found, verified=verified, counts=counts, disturbed=disturbed))
 
     def _measure_small(self, way: Way, folder: Path, outcome: Outcome) -> None:
         cell = self._setting.small(way, self._work.small_steps)
@@ -109,7 +95,7 @@ class CheckpointRounds(Rounds):
         on_root(self._comm, lambda: place.mkdir(exist_ok=True))
         series = OneSeries(self._comm, place, way, self._small, cell.steps)
         size = 8 * self._comm.size * cell.steps
-        self._write(series, cell, size, outcome, verify=True)
+        self._write(series, cell, size, outcome)
         self._remove(series)
 
     def _measure_limits(self) -> bool:

@@ -81,11 +81,16 @@ class Driver:
         if isinstance(record, Measurement):
             if record.verified is False:
                 self.failures += 1
+                self._fails_from_now_on()
                 self.notes.append(f"{record.cell.words()}: the values that were read are not those that were written")
         else:
             self.failures += 1
-            if self._begun is not None:
-                self._failed.add((self._begun["setting"], self._begun["way"]))
+            self._fails_from_now_on()
+
+    def _fails_from_now_on(self) -> None:
+        """The way whose turn it is must not be tried again, not even by a job that replaces one that has died."""
+        if self._begun is not None:
+            self._failed.add((self._begun["setting"], self._begun["way"]))
 
     def _fail(self, error: str, ranks: int) -> None:
         """The ranks died: the cell that was being measured has failed.

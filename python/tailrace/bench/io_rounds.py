@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,6 @@ from .rounds import LIMITS, Rhythm, Rounds
 from .series_io import Found, OneSeries
 from .stored_values import stored_values
 from .timing import Timing
-from .turns import Outcome
 from .ways import Way
 
 if TYPE_CHECKING:
@@ -76,33 +75,18 @@ class IoRounds(Rounds):
 
     def _measure_way(self, way: Way) -> bool:
         series = OneSeries(self._comm, self._directory, way, self._values, self._setting.steps)
-        cells = [self._setting.cell("write", cache, way) for cache in self._work.writes]
-        first = cells[0] if cells else self._setting.cell("read", self._work.reads[0], way)
-        with self._turns.failures(first) as outcome:
-            check_room(self._comm, self._directory, self._setting.bytes)
-            for cell in cells:
-                self._write(series, cell, outcome)
-            if not cells:
+        one = self._setting
+        writes = [one.cell("write", cache, way) for cache in self._work.writes]
+        reads = [one.cell("read", cache, way) for cache in self._work.reads]
+        with self._turns.failures([*writes, *reads][0]) as outcome:
+            check_room(self._comm, self._directory, one.bytes)
+            for number, cell in enumerate(writes, 1):
+                self._write(series, cell, one.bytes, outcome, reads if number == len(writes) else ())
+            if not writes:
                 series.write(sync=False)
-            for cache in self._work.reads:
-                cell = self._setting.cell("read", cache, way)
-                self._read(cell, self._setting.bytes, [series.path], outcome, lambda keep: series.read(stacks=keep))
+                self._read_all(series, reads, one.bytes, outcome)
         self._remove(series)
         return outcome.right
-
-    def _write(self, series: OneSeries, cell: Cell, outcome: Outcome) -> None:
-        self._turns.begin(cell, outcome)
-        series.remove()
-        self._warmer.warm(self._values.bytes * self._setting.steps * 5 // 4)  # for the file and buffers of the engine
-        self._watch.start()
-        found = series.write(sync=cell.cache == "synced", stacks=self._turns.round == 0)
-        disturbed = self._watch.stop()
-        last = cell.cache == self._work.writes[-1]
-        verified = None if last and self._work.reads else series.read().verified  # else the reads verify it
-        counts = series.counts()
-        self._keep(cell, self._setting.bytes, replace(found, verified=verified, counts=counts, disturbed=disturbed))
-        if verified is False:
-            outcome.right = False
 
     # ---- limits ------------------------------------------------------------------------------------------------------
     def _measure_limits(self) -> bool:

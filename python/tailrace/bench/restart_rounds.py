@@ -70,7 +70,7 @@ class RestartRounds(Rounds):
         series = OneSeries(self._comm, one.folder(self._directory, way), way, self._lists, 1)
         cell = one.cell(OTHER, "cold", way)
         with self._turns.failures(cell) as outcome:
-            self._read(cell, one.bytes, [series.path], outcome, lambda keep: series.read(stacks=keep))
+            self._read(series, cell, one.bytes, outcome)
         return outcome.right
 
     def _measure_limit(self) -> bool:

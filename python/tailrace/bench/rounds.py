@@ -68,19 +68,42 @@ class Rounds(ABC):
         ways = {name: partial(self._measure, name) for name in self._names()}
         self._turns.run(ways, self._rhythm.rounds, self._rhythm.seed)
 
-    # ---- reading -----------------------------------------------------------------------------------------------------
-    def _read(
-        self, cell: Cell, size: int, paths: Sequence[Path], outcome: Outcome, work: Callable[[bool], Found]
-    ) -> None:
-        """Measure how `work` reads `paths`, of `size` bytes in all.
+    # ---- series ------------------------------------------------------------------------------------------------------
+    def _write(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome, reads: Sequence[Cell] = ()) -> None:
+        """Measure how a series is written, and then how it is read. Values that are wrong are the fault of both.
 
-        :param work: called with whether it should keep stacks.
+        The record of writing follows those of reading, which find whether its values are right.
+
+        :param size: bytes of all ranks.
+        :param reads: cells; without any, the series is read for the verdict alone.
         """
         self._turns.begin(cell, outcome)
+        series.remove()
+        self._warmer.warm(series.bytes * 5 // 4)  # for the file and buffers of the engine
+        self._watch.start()
+        found = series.write(sync=cell.cache == "synced", stacks=self._turns.round == 0)
+        found = replace(found, disturbed=self._watch.stop(), counts=series.counts())
+        verdict: bool | None = None
+        try:
+            verdict = self._read_all(series, reads, size, outcome) if reads else bool(series.read().verified)
+        finally:  # its time is right even where it cannot be read
+            self._keep(cell, size, replace(found, verified=verdict))
+        outcome.right = outcome.right and verdict
+
+    def _read_all(self, series: OneSeries, cells: Sequence[Cell], size: int, outcome: Outcome) -> bool:
+        """Measure several ways of reading a series; whether all its values are right in all of them."""
+        right = [self._read(series, cell, size, outcome) for cell in cells]  # each is measured, whatever it reads
+        return all(right)
+
+    def _read(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome) -> bool:
+        """Measure how a series of `size` bytes is read; whether its values are right."""
+        self._turns.begin(cell, outcome)
         if cell.cache == "cold":
-            self._make_cold(paths)
-        found = self._look_on(cell, size, lambda: work(self._turns.round == 0))
+            self._make_cold([series.path])
+        found = self._look_on(cell, size, lambda: series.read(stacks=self._turns.round == 0))
         self._keep(cell, size, found)
+        outcome.right = outcome.right and bool(found.verified)
+        return bool(found.verified)
 
     def _look_on(self, cell: Cell, size: int, work: Callable[[], Found]) -> Found:
         """What `work` finds, with what disturbed it and, of reads of `size` bytes, what the device has read."""
