@@ -1,9 +1,11 @@
 """Whose fault wrong values are: from the rounds of the benchmarks to rankings, warnings and advice."""
 
+import io
 from dataclasses import replace
 
 import pytest
 
+from helpers import benchmarks
 from helpers.bench_runs import run_here
 from tailrace.bench.advice import advise
 from tailrace.bench.checkpoint_matrix import CheckpointMatrix
@@ -13,6 +15,7 @@ from tailrace.bench.results import Results
 from tailrace.bench.rounds import Rhythm
 from tailrace.bench.series_io import OneSeries
 from tailrace.bench.summary import rankings
+from tailrace.bench.tables import print_tables
 from tailrace.bench.turns import Turns
 
 SECONDS = {"raw": 0.5, "hdf5": 0.25}  # instead of those that were measured, which another program may disturb
@@ -105,3 +108,28 @@ def test_a_series_with_wrong_values_does_not_stay_for_a_restart(tmp_path, monkey
     assert {(m.cell.operation, m.verified) for m in found.measurements if m.cell.name == "hdf5" and m.round} == {
         ("write", True), ("restart same", True), ("restart other", True)
     }  # fmt: skip
+
+
+def told(found):
+    """What the tables say of results."""
+    stream = io.StringIO()
+    print_tables(found, stream)
+    return stream.getvalue()
+
+
+def test_a_way_that_is_wrong_in_the_round_that_does_not_count_is_named(tmp_path, monkeypatch):
+    """It has no other round: it was missing from tables, and advice did not know why."""
+    wrong_reads(monkeypatch, "hdf5", "warm", 0)
+    found = run_here(tmp_path, small())
+    assert {one[2] for one in verdicts_of(found, "hdf5")} == {0}
+    assert told(found).count("hdf5: wrong values in 1 of 1 round; it has no rank") == 2
+    notes = advise(calm(found), Question("checkpoint")).notes
+    assert "not advised: hdf5, wrote wrong values in 1 of 1 rounds, though it is faster" in notes
+
+
+def test_no_more_rounds_are_wrong_than_there_are():
+    cell = benchmarks.cell("raw")
+    rounds = benchmarks.rounds(cell, 1.0, verified=False)
+    first = replace(rounds[0], round=0, seconds=9.0)
+    found = benchmarks.results([first, *rounds], benchmarks.rounds(benchmarks.cell("hdf5"), 2.0, verified=True))
+    assert "raw: wrong values in 8 of 8 rounds; it has no rank" in told(found)
