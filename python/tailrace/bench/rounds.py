@@ -128,6 +128,17 @@ class Rounds(ABC):
         self._comm.barrier()
 
     # ---- limits ------------------------------------------------------------------------------------------------------
+    def _prepare(self, cell: Cell, size: int, work: Callable[[], object]) -> bool:
+        """Do what a cell needs before it is measured; False where that has failed, which is a failure of the cell.
+
+        :param size: bytes of all ranks that are written.
+        """
+        with self._turns.failures(cell) as outcome:
+            self._turns.begin(cell, outcome)
+            check_room(self._comm, self._directory, size)
+            work()
+        return outcome.right
+
     def _limit(self, cell: Cell, size: int, work: Callable[[], Found], paths: Sequence[Path]) -> bool:
         """Measure a limit; False where it has failed or read wrong bytes.
 
