@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from tailrace.text import counted
 
-from .job import EVENT, Emit, Job, nothing
+from .job import EVENT, Emit, Job, nothing, run_on
 from .records import Failure, Measurement, parse
 from .results import ResultFile
 from .timing import meet_asleep
@@ -70,7 +70,8 @@ class Driver:
             self._tasks += 1
             self._progress(self._tasks, "")
         elif kind == "note":
-            self.notes.append(event["text"])
+            if event["text"] not in self.notes:  # every job may say it
+                self.notes.append(event["text"])
         else:
             record = parse(json.dumps(event))
             assert isinstance(record, Measurement | Failure)
@@ -111,7 +112,7 @@ def run_here(job: Job, comm: MPI.Comm, emit: Emit) -> None:
     inside = comm.Split(0 if comm.rank < job.ranks else 1, comm.rank)
     try:
         if comm.rank < job.ranks:
-            job.work.run(inside, job, emit if comm.rank == 0 else nothing)
+            run_on(inside, job, emit if comm.rank == 0 else nothing)
     finally:
         inside.Free()
     meet_asleep(comm)

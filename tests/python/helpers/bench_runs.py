@@ -11,6 +11,7 @@ from mpi4py import MPI
 from helpers import mpi_run
 from tailrace.bench.description import describe
 from tailrace.bench.driver import Driver
+from tailrace.bench.driver import run_here as measure
 from tailrace.bench.results import ResultFile, Results, read_results
 from tailrace.bench.summary import Summary, summarise
 
@@ -37,7 +38,7 @@ def run_here(directory, matrix) -> Results:
         file.add(replace(describe({"here": directory}, 1), run="one"))
         driver = Driver(file, "one", 60)
         for job in matrix.jobs({"here": directory}):
-            job.work.run(MPI.COMM_SELF, job, driver.take)
+            measure(job, MPI.COMM_SELF, driver.take)
     return read_results(directory / FILE)
 
 
