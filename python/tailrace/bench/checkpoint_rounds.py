@@ -94,7 +94,7 @@ class CheckpointRounds(Rounds):
             check_room(self._comm, self._directory, one.bytes)
             on_root(self._comm, lambda: folder.mkdir(parents=True, exist_ok=True))
             series = OneSeries(self._comm, folder, way, self._lists, 1)
-            self._write(series, cell, one.bytes, outcome, [one.cell(SAME, "cold", way)])
+            self._write(series, cell, one.bytes, outcome, [one.cell(SAME, self._rhythm.cold, way)])
             if self._work.small_steps:
                 self._measure_small(way, folder, outcome)
         if not outcome.right and series is not None:
@@ -117,7 +117,7 @@ class CheckpointRounds(Rounds):
             return False
         plain = self._plain
         right = self._limit(write, one.bytes, lambda: Found(plain.write(sync=True)), [])
-        read = one.limit(SAME, "cold", "pread")
+        read = one.limit(SAME, self._rhythm.cold, "pread")
         right = right and self._limit(read, one.bytes, plain.read, [plain.path])
         agree(self._comm, plain.remove)
         return right

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tailrace.flow.memory import check_memory
 from tailrace.parallel import agree
 
+from .eviction import COLD
 from .held_values import values_of
 from .io_setting import IoSetting
 from .job import Emit, Job
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 WRITES = ("page cache", "synced")
-READS = ("cold", "warm")
+READS = (COLD, "warm")
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,10 @@ class IoRounds(Rounds):
     """Measures all ways of one setting; see `Rounds`."""
 
     def __init__(self, comm: MPI.Comm, work: IoWork, job: Job, number: int, directory: Path, emit: Emit) -> None:
-        super().__init__(comm, job, Rhythm(work.rounds, work.seed, work.drop_caches), number, directory, emit)
+        rhythm = Rhythm(work.rounds, work.seed, work.drop_caches)
+        super().__init__(comm, job, rhythm, number, directory, emit)
         self._work, self._setting = work, work.settings[number]
+        self._reads = [rhythm.cold if cache == COLD else cache for cache in work.reads]
         self._ways = {way.name: way for way in work.ways}
 
     def _names(self) -> list[str]:
@@ -86,7 +89,7 @@ class IoRounds(Rounds):
         one = self._setting
         series: OneSeries | None = None
         writes = [one.cell("write", cache, way) for cache in self._work.writes]
-        reads = [one.cell("read", cache, way) for cache in self._work.reads]
+        reads = [one.cell("read", cache, way) for cache in self._reads]
         first = [*writes, *reads][0]
         with self._turns.failures(first) as outcome:
             self._turns.begin(first, outcome)
@@ -125,7 +128,7 @@ class IoRounds(Rounds):
     def _measure_plain_reads(self, plain: PlainFile) -> bool:
         """Of a file that goes through the page cache, as a direct write leaves none of it there."""
         one = self._setting
-        cells = [one.limit("read", cache, "pread") for cache in self._work.reads]
+        cells = [one.limit("read", cache, "pread") for cache in self._reads]
         if cells and not self._prepare(cells[0], one.bytes, lambda: plain.write(sync=False)):
             return False
         return all(self._limit(cell, one.bytes, plain.read, [plain.path]) for cell in cells)

@@ -77,7 +77,7 @@ class RestartRounds(Rounds):
         if name == LIMITS:
             return self._measure_limit()
         one, way = self._setting, self._ways[name]
-        cell = one.cell(OTHER, "cold", way)
+        cell = one.cell(OTHER, self._rhythm.cold, way)
         with self._turns.failures(cell) as outcome:
             self._turns.begin(cell, outcome)
             series = OneSeries(self._comm, one.folder(self._directory, way), way, self._lists, 1)
@@ -86,7 +86,7 @@ class RestartRounds(Rounds):
 
     def _measure_limit(self) -> bool:
         one = self._setting
-        cell = one.limit(OTHER, "cold", "pread")
+        cell = one.limit(OTHER, self._rhythm.cold, "pread")
         if not self._prepare(cell, one.bytes, lambda: self._plain.write(sync=False)):
             return False
         right = self._limit(cell, one.bytes, self._plain.read, [self._plain.path])
