@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
+from tailrace import processes
 from tailrace.text import counted
 
 from .job import EVENT, Emit, Job, nothing, run_on
@@ -166,14 +167,12 @@ class _Ranks:
         return f": {said}" if (said := told(self._errors)) else ""
 
     def _end(self) -> None:
-        """End the job and its ranks: mpiexec forwards the first signal to the ranks."""
+        """End the job and its ranks: mpiexec forwards the first signal to the ranks.
+
+        Ranks that outlive it would write on into a directory that is being removed.
+        """
         if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(_PATIENCE)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+            processes.stop(self._process, _PATIENCE)
 
 
 def told(errors: Iterable[str]) -> str:
