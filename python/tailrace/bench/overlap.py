@@ -48,7 +48,7 @@ class OverlapPlan(OutputPlan):
     compute: float = 0.0
 
     def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Plan`."""
+        """One job for each number of ranks; see `job.Matrix`."""
         jobs = []
         for ranks in self.ranks:
             settings = self.settings("overlap", ranks, places, nodes, self.steps)

@@ -46,7 +46,7 @@ class StepsPlan(OutputPlan):
     count: int = 1000
 
     def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Plan`."""
+        """One job for each number of ranks; see `job.Matrix`."""
         jobs = []
         for ranks in self.ranks:
             ones = self.settings("steps", ranks, places, nodes, 1)
