@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .checkpoint_rounds import CheckpointWork
 from .checkpoint_setting import CheckpointSetting
+from .eviction import check_drop
 from .job import Job
 from .restart_rounds import RestartWork
 from .rounds import Rhythm
@@ -36,6 +37,8 @@ class CheckpointMatrix:
 
     def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
         """See `job.Matrix`: a job that writes, and one that restarts on other ranks, for each number of ranks."""
+        if self.rhythm.drop_caches:
+            check_drop()
         ways = tuple(way_of(text) for text in self.engines)
         jobs = []
         for writers, readers in self.ranks:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from .checkpoint_setting import CheckpointSetting
 from .element_lists import ElementLists
 from .job import Emit, Job
 from .limits import PlainFile
-from .records import Cell
 from .room import check_room
 from .rounds import LIMITS, Rhythm, Rounds
 from .series_io import Found, OneSeries
@@ -57,11 +57,20 @@ class CheckpointRounds(Rounds):
     ) -> None:
         super().__init__(comm, job, work.rhythm, number, directory, emit)
         self._work, self._setting = work, work.settings[number]
-        self._lists = self._setting.lists(comm.rank)
         self._small = ElementLists(comm.size, 0, comm.rank, comm.rank + 1)
-        self._plain = PlainFile(comm, directory, list(self._lists.lists.values()))
         self._ways = {way.name: way for way in work.ways}
         on_root(comm, self._remove_failed)
+
+    @cached_property
+    def _lists(self) -> ElementLists:
+        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        return agree(self._comm, lambda: self._setting.lists(self._comm.rank))
+
+    @cached_property
+    def _plain(self) -> PlainFile:
+        """The same of the limits, with two copies more."""
+        lists = list(self._lists.lists.values())
+        return agree(self._comm, lambda: PlainFile(self._comm, self._directory, lists))
 
     def _remove_failed(self) -> None:
         """What ranks have left that died while they wrote it. Local."""
@@ -78,30 +87,19 @@ class CheckpointRounds(Rounds):
     def _measure_way(self, way: Way) -> bool:
         """Only the series of a way in which all went well stays."""
         one = self._setting
-        folder = one.folder(self._directory, way)
-        with self._turns.failures(one.cell("write", "synced", way)) as outcome:
+        folder, cell = one.folder(self._directory, way), one.cell("write", "synced", way)
+        series: OneSeries | None = None
+        with self._turns.failures(cell) as outcome:
+            self._turns.begin(cell, outcome)
             check_room(self._comm, self._directory, one.bytes)
             on_root(self._comm, lambda: folder.mkdir(parents=True, exist_ok=True))
             series = OneSeries(self._comm, folder, way, self._lists, 1)
-            self._write(series, one.cell("write", "synced", way), one.bytes, outcome)
-            cell = one.cell(SAME, "cold", way)
-            self._read(cell, one.bytes, [series.path], outcome, lambda keep: series.read(stacks=keep))
+            self._write(series, cell, one.bytes, outcome, [one.cell(SAME, self._rhythm.cold, way)])
             if self._work.small_steps:
                 self._measure_small(way, folder, outcome)
-        if not outcome.right:
-            self._remove(OneSeries(self._comm, folder, way, self._lists, 1))
+        if not outcome.right and series is not None:
+            self._remove(series)
         return outcome.right
-
-    def _write(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome, *, verify: bool = False) -> None:
-        self._turns.begin(cell, outcome)
-        series.remove()
-        self._warmer.warm(size // self._comm.size * 5 // 4)  # for the file and buffers of the engine
-        self._watch.start()
-        found = series.write(sync=cell.cache == "synced", stacks=self._turns.round == 0)
-        disturbed = self._watch.stop()
-        counts = series.counts()
-        verified = series.read().verified if verify else None
-        self._keep(cell, size, replace(found, verified=verified, counts=counts, disturbed=disturbed))
 
     def _measure_small(self, way: Way, folder: Path, outcome: Outcome) -> None:
         cell = self._setting.small(way, self._work.small_steps)
@@ -109,15 +107,17 @@ class CheckpointRounds(Rounds):
         on_root(self._comm, lambda: place.mkdir(exist_ok=True))
         series = OneSeries(self._comm, place, way, self._small, cell.steps)
         size = 8 * self._comm.size * cell.steps
-        self._write(series, cell, size, outcome, verify=True)
+        self._write(series, cell, size, outcome)
         self._remove(series)
 
     def _measure_limits(self) -> bool:
-        one, plain = self._setting, self._plain
-        right = self._limit(
-            one.limit("write", "synced", "pwrite"), one.bytes, lambda: Found(plain.write(sync=True)), []
-        )
-        read = one.limit(SAME, "cold", "pread")
+        one = self._setting
+        write = one.limit("write", "synced", "pwrite")
+        if not self._prepare(write, one.bytes, lambda: self._plain):
+            return False
+        plain = self._plain
+        right = self._limit(write, one.bytes, lambda: Found(plain.write(sync=True)), [])
+        read = one.limit(SAME, self._rhythm.cold, "pread")
         right = right and self._limit(read, one.bytes, plain.read, [plain.path])
         agree(self._comm, plain.remove)
         return right

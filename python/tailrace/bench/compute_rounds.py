@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailrace import _core
 from tailrace.flow.memory import check_memory
 from tailrace.io.placement import Triple
+from tailrace.parallel import agree
 
 from .noise import Watch
 from .parts import parts_of, shapes_of
@@ -152,9 +155,13 @@ class Streams:
     """
 
     def __init__(self, comm: MPI.Comm, points: int, dtype: str) -> None:
-        self._comm = comm
-        self._arrays = [np.ones(max(1, points // comm.size), dtype) for _ in range(3)]
-        self.bytes = self._arrays[0].nbytes * comm.size  # of one array on all ranks
+        self._comm, self._count, self._dtype = comm, max(1, points // comm.size), dtype
+        self.bytes = self._count * np.dtype(dtype).itemsize * comm.size  # of one array on all ranks
+
+    @cached_property
+    def _arrays(self) -> list[NDArray[Any]]:
+        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        return agree(self._comm, lambda: [np.ones(self._count, self._dtype) for _ in range(3)])
 
     def copy(self) -> Timing:
         """Copy one into another. Collective."""

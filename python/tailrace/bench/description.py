@@ -16,6 +16,7 @@ import numpy as np
 from tailrace import _core, machine
 from tailrace.io.provenance import command
 
+from .job import LEFT_OUT, PARAMETERS
 from .records import Run
 
 
@@ -51,7 +52,7 @@ def describe(directories: Mapping[str, Path], nodes: int, notes: Iterable[str] =
             "numpy": np.__version__,
         },
         directories={name: _directory(path) for name, path in directories.items()},
-        notes=list(notes),
+        notes=[*notes, *([LEFT_OUT] if os.environ.get(PARAMETERS) else [])],
     )
 
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
+from tailrace import processes
 from tailrace.text import counted
 
-from .job import EVENT, Emit, Job, nothing
+from .job import EVENT, Emit, Job, nothing, run_on
 from .records import Failure, Measurement, parse
 from .results import ResultFile
 from .timing import meet_asleep
@@ -77,7 +78,8 @@ class Driver:
             self._tasks += 1
             self._progress(self._tasks, "")
         elif kind == "note":
-            self.notes.append(event["text"])
+            if event["text"] not in self.notes:  # every job may say it
+                self.notes.append(event["text"])
         else:
             record = parse(json.dumps(event))
             assert isinstance(record, Measurement | Failure)
@@ -89,11 +91,16 @@ class Driver:
         if isinstance(record, Measurement):
             if record.verified is False:
                 self.failures += 1
+                self._fails_from_now_on()
                 self.notes.append(f"{record.cell.words()}: the values that were read are not those that were written")
         else:
             self.failures += 1
-            if self._begun is not None:
-                self._failed.add((self._begun["setting"], self._begun["way"]))
+            self._fails_from_now_on()
+
+    def _fails_from_now_on(self) -> None:
+        """The way whose turn it is must not be tried again, not even by a job that replaces one that has died."""
+        if self._begun is not None:
+            self._failed.add((self._begun["setting"], self._begun["way"]))
 
     def _fail(self, error: str, ranks: int) -> None:
         """The ranks died: the cell that was being measured has failed.
@@ -114,7 +121,7 @@ def run_here(job: Job, comm: MPI.Comm, emit: Emit) -> None:
     inside = comm.Split(0 if comm.rank < job.ranks else 1, comm.rank)
     try:
         if comm.rank < job.ranks:
-            job.work.run(inside, job, emit if comm.rank == 0 else nothing)
+            run_on(inside, job, emit if comm.rank == 0 else nothing)
     finally:
         inside.Free()
     meet_asleep(comm)
@@ -168,14 +175,12 @@ class _Ranks:
         return f": {said}" if (said := told(self._errors)) else ""
 
     def _end(self) -> None:
-        """End the job and its ranks: mpiexec forwards the first signal to the ranks."""
+        """End the job and its ranks: mpiexec forwards the first signal to the ranks.
+
+        Ranks that outlive it would write on into a directory that is being removed.
+        """
         if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(_PATIENCE)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+            processes.stop(self._process, _PATIENCE)
 
 
 def told(errors: Iterable[str]) -> str:

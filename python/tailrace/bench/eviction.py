@@ -6,9 +6,12 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
 
-How = Literal["evicted", "dropped"]
+COLD, DROPPED = (
+    "cold",
+    "dropped",
+)  # caches of reads: the pages of the files were evicted; the machine dropped all caches
+_ALL = Path("/proc/sys/vm/drop_caches")
 _SECTOR = 512  # bytes of /proc/diskstats, whatever the device has
 
 
@@ -45,14 +48,27 @@ def evict(paths: Iterable[Path]) -> None:
                 os.close(file)
 
 
-def drop_all() -> bool:
-    """Let the kernel give up all cached pages, directories and inodes; False without the right to. Local."""
+def drop_all() -> None:
+    """Let the kernel give up all cached pages, directories and inodes. Local: on one rank of each node.
+
+    :raises OSError: without the right to.
+    """
+    os.sync()
+    _ALL.write_text("3", encoding="ascii")
+
+
+def check_drop() -> None:
+    """Local.
+
+    :raises ValueError: this program has not the right to drop all caches, or the system has no such thing.
+    """
     try:
-        os.sync()
-        Path("/proc/sys/vm/drop_caches").write_text("3", encoding="ascii")
-    except OSError:
-        return False
-    return True
+        os.close(os.open(_ALL, os.O_WRONLY))
+    except OSError as error:
+        raise ValueError(
+            f"--drop-caches: {_ALL} cannot be written ({error.strerror}); expected the right to, which root has on "
+            "Linux outside most containers. Without the option, cold reads evict the pages of their own files"
+        ) from None
 
 
 class Device:

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tailrace.flow.memory import check_memory
 from tailrace.parallel import agree
 
+from .eviction import COLD
+from .held_values import values_of
 from .io_setting import IoSetting
 from .job import Emit, Job
 from .limits import PlainFile
-from .parts import Values, box_of
+from .parts import Values
 from .records import Cell
 from .room import check_room
 from .rounds import LIMITS, Rhythm, Rounds
 from .series_io import Found, OneSeries
-from .stored_values import stored_values
 from .timing import Timing
-from .turns import Outcome
 from .ways import Way
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 WRITES = ("page cache", "synced")
-READS = ("cold", "warm")
+READS = (COLD, "warm")
 
 
 @dataclass(frozen=True)
@@ -58,60 +59,60 @@ class IoRounds(Rounds):
     """Measures all ways of one setting; see `Rounds`."""
 
     def __init__(self, comm: MPI.Comm, work: IoWork, job: Job, number: int, directory: Path, emit: Emit) -> None:
-        super().__init__(comm, job, Rhythm(work.rounds, work.seed, work.drop_caches), number, directory, emit)
+        rhythm = Rhythm(work.rounds, work.seed, work.drop_caches)
+        super().__init__(comm, job, rhythm, number, directory, emit)
         self._work, self._setting = work, work.settings[number]
-        one = self._setting
-        box = box_of(one.shape, one.decomposition, comm.rank)
-        stored = agree(comm, lambda: stored_values(one, box)) if one.source else []
-        self._values = Values(one.shape, box, one.variables, one.precision, one.halo, stored)
-        self._plain = PlainFile(comm, directory, self._values.expected * one.steps) if work.limits else None
+        self._reads = [rhythm.cold if cache == COLD else cache for cache in work.reads]
         self._ways = {way.name: way for way in work.ways}
 
     def _names(self) -> list[str]:
         return [*([LIMITS] if self._work.limits else []), *self._ways]
+
+    # ---- what is written ---------------------------------------------------------------------------------------------
+    @cached_property
+    def _values(self) -> Values:
+        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        return values_of(self._setting, self._comm)
+
+    @cached_property
+    def _plain(self) -> PlainFile:
+        """The same of the limits, with two copies more."""
+        one, expected = self._setting, self._values.expected
+        check_memory(one.shape, (1 + 2 * one.steps) * one.point_bytes, self._comm)
+        return agree(self._comm, lambda: PlainFile(self._comm, self._directory, expected * one.steps))
 
     # ---- ways --------------------------------------------------------------------------------------------------------
     def _measure(self, name: str) -> bool:
         return self._measure_limits() if name == LIMITS else self._measure_way(self._ways[name])
 
     def _measure_way(self, way: Way) -> bool:
-        series = OneSeries(self._comm, self._directory, way, self._values, self._setting.steps)
-        cells = [self._setting.cell("write", cache, way) for cache in self._work.writes]
-        first = cells[0] if cells else self._setting.cell("read", self._work.reads[0], way)
+        one = self._setting
+        series: OneSeries | None = None
+        writes = [one.cell("write", cache, way) for cache in self._work.writes]
+        reads = [one.cell("read", cache, way) for cache in self._reads]
+        first = [*writes, *reads][0]
         with self._turns.failures(first) as outcome:
-            check_room(self._comm, self._directory, self._setting.bytes)
-            for cell in cells:
-                self._write(series, cell, outcome)
-            if not cells:
+            self._turns.begin(first, outcome)
+            check_room(self._comm, self._directory, one.bytes)
+            series = OneSeries(self._comm, self._directory, way, self._values, one.steps)
+            for number, cell in enumerate(writes, 1):
+                self._write(series, cell, one.bytes, outcome, reads if number == len(writes) else ())
+            if not writes:
                 series.write(sync=False)
-            for cache in self._work.reads:
-                cell = self._setting.cell("read", cache, way)
-                self._read(cell, self._setting.bytes, [series.path], outcome, lambda keep: series.read(stacks=keep))
-        self._remove(series)
+                self._read_all(series, reads, one.bytes, outcome)
+        if series is not None:
+            self._remove(series)
         return outcome.right
-
-    def _write(self, series: OneSeries, cell: Cell, outcome: Outcome) -> None:
-        self._turns.begin(cell, outcome)
-        series.remove()
-        self._warmer.warm(self._values.bytes * self._setting.steps * 5 // 4)  # for the file and buffers of the engine
-        self._watch.start()
-        found = series.write(sync=cell.cache == "synced", stacks=self._turns.round == 0)
-        disturbed = self._watch.stop()
-        last = cell.cache == self._work.writes[-1]
-        verified = None if last and self._work.reads else series.read().verified  # else the reads verify it
-        counts = series.counts()
-        self._keep(cell, self._setting.bytes, replace(found, verified=verified, counts=counts, disturbed=disturbed))
-        if verified is False:
-            outcome.right = False
 
     # ---- limits ------------------------------------------------------------------------------------------------------
     def _measure_limits(self) -> bool:
         """One round of the limits; False where one has failed."""
-        plain = self._plain
-        assert plain is not None
-        paths = [plain.path]
         one, right = self._setting, True
-        steps: list[tuple[Cell, Callable[[], Timing]]] = [(one.limit("copy", "memory", "memory copy"), plain.copy)]
+        copy = one.limit("copy", "memory", "memory copy")
+        if not self._prepare(copy, one.bytes, lambda: self._plain):
+            return False
+        plain = self._plain
+        steps: list[tuple[Cell, Callable[[], Timing]]] = [(copy, plain.copy)]
         steps += [
             (one.limit("write", cache, "pwrite"), partial(plain.write, sync=cache == "synced"))
             for cache in self._work.writes
@@ -120,17 +121,14 @@ class IoRounds(Rounds):
             steps.append((one.limit("write", "synced", "pwrite direct"), partial(plain.write, sync=True, direct=True)))
         for cell, work in steps:
             right = self._limit(cell, one.bytes, lambda work=work: Found(work()), []) and right  # type: ignore[misc]
-        right = self._measure_plain_reads(plain, paths) and right
+        right = self._measure_plain_reads(plain) and right
         agree(self._comm, plain.remove)
         return right
 
-    def _measure_plain_reads(self, plain: PlainFile, paths: list[Path]) -> bool:
+    def _measure_plain_reads(self, plain: PlainFile) -> bool:
         """Of a file that goes through the page cache, as a direct write leaves none of it there."""
-        one, right = self._setting, True
-        cells = [one.limit("read", cache, "pread") for cache in self._work.reads]
-        for cell in cells[:1]:
-            with self._turns.failures(cell) as outcome:
-                check_room(self._comm, self._directory, one.bytes)
-                plain.write(sync=False)
-            right = outcome.right
-        return right and all(self._limit(cell, one.bytes, plain.read, paths) for cell in cells)
+        one = self._setting
+        cells = [one.limit("read", cache, "pread") for cache in self._reads]
+        if cells and not self._prepare(cells[0], one.bytes, lambda: plain.write(sync=False)):
+            return False
+        return all(self._limit(cell, one.bytes, plain.read, [plain.path]) for cell in cells)

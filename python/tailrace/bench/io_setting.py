@@ -28,7 +28,12 @@ class IoSetting:
     def bytes(self) -> int:
         """Of all values that are written."""
         nx, ny, nz = self.shape
-        return nx * ny * nz * self.variables * self.steps * (4 if self.precision == "float32" else 8)
+        return nx * ny * nz * self.point_bytes * self.steps
+
+    @property
+    def point_bytes(self) -> int:
+        """Of the values of a step at a point."""
+        return self.variables * (4 if self.precision == "float32" else 8)
 
     def cell(self, operation: str, cache: str, way: Way) -> Cell:
         """The cell of a way."""

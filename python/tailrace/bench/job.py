@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import pickle
 import sys
 import traceback
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 EVENT = "@tailrace-bench "  # begins a line of standard output that is an event
+PARAMETERS = "TAILRACE_PARAMETERS"  # of the environment: parameters of all series that a program writes
+LEFT_OUT = f"{PARAMETERS} is left out: ways are measured with the parameters of --engine alone"
 
 Emit = Callable[[dict[str, Any]], None]  # on rank 0
 Task = tuple[int, int, str]  # a part of a job that is done or not: number of the setting, round, way
@@ -69,9 +73,46 @@ class Matrix(Protocol):
         """The jobs. Local.
 
         :param places: directories of this run alone, by the user's names.
-        :param nodes: at most so many hold the ranks.
+        :param nodes: at most so many hold the ranks; `run_on` finds out how many do.
         :raises ValueError: the numbers of the matrix do not fit each other.
         """
+
+
+def run_on(comm: MPI.Comm, job: Job, emit: Emit) -> None:
+    """Do the work of a job on these ranks and no others. Collective.
+
+    Cells get the number of nodes that hold the ranks, which is known here at last. Parameters that the environment
+    has for all series are left out, because the cells would not say that they were measured with them.
+
+    :param emit: gets the events, on rank 0.
+    """
+    nodes = nodes_of(comm)
+    with _without_parameters() as left_out:
+        if left_out and comm.rank == 0:
+            emit({"kind": "note", "text": LEFT_OUT})
+        job.work.run(comm, job, lambda event: emit({**event, "nodes": nodes} if "nodes" in event else event))
+
+
+def nodes_of(comm: MPI.Comm) -> int:
+    """How many nodes hold the ranks. Collective."""
+    from mpi4py import MPI
+
+    node = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    try:
+        return int(comm.allreduce(int(node.rank == 0)))
+    finally:
+        node.Free()
+
+
+@contextmanager
+def _without_parameters() -> Iterator[bool]:
+    """Whether there were some; they come back in the end. Local."""
+    former = os.environ.pop(PARAMETERS, None)
+    try:
+        yield bool(former)
+    finally:
+        if former is not None:
+            os.environ[PARAMETERS] = former
 
 
 def run_on_ranks(word: str) -> None:
@@ -83,8 +124,7 @@ def run_on_ranks(word: str) -> None:
 
     comm = MPI.COMM_WORLD
     try:
-        job = Job.from_word(word)
-        job.work.run(comm, job, _print if comm.rank == 0 else nothing)
+        run_on(comm, Job.from_word(word), _print if comm.rank == 0 else nothing)
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()

@@ -46,11 +46,6 @@ class PlainFile:
             at += flat.size
         self._copy = np.ones_like(self._buffer)
 
-    @property
-    def bytes(self) -> int:
-        """Of all ranks. Collective."""
-        return int(self._comm.allreduce(self._size))
-
     def copy(self) -> Timing:
         """Copy the bytes from memory to memory. Collective."""
         clock = Together(self._comm)

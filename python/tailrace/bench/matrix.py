@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from .eviction import check_drop
 from .io_rounds import READS, WRITES, IoWork
 from .io_setting import IoSetting
 from .job import Job
@@ -39,9 +40,11 @@ class Matrix:
         """One job for each number of ranks.
 
         :param places: directories of this run alone, by the user's names.
-        :raises ValueError: the numbers do not fit each other.
+        :raises ValueError: the numbers do not fit each other, or the caches cannot be dropped.
         :raises InputError: the source has no values.
         """
+        if self.drop_caches:
+            check_drop()
         ways = tuple(way_of(text) for text in self.engines)
         jobs = []
         for ranks in self.ranks:

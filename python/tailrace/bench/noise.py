@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .job import nodes_of
 from .timing import slowest
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Watch:
         self._node = comm.Split_type(MPI.COMM_TYPE_SHARED)
         self._comm = comm
         self.first_of_node = self._node.rank == 0
-        self.nodes = comm.allreduce(int(self.first_of_node))
+        self.nodes = nodes_of(comm)
         self.start()
 
     def start(self) -> None:

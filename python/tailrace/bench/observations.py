@@ -20,8 +20,7 @@ from .summary import Summary, summarise
 from .work import GIB, Durability, Work
 
 STORES: frozenset[str] = frozenset(get_args(FileEngine))  # engines that store what they write
-WRITES = ("io", "checkpoint")  # benches that measure the writing of steps
-CACHES: dict[str, Durability] = {"page cache": "page cache", "synced": "synced", "direct": "synced"}
+CACHES: dict[str, Durability] = {"page cache": "page cache", "synced": "synced"}
 EVERY_TARGET = 2**20  # stripes: more than any file system has, so all of them
 SEED = 1974  # of the halves of a cross-validation
 PARALLEL = ("gpfs", "beegfs", "panfs", "ceph", "nfs", "nfs4")
@@ -30,7 +29,7 @@ PARALLEL = ("gpfs", "beegfs", "panfs", "ceph", "nfs", "nfs4")
 def is_write(cell: Cell) -> bool:
     """Whether the cell is a write of fields by an engine that stores them."""
     return (
-        cell.bench in WRITES
+        cell.bench == "io"
         and cell.operation == "write"
         and cell.role == "way"
         and cell.engine in STORES

@@ -84,7 +84,7 @@ class AnalysisPlan(ComputePlan):
     precision: str = "float64"
 
     def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Plan`."""
+        """One job for each number of ranks; see `job.Matrix`."""
         check_transposes(self.transposes)
         for name in self.operations:
             if name not in OPERATIONS:

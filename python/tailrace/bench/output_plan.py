@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tailrace.io.placement import Triple
+
 from .io_setting import IoSetting
 from .parts import parts_of, shapes_of
 from .ways import USUAL, Way, way_of
-
-Size = tuple[int, int, int]  # in x, y, z
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class OutputPlan:
     """What is measured: every engine, on every number of ranks, of every size."""
 
     ranks: tuple[int, ...]
-    whole: tuple[Size, ...] = ()  # sizes that all numbers of ranks share: strong scaling
-    each: tuple[Size, ...] = ()  # sizes of a rank's part: weak scaling
+    whole: tuple[Triple, ...] = ()  # sizes that all numbers of ranks share: strong scaling
+    each: tuple[Triple, ...] = ()  # sizes of a rank's part: weak scaling
     engines: tuple[str, ...] = USUAL
     decomposition: str = "pencils"
     rounds: int = 5

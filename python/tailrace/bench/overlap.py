@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,12 @@ import numpy as np
 
 from tailrace.io import series as arrays
 
+from .held_values import values_of
 from .io_setting import IoSetting
 from .job import Emit, Job
 from .noise import Warmer, Watch
 from .output_plan import OutputPlan
-from .parts import Values, box_of
+from .parts import Values
 from .room import check_room
 from .series_io import OneSeries
 from .timing import Timing, Together, slowest
@@ -47,7 +48,7 @@ class OverlapPlan(OutputPlan):
     compute: float = 0.0
 
     def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Plan`."""
+        """One job for each number of ranks; see `job.Matrix`."""
         jobs = []
         for ranks in self.ranks:
             settings = self.settings("overlap", ranks, places, nodes, self.steps)
@@ -87,10 +88,13 @@ class OverlapRounds:
         self._setting, self._cache = work.settings[number]
         self._directory = job.directories[self._setting.directory]
         self._turns = Turns(job, number, emit, self._directory)
-        box = box_of(self._setting.shape, self._setting.decomposition, comm.rank)
-        self._values = Values(self._setting.shape, box, 1, self._setting.precision)
         self._warmer, self._watch = Warmer(comm, self._directory), Watch(comm)
         self._computing = Computing(comm)
+
+    @cached_property
+    def _values(self) -> Values:
+        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        return values_of(self._setting, self._comm)
 
     def run(self) -> None:
         """All rounds; the first one is not counted."""

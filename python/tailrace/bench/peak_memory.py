@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from tailrace.io import series as arrays
 from tailrace.io.placement import triple
 
+from .held_values import values_of
 from .io_setting import IoSetting
 from .job import Emit, Job
 from .output_plan import OutputPlan
-from .parts import Values, box_of
 from .peak import Peak
 from .room import check_room
 from .series_io import OneSeries
@@ -76,7 +76,7 @@ class MemoryWork:
             turns.begin(outcome.cell, outcome)
             check_room(comm, directory, setting.bytes)
             self._try(comm, setting, directory)
-            values = Values(setting.shape, box_of(setting.shape, setting.decomposition, comm.rank), 1, "float64")
+            values = values_of(setting, comm)
             files = OneSeries(comm, directory, self.way, values, setting.steps)
             clock = Together(comm)
             clock.start()
@@ -101,7 +101,7 @@ class MemoryWork:
     def _try(self, comm: MPI.Comm, setting: IoSetting, directory: Path) -> None:
         """Write a tiny series: it loads libraries, and makes what MPI and the engine make once."""
         small = replace(setting, shape=triple([_TRIAL * parts for parts in setting.decomposition]))
-        values = Values(small.shape, box_of(small.shape, small.decomposition, comm.rank), 1, "float64")
+        values = values_of(small, comm)
         files = OneSeries(comm, directory, self.way, values, 1)
         files.write(sync=False)
         files.remove()

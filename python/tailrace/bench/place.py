@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -27,8 +27,12 @@ class Place:
     def __init__(self, below: Path) -> None:
         _remove_left(below)
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=below))
-        (self.path / "mark").write_text(_MARK, encoding="utf-8")
-        self._lock = take(self.path / "data")
+        with ExitStack() as undo:  # a directory without a mark would stay for ever
+            undo.callback(shutil.rmtree, self.path, ignore_errors=True)
+            self._lock = take(self.path / "data")  # before the mark: others remove what is marked and not locked
+            undo.callback(self._lock.release)
+            (self.path / "mark").write_text(_MARK, encoding="utf-8")
+            undo.pop_all()
 
     def __enter__(self) -> Self:
         return self

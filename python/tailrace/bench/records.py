@@ -43,7 +43,7 @@ class Cell:
     variables: Count = 1
     steps: Positive = 1
     precision: str = "float64"
-    cache: str = ""  # page cache, synced, direct; of reads cold, warm
+    cache: str = ""  # page cache, synced, direct; of reads cold (evicted), dropped, warm
     source: str = ""  # synthetic, or the file whose values were written; of the solver its flow
 
     def __post_init__(self) -> None:

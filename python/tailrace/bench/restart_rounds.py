@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,9 @@ from tailrace.parallel import agree, on_root
 
 from .checkpoint_rounds import OTHER
 from .checkpoint_setting import CheckpointSetting
+from .element_lists import ElementLists
 from .job import Emit, Job
 from .limits import PlainFile
-from .room import check_room
 from .rounds import LIMITS, Rhythm, Rounds
 from .series_io import OneSeries
 from .ways import Way
@@ -53,12 +54,21 @@ class RestartRounds(Rounds):
     def __init__(self, comm: MPI.Comm, work: RestartWork, job: Job, number: int, directory: Path, emit: Emit) -> None:
         super().__init__(comm, job, work.rhythm, number, directory, emit)
         self._setting = one = work.settings[number]
-        self._lists = one.lists(comm.rank)
-        self._plain = PlainFile(comm, directory, list(self._lists.lists.values()))
         ways = {way.name: way for way in work.ways}
         self._ways = on_root(
             comm, lambda: {n: way for n, way in ways.items() if (one.folder(directory, way) / way.file).exists()}
         )
+
+    @cached_property
+    def _lists(self) -> ElementLists:
+        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        return agree(self._comm, lambda: self._setting.lists(self._comm.rank))
+
+    @cached_property
+    def _plain(self) -> PlainFile:
+        """The same of the limits, with two copies more."""
+        lists = list(self._lists.lists.values())
+        return agree(self._comm, lambda: PlainFile(self._comm, self._directory, lists))
 
     def _names(self) -> list[str]:
         return [LIMITS, *self._ways]
@@ -67,18 +77,18 @@ class RestartRounds(Rounds):
         if name == LIMITS:
             return self._measure_limit()
         one, way = self._setting, self._ways[name]
-        series = OneSeries(self._comm, one.folder(self._directory, way), way, self._lists, 1)
-        cell = one.cell(OTHER, "cold", way)
+        cell = one.cell(OTHER, self._rhythm.cold, way)
         with self._turns.failures(cell) as outcome:
-            self._read(cell, one.bytes, [series.path], outcome, lambda keep: series.read(stacks=keep))
+            self._turns.begin(cell, outcome)
+            series = OneSeries(self._comm, one.folder(self._directory, way), way, self._lists, 1)
+            self._read(series, cell, one.bytes, outcome)
         return outcome.right
 
     def _measure_limit(self) -> bool:
-        one, plain = self._setting, self._plain
-        cell = one.limit(OTHER, "cold", "pread")
-        with self._turns.failures(cell) as outcome:
-            check_room(self._comm, self._directory, one.bytes)
-            plain.write(sync=False)
-        right = outcome.right and self._limit(cell, one.bytes, plain.read, [plain.path])
-        agree(self._comm, plain.remove)
+        one = self._setting
+        cell = one.limit(OTHER, self._rhythm.cold, "pread")
+        if not self._prepare(cell, one.bytes, lambda: self._plain.write(sync=False)):
+            return False
+        right = self._limit(cell, one.bytes, self._plain.read, [self._plain.path])
+        agree(self._comm, self._plain.remove)
         return right

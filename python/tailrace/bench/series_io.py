@@ -36,6 +36,10 @@ class Found:
 class Content(Protocol):
     """What one rank writes and must read again."""
 
+    @property
+    def bytes(self) -> int:
+        """Of this rank."""
+
     def write(self, series: arrays.Series) -> None:
         """Write it into the open step of a series. Collective."""
 
@@ -56,6 +60,11 @@ class OneSeries:
         self._comm, self._directory, self._way = comm, directory, way
         self._values, self._steps = values, steps
         self.path = directory / way.file
+
+    @property
+    def bytes(self) -> int:
+        """Of the values that this rank writes in all steps."""
+        return self._values.bytes * self._steps
 
     def write(self, *, sync: bool, stacks: bool = False) -> Found:
         """Write it; one that is there is removed first.
@@ -136,11 +145,6 @@ class OneSeries:
 
     def _paths(self) -> list[Path]:
         return sorted(self._directory.glob(f"{self._way.file}*"))  # a journal or a lock may be beside it
-
-    @property
-    def paths(self) -> list[Path]:
-        """Its files and directories. Local."""
-        return self._paths()
 
     def remove(self) -> None:
         """Remove it with all that is beside it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,13 @@ import numpy as np
 from tailrace.io import series as arrays
 from tailrace.parallel import agree
 
+from .held_values import values_of
 from .io_setting import IoSetting
 from .job import Emit, Job
 from .limits import PlainFile
 from .noise import Warmer, Watch
 from .output_plan import OutputPlan
-from .parts import Values, box_of
+from .parts import Values
 from .records import Cell
 from .series_io import OneSeries
 from .timing import Timing, Together, slowest
@@ -45,7 +46,7 @@ class StepsPlan(OutputPlan):
     count: int = 1000
 
     def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Plan`."""
+        """One job for each number of ranks; see `job.Matrix`."""
         jobs = []
         for ranks in self.ranks:
             ones = self.settings("steps", ranks, places, nodes, 1)
@@ -88,9 +89,18 @@ class StepsRounds:
         self._setting = one = work.settings[number]
         self._directory = job.directories[one.directory]
         self._turns = Turns(job, number, emit, self._directory)
-        self._values = Values(one.shape, box_of(one.shape, one.decomposition, comm.rank), 1, one.precision)
-        self._plain = PlainFile(comm, self._directory, self._values.expected)
         self._warmer, self._watch = Warmer(comm, self._directory), Watch(comm)
+
+    @cached_property
+    def _values(self) -> Values:
+        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        return values_of(self._setting, self._comm)
+
+    @cached_property
+    def _plain(self) -> PlainFile:
+        """The same of the limits, with two copies more."""
+        expected = self._values.expected
+        return agree(self._comm, lambda: PlainFile(self._comm, self._directory, expected))
 
     def run(self) -> None:
         """All rounds; the first one is not counted."""

@@ -33,7 +33,7 @@ class SolverPlan(ComputePlan):
     precision: str = "float64"
 
     def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Plan`."""
+        """One job for each number of ranks; see `job.Matrix`."""
         check_transposes(self.transposes)
         kinds = tuple(flow_of(text) for text in self.flows)
         jobs = []

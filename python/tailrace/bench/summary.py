@@ -124,15 +124,15 @@ class Summary:
 
 
 def summarise(measurements: Iterable[Measurement]) -> list[Summary]:
-    """A summary for each cell with a round that counts, in the order of their first measurements."""
-    found: dict[Cell, list[Measurement]] = defaultdict(list)
+    """A summary for each cell with a round that counts, in the order of their first measurements.
+
+    Round 0 of a way counts where its values are wrong: it may be all that is known of a way that was not tried again.
+    """
+    found: dict[Cell, tuple[list[Measurement], list[Measurement]]] = defaultdict(lambda: ([], []))
     for one in measurements:
-        found[one.cell].append(one)
-    summaries = [
-        Summary(cell, tuple(m for m in all_of_it if m.round), tuple(m for m in all_of_it if not m.round))
-        for cell, all_of_it in found.items()
-    ]
-    return [one for one in summaries if one.rounds]
+        counts = one.round > 0 or (one.verified is False and one.cell.role == "way")
+        found[one.cell][0 if counts else 1].append(one)
+    return [Summary(cell, tuple(rounds), tuple(others)) for cell, (rounds, others) in found.items() if rounds]
 
 
 def probability(first: Sequence[float], second: Sequence[float]) -> float:

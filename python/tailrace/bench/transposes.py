@@ -33,7 +33,7 @@ class TransposePlan(ComputePlan):
     methods: tuple[str, ...] = METHODS
 
     def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Plan`."""
+        """One job for each number of ranks; see `job.Matrix`."""
         check_transposes(self.methods)
         if "auto" in self.methods:
             raise ValueError(f"--transpose auto: is what is found out here; expected some of {', '.join(METHODS)}")

@@ -11,9 +11,10 @@ from collections import deque
 from types import FrameType
 from typing import NoReturn
 
+from tailrace import processes
 from tailrace.text import counted
 
-from . import launch, processes
+from . import launch
 from .bench_measure import begin
 
 _GRACE = 5.0  # seconds that a job gets to end when it is told to; the benchmark gives this program more

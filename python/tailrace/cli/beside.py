@@ -18,10 +18,10 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING
 
-from tailrace import _core  # does not start MPI
+from tailrace import _core, processes  # does not start MPI
 from tailrace.io.regular import open_regular
 
-from . import launch, mpi_messages, processes
+from . import launch, mpi_messages
 from .lost_ranks import LostRanks
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+from tailrace import processes
 from tailrace.machine import physical_cores
 
-from . import mpi_messages, processes
+from . import mpi_messages
 from .lost_ranks import LostRanks
 
 # Environment variables of launchers: Open MPI; MPICH and related libraries; Slurm and others that use PMIx.

@@ -6,7 +6,7 @@ import select
 import sys
 import time
 
-from . import processes
+from tailrace import processes
 
 _PATIENCE = 30.0  # seconds that mpiexec may take to end a job that has lost a rank
 _START = 60.0  # seconds in which ranks come into sight

@@ -71,7 +71,7 @@ def test_every_engine_restarts_on_the_same_and_on_more_ranks(tmp_path):
         [measured] = one.rounds
         assert measured.cell.bench == "checkpoint"
         assert measured.bytes == (2 * 2 * 8 if one.cell.operation == "metadata" else 50 * 4 * 8)
-        assert measured.verified is (None if one.cell.operation == "write" else True)
+        assert measured.verified is True
         if one.cell.operation in ("write", "metadata"):
             assert measured.counts["files"] >= 1
             assert {"open", "write", "metadata", "sync", "close"} == measured.phases.keys()
@@ -129,7 +129,8 @@ def test_wrong_values_are_found(tmp_path, monkeypatch, wrong):
                 if number == wrong[1]:
                     context.setattr(Step, "read", read_wrong)
                 job.work.run(MPI.COMM_SELF, job, driver.take)
-    assert driver.failures == 2, "one in each round"
+    # Once, as a way with wrong values is not tried again; what reads it first also says that of the write.
+    assert driver.failures == len(driver.notes) == (2 if wrong[1] == 0 else 1)
     assert wrong[0] in driver.notes[0]
     assert "are not those that were written" in driver.notes[0]
 

@@ -8,8 +8,9 @@ import time
 
 import pytest
 
-from tailrace.cli import beside, launch, lost_ranks, processes
-from tailrace.cli.processes import Process
+from tailrace import processes
+from tailrace.cli import beside, launch, lost_ranks
+from tailrace.processes import Process
 
 MPIEXEC, FIRST, SECOND, CHILD = 3, 5, 6, 7
 # It takes no request to end, and starts two ranks, which do nothing.

@@ -9,8 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from tailrace.cli import beside, launch, processes
-from tailrace.cli.processes import Process
+from tailrace import processes
+from tailrace.cli import beside, launch
+from tailrace.processes import Process
 
 RANK, OTHER = 5, 6
 

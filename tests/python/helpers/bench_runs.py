@@ -4,9 +4,15 @@ import os
 import signal
 import sys
 import time
+from dataclasses import replace
+
+from mpi4py import MPI
 
 from helpers import mpi_run
-from tailrace.bench.results import Results, read_results
+from tailrace.bench.description import describe
+from tailrace.bench.driver import Driver
+from tailrace.bench.driver import run_here as measure
+from tailrace.bench.results import ResultFile, Results, read_results
 from tailrace.bench.summary import Summary, summarise
 
 FILE = "r.jsonl"
@@ -24,6 +30,16 @@ def run(directory, *words, code=0, limit=250) -> Results:
     assert not found.interrupted
     assert not list(directory.glob("tailrace-bench-*"))
     return found
+
+
+def run_here(directory, matrix) -> Results:
+    """Measure all jobs of a matrix on this process alone, without a command; what they have stored."""
+    with ResultFile(directory / FILE) as file:
+        file.add(replace(describe({"here": directory}, 1), run="one"))
+        driver = Driver(file, "one", 60)
+        for job in matrix.jobs({"here": directory}):
+            measure(job, MPI.COMM_SELF, driver.take)
+    return read_results(directory / FILE)
 
 
 def refused(directory, *words) -> str:

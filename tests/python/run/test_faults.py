@@ -13,7 +13,7 @@ import pytest
 import tailrace as tr
 from helpers import cases, mpi_run
 from helpers.cases import message, run
-from tailrace.cli import processes
+from tailrace import processes
 from tailrace.io.time_series import read_time_series
 
 # ---- damaged checkpoints ---------------------------------------------------------------------------------------------

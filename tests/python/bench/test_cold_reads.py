@@ -1,0 +1,101 @@
+"""Cold reads say how they became cold: their own pages were evicted, or the machine has dropped all its caches."""
+
+from pathlib import Path
+
+import pytest
+
+from helpers.bench_runs import FILE, run_here
+from tailrace.bench import eviction
+from tailrace.bench.checkpoint_matrix import CheckpointMatrix
+from tailrace.bench.compare import against
+from tailrace.bench.matrix import Matrix
+from tailrace.bench.results import read_results
+from tailrace.bench.rounds import Rhythm
+
+
+def grid(drop):
+    return Matrix((1,), ((6, 5, 4),), engines=("raw",), writes=("page cache",), rounds=1, drop_caches=drop)
+
+
+def lists(drop):
+    return CheckpointMatrix(((1, 1),), (10,), (), (2,), 0.0, ("raw",), Rhythm(1, drop_caches=drop), 0)
+
+
+@pytest.fixture
+def kernel(tmp_path, monkeypatch):
+    """A file instead of that of the kernel, which tests must not write: the caches are those of the whole machine."""
+    path = tmp_path / "drop_caches"
+    path.write_text("")
+    monkeypatch.setattr(eviction, "_ALL", path)
+    monkeypatch.setattr(eviction.os, "sync", lambda: None)
+    return path
+
+
+def caches(found):
+    return {m.cell.cache for m in found.measurements if "re" in m.cell.operation and m.cell.role == "way"} | {
+        m.cell.cache for m in found.measurements if m.cell.name == "pread"
+    }
+
+
+@pytest.mark.parametrize("matrix", [grid, lists])
+def test_the_two_kinds_of_cold_reads_are_never_compared(tmp_path, kernel, monkeypatch, matrix):
+    dropped = []
+    write = Path.write_text
+
+    def count(self, *arguments, **more):
+        dropped.extend([self] if self == kernel else [])
+        return write(self, *arguments, **more)
+
+    monkeypatch.setattr(Path, "write_text", count)
+    found = []
+    for drop in (False, True):
+        place = tmp_path / str(drop)
+        place.mkdir()
+        found.append(run_here(place, matrix(drop)))
+        assert not found[-1].failures
+    cold = [m for m in found[1].measurements if m.cell.cache == "dropped"]
+    assert {m.cell.name for m in cold} == {"raw", "pread"}
+    assert len(dropped) == 2 * len({m.cell for m in cold}), "in both rounds, of the limit too"
+    assert kernel.read_text() == "3"
+    assert "cold" in caches(found[0])
+    assert caches(found[1]) == {("dropped" if one == "cold" else one) for one in caches(found[0])}
+    both = {one.cell.cache for one in against(*found) if one.new is not None and one.old is not None}
+    assert both
+    assert not both & {"cold", "dropped"}
+
+
+@pytest.mark.parametrize("matrix", [grid, lists])
+def test_caches_that_cannot_be_dropped_are_refused_before_anything_is_measured(tmp_path, monkeypatch, matrix):
+    monkeypatch.setattr(eviction, "_ALL", tmp_path / "nowhere" / "drop_caches")
+    assert matrix(False).jobs({"here": tmp_path})
+    with pytest.raises(
+        ValueError, match=r"--drop-caches: .* cannot be written \(No such file or directory\); expected"
+    ):
+        matrix(True).jobs({"here": tmp_path})
+
+
+def test_ranks_without_the_right_refuse_too(tmp_path, kernel):
+    """They may be on another node than the command."""
+    matrix = grid(True)
+    jobs = matrix.jobs
+
+    def lose(self, places):
+        found = jobs(places)
+        kernel.unlink()
+        return found
+
+    object.__setattr__(matrix, "jobs", lose.__get__(matrix))
+    with pytest.raises(ValueError, match="--drop-caches"):
+        run_here(tmp_path, matrix)
+    assert not read_results(tmp_path / FILE).measurements
+
+
+def test_caches_that_cannot_be_dropped_any_more_fail_the_cell(tmp_path, kernel, monkeypatch):
+    def refuse():
+        raise PermissionError("not any more")
+
+    monkeypatch.setattr("tailrace.bench.rounds.drop_all", refuse)
+    found = run_here(tmp_path, grid(True))
+    assert {(one.cell.name, one.cell.cache, one.error) for one in found.failures} == {
+        (name, "dropped", "not any more") for name in ("raw", "pread")
+    }

@@ -1,0 +1,108 @@
+"""What does not fit into memory or dies is a failure of the cell that was measured, and the rest is measured."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+from helpers.bench_runs import run_here
+from tailrace.bench import checkpoint_setting, compute_rounds, held_values, io_rounds
+from tailrace.bench.checkpoint_matrix import CheckpointMatrix
+from tailrace.bench.limits import PlainFile
+from tailrace.bench.matrix import Matrix
+from tailrace.bench.operator_runs import AnalysisPlan
+from tailrace.bench.overlap import OverlapPlan
+from tailrace.bench.rounds import Rhythm
+from tailrace.bench.series_io import OneSeries
+from tailrace.bench.small_steps import StepsPlan
+from tailrace.bench.turns import Turns
+
+SIZES = (8, 8, 8), (9, 9, 9), (12, 10, 8)  # memory ends at the second one
+SOME = {"engines": ("raw",), "rounds": 1}
+GRID = (held_values, "Values", lambda shape, *_: shape == SIZES[1])
+LISTS = (checkpoint_setting, "ElementLists", lambda rows, *_: rows == 81)
+MATRICES = {
+    "io": (Matrix((1,), SIZES, **SOME), GRID),
+    "io read": (Matrix((1,), SIZES, writes=(), **SOME), GRID),
+    "checkpoint": (CheckpointMatrix(((1, 1),), (64, 81, 20), (), (2,), 0.0, ("raw",), Rhythm(1), 1), LISTS),
+    "overlap": (OverlapPlan((1,), SIZES, caches=("page cache",), compute=1e-4, steps=1, **SOME), GRID),
+    "steps": (StepsPlan((1,), SIZES, count=2, **SOME), GRID),
+    "analysis": (AnalysisPlan((1,), SIZES, rounds=1, operations=("curl",)), (np, "ones", lambda size, *_: size == 729)),
+}
+
+
+@pytest.mark.parametrize(("matrix", "maker"), MATRICES.values(), ids=MATRICES)
+def test_a_size_that_memory_cannot_hold_is_a_failed_cell(tmp_path, monkeypatch, matrix, maker):
+    """The cell has begun by then: were the ranks killed there, it would be known whose failure that is."""
+    module, name, too_large = maker
+    make, begin, begun = getattr(module, name), Turns.begin, []
+
+    def remember(self, cell, *more, **others):
+        begun.append(cell)
+        return begin(self, cell, *more, **others)
+
+    def make_small(*arguments, **more):
+        if too_large(*arguments):
+            assert begun
+            assert begun[-1].shape in (SIZES[1], (2, 81))
+            raise MemoryError
+        return make(*arguments, **more)
+
+    monkeypatch.setattr(Turns, "begin", remember)
+    monkeypatch.setattr(module, name, make_small)
+    found = run_here(tmp_path, matrix)
+    assert found.failures
+    failed = {one.cell.shape for one in found.failures}
+    measured = {one.cell.shape for one in found.measurements if one.round}
+    assert failed == ({(2, 81)} if module is checkpoint_setting else {SIZES[1]})
+    assert {one.error for one in found.failures} == {"MemoryError"}
+    assert measured >= ({(2, 64), (2, 20)} if module is checkpoint_setting else {SIZES[0], SIZES[2]})
+    if module is not np:  # there only the limits need this memory
+        assert not failed & {one.cell.shape for one in found.measurements if one.cell.role == "way"}
+
+
+@pytest.mark.parametrize(("disk", "said"), [(True, "are free in the directory"), (False, "of memory")])
+def test_a_size_that_no_machine_can_hold_is_refused_before_anything_is_made(tmp_path, monkeypatch, disk, said):
+    if not disk:
+        monkeypatch.setattr(io_rounds, "check_room", lambda *_: None)
+        monkeypatch.setattr("tailrace.bench.rounds.check_room", lambda *_: None)
+    found = run_here(tmp_path, Matrix((1,), (SIZES[0], (10**5,) * 3, SIZES[2]), **SOME))
+    assert {(one.cell.shape, one.cell.name) for one in found.failures} == {
+        ((10**5,) * 3, name) for name in ("raw", "memory copy")
+    }
+    assert all(said in one.error for one in found.failures)
+    assert {one.cell.shape for one in found.measurements if one.cell.name == "raw"} == {SIZES[0], SIZES[2]}
+
+
+def test_what_is_written_for_reads_alone_belongs_to_the_cell_that_reads_it(tmp_path, monkeypatch):
+    """Ranks that died in it left no failure, or one of another cell."""
+    last, written = {}, []
+
+    def take(event):
+        last.update(event)
+
+    def watched(write):
+        def work(self, **more):
+            written.append((last["kind"], last["operation"], last["name"], last["cache"]))
+            return write(self, **more)
+
+        return work
+
+    for kind in (OneSeries, PlainFile):
+        monkeypatch.setattr(kind, "write", watched(kind.write))
+    [job] = Matrix((1,), SIZES[:1], writes=(), **SOME).jobs({"here": Path(tmp_path)})
+    job.work.run(MPI.COMM_SELF, job, take)
+    assert set(written) == {("begin", "read", "raw", "cold"), ("begin", "read", "pread", "cold")}
+    written.clear()
+    [job] = Matrix((1,), SIZES[:1], writes=("synced",), **SOME).jobs({"here": Path(tmp_path)})
+    job.work.run(MPI.COMM_SELF, job, take)
+    assert {one[1:3] for one in written} == {
+        ("write", "raw"), ("write", "pwrite"), ("write", "pwrite direct"), ("read", "pread")
+    }  # fmt: skip
+
+
+def test_the_memory_of_streams_is_counted_before_it_is_taken():
+    streams = compute_rounds.Streams(MPI.COMM_SELF, 10, "float32")
+    assert streams.bytes == 40
+    assert sum(one.nbytes for one in streams._arrays) == 3 * streams.bytes
