@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import launch
+from .bench_start import begin
 
 if TYPE_CHECKING:
-    import subprocess
-
     from tailrace.bench.results import ResultFile
 
 
@@ -42,11 +42,7 @@ class Watched:
         self._earlier = set(self.directory.rglob("*.darshan"))
 
     def start(self, ranks: int, words: list[str]) -> subprocess.Popen[str]:
-        """Ranks of their own, as `bench_measure.start`."""
-        import subprocess
-
-        from .bench_measure import begin
-
+        """Ranks of their own, as `bench_start.start`."""
         command, environment, ask = launch.job(ranks, words, alone=False)
         return begin((command, environment | self._environment, ask), subprocess.PIPE)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,7 @@ import typer
 from . import launch
 from .bench_darshan import Watched
 from .bench_show import check_files, show
+from .bench_start import start
 from .common import fail
 
 if TYPE_CHECKING:
@@ -79,20 +78,3 @@ def _add(watched: Watched, out: Path, notes: list[str]) -> int:
         return 1
     notes.append(f"logs of Darshan: {watched.directory}")
     return 0
-
-
-def start(ranks: int, words: list[str]) -> subprocess.Popen[str]:
-    """Ranks of their own, which end with this program."""
-    return begin(launch.job(ranks, words, alone=False), subprocess.PIPE)
-
-
-def begin(job: tuple[list[str], dict[str, str], signal.Signals], out: int | None) -> subprocess.Popen[str]:
-    """Start a command, as `launch.job` gives it; its errors go to a pipe.
-
-    :param out: where its output goes; None: to that of this program.
-    """
-    command, environment, _ = job
-    return subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True,
-        errors="replace", process_group=0, preexec_fn=launch.die_with_parent,
-    )  # fmt: skip

@@ -15,7 +15,7 @@ from tailrace import processes
 from tailrace.text import counted
 
 from . import launch
-from .bench_measure import begin
+from .bench_start import begin
 
 _GRACE = 5.0  # seconds that a job gets to end when it is told to; the benchmark gives this program more
 _END = 30.0  # seconds that the consumer gets to end after the producer
