@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from math import ceil, floor, log10
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,7 @@ class OverlapRounds:
     def __init__(self, comm: MPI.Comm, work: OverlapWork, job: Job, number: int, emit: Emit) -> None:
         self._comm, self._work = comm, work
         self._setting, self._cache = work.settings[number]
+        self._cells = self._setting  # the setting that the cells name
         self._directory = job.directories[self._setting.directory]
         self._turns = Turns(job, number, emit, self._directory)
         self._warmer, self._watch = Warmer(comm, self._directory), Watch(comm)
@@ -98,7 +100,10 @@ class OverlapRounds:
 
     def run(self) -> None:
         """All rounds; the first one is not counted."""
-        self._computing.last(self._work.compute or _LONGER * self._slowest_step())
+        seconds = self._work.compute or rounded_up(_LONGER * self._slowest_step())
+        # Runs that compute for another time are no repetitions of these.
+        self._cells = replace(self._setting, source=f"{seconds:g} s of computing")
+        self._computing.last(seconds)
         ways: dict[str, Callable[[], bool]] = {ALONE: self._alone}
         for way in self._work.ways:
             buffered = with_buffers(way, self._work.buffers)
@@ -111,7 +116,7 @@ class OverlapRounds:
         for way in self._work.ways:
             if way.name in self._turns.failed:
                 continue
-            with self._turns.failures(self._setting.cell("write", self._cache, way)) as outcome:
+            with self._turns.failures(self._cells.cell("write", self._cache, way)) as outcome:
                 self._turns.begin(outcome.cell, outcome, way.name)
                 found.append(self._steps(way)[1]["step_seconds"])
             if not outcome.right:
@@ -119,7 +124,7 @@ class OverlapRounds:
         return max(found)
 
     def _measure(self, way: Way) -> bool:
-        with self._turns.failures(self._setting.cell("write", self._cache, way)) as outcome:
+        with self._turns.failures(self._cells.cell("write", self._cache, way)) as outcome:
             self._turns.begin(outcome.cell, outcome)
             timing, counts = self._steps(way)
             disturbed = self._watch.stop()
@@ -128,7 +133,7 @@ class OverlapRounds:
 
     def _alone(self) -> bool:
         """The same computing without output; its rate is that of output which costs nothing."""
-        with self._turns.failures(self._setting.limit("write", self._cache, ALONE)) as outcome:
+        with self._turns.failures(self._cells.limit("write", self._cache, ALONE)) as outcome:
             self._turns.begin(outcome.cell, outcome)
             self._watch.start()
             clock = Together(self._comm)
@@ -182,6 +187,14 @@ class OverlapRounds:
     def _slowest(self, values: list[float]) -> list[float]:
         """Of each step, the seconds of the slowest rank."""
         return list(slowest(self._comm, {str(step): value for step, value in enumerate(values)}).values())
+
+
+def rounded_up(seconds: float) -> float:
+    """To two digits: what no figure tells apart has one name."""
+    if seconds <= 0:
+        return 0.0
+    unit = 10.0 ** (floor(log10(seconds)) - 1)
+    return float(f"{ceil(seconds / unit - 1e-9) * unit:.2g}")
 
 
 class Computing:

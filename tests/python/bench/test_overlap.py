@@ -2,7 +2,9 @@
 
 import pytest
 
-from helpers.bench_runs import cells, interrupted, refused, run
+from helpers.bench_runs import cells, interrupted, refused, run, run_here
+from tailrace.bench.compare import against
+from tailrace.bench.overlap import OverlapPlan, OverlapRounds, rounded_up
 
 SMALL = ("overlap", "--global", "16,12,10", "--engine", "raw", "--engine", "hdf5", "--steps", "3")
 
@@ -33,6 +35,29 @@ def test_computing_lasts_longer_than_a_step(tmp_path):
     lasted = {m.counts["compute_seconds"] for one in cells(found) for m in one.rounds}
     assert len(lasted) == 1
     assert lasted.pop() > 1e-5
+
+
+def test_runs_that_compute_for_another_time_are_not_compared(tmp_path, monkeypatch):
+    found = []
+    for number, (compute, slowest) in enumerate(((1e-4, 0.0), (2e-4, 0.0), (0.0, 8.1e-5), (0.0, 1.7e-3))):
+        monkeypatch.setattr(OverlapRounds, "_slowest_step", lambda _, slowest=slowest: slowest)
+        place = tmp_path / str(number)
+        place.mkdir()
+        plan = OverlapPlan((1,), ((6, 5, 4),), engines=("raw",), caches=("page cache",), compute=compute, rounds=1)
+        found.append(run_here(place, plan))
+        assert not found[-1].failures
+    sources = [{m.cell.source for m in one.measurements} for one in found]
+    assert sources == [{f"{seconds} s of computing"} for seconds in ("0.0001", "0.0002", "0.00011", "0.0022")]
+    for one in found[1:]:
+        assert {change.direction for change in against(one, found[0])} == {"only new", "only old"}
+    assert "only new" not in {change.direction for change in against(found[0], found[0])}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "name"), [(0.0, 0.0), (0.1, 0.1), (0.101, 0.11), (0.3, 0.3), (1.99e-3, 0.002), (99.1, 100.0)]
+)
+def test_seconds_are_rounded_up_to_two_digits(seconds, name):
+    assert rounded_up(seconds) == name
 
 
 def test_a_parameter_that_the_engine_does_not_know_is_a_failed_cell(tmp_path):
