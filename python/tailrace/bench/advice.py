@@ -21,7 +21,7 @@ from .question import AdviceError, Question
 from .results import Results
 from .safety import FEWEST, Sorted, sort_ways
 from .striping import stripe_command
-from .summary import Ranking, Summary, probability, summarise
+from .summary import Ranking, Summary, probability, share, summarise
 from .work import GIB
 
 OF_CHECKPOINTS = "raw"  # the engine of the checkpoints of `tailrace run`
@@ -163,11 +163,11 @@ def _advice(
 
 
 def _rate_sentence(ranking: Ranking, chosen: Summary, ways: Sequence[Summary]) -> str:
-    rate, share = chosen.rate, ranking.share(chosen)
+    rate, part = chosen.rate, share(chosen, ranking.limits)
     limit = "no limit of the machine was measured beside it"
-    if share is not None:
+    if part is not None:
         fastest = max(ranking.limits, key=lambda one: one.rate.median)
-        limit = f"{share:.2f} of the limit, {fastest.cell.name}"
+        limit = f"{part:.2f} of the limit, {fastest.cell.name}"
     return (
         f"{chosen.cell.name} wrote {_gib(rate.median)} GiB/s ({_gib(rate.least)} to {_gib(rate.most)} in "
         f"{counted(len(rate.values), 'round')}), {limit}, with {setting_words(ways)}."

@@ -116,7 +116,8 @@ def _direction(new: Spread, old: Spread) -> Direction:
 def _undecidable(new: Summary, old: Summary) -> bool:
     """Whether even the most different rounds would be a tie, though the medians are apart."""
     ratio = new.seconds.median / old.seconds.median
-    least = probability([0.0] * len(new.rounds), [1.0] * len(old.rounds))
+    count, others = len(new.rounds), len(old.rounds)
+    least = probability(range(count), range(count, count + others))
     return least >= SIGNIFICANT and not 1 / LEAST_RATIO < ratio < LEAST_RATIO
 
 

@@ -15,7 +15,7 @@ from .markup import Element, element, folded, listed, table
 from .overview import Overview
 from .panels import REST, count_of, split
 from .records import Run
-from .summary import Summary
+from .summary import Summary, share
 from .verdicts import Verdict, certainty, sentence, tallies, warnings
 
 _MOST_OPEN = 12  # verdicts that are shown without asking
@@ -98,7 +98,7 @@ def cell_table(overview: Overview) -> Element:
     """All cells with their figures."""
 
     def row(verdict: Verdict, one: Summary) -> list[str]:
-        figure, share = figure_of(one), None if one.cell.role == "limit" else verdict.share(one)
+        figure, part = figure_of(one), None if one.cell.role == "limit" else share(one, verdict.limits)
         files, stored = count_of(one, "files"), count_of(one, "stored")
         more = [one.doubt, f"{one.wrong} wrong" if one.wrong else "", _other_counts(one)]
         return [
@@ -108,7 +108,7 @@ def cell_table(overview: Overview) -> Element:
             figure.unit,
             significant(one.seconds.median),
             percent(one.seconds.relative) if len(one.rounds) > 1 else "",
-            percent(share) if share is not None else "",
+            percent(part) if part is not None else "",
             f"{files:g}" if files is not None else "",
             size(stored) if stored is not None else "",
             "; ".join(text for text in more if text),

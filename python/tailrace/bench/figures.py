@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 
 from .summary import Spread, Summary
-
-GIB = 2.0**30
+from .work import GIB
 
 
 def significant(value: float, digits: int = 3) -> str:

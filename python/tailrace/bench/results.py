@@ -6,43 +6,78 @@ import csv
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from tailrace.io.regular import open_regular, refuse_special
 
 from .records import End, Failure, Measurement, Record, Run, parse
 
 
 class ResultError(ValueError):
-    """A file is no file of results."""
+    """A file is no file of results, or cannot be written. The message has the file and what to do."""
+
+
+def check_place(path: Path, *, append: bool) -> None:
+    """Check that a `ResultFile` may be written, before anything is measured.
+
+    :raises ResultError: there is a file, and not `append`; or it is none of ours, to which nothing may be added.
+    :raises OSError: there is a named pipe, a socket or a device.
+    """
+    if not append and os.path.lexists(path):
+        raise ResultError(f"{path}: exists; expected a new file. To add to it, use --append; or give another -o")
+    refuse_special(path)
+    if path.exists() and path.stat().st_size:
+        read_results(path)
 
 
 class ResultFile:
     """A file of results that is written, a line at a time; whatever ends the program, all lines but the last are whole.
 
-    :param path: a new file; an existing one is an error unless `append`. A new one without records is removed again.
+    A new file that has got no record is removed at the end.
+
+    :param path: a new file; an existing one is an error unless `append`.
+    :raises ResultError: as `check_place`.
+    :raises OSError: the file cannot be made.
     """
 
     def __init__(self, path: Path, *, append: bool = False) -> None:
-        self.path = path
-        self._new = not append
+        check_place(path, append=append)
+        self.path, self._new = path, not append
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if append else os.O_EXCL)
-        self._file = os.fdopen(os.open(path, flags, 0o666), "a", encoding="utf-8")
+        # Not buffered: what a full disk has refused would be written again when the file is closed.
+        self._file = os.fdopen(os.open(path, flags, 0o666), "ab", buffering=0)
         if append and path.stat().st_size and not path.read_bytes().endswith(b"\n"):
-            self._file.write("\n")  # of a run that was killed while it wrote a line
+            self._write(b"\n")  # of a run that was killed while it wrote a line
 
     def add(self, record: Record) -> None:
-        """Write one record, at once."""
-        self._file.write(json.dumps(record.to_json(), allow_nan=False) + "\n")
-        self._file.flush()
+        """Write one record, at once, wholly or not at all.
+
+        :raises ResultError: it cannot be written, such as on a full disk. (No OSError: that of a cell is a failure of
+            this cell, and the measurement goes on.)
+        """
+        self._write(json.dumps(record.to_json(), allow_nan=False).encode() + b"\n")
+
+    def _write(self, line: bytes) -> None:
+        before = os.fstat(self._file.fileno()).st_size
+        try:
+            while line:
+                line = line[self._file.write(line) :]
+        except OSError as error:
+            with suppress(OSError):
+                self._file.truncate(before)
+            raise ResultError(f"{self.path}: cannot be written: {error.strerror or error}") from None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self._file.close()
-        if self._new and self.path.stat().st_size == 0:
-            self.path.unlink()
+        with suppress(OSError):
+            if self._new and not self.path.stat().st_size:
+                self.path.unlink()
 
 
 class Results:
@@ -76,7 +111,8 @@ def read_results(*paths: Path) -> Results:
 
 def _records_of(path: Path, notes: list[str]) -> Iterator[Record]:
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        with open_regular(path, encoding="utf-8") as file:
+            lines = file.read().split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ResultError(f"{path}: cannot be read as text: {error}") from None
     begun = False

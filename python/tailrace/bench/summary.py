@@ -6,12 +6,15 @@ Nothing here assumes a distribution. Rounds of a busy machine are not normal, of
 from __future__ import annotations
 
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise
-from math import ceil, comb
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .records import Cell, Measurement
 from .results import Results
@@ -138,23 +141,34 @@ def summarise(measurements: Iterable[Measurement]) -> list[Summary]:
 def probability(first: Sequence[float], second: Sequence[float]) -> float:
     """That two samples of one distribution differ as much or more: the exact two-sided test of Mann and Whitney (1947).
 
-    Ties count as half, and a half more is rounded to the side that makes the test careful.
+    It counts all ways to share these values among two samples; an equal pair is half a win.
     """
     n, m = len(first), len(second)
-    wins = sum((a < b) + 0.5 * (a == b) for a in first for b in second)
-    extreme = min(wins, n * m - wins)
-    below = sum(_arrangements(n, m, u) for u in range(ceil(extreme) + 1))
-    return min(1.0, 2 * below / comb(n + m, n))
+    wins = sum(2 * (a < b) + (a == b) for a in first for b in second)  # in halves
+    extreme = min(wins, 2 * n * m - wins)
+    values = Counter([*first, *second])
+    ways = _ways(n, m, tuple(values[value] for value in sorted(values)))
+    as_extreme = ways[: extreme + 1].sum() + ways[2 * n * m - extreme :].sum()
+    return min(1.0, float(as_extreme) / comb(n + m, n))
 
 
-@cache
-def _arrangements(n: int, m: int, u: int) -> int:
-    """In how many orders of n and m values exactly u pairs are inverted."""
-    if u < 0:
-        return 0
-    if n == 0 or m == 0:
-        return int(u == 0)
-    return _arrangements(n - 1, m, u - m) + _arrangements(n, m - 1, u)
+@lru_cache(maxsize=256)
+def _ways(n: int, m: int, equal: tuple[int, ...]) -> NDArray[np.float64]:
+    """In how many ways to choose n of n + m values the number of wins, in halves, is 0, 1, ..., 2 n m.
+
+    :param equal: how often each value is there, the smallest first.
+    """
+    ways = np.zeros((n + 1, 2 * n * m + 1))  # by the number of values that were chosen, and by wins
+    ways[0, 0] = 1.0
+    for count in equal:
+        before, ways = ways, np.zeros_like(ways)
+        for chosen in range(n + 1):
+            for more in range(min(count, n - chosen) + 1):
+                gain = (count - more) * (2 * chosen + more)
+                if gain < ways.shape[1]:
+                    ways[chosen + more, gain:] += comb(count, more) * before[chosen, : ways.shape[1] - gain]
+    found: NDArray[np.float64] = ways[n]
+    return found
 
 
 def differ(first: Summary, second: Summary) -> bool:
@@ -181,10 +195,11 @@ class Ranking:
         """The fastest way and all that tie with it."""
         return tuple(one for one in self.ways if one is self.ways[0] or not differ(self.ways[0], one))
 
-    def share(self, summary: Summary) -> float | None:
-        """The rate of a way over that of the fastest limit of the setting; None where no limit was measured."""
-        rates = [one.rate.median for one in self.limits if one.rate.median > 0]
-        return summary.rate.median / max(rates) if rates else None
+
+def share(summary: Summary, limits: Sequence[Summary]) -> float | None:
+    """The rate of a way over that of the fastest limit of its setting; None where there is none."""
+    fastest = max((one.rate.median for one in limits), default=0.0)
+    return summary.rate.median / fastest if fastest > 0 else None
 
 
 def rankings(results: Results) -> list[Ranking]:

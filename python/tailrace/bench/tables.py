@@ -17,7 +17,7 @@ from .markup import visible
 from .overview import Overview
 from .panels import split
 from .results import Results
-from .summary import Summary
+from .summary import Summary, share
 from .verdicts import Verdict, certainty, sentence, tallies, warnings
 
 _WIDTH = 120  # characters, where the output is no terminal
@@ -58,14 +58,14 @@ def _ranking(overview: Overview, verdict: Verdict) -> Table:
     table.add_column("phases, %", overflow="fold", style="dim")
     for one in verdict.members:
         figure = figure_of(one)
-        share = verdict.share(one) if one.cell.role == "way" else None
+        part = share(one, verdict.limits) if one.cell.role == "way" else None
         numbers = (significant(value) for value in (figure.low, figure.median, figure.high))
         table.add_row(
             _line(overview.label(one)),
             _place(verdict, one),
             str(len(one.rounds)),
             *numbers,
-            percent(share) if share is not None else "",
+            percent(part) if part is not None else "",
             seconds(one.seconds.median),
             _line(_phases(one)),
             style="dim" if one.cell.role == "limit" else "",

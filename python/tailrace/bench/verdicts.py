@@ -11,7 +11,7 @@ from .figures import figure_of, percent, significant, times
 from .records import Cell, Failure
 from .results import Results
 from .settings import Settings
-from .summary import Ranking, Summary, probability, rankings, summarise
+from .summary import Ranking, Summary, probability, rankings, share, summarise
 
 _MANY = 3  # ways with disturbed rounds that share a line
 _LEAST_ROUNDS = 4  # of each of two ways: with fewer, no order of the rounds is unlikely enough
@@ -48,13 +48,6 @@ class Verdict:
         """The fastest limit, to which shares refer."""
         return max(self.limits, key=lambda one: one.rate.median, default=None)
 
-    def share(self, summary: Summary) -> float | None:
-        """The rate over that of the fastest limit; None where there is none."""
-        limit = self.limit()
-        if limit is None or limit.rate.median <= 0:
-            return None
-        return summary.rate.median / limit.rate.median
-
 
 def verdicts(results: Results, settings: Settings) -> list[Verdict]:
     """A verdict for each setting, in the order in which they were measured."""
@@ -84,9 +77,9 @@ def sentence(verdict: Verdict, settings: Settings) -> str:
     text = f"Fastest: {settings.label(first.cell)}, {figure.words()}"
     if len(first.rounds) > 1:
         text += f" ({figure.range()} in {counted(len(first.rounds), 'round')})"
-    share, limit = verdict.share(first), verdict.limit()
-    if share is not None and limit is not None:
-        text += f", {percent(share)} of the limit {settings.label(limit.cell)}"
+    part, limit = share(first, verdict.limits), verdict.limit()
+    if part is not None and limit is not None:
+        text += f", {percent(part)} of the limit {settings.label(limit.cell)}"
     if ties:
         text += "; tie with " + " and ".join(f"{settings.label(one.cell)} ({figure_of(one).words()})" for one in ties)
     return text + "."

@@ -22,15 +22,9 @@ def check_files(out: Path, append: bool, against: Path | None) -> None:
     :raises OSError: a file cannot be read.
     """
     from tailrace.bench.report import check_report
-    from tailrace.bench.results import read_results
+    from tailrace.bench.results import check_place, read_results
 
-    if out.exists():
-        if not append:
-            raise ValueError(
-                f"{out}: exists, and results are not replaced; choose another name by -o, or add to it by --append"
-            )
-        if out.is_dir() or out.stat().st_size:
-            read_results(out)
+    check_place(out, append=append)
     if against is not None:
         read_results(against)
     check_report(report_of(out))

@@ -99,7 +99,7 @@ def test_other_kinds_are_left_out():
 
 def test_an_existing_file_is_kept(tmp_path):
     (tmp_path / "r.jsonl").write_text("mine")
-    with pytest.raises(FileExistsError):
+    with pytest.raises(ResultError, match="--append"):
         ResultFile(tmp_path / "r.jsonl")
     assert (tmp_path / "r.jsonl").read_text() == "mine"
 
