@@ -99,3 +99,8 @@ class Made:
     def all(self) -> list[Record]:
         """The records of the file."""
         return [*self.records, End(self.run, "2026-01-01T01:00:00+00:00")]
+
+
+def clear_case(**more: Any) -> Made:
+    """bp5 writes 0.125 GiB in 0.1 s, the next in 0.2 s."""
+    return Made(**more).way("bp5", 0.1).way("hdf5", 0.2).way("raw", 0.3).way("raw", 0.25, strategy="dist").limit(0.08)
