@@ -159,6 +159,24 @@ TEST(ControlChannel, EveryStepThatAReaderDidNotGetIsAGap) {
   EXPECT_EQ(channels.take_gaps(), (std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 4}, {4, 7}}));
 }
 
+TEST(ControlChannel, AStepThatWasNeverGivenIsNotDone) {
+  ReaderChannels channels("token");
+  WriterChannel reader;
+  enter(reader, channels, 1, {}, 3);
+  drain(channels, 3);
+  ASSERT_TRUE(channels.any());
+  for (const std::int64_t number : {6, 0, -1})
+    reader.done(number, 1, 1.0, 1.0, 1.0);
+  drain(channels, 5);
+  EXPECT_EQ(channels.behind(5), 2) << "else the writer would never wait for it";
+  EXPECT_EQ(channels.unreported(5, 0), std::vector<std::size_t>{0});
+  EXPECT_EQ(channels.readers()[0].side.steps, 0);
+  EXPECT_TRUE(channels.take_gaps().empty());
+  reader.done(5, 4, 1.0, 1.0, 1.0);
+  drain(channels, 5);
+  EXPECT_EQ(channels.behind(5), 0);
+}
+
 TEST(ControlChannel, SurvivesOtherClients) {
   ReaderChannels channels("token");
   WriterChannel reader;

@@ -148,8 +148,8 @@ TEST(FileArray, IsWrittenInAsManyRowsAsTheSystemTakesAtOnce) {
 
 class LargeBlocks : public testing::TestWithParam<std::string> {
 protected:
-  /// Writes a slab of 32 MiB on every rank, and reads the slab.
-  void write(bool sync) {
+  /// Writes a slab of 32 MiB on every rank, from within so many ghost points in x, and reads the slab.
+  void write(bool sync, std::int64_t halo = 0) {
     const test::SharedFolder folder;
     const IoConfiguration &configuration = io_configuration(GetParam());
     Options options;
@@ -159,20 +159,22 @@ protected:
     const Communicator comm(MPI_COMM_WORLD);
     const Index3 shape{256, 128, 128 * comm.size()};
     const Box block{{0, 0, 128 * comm.rank()}, {256, 128, 128}};
-    std::vector<double> data(static_cast<std::size_t>(block.size()));
+    const Box memory{{-halo, 0, 128 * comm.rank()}, {256 + 2 * halo, 128, 128}};
+    std::vector<double> data(static_cast<std::size_t>(memory.size())), wanted(static_cast<std::size_t>(block.size()));
     std::iota(data.begin(), data.end(), 1e8 * comm.rank()); // no two points have the same value
     const std::string path = static_cast<const std::string &>(folder) + "/run" + io_suffix(options.engine);
     Series out(path, Mode::write, comm, options);
     sent.clear();
     reserved.clear();
     out.begin_step(0, 0);
-    out.write("u", data.data(), {shape, block, block});
+    out.write("u", data.data(), {shape, block, memory});
     out.end_step();
     out.close();
     const Series in(path, Mode::read, comm);
-    std::vector<double> found(data.size());
+    std::vector<double> found(wanted.size());
     in.read(0, "u", block, found.data());
-    EXPECT_EQ(found, data);
+    convert_block({shape, block, memory}, Type::float64, Type::float64, data.data(), wanted.data());
+    EXPECT_TRUE(found == wanted) << "on rank " << comm.rank();
   }
 };
 
@@ -201,6 +203,9 @@ TEST_P(CollectedBlocks, FindTheirRoomReserved) {
   const Communicator comm(MPI_COMM_WORLD);
   EXPECT_EQ(total(reserved), comm.rank() == 0 ? comm.size() * 32 * mib : 0);
 }
+
+/// A rank that packs a message must not touch the one before, which may still be on its way.
+TEST_P(CollectedBlocks, ComeFromWithinAHalo) { write(false, 1); }
 
 TEST_P(LargeBlocks, AreWrittenWhereNothingCanBeReserved) {
   reserve_code = EOPNOTSUPP;

@@ -1,10 +1,11 @@
 """Two analyses with the same results: the second is refused before it removes anything of the first."""
 
+import sys
 import time
 
 import pytest
 
-from helpers import cases, mpi_run
+from helpers import cases, mpi_run, recorded_calls
 from tailrace.io.time_series import read_time_series
 
 SLOW = """
@@ -44,3 +45,19 @@ def test_a_second_analysis_is_refused(tmp_path, engine, more):
     assert len(list(table.parent.glob("slow-line-*.png"))) == 4
     assert not list(table.parent.glob("*.lock"))
     assert cases.KEPT.result(tmp_path, *command, "--overwrite").code == 0, "the right is given back"
+
+
+def test_earlier_results_go_when_the_new_ones_are_on_the_disk(tmp_path):
+    """Else a power cut leaves neither."""
+    case = cases.write_case(tmp_path, steps=6, outputs=("hdf5",))
+    assert cases.run(case).code == 0
+    (tmp_path / "mean.py").write_text("def analyse(step):\n    return step.time\n")
+    words, folder, log = ("analyse", "mean.py", "out.h5"), tmp_path / "analysis", tmp_path / "calls"
+    assert cases.KEPT.result(tmp_path, *words).code == 0
+    command = [sys.executable, "-m", "tailrace.cli", *words, "--overwrite"]
+    result = mpi_run.finish(mpi_run.start(command, tmp_path, recorded_calls.environment(folder, log)), 120)
+    assert result.code == 0, result.text
+    calls = [call for call in recorded_calls.calls(log) if call.path.name.startswith("mean.csv")]
+    gone = next(k for k, call in enumerate(calls) if str(call) == "unlink mean.csv.earlier")
+    new = [call.name for call in calls[:gone] if call.path.name == "mean.csv" and call.name in ("write", "sync")]
+    assert new[-1] == "sync" and "write" in new

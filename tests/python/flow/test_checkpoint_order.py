@@ -26,14 +26,24 @@ for step in (1, 2, 2):  # the last replaces one
 """
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_order_of_calls(tmp_path, ranks):
+def recorded(tmp_path: Path, ranks: int) -> list[recorded_calls.Call]:
     folder, log, program = tmp_path / "checkpoints", tmp_path / "calls", tmp_path / "program.py"
     program.write_text(PROGRAM)
     command = [*(mpi_run.mpiexec(ranks) if ranks > 1 else []), sys.executable, program, folder]
     result = mpi_run.finish(mpi_run.start(command, tmp_path, recorded_calls.environment(folder, log)), 120)
     assert result.code == 0, result.text
-    calls = recorded_calls.calls(log)
+    return recorded_calls.calls(log)
+
+
+def test_an_old_checkpoint_loses_its_name_before_its_files(tmp_path):
+    """Else a kill in between leaves a part of one that looks complete."""
+    gone = [call.path for call in recorded(tmp_path, 1) if call.name == "unlink" and call.path.name == "ux-1.bin"]
+    assert [path.parent.name for path in gone] == ["step-00000001.partial", "step-00000002.replaced"]
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_order_of_calls(tmp_path, ranks):
+    folder, calls = tmp_path / "checkpoints", recorded(tmp_path, ranks)
     named = [
         k
         for k, call in enumerate(calls)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 import shutil
 import time
@@ -227,6 +228,26 @@ def test_one_program_at_a_time(tmp_path: Path):
     first.close()
     assert (tmp_path / "x").read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_kill_during_the_removal_brings_no_old_result_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The record says so before the first of them goes; else half of them would take the place of new ones."""
+    paths, record, told = [tmp_path / name for name in "xy"], record_of(tmp_path / "x"), []
+
+    def delete(path: Path) -> None:
+        told.append(json.loads(record.read_text())["state"])
+        path.unlink()
+
+    for path in paths:
+        path.write_text("old")
+    with Earlier(record, [tmp_path]) as earlier:
+        earlier.set_aside(paths)
+        for path in paths:
+            path.write_text("new")
+        monkeypatch.setattr("tailrace.io.earlier._delete", delete)
+        earlier.remove()
+    assert told == ["remove", "remove"]
+    assert [path.read_text() for path in paths] == ["new", "new"]
 
 
 def test_what_no_step_has_is_no_result(tmp_path: Path):

@@ -77,6 +77,18 @@ def test_an_output_may_be_added_when_a_run_is_resumed(tmp_path):
         assert [step.index for step in series] == [4, 6]
 
 
+def test_an_output_with_another_rhythm_has_the_step_that_the_run_is_resumed_from(tmp_path):
+    """It was not due before, so that it is not there."""
+    case = cases.write_case(tmp_path, steps=6, every=2, outputs=("hdf5",))
+    rhythm = "--set=output[0].every="
+    assert cases.run(case, "--set=time.steps=4", f"{rhythm}3").code == 0
+    result = cases.run(case, "--resume", f"{rhythm}2")
+    assert result.code == 0, result.text
+    with tr.open(tmp_path / "out.h5") as series:
+        assert [step.index for step in series] == [0, 3, 4, 6]
+        assert series.verify() == []
+
+
 FORGETS = """
 class Count:
     def __init__(self):

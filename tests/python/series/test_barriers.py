@@ -38,7 +38,7 @@ if sys.argv[1].endswith("bp"):
 
 def recorded(tmp_path: Path, ranks: int, name: str = "run.h5", *options: str) -> list[Call]:
     folder, log, program = tmp_path / "run", tmp_path / "calls", tmp_path / "program.py"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     program.write_text(PROGRAM)
     command = [*(mpi_run.mpiexec(ranks) if ranks > 1 else []), sys.executable, program, folder / name, *options]
     result = mpi_run.finish(mpi_run.start(command, tmp_path, recorded_calls.environment(folder, log)), 120)
@@ -147,3 +147,16 @@ def test_the_record_of_sizes_goes_before_a_file_is_cut(tmp_path, engine):
     texts = [str(call) for call in calls[:cut]]
     made = len(texts) - texts[::-1].index("rename tailrace.json.tmp tailrace.json")
     assert "unlink tailrace.json" in texts[made:]
+
+
+@pytest.mark.parametrize(("engine", "name"), [("hdf5", "run.h5"), ("raw", "raw")])
+def test_the_record_of_what_is_replaced_is_on_the_disk_before_anything_is_renamed(tmp_path, engine, name):
+    """Else a power cut leaves a series under another name, and nothing that says whose it is."""
+    earlier = len(recorded(tmp_path, 1, name, engine, "{}"))
+    calls = recorded(tmp_path, 1, name, engine, "{}")[earlier:]
+    texts = [str(call) for call in calls]
+    record = f"{name}.replaced.json"
+    told = texts.index(f"rename {record}.tmp {record}")
+    assert texts[told - 1 : told + 2] == [f"sync {record}.tmp", texts[told], "sync run"]
+    aside = [k for k, call in enumerate(calls) if call.name == "rename" and f"{name}.replaced" in call.more[0]]
+    assert aside[0] == told < aside[1], "the record, and then what it tells of"

@@ -256,6 +256,18 @@ def test_blocks_that_cannot_be(tmp_path, at, value):
         tr.open(path)
 
 
+@pytest.mark.parametrize(("count", "points"), [(0, 0), (2, 420)])
+def test_blocks_that_do_not_hold_every_point_once(tmp_path, count, points):
+    """Which of two blocks is right cannot be known, also where they have as many points as are asked for, or more."""
+    path = write(SIDECARS[1], tmp_path)
+    told = sidecar.read(path)
+    variable = told["steps"][-1]["variables"][0]
+    variable["blocks"] *= count
+    sidecar.write(path, told)
+    with tr.open(path) as stored, pytest.raises(IoError, match=f"the blocks of ux hold {points} points of .* 210"):
+        stored[-1].read("ux")
+
+
 def test_a_container_of_too_many_files(tmp_path):
     path = write(SIDECARS[3], tmp_path)
     for number in (-1, 0, 10**9):

@@ -122,6 +122,33 @@ def test_a_kill_at_every_call_leaves_complete_steps(killed, tmp_path):
     assert all(after - before in (-1, 0, 1) for before, after in itertools.pairwise(found))
 
 
+ROLL_BACK = """
+import sys
+from tailrace.io import series as tr
+
+for folder in sys.argv[1:]:
+    with tr.open(folder + "/run.h5", "a", parameters={"sync": True}):
+        pass
+"""
+
+
+def test_a_file_that_is_rolled_back_is_on_the_disk_before_its_journal_goes(killed, tmp_path):
+    """Else a power cut leaves a file in the middle of a change, and nothing that tells how to undo it."""
+    folders = [shutil.copytree(folder, tmp_path / "runs" / folder.name) for folder in killed if in_change(folder)]
+    program, log = tmp_path / "program.py", tmp_path / "calls"
+    program.write_text(ROLL_BACK)
+    more = recorded_calls.environment(tmp_path / "runs", log)
+    result = mpi_run.finish(mpi_run.start([sys.executable, program, *folders], tmp_path, more), 120)
+    assert result.code == 0, result.text
+    for folder in folders:
+        calls = [call for call in recorded_calls.calls(log) if call.path.parent == folder]
+        names = [call.name for call in calls]
+        gone = next(k for k, call in enumerate(calls) if str(call) == "unlink run.h5.journal")
+        last = max(k for k in range(gone) if calls[k].path.name == "run.h5")
+        assert "write" in names[:gone], "it was rolled back"
+        assert calls[last].name == "sync"
+
+
 def test_a_new_series_takes_the_place_of_one_whose_writer_was_killed(killed, tmp_path):
     """The journal that is left tells of the former file: it holds nobody up, and nothing of it comes back."""
     left = [folder for folder in killed if (folder / "run.h5").exists() and (folder / "run.h5.journal").exists()]
