@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -178,6 +179,21 @@ TEST_F(JournalTest, ReadersSeeTheOldStateAndChangeNothing) {
   EXPECT_FALSE(view.changed());
   EXPECT_EQ(read_file(path), file);
   EXPECT_EQ(read_file(journal_name()), journal);
+}
+
+TEST_F(JournalTest, ReadersNoticeAWriterThatCameAndWent) { // which leaves no journal, and maybe a file of the same size
+  fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(1)); // clocks of files are coarse
+  const StableView view(path);
+  EXPECT_FALSE(view.changed());
+  std::fstream(path, std::ios::in | std::ios::out).write("XXXX", 4);
+  EXPECT_TRUE(view.changed());
+  const StableView again(path);
+  EXPECT_FALSE(again.changed());
+  std::ofstream(path, std::ios::app) << "a step";
+  EXPECT_TRUE(again.changed());
+  const StableView last(path);
+  replace_file(path, read_file(path), false);
+  EXPECT_TRUE(last.changed()) << "another file of the same name";
 }
 
 TEST_F(JournalTest, DistrustsADamagedJournal) {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import mpi_run, recorded_calls
+from helpers import cases, mpi_run, recorded_calls
 
 PROGRAM = """
 import sys
@@ -39,6 +39,23 @@ def test_an_old_checkpoint_loses_its_name_before_its_files(tmp_path):
     """Else a kill in between leaves a part of one that looks complete."""
     gone = [call.path for call in recorded(tmp_path, 1) if call.name == "unlink" and call.path.name == "ux-1.bin"]
     assert [path.parent.name for path in gone] == ["step-00000001.partial", "step-00000002.replaced"]
+
+
+def test_the_time_series_is_on_the_disk_before_a_checkpoint_gets_its_name(tmp_path):
+    """Else after a power cut the resumed run lacks the rows between the two."""
+    case, log = cases.write_case(tmp_path / "run", steps=5, every=2, outputs=()), tmp_path / "calls"
+    more = recorded_calls.environment(case.parent, log)
+    result = mpi_run.finish(mpi_run.start(mpi_run.tailrace_command("run", case), case.parent, more), 120)
+    assert result.code == 0, result.text
+    written, named = [], []
+    for call in recorded_calls.calls(log):
+        if call.path.name == "time_series.csv" and call.name in ("write", "sync"):
+            written.append(call.name)
+        elif call.name == "rename" and call.path.name in ("step-00000002.partial", "step-00000004.partial"):
+            named.append(call.path.name)
+            assert written[-1] == "sync", f"{call.path.name}: its rows are not on the disk"
+    assert named == ["step-00000002.partial", "step-00000004.partial"]
+    assert written.count("write") >= 6
 
 
 @pytest.mark.parametrize("ranks", [1, 3])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -147,6 +148,24 @@ def test_a_file_that_is_rolled_back_is_on_the_disk_before_its_journal_goes(kille
         last = max(k for k in range(gone) if calls[k].path.name == "run.h5")
         assert "write" in names[:gone], "it was rolled back"
         assert calls[last].name == "sync"
+
+
+def test_the_journal_of_a_killed_writer_goes_when_the_series_it_was_to_replace_comes_back(killed, tmp_path):
+    """It fits the new file only, and beside the earlier one it would keep every writer away."""
+    found = 0
+    for original in filter(in_change, killed):
+        if steps(original / "run.h5"):
+            continue
+        found += 1
+        folder = shutil.copytree(original, tmp_path / original.name)
+        path = folder / "run.h5"
+        shutil.copy(killed[-1] / "run.h5", f"{path}.replaced")
+        record = {"tailrace": "replaced series", "state": "aside", "beside": ["journal"], "names": []}
+        (folder / "run.h5.replaced.json").write_text(json.dumps(record))
+        append(path, STEPS)
+        assert steps(path) == STEPS + 1
+        assert "run.h5.replaced.json" not in contents(folder) and "run.h5.journal" not in contents(folder)
+    assert found > 1, "kills in the middle of the first step"
 
 
 def test_a_new_series_takes_the_place_of_one_whose_writer_was_killed(killed, tmp_path):
