@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,9 @@ from tailrace.parallel import agree, on_root
 from .checkpoint_setting import CheckpointSetting
 from .element_lists import ElementLists
 from .job import Emit, Job
-from .limits import PlainFile
+from .list_rounds import ListRounds
 from .room import check_room
-from .rounds import LIMITS, Rhythm, Rounds
+from .rounds import LIMITS, Rhythm
 from .series_io import Found, OneSeries
 from .turns import Outcome
 from .ways import Way
@@ -49,7 +48,7 @@ class CheckpointWork:
             CheckpointRounds(comm, self, job, number, job.directories[setting.directory], emit).run()
 
 
-class CheckpointRounds(Rounds):
+class CheckpointRounds(ListRounds):
     """Measures all ways of one setting; see `Rounds`."""
 
     def __init__(
@@ -60,17 +59,6 @@ class CheckpointRounds(Rounds):
         self._small = ElementLists(comm.size, 0, comm.rank, comm.rank + 1)
         self._ways = {way.name: way for way in work.ways}
         on_root(comm, self._remove_failed)
-
-    @cached_property
-    def _lists(self) -> ElementLists:
-        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
-        return agree(self._comm, lambda: self._setting.lists(self._comm.rank))
-
-    @cached_property
-    def _plain(self) -> PlainFile:
-        """The same of the limits, with two copies more."""
-        lists = list(self._lists.lists.values())
-        return agree(self._comm, lambda: PlainFile(self._comm, self._directory, lists))
 
     def _remove_failed(self) -> None:
         """What ranks have left that died while they wrote it. Local."""

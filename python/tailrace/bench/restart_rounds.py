@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +11,9 @@ from tailrace.parallel import agree, on_root
 
 from .checkpoint_rounds import OTHER
 from .checkpoint_setting import CheckpointSetting
-from .element_lists import ElementLists
 from .job import Emit, Job
-from .limits import PlainFile
-from .rounds import LIMITS, Rhythm, Rounds
+from .list_rounds import ListRounds
+from .rounds import LIMITS, Rhythm
 from .series_io import OneSeries
 from .ways import Way
 
@@ -48,7 +46,7 @@ class RestartWork:
                 shutil.rmtree(directory / setting.place, ignore_errors=True)  # else the end of the run removes it
 
 
-class RestartRounds(Rounds):
+class RestartRounds(ListRounds):
     """Measures all ways of one setting; see `Rounds`."""
 
     def __init__(self, comm: MPI.Comm, work: RestartWork, job: Job, number: int, directory: Path, emit: Emit) -> None:
@@ -58,17 +56,6 @@ class RestartRounds(Rounds):
         self._ways = on_root(
             comm, lambda: {n: way for n, way in ways.items() if (one.folder(directory, way) / way.file).exists()}
         )
-
-    @cached_property
-    def _lists(self) -> ElementLists:
-        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
-        return agree(self._comm, lambda: self._setting.lists(self._comm.rank))
-
-    @cached_property
-    def _plain(self) -> PlainFile:
-        """The same of the limits, with two copies more."""
-        lists = list(self._lists.lists.values())
-        return agree(self._comm, lambda: PlainFile(self._comm, self._directory, lists))
 
     def _names(self) -> list[str]:
         return [LIMITS, *self._ways]
