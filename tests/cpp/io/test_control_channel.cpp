@@ -45,14 +45,14 @@ private:
 };
 
 /// A reader that has called, was let in, and says who it is.
-void enter(WriterChannel &reader, ReaderChannels &channels, int ranks, const std::set<int> &ports,
+void enter(WriterChannel &reader, ReaderChannels &channels, int ranks, const std::set<std::string> &connections,
            std::int64_t given = 0) {
   reader.connect(here, channels.port());
   reader.call("token", here);
   channels.drain(1, given);
   channels.welcome();
   EXPECT_TRUE(reader.welcome(5));
-  reader.hello(ranks, ports);
+  reader.hello(ranks, connections);
 }
 
 void drain(ReaderChannels &channels, std::int64_t given) {
@@ -80,13 +80,13 @@ TEST(ControlChannel, TellsWhoIsBehind) {
   EXPECT_TRUE(channels.somebody_silent());
   EXPECT_FALSE(channels.any());
 
-  reader.hello(4, {1234});
+  reader.hello(4, {"10.1.2.3:1234"});
   drain(channels, 3);
   ASSERT_TRUE(channels.any());
   EXPECT_FALSE(channels.somebody_silent());
   EXPECT_EQ(channels.readers()[0].side.ranks, 4);
   EXPECT_EQ(channels.readers()[0].side.process, ::getpid());
-  EXPECT_EQ(channels.readers()[0].ports, std::set<int>{1234});
+  EXPECT_EQ(channels.readers()[0].connections, std::set<std::string>{"10.1.2.3:1234"});
   EXPECT_EQ(channels.behind(3), 0) << "what went out before it came is not for it";
   EXPECT_EQ(channels.behind(5), 2);
 

@@ -137,11 +137,11 @@ void SstConnection::meet_writer() {
   if (!root())
     return;
   notes_.tell(problem);
-  std::set<int> ports;
+  std::set<std::string> connections;
   for (const auto &one : tcp_connections())
     if (foreign_sockets_.count(one.inode) == 0)
-      ports.insert(one.local_port);
-  channel_.hello(request_.comm.size(), ports);
+      connections.insert(one.local);
+  channel_.hello(request_.comm.size(), connections);
 }
 
 void SstConnection::cut_writer(bool alone) const {

@@ -76,10 +76,8 @@ ReaderRecord record_of(const json &hello) {
   record.side.host = text(hello, "host");
   record.side.process = whole_number(hello, "process");
   record.side.state = "open";
-  if (const json ports = hello.value("ports", json()); ports.is_array())
-    for (const json &port : ports)
-      if (port.is_number_integer())
-        record.ports.insert(port.get<int>());
+  for (std::string &one : texts(hello, "connections"))
+    record.connections.insert(std::move(one));
   record.heard = Clock::now();
   return record;
 }

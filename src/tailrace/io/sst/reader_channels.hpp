@@ -13,12 +13,12 @@
 
 namespace tailrace::io {
 
-constexpr int channel_version = 2; ///< of the lines on the control channel
+constexpr int channel_version = 3; ///< of the lines on the control channel
 
 /// What the writer knows of one of our readers.
 struct ReaderRecord {
   CouplingSide side;
-  std::set<int> ports;       ///< local ports of its connections of ADIOS2
+  std::set<std::string> connections; ///< its ends of its connections of ADIOS2, as TcpConnection::local there
   std::int64_t done = 0;     ///< number of the last step that it has done; at first, of the last before we heard of it
   std::int64_t reported = 0; ///< the same as it has said itself; 0: nothing yet
   std::chrono::steady_clock::time_point heard; ///< when it said something, or got a step after it had done all others

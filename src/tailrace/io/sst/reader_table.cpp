@@ -26,21 +26,24 @@ bool cut_longest_silent(const std::vector<TcpConnection> &found) {
   return silent != found.end();
 }
 
-bool meets(const std::set<int> &one, const std::set<int> &other) {
-  return std::any_of(one.begin(), one.end(), [&](int number) { return other.count(number) > 0; });
-}
-
-/// The other sides' ports of the connections on which something waits, and nothing is confirmed for a moment: the host
-/// there is silent, or its program takes nothing. Who works takes some milliseconds.
-std::set<int> stuck_ports() {
+/// The connections on which something waits, and nothing is confirmed for a moment: the host at the other side is
+/// silent, or its program takes nothing. Who works takes some milliseconds.
+std::vector<TcpConnection> stuck_connections() {
   const std::vector<TcpConnection> before = Admission::connections();
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  std::set<int> result;
-  for (const TcpConnection &now : Admission::connections())
-    for (const TcpConnection &then : before)
-      if (now.inode == then.inode && then.unsent > 0 && now.unsent > 0 && now.bytes_acked == then.bytes_acked)
-        result.insert(now.peer_port);
-  return result;
+  std::vector<TcpConnection> found = Admission::connections();
+  std::erase_if(found, [&](const TcpConnection &now) {
+    return std::none_of(before.begin(), before.end(), [&](const TcpConnection &then) {
+      return now.inode == then.inode && then.unsent > 0 && now.unsent > 0 && now.bytes_acked == then.bytes_acked;
+    });
+  });
+  return found;
+}
+
+/// Whether one of the connections is the reader's.
+bool has_one_of(const ReaderRecord &reader, const std::vector<TcpConnection> &connections) {
+  return std::any_of(connections.begin(), connections.end(),
+                     [&](const TcpConnection &one) { return reader.connections.count(one.peer) > 0; });
 }
 
 } // namespace
@@ -51,13 +54,13 @@ ReaderTable::ReaderTable(std::string stream, const std::string &token, double ti
 bool ReaderTable::any() const {
   if (channels_.any())
     return true;
-  std::set<int> gone;
+  std::set<std::string> gone;
   for (const auto &one : channels_.readers())
     if (one.side.state != "lost") // a reader that is lost to the channel may still read
-      gone.insert(one.ports.begin(), one.ports.end());
+      gone.insert(one.connections.begin(), one.connections.end());
   const auto found = Admission::connections();
   return (admission_.verified() || !any_pending()) && std::any_of(found.begin(), found.end(), [&](const auto &one) {
-           return admission_.admitted(one) && gone.count(one.peer_port) == 0;
+           return admission_.admitted(one) && gone.count(one.peer) == 0;
          });
 }
 
@@ -93,12 +96,12 @@ void ReaderTable::await_hello(std::int64_t given) {
 
 /// Whether a reader was admitted that has not said who it is, and may be one of ours.
 bool ReaderTable::somebody_new() const {
-  std::set<int> known;
+  std::set<std::string> known;
   for (const auto &one : channels_.readers())
-    known.insert(one.ports.begin(), one.ports.end());
+    known.insert(one.connections.begin(), one.connections.end());
   const auto found = Admission::connections();
   return std::any_of(found.begin(), found.end(),
-                     [&](const auto &one) { return admission_.admitted(one) && known.count(one.peer_port) == 0; });
+                     [&](const auto &one) { return admission_.admitted(one) && known.count(one.peer) == 0; });
 }
 
 void ReaderTable::say(std::int64_t step, const std::string &who) const {
@@ -110,27 +113,39 @@ void ReaderTable::drop(std::size_t reader, std::int64_t step) {
   const ReaderRecord &record = channels_.readers()[reader];
   say(step, fmt::format(" (process {} on {})", record.side.process, record.side.host));
   for (const auto &one : Admission::connections())
-    if (record.ports.count(one.peer_port) > 0)
+    if (record.connections.count(one.peer) > 0)
       cut(one);
   channels_.drop(reader);
 }
 
-/// Of the `late` readers those whose host is silent, if there are any: ADIOS2 sends to all readers in one thread, so
-/// that the others may have got nothing because of them.
-std::vector<std::size_t> ReaderTable::to_blame(std::vector<std::size_t> late) const {
-  if (late.size() < 2)
+/// Of the `late` readers those that are to blame. ADIOS2 sends to all readers in one thread, so that a reader whose host
+/// is silent holds up the others: while there is one, no other is blamed, and it goes when it has said nothing for
+/// `seconds`.
+std::vector<std::size_t> ReaderTable::to_blame(const std::vector<std::size_t> &late, std::int64_t given,
+                                               double seconds) const {
+  const auto &readers = channels_.readers();
+  if (late.empty() || std::count_if(readers.begin(), readers.end(), [](const auto &one) { return one.present(); }) < 2)
     return late;
-  const std::set<int> stuck = stuck_ports();
+  const std::vector<TcpConnection> stuck = stuck_connections();
   std::vector<std::size_t> silent = late;
-  std::erase_if(silent, [&](std::size_t reader) { return !meets(channels_.readers()[reader].ports, stuck); });
-  return silent.empty() ? late : silent;
+  for (const std::size_t reader : channels_.unreported(given, seconds))
+    silent.push_back(reader);
+  std::sort(silent.begin(), silent.end());
+  silent.erase(std::unique(silent.begin(), silent.end()), silent.end());
+  std::erase_if(silent, [&](std::size_t reader) { return !has_one_of(readers[reader], stuck); });
+  if (!silent.empty())
+    return silent;
+  const bool soon = std::any_of(readers.begin(), readers.end(), [&](const ReaderRecord &one) {
+    return one.present() && one.reported < given && has_one_of(one, stuck);
+  });
+  return soon ? std::vector<std::size_t>() : late;
 }
 
 void ReaderTable::wait(std::int64_t most, std::int64_t given, std::int64_t step) {
   auto begin = Clock::now();
   channels_.drain(0, given);
   while (channels_.behind(given) > most) {
-    for (const std::size_t reader : to_blame(channels_.late(most, given, timeout_, begin))) {
+    for (const std::size_t reader : to_blame(channels_.late(most, given, timeout_, begin), given, timeout_)) {
       drop(reader, step);
       begin = Clock::now(); // of the time that the others get, now that this one is gone
     }
@@ -141,12 +156,12 @@ void ReaderTable::wait(std::int64_t most, std::int64_t given, std::int64_t step)
 
 /// The readers that hold up ADIOS2, as far as can be seen.
 std::vector<std::size_t> ReaderTable::holding_up(std::int64_t given) const {
-  if (const auto late = to_blame(channels_.unreported(given, timeout_ / 2)); !late.empty())
+  if (const auto late = to_blame(channels_.unreported(given, timeout_ / 2), given, timeout_ / 2); !late.empty())
     return late;
-  const std::set<int> stuck = stuck_ports();
+  const std::vector<TcpConnection> stuck = stuck_connections();
   std::vector<std::size_t> result;
   for (std::size_t reader = 0; reader < channels_.readers().size(); ++reader)
-    if (const ReaderRecord &record = channels_.readers()[reader]; record.present() && meets(record.ports, stuck))
+    if (const ReaderRecord &record = channels_.readers()[reader]; record.present() && has_one_of(record, stuck))
       result.push_back(reader);
   return result;
 }
@@ -155,13 +170,13 @@ std::vector<std::size_t> ReaderTable::holding_up(std::int64_t given) const {
 bool ReaderTable::cut_other(std::int64_t step, bool first) const {
   if (first)
     say(step, "");
-  std::set<int> ours;
+  std::set<std::string> ours;
   for (const ReaderRecord &record : channels_.readers())
     if (record.present())
-      ours.insert(record.ports.begin(), record.ports.end());
+      ours.insert(record.connections.begin(), record.connections.end());
   const std::vector<TcpConnection> found = Admission::connections();
   std::vector<TcpConnection> others = found;
-  std::erase_if(others, [&](const auto &one) { return ours.count(one.peer_port) > 0; });
+  std::erase_if(others, [&](const auto &one) { return ours.count(one.peer) > 0; });
   return cut_longest_silent(others.empty() ? found : others);
 }
 
@@ -185,9 +200,8 @@ bool ReaderTable::rescue(int call, std::int64_t given, std::int64_t step) {
 }
 
 void ReaderTable::rescue_elsewhere() {
-  for (const auto &one : Admission::connections())
-    if (one.unsent > 0)
-      cut(one);
+  for (const auto &one : stuck_connections())
+    cut(one);
 }
 
 } // namespace tailrace::io

@@ -40,7 +40,7 @@ public:
 private:
   bool somebody_new() const;
   void await_hello(std::int64_t given);
-  std::vector<std::size_t> to_blame(std::vector<std::size_t> late) const;
+  std::vector<std::size_t> to_blame(const std::vector<std::size_t> &late, std::int64_t given, double seconds) const;
   std::vector<std::size_t> holding_up(std::int64_t given) const;
   bool cut_other(std::int64_t step, bool first) const;
   void drop(std::size_t reader, std::int64_t step);

@@ -1,8 +1,10 @@
 #include <tailrace/io/sst/tcp_sockets.hpp>
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace tailrace::io {
 
@@ -50,6 +53,20 @@ template <class Ask> int port_of(int descriptor, Ask ask) {
   return address.ss_family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6 &>(address).sin6_port) : 0;
 }
 
+/// "10.0.0.1:4711", the same at both sides of a connection; "" when the system does not tell. `ask`: see port_of.
+template <class Ask> std::string end_of(int descriptor, Ask ask) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  char host[NI_MAXHOST], port[NI_MAXSERV];
+  if (ask(descriptor, reinterpret_cast<sockaddr *>(&address), &size) != 0 ||
+      ::getnameinfo(reinterpret_cast<const sockaddr *>(&address), size, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return "";
+  constexpr std::string_view mapped = "::ffff:"; // an address of IPv4 at a socket of IPv6
+  const std::string_view name = host;
+  return fmt::format("{}:{}", name.starts_with(mapped) ? name.substr(mapped.size()) : name, port);
+}
+
 bool on_all_networks(int descriptor) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
@@ -84,8 +101,8 @@ std::vector<TcpConnection> tcp_connections(const std::set<int> *ports) {
       continue;
     TcpConnection found{descriptor,
                         inode_of(descriptor),
-                        port_of(descriptor, ::getsockname),
-                        port_of(descriptor, ::getpeername),
+                        end_of(descriptor, ::getsockname),
+                        end_of(descriptor, ::getpeername),
                         info.tcpi_bytes_sent,
                         info.tcpi_bytes_acked,
                         info.tcpi_last_data_recv / 1000.0,

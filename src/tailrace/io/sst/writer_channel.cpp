@@ -75,8 +75,11 @@ bool WriterChannel::welcome(double seconds) {
   return welcome_;
 }
 
-void WriterChannel::hello(int ranks, const std::set<int> &ports) {
-  socket_.send({{"ranks", ranks}, {"host", this_process().host}, {"process", this_process().pid}, {"ports", ports}});
+void WriterChannel::hello(int ranks, const std::set<std::string> &connections) {
+  socket_.send({{"ranks", ranks},
+                {"host", this_process().host},
+                {"process", this_process().pid},
+                {"connections", connections}});
 }
 
 void WriterChannel::done(std::int64_t number, std::int64_t before, double compute, double wait, double transfer) {

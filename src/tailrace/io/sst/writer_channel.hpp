@@ -23,8 +23,8 @@ public:
   /// the writer lets them in.
   void call(const std::string &token, const std::vector<std::string> &addresses);
   bool welcome(double seconds);
-  /// Says who we are. `ports`: local ports of our connections of ADIOS2.
-  void hello(int ranks, const std::set<int> &ports);
+  /// Says who we are. `connections`: our ends of our connections of ADIOS2, as TcpConnection::local.
+  void hello(int ranks, const std::set<std::string> &connections);
   /// Step `number` is released, and `before` was the one before it. The seconds are those of this step.
   void done(std::int64_t number, std::int64_t before, double compute, double wait, double transfer);
   void leave();
