@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,8 @@ _EVERY = 0.001  # seconds between looks where the kernel keeps no peak
 
 
 def give_back() -> None:
-    """Give freed memory that the C library keeps back to the kernel, so that it does not hide what is taken next."""
+    """Give memory that nobody uses back to the kernel, so that it does not hide what is taken next."""
+    gc.collect()  # else Python may do it in the middle
     with suppress(AttributeError):  # another library than that of GNU
         ctypes.CDLL(None).malloc_trim(0)
 

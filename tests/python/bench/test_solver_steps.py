@@ -48,11 +48,11 @@ def test_a_channel_with_scalars_in_single_precision(tmp_path):
     assert all(one.cell.precision == "float32" for one in ways)
 
 
-def test_memory_is_that_of_the_fields():
+def test_memory_is_that_of_the_fields(tmp_path):
     """Three fields of velocity, three of each of two right-hand sides, and work arrays: above the least, not far."""
-    kind = FlowKind("periodic")
-    made = MadeFlow(kind, ComputeSetting("solver", 1, 1, (64, 64, 64)), MPI.COMM_SELF, "alltoall")
-    assert 9 < made.counts()["numbers_per_point"] < 18
+    words = ("--flow", "periodic", "--transpose", "alltoall", "--global", "64,64,64", "--ranks", "1", "--rounds", "1")
+    [way] = cells(run(tmp_path, "solver", *words))
+    assert 9 < way.rounds[0].counts["numbers_per_point"] < 18
 
 
 def test_a_flow_that_is_not_finite_is_a_failure():
