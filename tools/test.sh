@@ -29,8 +29,9 @@ cpp=$((SECONDS - start))
 
 start=$SECONDS
 echo "Python tests"
-# Many tests wait, so they run in parallel. Tests of one file stay in one process, because they use the same ranks.
-.venv/bin/python -m pytest --numprocesses "$(nproc)" --dist loadfile "$@" || failed+=("Python")
+# Many tests wait, so that more run at once than there are cores. Those of one file stay in one process, because they use
+# the same ranks.
+.venv/bin/python -m pytest --numprocesses $((($(nproc) * 3 + 1) / 2)) --dist loadfile "$@" || failed+=("Python")
 python=$((SECONDS - start))
 
 echo "C++ tests $cpp s, Python tests $python s, together $SECONDS s"

@@ -40,6 +40,7 @@ class Program:
         self.process.wait(20)
         for thread in self.threads:
             thread.join(20)
+        print(self.command, self.text(), sep="\n")  # pytest shows it when the test has failed
 
     def until(self, start, limit=LIMIT):
         """Wait for a line that begins with `start`; returns it."""
