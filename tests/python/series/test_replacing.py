@@ -54,6 +54,18 @@ def test_what_is_in_the_way(tmp_path, one):
     assert one.results("check_series", path=given["path"])[0] == OLD
 
 
+def test_an_opening_that_fails_puts_the_old_one_back(tmp_path, one):
+    """The list of steps has no free name for its draft, which is found when the old one is set aside."""
+    given = target(ENGINES[0], tmp_path)
+    one.results("write_old", **given)
+    for number in range(1, 1001):
+        (tmp_path / "run" / f"series.jsonl.tmp{number if number > 1 else ''}").touch()
+    outcome = one.run("open_series", mode="w", **given)[0]
+    assert outcome.error == "IoError" and "series.jsonl.tmp1000" in outcome.text, outcome
+    assert one.results("check_series", path=given["path"])[0] == OLD
+    assert not list(tmp_path.glob("*.replaced*"))
+
+
 @pytest.mark.parametrize("engine", [one for one in KINDS if not one.is_file], ids=str)
 def test_mount_point(small_disk, engine, one):
     disk = small_disk("8m")
