@@ -12,11 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mpi4py import MPI
 
 import tailrace as tr
 from helpers import cases, mpi_run
 from tailrace.io.earlier import Earlier, record_of
 from tailrace.io.time_series import read_provenance, read_time_series
+from tailrace.run.results_there import set_aside
 
 SCRIPT = """
 import matplotlib
@@ -270,6 +272,18 @@ def test_a_removal_that_fails_brings_no_old_result_back(tmp_path: Path, monkeypa
             earlier.remove()
         monkeypatch.undo()
     assert [(tmp_path / name).read_text() for name in "xy"] == ["new", "new"]
+
+
+def test_results_that_are_being_written_are_not_even_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """They would be back before long, and whoever writes them would take them for removed until then."""
+    monkeypatch.chdir(tmp_path)
+    case = tr.load_case(cases.write_case(tmp_path, outputs=("hdf5",)))
+    with tr.open("out.h5", "w", comm=MPI.COMM_SELF) as out:
+        out.write_step(0.0, ux=np.zeros((2, 3, 4)))
+        monkeypatch.setattr(Earlier, "set_aside", lambda *_: pytest.fail("set aside"))
+        around = set_aside(case, MPI.COMM_SELF, resumed=False, overwrite=True)
+        with pytest.raises(tr.IoError, match="is writing it"), around:
+            pass
 
 
 def test_a_journal_goes_with_its_file_and_comes_back_with_it(again: Path):
