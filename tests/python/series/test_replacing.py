@@ -6,9 +6,12 @@ TAILRACE_TEST_KILLS (2): how often a program is killed while it replaces a serie
 from __future__ import annotations
 
 import os
+import shutil
 
+import numpy as np
 import pytest
 
+import tailrace as tr
 from helpers.engines import ENGINES, KINDS
 from helpers.replacing import NEW, OLD
 
@@ -64,6 +67,21 @@ def test_an_opening_that_fails_puts_the_old_one_back(tmp_path, one):
     assert outcome.error == "IoError" and "series.jsonl.tmp1000" in outcome.text, outcome
     assert one.results("check_series", path=given["path"])[0] == OLD
     assert not list(tmp_path.glob("*.replaced*"))
+
+
+def test_the_list_of_the_old_one_comes_back_last(tmp_path, one):
+    """Where a file cannot come back, a reader finds no steps rather than some that are not whole."""
+    given, run = target(ENGINES[0], tmp_path), tmp_path / "run"
+    one.results("write_old", **given)
+    with pytest.raises(tr.IoError, match="rename"), tr.open(run, "w", engine="raw") as out:
+        (run / "ux-1.bin").mkdir()
+        (run / "ux-1.bin" / "mine").touch()
+        with pytest.raises(tr.IoError, match=r"ux-1\.bin"):
+            out.write_step(0.0, ux=np.zeros((2, 3, 4)))
+    assert len(tr.open(run)) == 0
+    shutil.rmtree(run / "ux-1.bin")
+    tr._core.finish_replacing(str(run))
+    assert one.results("check_series", path=given["path"])[0] == OLD
 
 
 @pytest.mark.parametrize("engine", [one for one in KINDS if not one.is_file], ids=str)
