@@ -192,6 +192,17 @@ def test_series_xdmf_is_whole_after_every_step(tmp_path, engine):
     assert kinds == ["Float", "Int"] * 3
 
 
+def test_an_append_that_was_not_closed_is_told(tmp_path):
+    """Though the series was closed before."""
+    for step, mode in enumerate("waa"):
+        out = tr.open(tmp_path / "run", mode)
+        out.write_step(float(step), index=step, ux=UX)
+        (said,) = tr.open(tmp_path / "run").notes
+        assert "the series was not closed" in said
+        out.close()
+        assert tr.open(tmp_path / "run").notes == []
+
+
 @pytest.mark.parametrize("engine", ["raw", "mpiio"])
 def test_a_step_that_cannot_be_listed_is_not_drawn(tmp_path, engine):
     """The list of steps is as large as a file may be; the drawing is smaller, and made before."""
