@@ -269,3 +269,14 @@ def test_steps_that_were_replaced_and_put_back(tmp_path, engine):
         assert [(path / name).read_bytes() for name in ("md.idx", "md.0")] == metadata
         with pytest.raises(IoError, match=CHANGED):
             stored[2].read("ux")
+
+
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one.label in ("bp4", "bp5")], ids=str)
+def test_who_could_read_the_steps_can_read_those_that_are_kept(tmp_path, engine):
+    """Another file takes the place of the index."""
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(3))
+    for mode in (0o640, 0o664):
+        (path / "md.idx").chmod(mode)
+        go_on(engine, path, 1, (2,))
+        assert (path / "md.idx").stat().st_mode & 0o777 == mode
