@@ -107,6 +107,20 @@ def test_a_line_that_a_kill_cut_is_written_over(tmp_path, engine):
         assert stored.notes == []
 
 
+@pytest.mark.parametrize("engine", SIDECARS, ids=str)
+def test_a_rewind_that_fails_leaves_every_step(tmp_path, engine):
+    """No file goes before the list without it is in its place; here there is no free name for its draft."""
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(3))
+    for number in range(1, 1001):
+        (path / f"series.jsonl.tmp{number if number > 1 else ''}").touch()
+    with pytest.raises(IoError, match=r"series\.jsonl\.tmp1000"):
+        go_on(engine, path, 0, ())
+    with tr.open(path) as stored:
+        assert [step.index for step in stored] == [0, 1, 2]
+        assert stored.verify() == []
+
+
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
 def test_other_values_are_not_taken_for_those_of_before(tmp_path, engine):
     path = engine.path(tmp_path)
