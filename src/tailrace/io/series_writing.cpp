@@ -37,6 +37,7 @@ void Series::Implementation::forget_lost() {
   steps_.resize(steps_.size() - lost);
   if (lost > 0)
     last_index_ = steps_.empty() ? std::nullopt : std::optional(steps_.back().index);
+  attributes_changed_ = attributes_changed_ || (lost > 0 && !attributes_.empty()); // those steps may have had them
   counters_.steps -= static_cast<std::int64_t>(lost);
 }
 

@@ -140,6 +140,17 @@ def test_leaving_early_ends_the_run_there(case):
     assert list(read_time_series("analysis/statistics.csv")["samples"]) == [1, 2, 3, 4], "its state was kept"
 
 
+def test_a_state_of_another_step_is_not_taken(case):
+    """Steps outside of a block are seen by no analysis: what one saw up to the checkpoint is not all up to them."""
+    with tr.Simulation(case, MPI.COMM_SELF) as simulation:
+        simulation.advance()
+    simulation.advance()
+    with simulation:
+        list(simulation.steps())
+    rows = read_time_series("analysis/statistics.csv")
+    assert list(zip(rows["step"], rows["samples"], strict=True)) == [(0, 1), (2, 1), (4, 2), (6, 3)]
+
+
 def test_an_error_that_is_caught_in_the_block_ends_the_run_there(case):
     simulation = tr.Simulation(case, MPI.COMM_SELF)
     simulation.every(2, lambda one: one.step == 2 and 1 / 0)

@@ -347,6 +347,20 @@ def test_flow_that_blows_up(tmp_path, ranks):
     assert not list((tmp_path / "checkpoints").glob("*.partial"))
 
 
+def test_a_blown_up_flow_is_neither_written_nor_analysed(tmp_path):
+    """Outputs and analyses notice it themselves, where diagnostics are rare and there are no checkpoints."""
+    block = '[[analysis]]\nscript = "enstrophy"\nevery = 3\n'
+    case = cases.write_case(
+        tmp_path, steps=500, dt=0.5, diagnostics=1000, outputs=("raw",), output_every=2, extra=block
+    )
+    step = int(message(run(case)).split("not finite at step ")[1].split(",")[0])
+    with tr.open(tmp_path / "out") as series:
+        assert [one.index for one in series] == list(range(0, step, 2))
+        assert all(np.isfinite(series[-1].read(name)).all() for name in series[-1].names)
+    rows = read_time_series(tmp_path / "analysis/enstrophy.csv")
+    assert list(rows["step"]) == list(range(0, step, 3)) and np.isfinite(rows["enstrophy"]).all()
+
+
 def test_blown_up_flow_is_not_stored_on_sigterm(tmp_path):
     case = cases.write_case(tmp_path, steps=10000000, dt=0.5, diagnostics=10000000, extra="")
     process = mpi_run.start(mpi_run.tailrace_command("run", case), tmp_path)

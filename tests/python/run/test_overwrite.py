@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import random
@@ -11,11 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mpi4py import MPI
 
 import tailrace as tr
 from helpers import cases, mpi_run
 from tailrace.io.earlier import Earlier, record_of
 from tailrace.io.time_series import read_provenance, read_time_series
+from tailrace.run.results_there import set_aside
 
 SCRIPT = """
 import matplotlib
@@ -248,6 +251,48 @@ def test_a_kill_during_the_removal_brings_no_old_result_back(tmp_path: Path, mon
         earlier.remove()
     assert told == ["remove", "remove"]
     assert [path.read_text() for path in paths] == ["new", "new"]
+
+
+def test_a_removal_that_fails_brings_no_old_result_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Some are gone then, and the rest would take the place of new ones."""
+
+    def delete(path: Path) -> None:
+        if path.name == "y.earlier":
+            raise OSError(errno.EACCES, "Permission denied", str(path))
+        path.unlink()
+
+    for name in "xy":
+        (tmp_path / name).write_text("old")
+    with Earlier(record_of(tmp_path / "x"), [tmp_path]) as earlier:
+        earlier.set_aside([tmp_path / "x", tmp_path / "y"])
+        for name in "xy":
+            (tmp_path / name).write_text("new")
+        monkeypatch.setattr("tailrace.io.earlier._delete", delete)
+        with pytest.raises(tr.IoError, match=r"cannot remove the earlier results: .*y\.earlier"):
+            earlier.remove()
+        monkeypatch.undo()
+    assert [(tmp_path / name).read_text() for name in "xy"] == ["new", "new"]
+
+
+def test_results_that_are_being_written_are_not_even_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """They would be back before long, and whoever writes them would take them for removed until then."""
+    monkeypatch.chdir(tmp_path)
+    case = tr.load_case(cases.write_case(tmp_path, outputs=("hdf5",)))
+    with tr.open("out.h5", "w", comm=MPI.COMM_SELF) as out:
+        out.write_step(0.0, ux=np.zeros((2, 3, 4)))
+        monkeypatch.setattr(Earlier, "set_aside", lambda *_: pytest.fail("set aside"))
+        around = set_aside(case, MPI.COMM_SELF, resumed=False, overwrite=True)
+        with pytest.raises(tr.IoError, match="is writing it"), around:
+            pass
+
+
+def test_a_journal_goes_with_its_file_and_comes_back_with_it(again: Path):
+    """Of a run that was killed: without it, its file could not be brought back to its last step."""
+    (again.parent / "out.h5.journal").write_bytes(bytes(512))
+    (again.parent / "mean.py").write_text("def analyse(step):\n    raise OSError('no')\n")
+    before = sums(again.parent)
+    assert "no" in cases.message(cases.run(again, "--overwrite"))
+    assert sums(again.parent) == before
 
 
 def test_what_no_step_has_is_no_result(tmp_path: Path):

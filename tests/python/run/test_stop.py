@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from helpers.workers import Workers
+from tailrace.run.stop import StopRequest
 
 
 @pytest.fixture(scope="module")
@@ -17,3 +18,16 @@ def ranks():
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1], ids=lambda one: one.name)
 def test_a_signal_to_one_rank_stops_all(ranks, rank, number):
     assert ranks.results("asked", rank=rank, number=int(number)) == 3 * [[False, True]]
+
+
+def test_signals_mean_what_they_did_before():
+    """After a run, Ctrl-C is again that of the program around it."""
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+    before = {number: signal.getsignal(number) for number in numbers}
+    try:
+        with StopRequest():
+            assert not any(signal.getsignal(number) == handler for number, handler in before.items())
+        assert {number: signal.getsignal(number) for number in numbers} == before
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -83,6 +83,25 @@ def test_two_series_in_the_background(tmp_path, some, pair):
         assert some.results("check_series", path=path)[0] == list(range(1, 9))
 
 
+def test_attributes_of_a_step_that_was_lost_come_with_the_next(tmp_path, engine):
+    path, values = engine.path(tmp_path), np.arange(24.0).reshape(2, 3, 4)
+    with tr.open(path, "w", engine=engine.name, parameters={**engine.parameters, "buffers": 2}) as out:
+        out.write_step(0.0, index=1, ux=values)
+        out.set_attribute("late", 7)
+        out.begin_step(2, 0.5)
+        changed = values.copy()
+        out.write("ux", changed, deferred=True)
+        changed += 1
+        out.end_step()
+        with pytest.raises(tr.InputError, match=r"step 2 could not be written .* was changed"):
+            out.flush()
+        out.write_step(0.5, index=2, ux=values)
+        out.flush()
+        if not engine.is_file:  # which its writer holds
+            assert tr.open(path).attributes["late"] == 7
+    assert tr.open(path).attributes["late"] == 7
+
+
 LEVELS = """
 import sys
 import mpi4py

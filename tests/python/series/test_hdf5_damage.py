@@ -4,9 +4,15 @@ ends the program."""
 from __future__ import annotations
 
 import os
+import re
 import sys
 
+import numpy as np
+import pytest
+
 from helpers import mpi_run
+from tailrace._core import IoError
+from tailrace.io import series as tr
 
 DAMAGES = int(os.environ.get("TAILRACE_TEST_DAMAGES", "4"))  # see test_faults.py
 # Verifies and appends in processes of their own, which end as programs do: HDF5 closes its files at exit.
@@ -76,3 +82,20 @@ def test_zeros_are_found_or_do_no_harm(tmp_path):
     assert result.code == 0, result.text[-3000:]
     sound, refused = (int(word) for word in result.out.splitlines()[-1].split()[1::2])
     assert sound > 10 and refused > 10
+
+
+def test_a_chunk_that_the_index_has_lost_is_found_before_appending(tmp_path):
+    """The index has no checksums, and what HDF5 adds to a damaged one may lie in the place of something else."""
+    path = tmp_path / "run.h5"
+    with tr.open(path, "w") as out:
+        for step in range(3):
+            out.write_step(float(step), index=step, ux=np.full((2, 3, 4), float(step)))
+    data = bytearray(path.read_bytes())
+    counts = [found.end() + 1 for found in re.finditer(b"TREE\1", data)]  # behind the level: entries in use
+    (used,) = [at for at in counts if data[at] == 3]
+    data[used] = 2
+    path.write_bytes(data)
+    said = "VTKHDF/PointData/ux: it has 2 chunks instead of 3"
+    assert any(said in line for line in tr.open(path).verify())
+    with pytest.raises(IoError, match=f"it is damaged .*{said}"):
+        tr.open(path, "a")

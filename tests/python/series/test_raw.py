@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from helpers.analyses import KEPT
-from tailrace._core import InputError
+from helpers.io_programs import small_files
+from tailrace._core import InputError, IoError
 from tailrace.io import series as tr
 
 SHAPE = (7, 10, 12)  # z, y, x
@@ -189,6 +190,45 @@ def test_series_xdmf_is_whole_after_every_step(tmp_path, engine):
         if "DataType" in item.attrib
     ]
     assert kinds == ["Float", "Int"] * 3
+
+
+def test_an_append_that_was_not_closed_is_told(tmp_path):
+    """Though the series was closed before."""
+    for step, mode in enumerate("waa"):
+        out = tr.open(tmp_path / "run", mode)
+        out.write_step(float(step), index=step, ux=UX)
+        (said,) = tr.open(tmp_path / "run").notes
+        assert "the series was not closed" in said
+        out.close()
+        assert tr.open(tmp_path / "run").notes == []
+
+
+@pytest.mark.parametrize("engine", ["raw", "mpiio"])
+def test_a_step_that_cannot_be_listed_is_not_drawn(tmp_path, engine):
+    """The list of steps is as large as a file may be; the drawing is smaller, and made before."""
+    place = tmp_path / "run"
+    with tr.open(place, "w", engine=engine) as out:
+        out.set_attribute("long", "x" * 100_000)
+        out.write_step(0.0, index=0, ux=UX)
+        with small_files((place / "series.jsonl").stat().st_size), pytest.raises(IoError, match=r"series\.jsonl"):
+            out.write_step(0.5, index=1, ux=UX)
+        assert times_in_xdmf(place / "series.xdmf") == [0.0]
+        out.write_step(1.0, index=2, ux=UX)
+    assert times_in_xdmf(place / "series.xdmf") == [0.0, 1.0]
+
+
+def test_lists_do_not_tell_the_points_of_the_drawing(tmp_path):
+    """Neither in a step before that of the first field, nor before it in its step."""
+    with tr.open(tmp_path / "run", "w") as out:
+        out.write_step(0.0, index=1, lists={"p": np.ones((4, 2))})
+        out.begin_step(2, 1.0)
+        out.write_list("p", np.ones((4, 2)))
+        out.write("ux", UX)
+        out.end_step()
+    drawn = ElementTree.fromstring((tmp_path / "run/snapshot-2.xdmf").read_text())
+    assert [one.attrib["Name"] for one in drawn.iter("Attribute")] == ["ux"]
+    assert next(drawn.iter("Topology")).attrib["Dimensions"] == "7 10 12"
+    assert times_in_xdmf(tmp_path / "run/series.xdmf") == [1.0]
 
 
 def test_hints_are_reported(tmp_path):

@@ -6,9 +6,12 @@ TAILRACE_TEST_KILLS (2): how often a program is killed while it replaces a serie
 from __future__ import annotations
 
 import os
+import shutil
 
+import numpy as np
 import pytest
 
+import tailrace as tr
 from helpers.engines import ENGINES, KINDS
 from helpers.replacing import NEW, OLD
 
@@ -51,6 +54,33 @@ def test_what_is_in_the_way(tmp_path, one):
     outcome = one.run("write_old", **given)[0]
     assert outcome.error == "IoError" and "run.replaced is there already" in outcome.text
     (tmp_path / "run.replaced").rmdir()
+    assert one.results("check_series", path=given["path"])[0] == OLD
+
+
+def test_an_opening_that_fails_puts_the_old_one_back(tmp_path, one):
+    """The list of steps has no free name for its draft, which is found when the old one is set aside."""
+    given = target(ENGINES[0], tmp_path)
+    one.results("write_old", **given)
+    for number in range(1, 1001):
+        (tmp_path / "run" / f"series.jsonl.tmp{number if number > 1 else ''}").touch()
+    outcome = one.run("open_series", mode="w", **given)[0]
+    assert outcome.error == "IoError" and "series.jsonl.tmp1000" in outcome.text, outcome
+    assert one.results("check_series", path=given["path"])[0] == OLD
+    assert not list(tmp_path.glob("*.replaced*"))
+
+
+def test_the_list_of_the_old_one_comes_back_last(tmp_path, one):
+    """Where a file cannot come back, a reader finds no steps rather than some that are not whole."""
+    given, run = target(ENGINES[0], tmp_path), tmp_path / "run"
+    one.results("write_old", **given)
+    with pytest.raises(tr.IoError, match="rename"), tr.open(run, "w", engine="raw") as out:
+        (run / "ux-1.bin").mkdir()
+        (run / "ux-1.bin" / "mine").touch()
+        with pytest.raises(tr.IoError, match=r"ux-1\.bin"):
+            out.write_step(0.0, ux=np.zeros((2, 3, 4)))
+    assert len(tr.open(run)) == 0
+    shutil.rmtree(run / "ux-1.bin")
+    tr._core.finish_replacing(str(run))
     assert one.results("check_series", path=given["path"])[0] == OLD
 
 

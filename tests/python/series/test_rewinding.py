@@ -107,6 +107,20 @@ def test_a_line_that_a_kill_cut_is_written_over(tmp_path, engine):
         assert stored.notes == []
 
 
+@pytest.mark.parametrize("engine", SIDECARS, ids=str)
+def test_a_rewind_that_fails_leaves_every_step(tmp_path, engine):
+    """No file goes before the list without it is in its place; here there is no free name for its draft."""
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(3))
+    for number in range(1, 1001):
+        (path / f"series.jsonl.tmp{number if number > 1 else ''}").touch()
+    with pytest.raises(IoError, match=r"series\.jsonl\.tmp1000"):
+        go_on(engine, path, 0, ())
+    with tr.open(path) as stored:
+        assert [step.index for step in stored] == [0, 1, 2]
+        assert stored.verify() == []
+
+
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
 def test_other_values_are_not_taken_for_those_of_before(tmp_path, engine):
     path = engine.path(tmp_path)
@@ -269,3 +283,14 @@ def test_steps_that_were_replaced_and_put_back(tmp_path, engine):
         assert [(path / name).read_bytes() for name in ("md.idx", "md.0")] == metadata
         with pytest.raises(IoError, match=CHANGED):
             stored[2].read("ux")
+
+
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one.label in ("bp4", "bp5")], ids=str)
+def test_who_could_read_the_steps_can_read_those_that_are_kept(tmp_path, engine):
+    """Another file takes the place of the index."""
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(3))
+    for mode in (0o640, 0o664):
+        (path / "md.idx").chmod(mode)
+        go_on(engine, path, 1, (2,))
+        assert (path / "md.idx").stat().st_mode & 0o777 == mode

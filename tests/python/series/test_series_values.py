@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 
 from tailrace._core import InputError
 from tailrace.io import series as tr
+from tailrace.io.handle import Handle
 
 PATHS = {
     "raw": "run",
@@ -135,6 +138,38 @@ def test_contiguous_arrays_are_not_copied(path):
             out.end_step()
             out.close()
             np.testing.assert_array_equal(tr.open(path)[0]["a"], before)
+
+
+def test_a_list_keeps_its_columns(path):
+    engine = "adios_hdf5" if path.suffix == ".adios_hdf5" else None
+    with tr.open(path, "w", engine=engine) as out:
+        out.write_step(0.0, lists={"p": np.ones((3, 2))})
+        for rows in (np.ones((3, 3)), np.ones(3)):
+            with pytest.raises(InputError, match="shape of 'p' was 2 x"):
+                out.write_step(1.0, lists={"p": rows})
+        out.write_step(1.0, lists={"p": np.ones((4, 2))})
+    with tr.open(path) as stored:
+        assert [step["p"].shape for step in stored] == [(3, 2), (4, 2)]
+
+
+def test_a_deferred_array_lives_until_the_end_of_the_step(tmp_path, monkeypatch):
+    """Also one that nobody else holds; the core reads its memory in end_step."""
+    array, core, kept = components()[0].copy(), Handle.core, []
+    alive, values = weakref.ref(array), array.copy()
+
+    def watched(handle):
+        kept.append(alive() is not None)
+        return core(handle)
+
+    with tr.open(tmp_path / "run", "w") as out:
+        out.begin_step(0, 0.0)
+        out.write("a", array, deferred=True)
+        del array
+        with monkeypatch.context() as patched:
+            patched.setattr(Handle, "core", watched)
+            out.end_step()
+        assert kept == [True] and alive() is None, "and no longer"
+    np.testing.assert_array_equal(tr.open(tmp_path / "run")[0]["a"], values)
 
 
 def test_numbers_that_are_none_or_infinite(path):

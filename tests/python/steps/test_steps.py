@@ -99,6 +99,7 @@ def test_by_position_index_and_time(series):
     ]
     assert [series.at(1.0, method).index for method in ("nearest", "pad", "backfill")] == [20, 20, 20]
     assert series.at(99, "nearest").index == 20 and series.at(99, "pad").index == 20
+    assert series.at(1.0 - 1e-12, "pad").index == series.at(1.0 + 1e-12, "backfill").index == 20, "the same time"
 
 
 def test_what_is_not_there_is_named(series):

@@ -57,7 +57,10 @@ void cut_index(const std::string &directory, std::uintmax_t size) {
   if (text.size() == size)
     return;
   text.resize(size);
-  replace_file(path, text, true, static_cast<int>(now.st_mode & 07777)); // synced: the steps to keep depend on it
+  const mode_t mode = now.st_mode & 07777;
+  // Synced, because the steps to keep depend on it; fchmod gives what the umask takes from a new file.
+  const FileDescriptor made = replace_file(path, text, true, static_cast<int>(mode));
+  static_cast<void>(!::fchmod(made.get(), mode));
 }
 
 } // namespace
