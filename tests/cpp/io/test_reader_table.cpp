@@ -47,7 +47,7 @@ public:
   }
   StuckConnection(const StuckConnection &) = delete;
   StuckConnection &operator=(const StuckConnection &) = delete;
-  std::string client() const { return "127.0.0.1:" + client_port_; } ///< the side that takes nothing
+  std::string client() const { return "127.0.0.1:" + client_port_; }          ///< the side that takes nothing
   std::string client_elsewhere() const { return "10.9.8.7:" + client_port_; } ///< the same port of another host
 
 private:

@@ -118,8 +118,8 @@ void ReaderTable::drop(std::size_t reader, std::int64_t step) {
   channels_.drop(reader);
 }
 
-/// Of the `late` readers those that are to blame. ADIOS2 sends to all readers in one thread, so that a reader whose host
-/// is silent holds up the others: while there is one, no other is blamed, and it goes when it has said nothing for
+/// Of the `late` readers those that are to blame. ADIOS2 sends to all readers in one thread, so that a reader whose
+/// host is silent holds up the others: while there is one, no other is blamed, and it goes when it has said nothing for
 /// `seconds`.
 std::vector<std::size_t> ReaderTable::to_blame(const std::vector<std::size_t> &late, std::int64_t given,
                                                double seconds) const {

@@ -11,8 +11,8 @@ namespace tailrace::io {
 /// A connected TCP socket of this process.
 struct TcpConnection {
   int descriptor = -1;
-  std::uint64_t inode = 0; ///< identifies the socket, also when its descriptor number is used again
-  std::string local, peer; ///< the two ends, as "10.0.0.1:4711"
+  std::uint64_t inode = 0;       ///< identifies the socket, also when its descriptor number is used again
+  std::string local, peer;       ///< the two ends, as "10.0.0.1:4711"
   std::uint64_t bytes_sent = 0;  ///< since it was opened
   std::uint64_t bytes_acked = 0; ///< of them, what the system of the other side has confirmed
   double silent = 0;             ///< seconds since something came from the other side

@@ -76,10 +76,8 @@ bool WriterChannel::welcome(double seconds) {
 }
 
 void WriterChannel::hello(int ranks, const std::set<std::string> &connections) {
-  socket_.send({{"ranks", ranks},
-                {"host", this_process().host},
-                {"process", this_process().pid},
-                {"connections", connections}});
+  socket_.send(
+      {{"ranks", ranks}, {"host", this_process().host}, {"process", this_process().pid}, {"connections", connections}});
 }
 
 void WriterChannel::done(std::int64_t number, std::int64_t before, double compute, double wait, double transfer) {
