@@ -19,7 +19,9 @@ ScalarEnd scalar_end_from_name(const std::string &name) {
     return ScalarEnd::convected;
   if (name == "given")
     return ScalarEnd::given;
-  throw InputError(fmt::format("end '{}' of a scalar is unknown; choose given, no-flux or convected", name));
+  if (name == "free")
+    return ScalarEnd::free;
+  throw InputError(fmt::format("end '{}' of a scalar is unknown; choose given, no-flux, convected or free", name));
 }
 
 } // namespace
@@ -30,7 +32,8 @@ void bind_flow_options(nb::module_ &m) {
           "__init__",
           [](ScalarOptions *self, double diffusivity, const std::array<std::string, 3> &boundaries,
              const std::array<std::array<std::string, 2>, 3> &ends, std::array<double, 3> buoyancy,
-             std::array<double, 3> settling, std::optional<double> least, std::optional<double> most) {
+             std::array<double, 3> settling, std::optional<double> least, std::optional<double> most,
+             double deposit_distance) {
             ScalarOptions options{
                 diffusivity,
                 {sides_from_name(boundaries[0]), sides_from_name(boundaries[1]), sides_from_name(boundaries[2])}};
@@ -41,11 +44,12 @@ void bind_flow_options(nb::module_ &m) {
             options.settling = settling;
             options.least = least.value_or(options.least);
             options.most = most.value_or(options.most);
+            options.deposit_distance = deposit_distance;
             new (self) ScalarOptions(options);
           },
           nb::arg("diffusivity"), nb::arg("boundaries"), nb::arg("ends"), nb::arg("buoyancy"), nb::arg("settling"),
-          nb::arg("least").none(), nb::arg("most").none(),
-          "`ends`, lower and upper in x, y and z, where the boundary is dirichlet: given, no-flux or convected.");
+          nb::arg("least").none(), nb::arg("most").none(), nb::arg("deposit_distance") = 0.0,
+          "`ends`, lower and upper in x, y and z, where the boundary is dirichlet: given, no-flux, convected or free.");
 
   nb::class_<FlowOptions>(m, "FlowOptions", "The parameters of a flow besides its grid.")
       .def(

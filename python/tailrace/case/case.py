@@ -335,9 +335,10 @@ def _no_implicit_y(case: Case) -> Iterator[tuple[str, str]]:
     if case.body is not None:
         yield key, "does not go with [body], at whose surface the lines along y would have to end; leave it out"
     for at, scalar in enumerate(case.scalar):
-        if "deposit" in scalar.ends(case.grid)[1]:
-            label = f"scalar[{at}] ('{scalar.name}').boundaries[1]"
-            yield key, f"does not go with what settles at an end of y ({label} is 'deposit'); leave it out"
+        for word, what in (("deposit", "what settles"), ("free", "a scalar that is free")):
+            if word in scalar.ends(case.grid)[1]:
+                label = f"scalar[{at}] ('{scalar.name}').boundaries[1]"
+                yield key, f"does not go with {what} at an end of y ({label} is '{word}'); leave it out"
 
 
 def _missed_points(case: Case) -> Iterable[Problem]:

@@ -230,19 +230,26 @@ class ScalarSection(Section):
     """[[scalar]]: something that the flow carries, such as temperature, dye or sediment.
 
     At each end it is 'no-flux' (where the velocity is free-slip or a wall, by default), a number or a function (the
-    value there), 'deposit' (no flux, and what settles stays there), 'outflow' or 'periodic'.
+    value there), 'deposit' (no flux, and what settles stays there), 'free' (nothing is imposed), 'outflow' or
+    'periodic'.
     """
 
     name: ScalarName = Field("phi", description="names it in outputs")
     schmidt: Annotated[Real, Field(gt=0)] = Field(1.0, description="viscosity / diffusivity")
     initial: ScalarInitial = Field(
-        0.0, description="a number, file.py:function of x, y, z, 'front' (1 below x = front, 0 above) or 'linear' in y"
+        0.0,
+        description="a number, file.py:function of x, y, z, 'front' (level below x = front, 0 above), 'linear' in y "
+        "or 'waves' (sin x sin y cos z)",
     )
     front: Real | None = Field(None, description="of initial = 'front': where it is in x")
     thickness: Annotated[Real, Field(gt=0)] | None = Field(None, description="of initial = 'front': of its tanh")
+    level: Real | None = Field(None, description="of initial = 'front': its value below the front, 1 by default")
     boundaries: Triple[ScalarSides] | None = Field(None, description="in x, y and z: for both ends, or for each")
     buoyancy: Triple[Real] = Field((0.0, 0.0, 0.0), description="the force on the flow for a scalar of 1")
     settling: Triple[Real] = Field((0.0, 0.0, 0.0), description="the velocity at which it moves through the flow")
+    deposit_distance: Annotated[Real, Field(gt=0)] | None = Field(
+        None, description="of 'deposit': from the end to the next node, as it counts; by default as it is"
+    )
     limits: ScalarLimits | None = Field(None, description="it is cut to these after each stage, if they are given")
 
     @field_validator("initial")
@@ -265,6 +272,8 @@ class ScalarSection(Section):
         given = [self.front is not None, self.thickness is not None]
         if given != [self.initial == "front"] * 2:
             raise ValueError("front and thickness go with initial = 'front', which needs both")
+        if self.level is not None and self.initial != "front":
+            raise ValueError("level goes with initial = 'front'")
         return self
 
     def ends(self, grid: GridSection) -> tuple[tuple[str | float, str | float], ...]:

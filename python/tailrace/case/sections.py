@@ -35,8 +35,8 @@ from .values import (
 if TYPE_CHECKING:
     from tailrace.io.placement import Region
 
-TAYLOR_GREEN, ISOTROPIC, CHANNEL, MIXING_LAYER, UNIFORM = READY_FLOWS = (
-    "taylor-green", "isotropic", "channel", "mixing-layer", "uniform",
+TAYLOR_GREEN, ISOTROPIC, CHANNEL, MIXING_LAYER, UNIFORM, XCOMPACT3D = READY_FLOWS = (
+    "taylor-green", "isotropic", "channel", "mixing-layer", "uniform", "xcompact3d",
 )  # fmt: skip
 # The keys of [case.parameters] that each of them takes.
 _TAKES = {
@@ -45,6 +45,7 @@ _TAKES = {
     CHANNEL: ("noise", "seed"),
     MIXING_LAYER: ("lower", "upper", "thickness", "noise", "seed"),
     UNIFORM: ("speed", "noise", "seed"),
+    XCOMPACT3D: ("kind", "direction", "noise", "seed"),
 }
 CFL = 0.6  # the default of time.cfl
 LARGEST_CFL = 0.75  # rk3 is stable up to 0.87 (flow/stability.py); velocities grow between two evaluations of the step
@@ -65,6 +66,10 @@ class FlowParameters(Section):
         None, description="mixing-layer: the vorticity thickness, 1 by default"
     )
     speed: Real | None = Field(None, description="uniform: the velocity in x, 1 by default")
+    kind: Literal["taylor-green", "channel", "laminar", "mixing-layer"] | None = Field(
+        None, description="xcompact3d: which of its first velocities; laminar is a channel without noise (iin = 0)"
+    )
+    direction: Literal["x", "z"] | None = Field(None, description="xcompact3d: of the channel, x by default")
     noise: Annotated[Real, Field(ge=0)] | None = Field(
         None, description="random velocities of up to this size are added, away from walls; none by default"
     )
@@ -141,6 +146,11 @@ class CaseSection(Section):
         if self.flow == ISOTROPIC and (self.parameters is None or self.parameters.k0 is None):
             raise ValueError(
                 f"flow = '{ISOTROPIC}' needs [case.parameters] with k0, the wave number of the largest energy"
+            )
+        if self.flow == XCOMPACT3D and (self.parameters is None or self.parameters.kind is None):
+            raise ValueError(
+                f"flow = '{XCOMPACT3D}' needs [case.parameters] with kind: 'taylor-green', 'channel', 'laminar' or "
+                "'mixing-layer'"
             )
         taken = _TAKES.get(str(self.flow), ())
         for key in self.parameters.model_dump(exclude_none=True) if self.parameters is not None else ():

@@ -25,7 +25,7 @@ SMALLEST, LARGEST = 1e-100, 1e100
 MOST_RANKS = 2**31 - 1  # MPI counts ranks in C's int
 MOST_STEPS = 2**53  # more, and a step no longer changes the time
 
-SCALAR_SIDES = ("periodic", "no-flux", "deposit", "outflow")
+SCALAR_SIDES = ("periodic", "no-flux", "deposit", "free", "outflow")
 SIDES = ("periodic", "free-slip", "wall", "inflow", "outflow")
 
 
@@ -136,11 +136,11 @@ def _outflow_speed(value: Any, number: Callable[[Any], float]) -> Any:
 
 
 def _initial(value: Any, number: Callable[[Any], float]) -> Any:
-    words = ("front", "linear")
+    words = ("front", "linear", "waves")
     if isinstance(value, str) and value not in words and ".py:" not in value:
         near = difflib.get_close_matches(value.lower(), words, n=1, cutoff=0.5)
         hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise ValueError(f"must be a number, 'front', 'linear', or a function as 'file.py:function'{hint}")
+        raise ValueError(f"must be a number, 'front', 'linear', 'waves', or a function as 'file.py:function'{hint}")
     return value if isinstance(value, str) else number(value)
 
 

@@ -10,11 +10,12 @@ import numpy as np
 from tailrace import _core
 from tailrace.case.names import COMPONENTS
 from tailrace.case.scripts import Velocity
-from tailrace.case.sections import ISOTROPIC, TAYLOR_GREEN
+from tailrace.case.sections import ISOTROPIC, TAYLOR_GREEN, XCOMPACT3D
 from tailrace.parallel import agree
 
 from .isotropic import isotropic
 from .shear_flows import shear_flow
+from .xcompact3d_flows import evenly, xcompact3d_flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,6 +43,8 @@ def ready_made(case: Case, grid: _core.Grid) -> Velocity:
         return isotropic(told.parameters, case.grid)
     if told.flow == TAYLOR_GREEN:
         return taylor_green(grid)
+    if told.flow == XCOMPACT3D:
+        return xcompact3d_flow(told.parameters, grid)
     return shear_flow(str(told.flow), told.parameters, grid)
 
 
@@ -58,7 +61,10 @@ def scalar(
     x, y, z = coordinates(grid, box)
     if section.initial == "front":
         assert section.front is not None and section.thickness is not None  # `ScalarSection` sees to it
-        return np.asarray(0.5 * (1 - np.tanh((x - section.front) / section.thickness)) + 0 * (y + z))
+        half = 0.5 if section.level is None else 0.5 * section.level
+        return np.asarray(half * (1 - np.tanh((x - section.front) / section.thickness)) + 0 * (y + z))
+    if section.initial == "waves":
+        return np.asarray(np.sin(x) * np.sin(evenly(grid, y)) * np.cos(z))
     if section.initial == "linear":
         lower, upper = (end if isinstance(end, float) else 0.0 for end in section.ends(case.grid)[1])
         return np.asarray(lower + (upper - lower) * y / grid.lengths[1] + 0 * (x + z))
@@ -102,18 +108,25 @@ def _wave_number(length: float, boundary: str) -> float:
 
 
 def evaluate(
-    velocity: Velocity | Sequence[NDArray[Any]], grid: _core.Grid, box: tuple[Any, Any], name: str, comm: MPI.Comm
+    velocity: Velocity | Sequence[NDArray[Any]],
+    grid: _core.Grid,
+    box: tuple[Any, Any],
+    name: str,
+    comm: MPI.Comm,
+    walls: bool = True,
 ) -> list[NDArray[np.float64]]:
     """The three components of `velocity` on each rank's box, each (nz, ny, nx). Collective.
 
     :param velocity: a function of x, y, z, or its three arrays.
+    :param walls: whether the velocity normal to a free-slip boundary must be zero there.
     :raises InputError: on any rank the function fails or returns something else, or numbers that are not finite; or the
         velocity normal to a free-slip boundary is not zero there.
     """
     components = agree(comm, lambda: _components(velocity, grid, box, name))
     # Relative to the largest velocity of all ranks: one rank may have only a plane where the flow is at rest.
     largest = max(comm.allgather(max(float(np.abs(component).max(initial=0)) for component in components)))
-    agree(comm, lambda: _check_walls(components, largest, grid, box, name))
+    if walls:
+        agree(comm, lambda: _check_walls(components, largest, grid, box, name))
     return components
 
 

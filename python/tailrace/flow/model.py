@@ -156,7 +156,8 @@ class Model:
         """
         if isinstance(flow, Step | Vector):
             flow = from_series.components(flow, self.grid, self.box, name, self.comm)
-        values = initial.evaluate(flow, self.grid, self.box, name, self.comm)
+        # Without the projection the first stage takes away what goes through a free-slip boundary.
+        values = initial.evaluate(flow, self.grid, self.box, name, self.comm, self.case.case.project)
         ours = [self.flow.velocity(i) for i in range(3)]
         # A component that is itself a part of the velocity would change while the others are set.
         given = [one.copy() if any(np.may_share_memory(one, each) for each in ours) else one for one in values]

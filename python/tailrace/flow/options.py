@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tailrace.case.case import Case
     from tailrace.case.flow_sections import GridSection, ScalarSection
 
-_KINDS = {"deposit": "no-flux", "outflow": "convected"}  # of ends where the schemes are Dirichlet ones
+_KINDS = {"deposit": "no-flux", "outflow": "convected", "free": "free"}  # of ends where the schemes are Dirichlet ones
 
 
 def grid_of(section: GridSection) -> _core.Grid:
@@ -71,5 +71,12 @@ def _scalar_of(scalar: ScalarSection, case: Case) -> _core.ScalarOptions:
     )
     least, most = scalar.limits or (None, None)
     return _core.ScalarOptions(
-        case.viscosity / scalar.schmidt, scalar.sides(case.grid), ends, scalar.buoyancy, scalar.settling, least, most
+        case.viscosity / scalar.schmidt,
+        scalar.sides(case.grid),
+        ends,
+        scalar.buoyancy,
+        scalar.settling,
+        least,
+        most,
+        scalar.deposit_distance or 0.0,
     )

@@ -34,14 +34,22 @@ def shear_flow(name: str, parameters: FlowParameters | None, grid: _core.Grid) -
         return np.full_like(y, _or(told.speed, 1.0))
 
     def velocity(x: NDArray[Any], y: NDArray[Any], z: NDArray[Any]) -> list[Any]:
-        noise = _or(told.noise, 0.0) * _noise(grid, x, y, z, 1 if told.seed is None else told.seed)
-        weight = np.exp(-0.2 * (y / half - 1) ** 2) if name == CHANNEL else np.ones_like(y)
-        for d, places in enumerate((x, y, z)):
-            if grid.boundaries[d] != "periodic":
-                weight = weight * np.sin(np.pi * places / grid.lengths[d]) ** 2
-        return [mean(y) + weight * noise[0], weight * noise[1], weight * noise[2]]
+        noise = noise_of(told, grid, x, y, z, in_channel=name == CHANNEL)
+        return [mean(y) + noise[0], noise[1], noise[2]]
 
     return velocity
+
+
+def noise_of(
+    told: FlowParameters, grid: _core.Grid, x: NDArray[Any], y: NDArray[Any], z: NDArray[Any], in_channel: bool
+) -> NDArray[np.float64]:
+    """The random part of the three components on these nodes."""
+    noise = _or(told.noise, 0.0) * _noise(grid, x, y, z, 1 if told.seed is None else told.seed)
+    weight = np.exp(-0.2 * (2 * y / grid.lengths[1] - 1) ** 2) if in_channel else np.ones_like(y)
+    for d, places in enumerate((x, y, z)):
+        if grid.boundaries[d] != "periodic":
+            weight = weight * np.sin(np.pi * places / grid.lengths[d]) ** 2
+    return np.asarray(weight * noise)
 
 
 def _or(value: float | None, default: float) -> float:

@@ -41,11 +41,15 @@ Scalar<T>::Scalar(const Grid &grid, const ScalarOptions &options, Exchange<T> &n
         Face<T> face{d, upper, Boundary::dirichlet, face_box(grid_, box, d, upper), {}, {}};
         face.value[0] = Field<T>(face.box);
         const ScalarEnd kind = options.ends[d][upper];
-        if (kind != ScalarEnd::given)
+        if (kind == ScalarEnd::no_flux || kind == ScalarEnd::convected)
           check_neighbours(nodes.decomposition(), d);
         if (implicit_y && d == 1 && kind == ScalarEnd::no_flux)
           throw InputError(fmt::format("implicit diffusion along y does not go with what settles at the {} end of y "
                                        "(deposit); take the diffusion along y explicitly, or let nothing settle there",
+                                       upper ? "upper" : "lower"));
+        if (implicit_y && d == 1 && kind == ScalarEnd::free)
+          throw InputError(fmt::format("implicit diffusion along y does not go with a scalar that is free at the {} "
+                                       "end of y; take the diffusion along y explicitly, or give the scalar there",
                                        upper ? "upper" : "lower"));
         Field<T> change = implicit_y && d == 1 ? Field<T>(face.box) : Field<T>();
         ends_.push_back({std::move(face), kind, std::move(change)});
@@ -73,7 +77,7 @@ template <class T> Field<T> &Scalar<T>::begin_stage() {
 }
 
 template <class T> void Scalar<T>::impose(double duration, double speed) {
-  // Where ends meet, a given value counts.
+  // Where ends meet, a given value counts. At free ends nothing is imposed.
   for (const ScalarEnd kind : {ScalarEnd::convected, ScalarEnd::no_flux, ScalarEnd::given})
     for (End &end : ends_)
       if (end.kind == kind)
@@ -106,7 +110,8 @@ template <class T> void Scalar<T>::impose(End &end, double duration, double spee
   }
   // What settles towards the end stays there; elsewhere there is no flux, to first order.
   const double towards = end.face.upper ? options_.settling[d] : -options_.settling[d];
-  const T share = static_cast<T>(towards * duration / distance);
+  const double over = options_.deposit_distance > 0 ? options_.deposit_distance : distance;
+  const T share = static_cast<T>(towards * duration / over);
   for_nodes(end.face, box, 0, [&](std::int64_t, std::int64_t at) {
     const T next = phi[at + inwards];
     phi[at] = towards > 0 && next > phi[at] ? phi[at] + share * (next - phi[at]) : next;

@@ -14,6 +14,7 @@ enum class ScalarEnd {
   given,     ///< the given value
   no_flux,   ///< the value of the next node; where the scalar settles towards this end, what has settled
   convected, ///< what the flow carries out; only at an outflow
+  free,      ///< what its equation gives there, as inside; nothing is imposed
 };
 
 /// A scalar besides its values.
@@ -23,6 +24,7 @@ struct ScalarOptions {
   std::array<std::array<ScalarEnd, 2>, 3> ends{}; ///< [direction][upper], where Dirichlet
   std::array<double, 3> buoyancy{};               ///< acceleration of the flow, for a scalar of one
   std::array<double, 3> settling{};               ///< velocity at which the scalar moves through the flow
+  double deposit_distance = 0; ///< from an end where it settles to the next node; 0: that of the grid
   double least = -std::numeric_limits<double>::infinity(), most = -least; ///< it is clipped to these after each stage
 };
 
@@ -31,7 +33,7 @@ template <class T> class Scalar {
 public:
   /// `nodes`: the exchange of the flow; `stored`: how many right-hand sides are kept; `implicit_y`: whether diffusion
   /// along y is implicit. Collective. Throws InputError for boundaries that do not fit those of the grid, or, at ends
-  /// of an implicit y, are ScalarEnd::no_flux.
+  /// of an implicit y, are ScalarEnd::no_flux or ScalarEnd::free.
   Scalar(const grid::Grid &grid, const ScalarOptions &options, grid::Exchange<T> &nodes, int stored,
          const ops::Hyperviscosities &hyperviscosity, bool implicit_y = false);
 

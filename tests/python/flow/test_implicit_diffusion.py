@@ -321,6 +321,7 @@ def test_the_chosen_step_is_larger() -> None:
         ({"grid": {"boundaries": ["periodic"] * 3}}, r"needs a y with ends, such as walls"),
         ({"body": {"shape": "sphere", "centre": [2.0, 1.0, 1.0], "radius": 0.3}}, r"does not go with \[body\]"),
         ({"scalar": [{"boundaries": ["periodic", [0.0, "deposit"], "periodic"]}]}, r"scalar\[0\].*is 'deposit'"),
+        ({"scalar": [{"boundaries": ["periodic", ["free", 0.0], "periodic"]}]}, r"scalar\[0\].*is 'free'"),
     ],
 )
 def test_what_does_not_go_with_it(sections: dict[str, Any], said: str) -> None:

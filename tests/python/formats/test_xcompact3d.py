@@ -123,7 +123,7 @@ def test_interpolations(tmp_path, number, name):
     ("key", "value", "where", "reason"),
     [
         ("itype", 9, "BasicParam.itype", "7 (mixing layer) (found 9, turbulent boundary layer)"),
-        ("iin", 2, "BasicParam.iin", "must be 1, or 0, which leaves the vortex out"),
+        ("iin", 2, "BasicParam.iin", "must be one of 0 (at rest), 1 (the vortex) (found 2)"),
         ("nclyn", 3, "BasicParam.nclyn", "must be one of 0 (periodic), 1 (free-slip), 2 (wall) (found 3)"),
         ("nclyn", 0, "BasicParam.ncly1", "and nclyn must both be periodic, or none of them"),
         ("istret", 4, "BasicParam.istret", "must be one of 1 (centre), 2 (walls), 3 (bottom) (found 4)"),

@@ -10,7 +10,7 @@ from tailrace.case.case import Case, case_from_document
 from tailrace.case.document import ConfigError, Document, Problem, override_key
 from tailrace.case.values import MIN_POINTS
 
-from .input_flow import FLOWS, TAYLOR_GREEN, FlowTables
+from .input_flow import FLOWS, MIXING_LAYER, TAYLOR_GREEN, FlowTables
 from .namelist import Namelist, fortran
 
 _FLOWS = {
@@ -30,11 +30,11 @@ _MODELS = (
     ("BasicParam", "mhd_active", "magnetohydrodynamics"),
     ("NumOptions", "iimplicit", "implicit diffusion"),
     ("ScalarParam", "sc_skew", "the skew-symmetric form of the convection of scalars"),
-    ("BasicParam", "inflow_noise", "noise at the inlet"),
 )
 # Options that do not change the flow: (group, key, value that turns the option off, what Tailrace does instead).
 _ASIDE = (
     ("BasicParam", "init_noise", 0, "the random numbers are others than Xcompact3D's; the vortex has none"),
+    ("BasicParam", "inflow_noise", 0, "the inlet has no noise, as in these cases of Xcompact3D 5.0"),
     ("BasicParam", "particle_active", False, "particles are not tracked"),
     ("InOutParam", "nvisu", 1, "snapshots hold every point"),
     ("InOutParam", "output2D", 0, "snapshots are three-dimensional"),
@@ -139,13 +139,13 @@ def _check_models(nml: Namelist) -> None:
     if itype is not None and itype not in FLOWS:
         known = ", ".join(f"{number} ({name})" for number, name in FLOWS.items())
         nml.reject("BasicParam.itype", f"must be one of {known} (found {itype}, {_FLOWS.get(itype, 'unknown')})")
-    iin = nml.whole("BasicParam", "iin", 0)
-    if itype == TAYLOR_GREEN and iin is not None and iin not in (0, 1):
-        nml.reject("BasicParam.iin", f"must be 1, or 0, which leaves the vortex out of the initial field (found {iin})")
     for group, key, what in _MODELS:
         value = nml.raw(group, key)
-        if value:
+        if any(value) if isinstance(value, list) else value:
             nml.reject(f"{group}.{key}", f"{what} is not supported; set it to 0 (found {fortran(value)})")
+    even = nml.raw("ScalarParam", "sc_even")
+    if even is False or (isinstance(even, list) and False in even):
+        nml.reject("ScalarParam.sc_even", f"scalars are even at free-slip ends; set it to T (found {fortran(even)})")
     for key, choices in (("ifirstder", (4,)), ("isecondder", (4, 5))):
         value = nml.whole("NumOptions", key, 4)
         if value is not None and value not in choices:
@@ -155,7 +155,7 @@ def _check_models(nml: Namelist) -> None:
 
 def _notes(nml: Namelist) -> list[str]:
     notes = []
-    if nml.whole("BasicParam", "itype") == TAYLOR_GREEN and nml.whole("BasicParam", "iin", 0) == 0:
+    if nml.whole("BasicParam", "itype") in (TAYLOR_GREEN, MIXING_LAYER) and nml.whole("BasicParam", "iin", 0) == 0:
         notes.append("BasicParam.iin = 0: the flow begins at rest; give another beginning by case.flow or case.from")
     notes += ["precision is set when Xcompact3D is built, not in this file: double is taken (numerics.precision)"]
     if nml.raw("InOutParam", "irestart"):

@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tailrace.case.document import Document
+from tailrace.case.values import LARGEST
+
+from .input_beginning import CHANNEL, CYLINDER, GRAVITY_CURRENT, MIXING_LAYER, TAYLOR_GREEN, beginning_of
 
 if TYPE_CHECKING:
     from .namelist import Namelist
 
-GRAVITY_CURRENT, TAYLOR_GREEN, CHANNEL, CYLINDER, MIXING_LAYER = 1, 2, 3, 5, 7
 FLOWS = {
     GRAVITY_CURRENT: "gravity current", TAYLOR_GREEN: "Taylor-Green vortex", CHANNEL: "channel", CYLINDER: "cylinder",
     MIXING_LAYER: "mixing layer",
@@ -26,6 +28,7 @@ _NAMES = {
 }
 _SIDES = {0: "periodic", 1: "free-slip", 2: "wall"}
 _STRETCHINGS = {1: "centre", 2: "walls", 3: "bottom"}
+_BODY = {"npif": 2, "izap": 1, "imove": 0, "ubcx": 0, "ubcy": 0, "ubcz": 0}  # all that is computed
 _BULK = 2 / 3  # the mean velocity of the channel, which is not a key of the input
 
 
@@ -38,7 +41,9 @@ class FlowTables:
     def __init__(self, nml: Namelist, itype: int) -> None:
         self._nml, self._itype = nml, itype
         self._reynolds = nml.real("BasicParam", "re")
-        self._stream = (nml.whole("BasicParam", "idir_stream", 1) or 1) - 1
+        # u1 and u2; Xcompact3D has 2 and 1 where the input does not give them.
+        self._speeds = [float(nml.real("BasicParam", key, default) or 0) for key, default in (("u1", 2), ("u2", 1))]
+        self._stream = nml.choice("BasicParam", "idir_stream", {1: "x", 3: "z"}, 1) or "x" if itype == CHANNEL else "x"
 
     def add_to(self, document: Document) -> None:
         """Fill in what the flow consists of."""
@@ -47,7 +52,8 @@ class FlowTables:
             **self._stretching(),
         }
         document["grid"] |= parts
-        document["case"] |= {"name": _NAMES[self._itype], "project": False, **self._beginning()}
+        beginning = beginning_of(self._nml, self._itype, self._speeds[0], parts["boundaries"])
+        document["case"] |= {"name": _NAMES[self._itype], "project": False, **beginning}
         if self._nml.whole("NumOptions", "isecondder", 4) == 5:
             document["numerics"]["hyperviscosity"] = {
                 "at_cutoff": float(self._nml.real("NumOptions", "nu0nu", 4.0)),
@@ -86,38 +92,29 @@ class FlowTables:
 
     def _inflow(self) -> dict[str, Any]:
         """The inlet has u1; by its value Xcompact3D also chooses how the outlet carries away."""
-        u1, u2 = (float(self._nml.real("BasicParam", key, 0.0) or 0) for key in ("u1", "u2"))
+        u1, u2 = self._speeds
         speeds: dict[float, str | float] = {1.0: "largest", 0.0: "middle", 2.0: u2}
         speed = speeds.get(u1, (u1 + u2) / 2)
+        if self._nml.whole("BasicParam", "numscalar", 0) and speeds.get(u2) != speed:
+            both = "chooses the outflow of scalars, u1 that of the velocity: both must be 0, both 1 or both 2"
+            self._nml.reject("BasicParam.u2", f"{both} (found u1 = {u1:g}, u2 = {u2:g})")
         return {"x_lower": [u1, 0.0, 0.0], "outflow_speed": speed, "balance": False}
 
-    # ---- beginning and forces ----------------------------------------------------------------------------------------
-    def _beginning(self) -> dict[str, Any]:
-        nml = self._nml
-        noise = float(nml.real("BasicParam", "init_noise", 0.0) or 0)
-        parameters: dict[str, Any] = {"noise": noise} if noise and nml.whole("BasicParam", "iin", 0) else {}
-        u1, u2 = (float(nml.real("BasicParam", key, 0.0) or 0) for key in ("u1", "u2"))
-        if self._itype == TAYLOR_GREEN:
-            at_rest = nml.whole("BasicParam", "iin", 0) == 0
-            return {"flow": "uniform", "parameters": {"speed": 0.0}} if at_rest else {"flow": "taylor-green"}
-        if self._itype == CHANNEL:
-            return {"flow": "channel", "parameters": parameters}
-        if self._itype == MIXING_LAYER:
-            return {"flow": "mixing-layer", "parameters": {**parameters, "lower": u2, "upper": u1}}
-        speed = u1 if self._itype == CYLINDER else 0.0
-        return {"flow": "uniform", "parameters": {**parameters, "speed": speed}}
-
+    # ---- forces ------------------------------------------------------------------------------------------------------
     def _channel_force(self, document: Document) -> dict[str, Any]:
-        axis = "xyz"[self._stream]
         if not self._nml.raw("BasicParam", "cpg"):
-            return {"flow_rate": _BULK, "direction": axis}
+            for at in (0, 2):
+                if document["grid"]["boundaries"][at] not in ("periodic", None):
+                    key = f"BasicParam.ncl{'xyz'[at]}1"
+                    self._nml.reject(key, "must be 0, as must the other end, for a constant flow rate (cpg = F)")
+            return {"flow_rate": _BULK, "direction": self._stream}
         length = self._nml.real("BasicParam", "yly")
         if self._reynolds is None or length is None:
             return {}
         reynolds = (self._reynolds / 0.116) ** (1 / 0.88)  # of the centre, by the friction law of Dean
         document["case"]["reynolds"] = reynolds
         acceleration = [0.0, 0.0, 0.0]
-        acceleration[self._stream] = 2 / length * (self._reynolds / reynolds) ** 2
+        acceleration["xyz".index(self._stream)] = 2 / length * (self._reynolds / reynolds) ** 2
         return {"acceleration": acceleration}
 
     def _spin_up(self) -> dict[str, Any]:
@@ -141,7 +138,7 @@ class FlowTables:
         for number, name in enumerate(names):
             schmidt, buoyancy, settling, level = (
                 self._entry(key, number, default)
-                for key, default in (("sc", 1.0), ("ri", 0.0), ("uset", 0.0), ("cp", 1.0))
+                for key, default in (("sc", 1.0), ("ri", 0.0), ("uset", 0.0), ("cp", 0.0))
             )
             scalar: dict[str, Any] = {
                 "name": name,
@@ -150,28 +147,54 @@ class FlowTables:
                 "settling": [settling * g for g in gravity],
                 "boundaries": [self._scalar_side(axis, level) for axis in "xyz"],
             }
-            if self._itype == CHANNEL:
-                scalar["initial"] = "linear"
+            if self._itype == TAYLOR_GREEN and nml.whole("BasicParam", "iin", 0) == 1:
+                scalar["initial"] = "waves"
             if self._itype == GRAVITY_CURRENT:
-                front = nml.real("CASE", "pfront", 1.0)
+                front = nml.real("CASE", "pfront", 0.0)
                 thickness = (schmidt * (self._reynolds or 1.0)) ** -0.5
-                scalar |= {"initial": "front", "front": float(front), "thickness": thickness}
-            bounds = [self._entry(key, number, None) for key in ("scalar_lbound", "scalar_ubound")]
-            if None not in bounds:
-                scalar["limits"] = bounds
+                scalar |= {"initial": "front", "front": float(front or 0), "thickness": thickness, "level": level}
+            if settling:
+                self._check_settling(number, gravity)
+            if settling and "deposit" in scalar["boundaries"][1]:
+                scalar |= self._deposit(number, gravity[1])
+            least, most = (self._entry(key, number, None) for key in ("scalar_lbound", "scalar_ubound"))
+            if (least, most) != (None, None):
+                scalar["limits"] = [-LARGEST if least is None else least, LARGEST if most is None else most]
             found.append(scalar)
         return found
 
+    def _check_settling(self, number: int, gravity: list[float]) -> None:
+        """Xcompact3D differentiates what settles with the boundaries of the velocity, the rest with the scalar's."""
+        for axis, pull in zip("xyz", gravity, strict=True):
+            for end in "1n":
+                key = f"ncl{axis}{end}"
+                theirs = self._nml.raw("BasicParam", key)
+                ours = self._nml.raw("ScalarParam", f"ncl{axis}S{end}")
+                if pull and ours is not None and ours != theirs:
+                    what = f"with uset({number + 1}) and gravity along {axis} it must be as {key} = {theirs}"
+                    self._nml.reject(f"ScalarParam.ncl{axis}S{end}", f"{what} (found {ours})")
+
+    def _deposit(self, number: int, gravity: float) -> dict[str, Any]:
+        """What settles at the bottom; Xcompact3D takes the mean distance of nodes there, also where y is stretched."""
+        if gravity >= 0:
+            self._nml.reject(
+                "BasicParam.gravy", f"must be below 0, as uset({number + 1}) is for what settles (found {gravity:g})"
+            )
+        length, nodes = self._nml.raw("BasicParam", "yly"), self._nml.raw("BasicParam", "ny")
+        stretched = self._nml.raw("BasicParam", "istret")
+        if not stretched or not isinstance(length, int | float) or not isinstance(nodes, int) or nodes < 2:
+            return {}
+        return {"deposit_distance": length / (nodes - 1)}
+
     def _entry(self, key: str, number: int, default: float | None, group: str = "ScalarParam") -> Any:
         """An entry of an array."""
-        value = self._nml.raw(group, key)
-        entries = value if isinstance(value, list) else [value]
-        if number >= len(entries) or entries[number] is None:
+        value = self._nml.entry(group, key, number)
+        if value is None:
             return default
-        if isinstance(entries[number], bool) or not isinstance(entries[number], int | float):
-            self._nml.reject(f"{group}.{key}({number + 1})", f"must be a number (found {entries[number]})")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self._nml.reject(f"{group}.{key}({number + 1})", f"must be a number (found {value})")
             return default
-        return float(entries[number])
+        return float(value)
 
     def _scalar_side(self, axis: str, level: float) -> list[Any]:
         ends: list[Any] = []
@@ -192,7 +215,7 @@ class FlowTables:
             return "deposit"
         if self._itype == CYLINDER and axis == "x":
             return "outflow" if upper else level
-        return 0.0
+        return "free"
 
     def _body(self) -> dict[str, Any]:
         nml = self._nml
@@ -200,11 +223,28 @@ class FlowTables:
             nml.reject("BasicParam.iibm", "bodies are those of the cylinder, itype = 5; set it to 0")
         if nml.whole("BasicParam", "iibm", 0) != 2:
             nml.reject("BasicParam.iibm", "must be 0, or 2, the polynomial reconstruction")
+        for key, only in _BODY.items():
+            value = nml.real("ibmstuff", key, only)
+            if value is not None and value != only:
+                nml.reject(f"ibmstuff.{key}", f"must be {only}: bodies are at rest, and of one scheme (found {value})")
         centre = [float(nml.real("ibmstuff", key) or 0) for key in ("cex", "cey")]
         radius, refinement = nml.real("ibmstuff", "ra"), nml.whole("ibmstuff", "nraf", 10)
         body = {"shape": "cylinder", "centre": centre, "radius": float(radius or 1), "refinement": refinement}
+        self._check_place(centre[1], body["radius"])
         box = self._box()
         return body | ({"box": box} if box else {})
+
+    def _check_place(self, middle: float, radius: float) -> None:
+        """Where y is periodic a body of Xcompact3D does not go on at the other end, nor do the nodes around it."""
+        length, nodes = self._nml.raw("BasicParam", "yly"), self._nml.raw("BasicParam", "ny")
+        numbers = isinstance(length, int | float) and isinstance(nodes, int) and nodes > 0
+        if not numbers or self._nml.raw("BasicParam", "ncly1") != 0:
+            return
+        step = length / nodes
+        low, high = 2 * step + radius, length - 3 * step - radius
+        if not low <= middle <= high:
+            reason = "three nodes must lie between the body and each end of a periodic y"
+            self._nml.reject("ibmstuff.cey", f"must be from {low:.4g} to {high:.4g}: {reason} (found {middle:g})")
 
     def _box(self) -> list[Any] | None:
         """The first control volume, where forces are asked for; it reaches from end to end in z."""

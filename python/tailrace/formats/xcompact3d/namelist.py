@@ -38,6 +38,14 @@ class Namelist:
         """The value that f90nml has read; None if the key or its value is missing."""
         return self.groups.get(group.lower(), {}).get(key.lower())
 
+    def entry(self, group: str, key: str, number: int) -> Any:
+        """An entry of an array, counted from 0; None where the file has none."""
+        value = self.raw(group, key)
+        entries = value if isinstance(value, list) else [value]
+        told = getattr(self.groups.get(group.lower()), "start_index", {}).get(key.lower())
+        at = number + 1 - ((told or [1])[0] or 1)  # "ri(2) = 1" alone has no first entry
+        return entries[at] if 0 <= at < len(entries) else None
+
     def whole(self, group: str, key: str, default: Any = _REQUIRED) -> Any:
         """A whole number, or the default if the key is missing; any other value adds a problem."""
         return self._typed(group, key, default, int, "a whole number")
