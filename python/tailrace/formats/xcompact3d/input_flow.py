@@ -235,9 +235,14 @@ class FlowTables:
         return body | ({"box": box} if box else {})
 
     def _check_place(self, middle: float, radius: float) -> None:
-        """Where y is periodic a body of Xcompact3D does not go on at the other end, nor do the nodes around it."""
+        """Where y is periodic a body of Xcompact3D does not go on at the other end, nor do the nodes around it.
+
+        At the upper end of another y it has half of the distance by which bodies are continued at the other ends.
+        """
         length, nodes = self._nml.raw("BasicParam", "yly"), self._nml.raw("BasicParam", "ny")
         numbers = isinstance(length, int | float) and isinstance(nodes, int) and nodes > 0
+        if numbers and self._nml.raw("BasicParam", "ncly1") and middle + radius >= length:
+            self._nml.reject("ibmstuff.cey", f"must be below {length - radius:.4g}, yly - ra (found {middle:g})")
         if not numbers or self._nml.raw("BasicParam", "ncly1") != 0:
             return
         step = length / nodes
