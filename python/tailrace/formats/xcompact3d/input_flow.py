@@ -133,7 +133,7 @@ class FlowTables:
         if count < 1 and nml.raw("BasicParam", "iscalar"):
             nml.reject("BasicParam.iscalar", "needs numscalar, the number of scalars")
         gravity = [float(nml.real("BasicParam", f"grav{axis}", 0.0) or 0) for axis in "xyz"]
-        names = ["phi"] if count == 1 else [f"phi{number:02d}" for number in range(1, count + 1)]
+        names = [f"phi{number:02d}" for number in range(1, count + 1)]
         found = []
         for number, name in enumerate(names):
             schmidt, buoyancy, settling, level = (

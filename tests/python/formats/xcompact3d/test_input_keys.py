@@ -61,6 +61,7 @@ def test_a_scalar_may_have_one_bound(tmp_path, key, limits):
 
 def test_nothing_is_imposed_where_a_case_gives_no_scalar(tmp_path):
     case, _ = read(tmp_path, CURRENT, "numscalar = 1\nnclyn = 2", "sc(1) = 1.0")
+    assert case.scalar[0].name == "phi01", "as its files there, also of a single one"
     assert case.scalar[0].boundaries[1] == ("deposit", "free")
     case, _ = read(tmp_path, CHANNEL, "numscalar = 1", "sc(1) = 1.0")
     assert case.scalar[0].boundaries[1] == (1.0, 0.0)
