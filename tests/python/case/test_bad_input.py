@@ -34,7 +34,7 @@ def test_no_toml_at_all(tmp_path):
         ("itype = 2", "itype = 3", ["itype"]),
         ("nx=33", "nx=three", ["nx"]),
         ("&BasicParam", "&BasicPram", ["BasicParam"]),
-        ("nclx1 = 1", "nclx1 = 2", ["nclx"]),
+        ("nclx1 = 1", "nclx1 = 3", ["nclx"]),
         ("dt = 0.005", "", ["dt"]),
     ],
 )

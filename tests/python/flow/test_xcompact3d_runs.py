@@ -18,7 +18,7 @@ FLOWS = Path(SAMPLES or ".") / "xcompact3d" / "flows"
 BEGINNINGS = {"chan_s_cpg": "chan_s", "tgv_phi5": "tgv_phi4"}
 # Columns of the histories, by ours. Where x or z are not periodic, the shear of the reference is a mean over nodes.
 COLUMNS = {"mean_ux": 1, "mean_uy": 2, "kinetic_energy": 4, "shear_y_lower_ux": 5, "shear_y_upper_ux": 6}
-SCALARS = {"phi_mean": 9, "phi_square": 10, "phi_min": 11, "phi_max": 12}
+SCALARS = {"phi01_mean": 9, "phi01_square": 10, "phi01_min": 11, "phi01_max": 12}
 
 
 def values(path: Path) -> np.ndarray:

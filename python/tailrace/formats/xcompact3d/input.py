@@ -168,6 +168,7 @@ def _notes(nml: Namelist) -> list[str]:
             "snapshots go to data/ under Xcompact3D's own names and replace files that are there; number 0 is the "
             "initial field, and critq is the second invariant Q, which the reference of 2025-08 does not write there"
         )
+    notes += _flaws(nml)
     if nml.has("InOutParam", "ilist"):
         notes.append("InOutParam.ilist: progress is shown at Tailrace's own pace")
     for group, key, nothing, instead in _ASIDE:
@@ -181,4 +182,25 @@ def _notes(nml: Namelist) -> list[str]:
                 notes.append(f"{group}.{key} is not known and ignored" + (f"; did you mean {near[0]}?" if near else ""))
     if (nml.path.parent / "adios2_config.xml").exists():
         notes.append("adios2_config.xml is not read: choose engine = 'bp5' in [[output]] for ADIOS2 files")
+    return notes
+
+
+def _flaws(nml: Namelist) -> list[str]:
+    """Where Xcompact3D 5.0 departs from its own equations, and the fields therefore from those here."""
+    notes, differs = [], "the fields here are those of the equations, and differ from its"
+    ends = [nml.raw("BasicParam", f"ncl{axis}1") for axis in "xyz"]
+    stretched, second = nml.raw("BasicParam", "istret"), nml.raw("NumOptions", "isecondder")
+    if stretched == 3:
+        notes.append(f"BasicParam.istret = 3: Xcompact3D 5.0 leaves a divergence; {differs}")
+    elif stretched and nml.raw("NumOptions", "ipinter") == 2 and all(ends):
+        notes.append(f"NumOptions.ipinter = 2: Xcompact3D 5.0 leaves a divergence in this stretched box; {differs}")
+    if ends[2] == 2 or nml.raw("BasicParam", "nclzn") == 2:
+        notes.append(f"BasicParam.nclz1, nclzn = 2: Xcompact3D 5.0 mixes up gradients at these walls; {differs}")
+    height = nml.raw("BasicParam", "yly")
+    small = isinstance(height, int | float) and height < 40  # beyond, what goes through the ends is below 1e-10
+    if nml.raw("BasicParam", "itype") == MIXING_LAYER and second == 5 and ends[1] == 1 and small:
+        notes.append(
+            "NumOptions.isecondder = 5: the first field goes through the free-slip ends, where Xcompact3D's own second "
+            "derivative is another in the first step; a larger yly helps"
+        )
     return notes

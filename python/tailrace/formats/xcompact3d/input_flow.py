@@ -133,7 +133,7 @@ class FlowTables:
         if count < 1 and nml.raw("BasicParam", "iscalar"):
             nml.reject("BasicParam.iscalar", "needs numscalar, the number of scalars")
         gravity = [float(nml.real("BasicParam", f"grav{axis}", 0.0) or 0) for axis in "xyz"]
-        names = ["phi"] if count == 1 else [f"phi{number:02d}" for number in range(1, count + 1)]
+        names = [f"phi{number:02d}" for number in range(1, count + 1)]
         found = []
         for number, name in enumerate(names):
             schmidt, buoyancy, settling, level = (
@@ -235,9 +235,14 @@ class FlowTables:
         return body | ({"box": box} if box else {})
 
     def _check_place(self, middle: float, radius: float) -> None:
-        """Where y is periodic a body of Xcompact3D does not go on at the other end, nor do the nodes around it."""
+        """Where y is periodic a body of Xcompact3D does not go on at the other end, nor do the nodes around it.
+
+        At the upper end of another y it has half of the distance by which bodies are continued at the other ends.
+        """
         length, nodes = self._nml.raw("BasicParam", "yly"), self._nml.raw("BasicParam", "ny")
         numbers = isinstance(length, int | float) and isinstance(nodes, int) and nodes > 0
+        if numbers and self._nml.raw("BasicParam", "ncly1") and middle + radius >= length:
+            self._nml.reject("ibmstuff.cey", f"must be below {length - radius:.4g}, yly - ra (found {middle:g})")
         if not numbers or self._nml.raw("BasicParam", "ncly1") != 0:
             return
         step = length / nodes

@@ -61,6 +61,7 @@ def test_a_scalar_may_have_one_bound(tmp_path, key, limits):
 
 def test_nothing_is_imposed_where_a_case_gives_no_scalar(tmp_path):
     case, _ = read(tmp_path, CURRENT, "numscalar = 1\nnclyn = 2", "sc(1) = 1.0")
+    assert case.scalar[0].name == "phi01", "as its files there, also of a single one"
     assert case.scalar[0].boundaries[1] == ("deposit", "free")
     case, _ = read(tmp_path, CHANNEL, "numscalar = 1", "sc(1) = 1.0")
     assert case.scalar[0].boundaries[1] == (1.0, 0.0)
@@ -144,3 +145,23 @@ def test_bodies_that_are_not_computed_are_refused(tmp_path, line, reason):
     found = refused(tmp_path, CYLINDER, "iibm = 2\nny = 48", body=f"{body}\n{line}")
     assert reason in found[f"ibmstuff.{line.split()[0]}"]
     assert read(tmp_path, CYLINDER, "iibm = 2\nny = 48", body=BODY)[0].body is not None
+
+
+def test_a_body_ends_below_the_top(tmp_path):
+    walls, body = "iibm = 2\nny = 49\nncly1 = 1\nnclyn = 1", BODY.replace("cey = 2.9", "cey = 5.6")
+    assert "must be below 5.5" in refused(tmp_path, CYLINDER, walls, body=body)["ibmstuff.cey"]
+
+
+@pytest.mark.parametrize(
+    ("itype", "basic", "numeric", "said"),
+    [
+        (CHANNEL, "istret = 3\nbeta = 0.5", "", "BasicParam.istret = 3: Xcompact3D 5.0 leaves a divergence"),
+        (CURRENT, "istret = 2\nbeta = 0.5", "ipinter = 2", "NumOptions.ipinter = 2: Xcompact3D 5.0 leaves a"),
+        (CURRENT, "nclz1 = 2\nnclzn = 2", "", "BasicParam.nclz1, nclzn = 2: Xcompact3D 5.0 mixes up"),
+        (MIXING, "", "isecondder = 5", "NumOptions.isecondder = 5: the first field goes through"),
+    ],
+)
+def test_notes_tell_where_fields_differ(tmp_path, itype, basic, numeric, said):
+    _, notes = read(tmp_path, itype, basic, numeric=numeric)
+    assert any(note.startswith(said) for note in notes), notes
+    assert not any(note.startswith(said) for note in read(tmp_path, itype)[1])
