@@ -52,6 +52,35 @@ def test_nothing_is_written_or_cut_through_a_link(series, tmp_path, mode, name):
     assert victim.read_bytes() == before
 
 
+READ_AND_APPEND = """
+import sys, tailrace as tr
+from numpy import full
+with tr.open(sys.argv[1]) as stored:
+    print([step["ux"].mean() for step in stored], stored.verify())
+with tr.open(sys.argv[1], "a") as out:
+    out.write_step(9.0, index=9, ux=full((7, 5, 6), 9.0), other=full(3, 4.0))
+with tr.open(sys.argv[1]) as stored:
+    print(stored[-1]["ux"].mean(), stored[-1]["other"].mean(), stored.verify())
+"""
+
+
+@pytest.mark.parametrize("part", [5, 16, 20, 300])
+def test_a_description_that_is_being_written(tmp_path, part):
+    """ADIOS2 writes the parts of mmd.0 one by one; a reader may come between them, and a kill."""
+    path = tmp_path / "out.bp"
+    with tr.open(path, "w", engine="bp5") as out:
+        for step in range(3):
+            out.write_step(0.5 * step, index=step, ux=np.full((7, 5, 6), float(step)))
+    with (path / "mmd.0").open("r+b") as file:
+        begin = file.read(part)
+        file.seek(0, 2)
+        file.write(begin)
+    command = [sys.executable, "-c", READ_AND_APPEND, path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["[0.0, 1.0, 2.0] []", "9.0 4.0 []"]
+
+
 def _vouch(path: Path, change) -> None:
     """Change the record of a series, and its checksum with it."""
     file = path / "tailrace.json"

@@ -193,6 +193,28 @@ Bp5Index read_bp5(const std::string &text, std::size_t kept) {
 
 } // namespace
 
+namespace {
+
+/// Cuts the last block of mmd.0 if it is incomplete: two lengths, then a name and a description of values. ADIOS2 would
+/// append behind it, and find none of the later blocks.
+void cut_descriptions(const fs::path &path) {
+  if (!fs::exists(path))
+    return;
+  const std::string text = read_file(path.string());
+  std::size_t end = 0;
+  for (std::uint64_t lengths[2]; text.size() - end >= sizeof lengths;) {
+    std::memcpy(lengths, text.data() + end, sizeof lengths);
+    const std::uint64_t rest = text.size() - end - sizeof lengths;
+    if (lengths[0] > rest || lengths[1] > rest - lengths[0])
+      break;
+    end += sizeof lengths + lengths[0] + lengths[1];
+  }
+  if (end < text.size())
+    cut(path, end);
+}
+
+} // namespace
+
 std::int64_t cut_bp5(const std::string &directory, std::size_t kept) {
   const fs::path folder = directory;
   const Bp5Index index = read_bp5(read_file(index_path(directory)), kept);
@@ -201,6 +223,7 @@ std::int64_t cut_bp5(const std::string &directory, std::size_t kept) {
                               directory, kept, index.steps));
   cut_index(directory, index.end); // first, see cut_bp4
   cut(folder / "md.0", index.end_of_metadata);
+  cut_descriptions(folder / "mmd.0");
   for (const auto &[file, first] : index.first_dropped) {
     const fs::path data = folder / fmt::format("data.{}", file);
     const auto last = index.last_kept.find(file);
