@@ -76,10 +76,12 @@ def read_input(path: str | Path, overrides: Sequence[str] = ()) -> tuple[Case, l
     notes = _notes(reader)
     if reader.problems:
         raise ConfigError(str(path), reader.problems)
+    outside = {override_key(override) for override in overrides}
+    if outside & {"case.flow", "case.from"}:  # another beginning takes none of the parameters of the case's own
+        document["case"].pop("parameters", None)
     try:
         case = case_from_document(document, source=str(path), directory=path.parent, overrides=overrides)
     except ConfigError as error:
-        outside = {override_key(override) for override in overrides}
         raise ConfigError(
             error.source,
             [Problem(p.key if p.key in outside else _CASE_KEYS.get(p.key, p.key), p.reason) for p in error.problems],
