@@ -10,7 +10,8 @@ from tailrace.case.case import Case, case_from_document
 from tailrace.case.document import ConfigError, Document, Problem, override_key
 from tailrace.case.values import MIN_POINTS
 
-from .input_flow import FLOWS, MIXING_LAYER, TAYLOR_GREEN, FlowTables
+from .input_beginning import MIXING_LAYER, TAYLOR_GREEN
+from .input_flow import FLOWS, FlowTables
 from .namelist import Namelist, fortran
 
 _FLOWS = {
