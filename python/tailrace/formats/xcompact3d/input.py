@@ -10,7 +10,8 @@ from tailrace.case.case import Case, case_from_document
 from tailrace.case.document import ConfigError, Document, Problem, override_key
 from tailrace.case.values import MIN_POINTS
 
-from .input_flow import FLOWS, MIXING_LAYER, TAYLOR_GREEN, FlowTables
+from .input_beginning import MIXING_LAYER, TAYLOR_GREEN
+from .input_flow import FLOWS, FlowTables
 from .namelist import Namelist, fortran
 
 _FLOWS = {
@@ -76,10 +77,12 @@ def read_input(path: str | Path, overrides: Sequence[str] = ()) -> tuple[Case, l
     notes = _notes(reader)
     if reader.problems:
         raise ConfigError(str(path), reader.problems)
+    outside = {override_key(override) for override in overrides}
+    if outside & {"case.flow", "case.from"}:  # another beginning takes none of the parameters of the case's own
+        document["case"].pop("parameters", None)
     try:
         case = case_from_document(document, source=str(path), directory=path.parent, overrides=overrides)
     except ConfigError as error:
-        outside = {override_key(override) for override in overrides}
         raise ConfigError(
             error.source,
             [Problem(p.key if p.key in outside else _CASE_KEYS.get(p.key, p.key), p.reason) for p in error.problems],

@@ -100,6 +100,15 @@ def test_channels_begin_as_there(tmp_path, basic, flow, kind, direction):
     assert case.case.parameters.noise == (None if kind == "laminar" else 0.1)
 
 
+def test_another_beginning_may_be_given(tmp_path):
+    read(tmp_path, MIXING)
+    case, _ = read_input(tmp_path / "input.i3d", ["case.flow=taylor-green"])
+    assert (case.case.flow, case.case.parameters) == ("taylor-green", None)
+    with pytest.raises(ConfigError) as caught:
+        read_input(tmp_path / "input.i3d", ["case.from=old.h5"])
+    assert [problem.key for problem in caught.value.problems] == ["case.from"], "only the file is missing"
+
+
 def test_options_that_are_off_for_each_scalar_are_no_reason(tmp_path):
     scalar = "sc = 1.0, 1.0\nsc_skew = F, F\nsc_even = T, T"
     assert len(read(tmp_path, CHANNEL, "numscalar = 2", scalar)[0].scalar) == 2
