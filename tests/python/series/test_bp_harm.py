@@ -58,7 +58,7 @@ from numpy import full
 with tr.open(sys.argv[1]) as stored:
     print([step["ux"].mean() for step in stored], stored.verify())
 with tr.open(sys.argv[1], "a") as out:
-    out.write_step(9.0, index=9, ux=full((7, 5, 6), 9.0), other=full(3, 4.0))
+    out.write_step(9.0, index=9, ux=full((7, 5, 6), 9.0), other=full((7, 5, 6), 4.0))
 with tr.open(sys.argv[1]) as stored:
     print(stored[-1]["ux"].mean(), stored[-1]["other"].mean(), stored.verify())
 """
