@@ -23,7 +23,8 @@ std::map<std::string, std::uintmax_t> data_sizes(const std::string &directory);
 void cut_bp4(const std::string &directory, std::size_t kept, const std::map<std::string, std::uintmax_t> &sizes);
 
 /// The same for a BP5 directory, which also has to lose the metadata of an incomplete last step, and an incomplete
-/// description of values: BP5 would write the next ones after them and could not find those again. Returns the number of data files of the steps that stay.
+/// description of values: BP5 would write the next ones after them and could not find those again. Returns the number
+/// of data files of the steps that stay.
 std::int64_t cut_bp5(const std::string &directory, std::size_t kept);
 
 } // namespace tailrace::io::bp
