@@ -191,10 +191,6 @@ Bp5Index read_bp5(const std::string &text, std::size_t kept) {
   return index;
 }
 
-} // namespace
-
-namespace {
-
 /// Cuts the last block of mmd.0 if it is incomplete: two lengths, then a name and a description of values. ADIOS2 would
 /// append behind it, and find none of the later blocks.
 void cut_descriptions(const fs::path &path) {
@@ -202,12 +198,13 @@ void cut_descriptions(const fs::path &path) {
     return;
   const std::string text = read_file(path.string());
   std::size_t end = 0;
-  for (std::uint64_t lengths[2]; text.size() - end >= sizeof lengths;) {
-    std::memcpy(lengths, text.data() + end, sizeof lengths);
-    const std::uint64_t rest = text.size() - end - sizeof lengths;
-    if (lengths[0] > rest || lengths[1] > rest - lengths[0])
+  while (true) {
+    Numbers lengths(text, end);
+    const std::uint64_t name = lengths.next(), description = lengths.next();
+    const std::uint64_t rest = lengths.ended() ? 0 : text.size() - lengths.place();
+    if (lengths.ended() || name > rest || description > rest - name)
       break;
-    end += sizeof lengths + lengths[0] + lengths[1];
+    end = lengths.place() + name + description;
   }
   if (end < text.size())
     cut(path, end);
