@@ -56,7 +56,7 @@ READ_AND_APPEND = """
 import sys, tailrace as tr
 from numpy import full
 with tr.open(sys.argv[1]) as stored:
-    print([step["ux"].mean() for step in stored], stored.verify())
+    print([float(step["ux"].mean()) for step in stored], stored.verify())
 with tr.open(sys.argv[1], "a") as out:
     out.write_step(9.0, index=9, ux=full((7, 5, 6), 9.0), other=full((7, 5, 6), 4.0))
 with tr.open(sys.argv[1]) as stored:

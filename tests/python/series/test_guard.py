@@ -41,7 +41,8 @@ def harm(path: Path) -> None:
         data[64 + 24 : 64 + 32] = (1 << 40).to_bytes(8, "little")  # where the variables of the first step are
         (path / "md.idx").write_bytes(data)
     else:
-        (path / "mmd.0").write_bytes(b"\xff" * (path / "mmd.0").stat().st_size)
+        data = (path / "mmd.0").read_bytes()
+        (path / "mmd.0").write_bytes(data[:16] + b"\xff" * (len(data) - 16))  # the lengths of the first block stay
 
 
 def command(*words: object) -> tuple[int, str]:
