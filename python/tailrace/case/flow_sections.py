@@ -274,6 +274,8 @@ class ScalarSection(Section):
             raise ValueError("front and thickness go with initial = 'front', which needs both")
         if self.level is not None and self.initial != "front":
             raise ValueError("level goes with initial = 'front'")
+        if self.deposit_distance is not None and not any("deposit" in ends for ends in self.boundaries or ()):
+            raise ValueError("deposit_distance goes with 'deposit' in boundaries")
         return self
 
     def ends(self, grid: GridSection) -> tuple[tuple[str | float, str | float], ...]:

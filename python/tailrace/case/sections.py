@@ -153,6 +153,8 @@ class CaseSection(Section):
                 "'mixing-layer'"
             )
         taken = _TAKES.get(str(self.flow), ())
+        if self.flow == XCOMPACT3D and self.parameters and self.parameters.kind in (TAYLOR_GREEN, MIXING_LAYER):
+            taken = ("kind",)  # these two have no noise, and one direction
         for key in self.parameters.model_dump(exclude_none=True) if self.parameters is not None else ():
             if key not in taken:
                 found = f"flow = '{self.flow}'" if self.flow else "from"

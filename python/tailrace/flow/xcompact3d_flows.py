@@ -23,8 +23,8 @@ def xcompact3d_flow(parameters: FlowParameters | None, grid: _core.Grid) -> Velo
     """The first velocity of a case of Xcompact3D 5.0, on a box of any size.
 
     "taylor-green": its wave numbers are 1, also where they do not fit the box. "channel": 1 - y^2 about the middle,
-    whatever the height. "laminar": the same with sin x + cos z across, as iin = 0 has it along x. "mixing-layer": from
-    -0.5 to 0.5, with waves. The vortex and the mixing layer take y as if its nodes were at equal distances.
+    also of other heights. "laminar": the same with sin x + cos z across, as iin = 0 has it along x. "mixing-layer": a
+    layer with waves, from -0.5 to 0.5. The vortex and this layer take y as if its nodes were at equal distances.
     """
     told = parameters or FlowParameters()
     if told.kind == TAYLOR_GREEN:

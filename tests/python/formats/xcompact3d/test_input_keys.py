@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tailrace.case.document import ConfigError
+from tailrace.case.flow_sections import ScalarSection
+from tailrace.case.sections import CaseSection
 from tailrace.formats.xcompact3d.input import read_input
 
 CYLINDER, CURRENT, CHANNEL, VORTEX, MIXING = 5, 1, 3, 2, 7
@@ -66,6 +68,21 @@ def test_nothing_is_imposed_where_a_case_gives_no_scalar(tmp_path):
     case, _ = read(tmp_path, CHANNEL, "numscalar = 1", "sc(1) = 1.0")
     assert case.scalar[0].boundaries[1] == (1.0, 0.0)
     assert case.scalar[0].initial == 0.0
+
+
+def test_a_distance_without_a_deposit_is_refused():
+    with pytest.raises(ValueError, match="deposit_distance goes with 'deposit' in boundaries"):
+        ScalarSection(deposit_distance=0.1, boundaries=("no-flux", "free", "periodic"))
+    assert ScalarSection(deposit_distance=0.1, boundaries=("no-flux", "deposit", "periodic")).deposit_distance == 0.1
+
+
+@pytest.mark.parametrize("kind", ["taylor-green", "mixing-layer"])
+@pytest.mark.parametrize("key", ["noise", "direction"])
+def test_a_first_field_takes_no_parameter_that_it_has_not(kind, key):
+    value = {"noise": 0.1, "direction": "z"}[key]
+    with pytest.raises(ValueError, match=key):
+        CaseSection(flow="xcompact3d", reynolds=10.0, parameters={"kind": kind, key: value})
+    CaseSection(flow="xcompact3d", reynolds=10.0, parameters={"kind": "channel", key: value})
 
 
 def test_what_settles_has_the_mean_distance_where_y_is_stretched(tmp_path):
