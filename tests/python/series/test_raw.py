@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from helpers import sidecar
 from helpers.analyses import KEPT
 from helpers.io_programs import small_files
 from tailrace._core import InputError, IoError
@@ -273,3 +274,24 @@ def test_rank_0_alone_reads_the_list_to_open(tmp_path, strategy, mode):
         out.write_step(0.0, index=1, ux=np.full((2, 3, 4), 1.0))
     mpirun(WITHOUT_FILES, 2, tmp_path, mode, strategy)
     assert len(tr.open(tmp_path / "run")) == (2 if mode == "a" else 1)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("byte_order", "big", "its files have the byte order of another machine"),
+        ("version", 99, "its version is 99; this program reads version"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["r", "a"])
+def test_a_header_of_another_kind_is_refused(tmp_path, mode, key, value, message):
+    """Its first line is whole; what it says does not fit."""
+    with tr.open(tmp_path / "run", "w", engine="raw") as out:
+        out.write_step(0.0, index=0, ux=UX)
+    told = sidecar.read(tmp_path / "run")
+    assert key in told
+    sidecar.write(tmp_path / "run", told | {key: value})
+    with pytest.raises(IoError, match=message):
+        tr.open(tmp_path / "run", mode, engine="raw")
+    sidecar.write(tmp_path / "run", told)
+    np.testing.assert_array_equal(tr.open(tmp_path / "run")[0].read("ux"), UX)
