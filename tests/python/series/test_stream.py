@@ -2,6 +2,7 @@
 
 import re
 import signal
+import sys
 
 import pytest
 
@@ -31,6 +32,44 @@ def test_a_step_with_wrong_arguments_leaves_the_stream_as_it_was(stream):
     assert writer.finish()[-1].startswith("closed")
     assert reader.finish()[-1] == "end 5"
     assert reader.indices() == ALL and "written" not in writer.seen
+
+
+SEND_LISTS = """
+import numpy as np
+from tailrace.io import series as tr
+
+with tr.open("sst:run", "w", parameters={"wait_for_reader": 60}) as out:
+    for step in range(3):
+        rows = np.arange(2.0 * step).reshape(step, 2)
+        fields = {"ux": np.full((3, 4, 5), step + 0.5), "aa": np.full((2, 4, 5), 1.0)}
+        lists = {"points": rows, "ids": np.arange(step)}
+        out.write_step(0.5 * step, fields, index=step, lists=lists, scalars={"n": step})
+"""
+
+TAKE_LISTS = """
+import numpy as np
+from tailrace.io import series as tr
+
+with tr.open("sst:run") as stream:
+    for step in stream:
+        assert list(step.variables) == ["aa", "ids", "points", "ux"], list(step.variables)
+        assert step.variables["points"] == ("float64", (2, step.index, 1), True), step.variables
+        np.testing.assert_array_equal(step["points"], np.arange(2.0 * step.index).reshape(step.index, 2))
+        np.testing.assert_array_equal(step["ids"], np.arange(step.index))
+        assert (step["ux"] == step.index + 0.5).all() and step["aa"].shape == (2, 4, 5)
+        assert step.scalars["n"] == step.index
+        print("read", step.index, flush=True)
+print("end", flush=True)
+"""
+
+
+def test_lists_arrive_beside_fields(stream):
+    """Names are in the order of the alphabet, as in files."""
+    writer = stream.program(None, sys.executable, "-c", SEND_LISTS)
+    reader = stream.program(None, sys.executable, "-c", TAKE_LISTS)
+    writer.finish()
+    assert reader.finish()[-1] == "end"
+    assert reader.indices() == [0, 1, 2]
 
 
 @slow
