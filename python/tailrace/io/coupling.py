@@ -101,7 +101,7 @@ def _balance(writer: CouplingSide, reader: CouplingSide, left_out: int) -> str:
     ours = (writer.compute + writer.transfer) * writer.ranks / (writer.steps + left_out)
     theirs = (reader.compute + reader.transfer) * reader.ranks / reader.steps
     if ours <= 0 or theirs <= 0:
-        return "neither side had work that could be measured"
+        return "how to split the ranks cannot be said: a side had no work that could be measured"
     if left_out and theirs / reader.ranks > ours / writer.ranks:
         said = "the analysis could not keep up; "
     elif side.wait <= _LITTLE * side.elapsed:

@@ -42,6 +42,12 @@ def test_an_analysis_that_cannot_keep_up():
     assert lines[-1].startswith("the analysis could not keep up; with 2 ranks no other split does better; 9.8 analysis")
 
 
+@pytest.mark.parametrize(("ours", "theirs"), [(0.0, 3.0), (3.0, 0.0), (0.0, 0.0)])
+def test_a_side_without_work_gets_no_advice(ours, theirs):
+    last = report(side(2, 4, ours, 1.0, 0.0), side(1, 4, theirs, 1.0, 0.0))[-1]
+    assert last == "how to split the ranks cannot be said: a side had no work that could be measured"
+
+
 def test_readers_that_came_to_grief_and_none_at_all():
     lines = report(side(2, 9, 1.0, 0.0, 0.0), side(1, 3, 1.0, 0.0, 0.0, "lost"), side(1, 4, 1.0, 0.0, 0.0, "dropped"))
     assert lines[1].endswith("; it was lost")

@@ -174,3 +174,13 @@ def test_whole_numbers_beyond_int64_are_left_out(gaps):
 
 def test_attributes_whose_names_become_the_same(gaps):
     assert gaps.attributes == {"a_b": 2.0, "a_b_2": 1.0}
+
+
+def test_what_only_series_of_ours_can_do_is_refused():
+    with tr.open(DATA / "foreign.bp5") as series:
+        for call in (series.flush, series.end_step, lambda: series.set_attribute("case", "other")):
+            with pytest.raises(_core.InputError, match=r"foreign\.bp5: is open to read"):
+                call()
+        core = series._handle.core()
+        with pytest.raises(AttributeError, match="sail"):
+            core.sail()
