@@ -31,6 +31,7 @@ _KAPPA, _B = 0.41, 5.2  # of the law of the wall, u+ = ln(y+) / kappa + B
 _LINES = ("-", "--", ":", "-.")  # of several files or steps
 _FLUCTUATIONS = {"u_rms_plus": "u", "v_rms_plus": "v", "w_rms_plus": "w", "p_rms_plus": "p"}
 _STRESSES = {"viscous": "ν dU/dy", "turbulent": "−⟨u′v′⟩", "total": "their sum"}
+_COMPARED = (1.0, 0.85)  # with a reference: from y+ = 1 to this part of half the height, beyond which stresses vanish
 _THIN: dict[str, Any] = {"color": "#707070", "lw": 0.8}
 _DOTS: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 3.0, "mfc": "white", "mew": 0.7, "zorder": 1.5}
 
@@ -93,7 +94,8 @@ def draw_channel(several: Sequence[Profiles], reference: Path | None = None) -> 
                    for one, ls in zip(several, _LINES, strict=False)]  # fmt: skip
         handles = handles if len(several) > 1 else []
         if reference is not None:
-            handles.append(Line2D([], [], color="black", label=plain(reference.stem.replace("_", " ")), **_DOTS))
+            label = "\n".join([plain(reference.stem.replace("_", " ")), *_said(several, table)])
+            handles.append(Line2D([], [], color="black", label=label, **_DOTS))
         if handles:
             figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
     return figure
@@ -108,6 +110,41 @@ def _read_reference(path: Path) -> dict[str, NDArray[Any]]:
             f"{', '.join(_FLUCTUATIONS)}; found {', '.join(columns)}"
         )
     return columns
+
+
+def deviations(profiles: Profiles, table: Mapping[str, NDArray[Any]]) -> dict[str, float]:
+    """The largest relative difference of each profile from a table, at the points of the table from y+ = 1 to 85 % of
+    half the height; between nodes by polynomials of degree three. Empty where no point of the table is there.
+    """
+    y, at = profiles.arrays["y_plus"], table["y_plus"]
+    chosen = (at >= max(_COMPARED[0], y[0])) & (at <= _COMPARED[1] * min(y[-1], at.max()))
+    if not chosen.any() or len(y) < 4:
+        return {}
+    found = {}
+    for name in ("u_plus", *_FLUCTUATIONS, "uv_plus"):
+        if name in table and name in profiles.arrays:
+            theirs = table[name][chosen]
+            found[name] = float(np.max(np.abs(_between(y, profiles.arrays[name], at[chosen]) / theirs - 1)))
+    return found
+
+
+def _between(x: NDArray[Any], y: NDArray[Any], at: NDArray[Any]) -> NDArray[Any]:
+    """By Lagrange polynomials through the four nodes around each place."""
+    first = np.clip(np.searchsorted(x, at) - 2, 0, len(x) - 4)
+    near = first[:, None] + np.arange(4)
+    weights = np.ones(near.shape)
+    for one in range(4):
+        for other in {0, 1, 2, 3} - {one}:
+            weights[:, one] *= (at - x[near[:, other]]) / (x[near[:, one]] - x[near[:, other]])
+    return np.asarray(np.sum(weights * y[near], axis=1))
+
+
+def _said(several: Sequence[Profiles], table: Mapping[str, NDArray[Any]]) -> list[str]:
+    """A line on how far a single channel is from the table."""
+    letters = {"u_plus": "U", **_FLUCTUATIONS, "uv_plus": "⟨u′v′⟩"}
+    found = deviations(several[0], table) if len(several) == 1 else {}
+    parts = [f"{letters[name]} {100 * part:.2g} %" for name, part in found.items()]
+    return [f"largest difference between $y^+$ = 1 and 0.85 h: {', '.join(parts)}"] if parts else []
 
 
 def _dots(axes: Axes, table: Mapping[str, NDArray[Any]], name: str, colour: str, sign: float = 1.0) -> None:

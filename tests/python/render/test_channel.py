@@ -77,6 +77,23 @@ def test_steps_lie_over_each_other_with_a_reference(path):
     assert mean.lines[-1].get_ydata()[-1] == pytest.approx(18.301)
 
 
+def test_the_difference_from_a_reference_is_told(path, tmp_path):
+    """A part of the profiles is larger than the table; what lies outside of y+ 1 to 85 does not count."""
+    y = np.array([0.5, 1.0, 3.7, 20.0, 85.0, 99.0]) / 100
+    near = {"u_plus": 20 * y**0.25, "u_rms_plus": y / 1.03, "w_rms_plus": 3 * y, "uv_plus": -y * (1 - y) / 0.9}
+    near["w_rms_plus"][[0, -1]] = 1e3
+    table = tmp_path / "table.csv"
+    rows = np.column_stack([100 * y, *near.values()])
+    table.write_text("\n".join([",".join(["y_plus", *near]), *(",".join(f"{v:.17g}" for v in row) for row in rows)]))
+    (legend,) = drawn(path, steps=[0], reference=table)[0].legends
+    (text,) = [one.get_text() for one in legend.get_texts()]
+    name, said = text.split("\n")
+    assert (name, said.split(": ")[0]) == ("table", "largest difference between $y^+$ = 1 and 0.85 h")
+    found = dict(one.rsplit(" ", 2)[:2] for one in said.split(": ")[1].split(", "))
+    assert (found["u"], found["⟨u′v′⟩"]) == ("3", "10")
+    assert float(found["w"]) < 1e-10 and 0 < float(found["U"]) < 1
+
+
 def test_a_step_without_profiles_shows_those_before_it(tmp_path):
     path = tmp_path / "channel.h5"
     with tr.open(path, "w", grid=BOX) as out:
