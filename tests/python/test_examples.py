@@ -217,7 +217,7 @@ def test_channel(command, tmp_path):
         values, _, _ = values_of(tmp_path / "snapshots.h5", name)
         assert abs(values[1][:, [0, -1]]).max() < 0.01  # what the projection leaves of it on a coarse grid
     rows = read_time_series(tmp_path / "time_series.csv")
-    assert abs(rows["mean_ux"] - 2 / 3).max() < 0.01  # by the trapezoidal rule of the time series, on 17 nodes
+    assert abs(rows["mean_ux"] - 2 / 3).max() < 0.015  # by the trapezoidal rule of the time series, on 17 nodes
     assert rows["max_divergence"].max() < 1e-9
 
 
