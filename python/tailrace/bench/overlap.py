@@ -213,13 +213,17 @@ class Computing:
             np.square(self._numbers, out=self._numbers)
 
     def last(self, seconds: float) -> None:
-        """From now on the work takes at least so long. Collective."""
+        """From now on the work takes at least so long. Collective.
+
+        It is measured in time of the processor: beside other programs a little work may last long, and would last far
+        too short in the rounds.
+        """
         self._cycles = 10
         while True:
             self._comm.barrier()
-            begin = time.perf_counter()
+            begin = time.thread_time()
             self.work()
-            self.seconds = slowest(self._comm, {"work": time.perf_counter() - begin})["work"]
+            self.seconds = slowest(self._comm, {"work": time.thread_time() - begin})["work"]
             if self.seconds >= seconds:
                 return
             self._cycles = int(self._cycles * min(10.0, 1.1 * seconds / self.seconds)) + 1

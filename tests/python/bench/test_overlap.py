@@ -1,10 +1,13 @@
 """`tailrace bench overlap`: output that a program writes while it computes."""
 
+import time
+
 import pytest
+from mpi4py import MPI
 
 from helpers.bench_runs import cells, interrupted, refused, run, run_here
 from tailrace.bench.compare import against
-from tailrace.bench.overlap import OverlapPlan, OverlapRounds, rounded_up
+from tailrace.bench.overlap import Computing, OverlapPlan, OverlapRounds, rounded_up
 
 SMALL = ("overlap", "--global", "16,12,10", "--engine", "raw", "--engine", "hdf5", "--steps", "3")
 
@@ -26,7 +29,7 @@ def test_engines_without_and_with_buffers(tmp_path):
             assert m.counts["compute_seconds"] >= 0.01
             assert 0 < m.counts["end_step_seconds"] <= m.counts["step_seconds"] <= m.counts["step_seconds_most"]
     for one in limits:
-        assert all(m.seconds >= m.phases["compute"] > 3 * 0.0005 for m in one.rounds)  # measured on a busy machine
+        assert all(m.seconds >= m.phases["compute"] > 3 * 0.002 for m in one.rounds)
 
 
 def test_computing_lasts_longer_than_a_step(tmp_path):
@@ -35,6 +38,25 @@ def test_computing_lasts_longer_than_a_step(tmp_path):
     lasted = {m.counts["compute_seconds"] for one in cells(found) for m in one.rounds}
     assert len(lasted) == 1
     assert lasted.pop() > 1e-5
+
+
+def test_waiting_is_not_computing():
+    """The first try waits, as beside another program; the work is nevertheless as large as asked for."""
+
+    class Interrupted(Computing):
+        waited = False
+
+        def work(self):
+            if not self.waited:
+                self.waited = True
+                time.sleep(0.05)
+            super().work()
+
+    computing = Interrupted(MPI.COMM_SELF)
+    computing.last(0.01)
+    begin = time.thread_time()
+    computing.work()
+    assert time.thread_time() - begin > 0.002
 
 
 def test_runs_that_compute_for_another_time_are_not_compared(tmp_path, monkeypatch):
