@@ -23,7 +23,7 @@ def xcompact3d_flow(parameters: FlowParameters | None, grid: _core.Grid) -> Velo
     """The first velocity of a case of Xcompact3D 5.0, on a box of any size.
 
     "taylor-green": its wave numbers are 1, also where they do not fit the box. "channel": 1 - y^2 about the middle,
-    also of other heights. "laminar": the same with sin x + cos z across, as iin = 0 has it along x. "mixing-layer": a
+    also of other heights. "laminar": the same with sin x + cos z across, as along x with iin = 0. "mixing-layer": a
     layer with waves, from -0.5 to 0.5. The vortex and this layer take y as if its nodes were at equal distances.
     """
     told = parameters or FlowParameters()

@@ -118,13 +118,15 @@ def deviations(profiles: Profiles, table: Mapping[str, NDArray[Any]]) -> dict[st
     """
     y, at = profiles.arrays["y_plus"], table["y_plus"]
     chosen = (at >= max(_COMPARED[0], y[0])) & (at <= _COMPARED[1] * min(y[-1], at.max()))
-    if not chosen.any() or len(y) < 4:
+    if len(y) < 4:
         return {}
     found = {}
     for name in ("u_plus", *_FLUCTUATIONS, "uv_plus"):
         if name in table and name in profiles.arrays:
-            theirs = table[name][chosen]
-            found[name] = float(np.max(np.abs(_between(y, profiles.arrays[name], at[chosen]) / theirs - 1)))
+            used = chosen & (table[name] != 0)
+            if used.any():
+                ours = _between(y, profiles.arrays[name], at[used])
+                found[name] = float(np.max(np.abs(ours / table[name][used] - 1)))
     return found
 
 
@@ -144,7 +146,8 @@ def _said(several: Sequence[Profiles], table: Mapping[str, NDArray[Any]]) -> lis
     letters = {"u_plus": "U", **_FLUCTUATIONS, "uv_plus": "⟨u′v′⟩"}
     found = deviations(several[0], table) if len(several) == 1 else {}
     parts = [f"{letters[name]} {100 * part:.2g} %" for name, part in found.items()]
-    return [f"largest difference between $y^+$ = 1 and 0.85 h: {', '.join(parts)}"] if parts else []
+    least, most = _COMPARED
+    return [f"largest difference between $y^+$ = {least:g} and {most:g} h: {', '.join(parts)}"] if parts else []
 
 
 def _dots(axes: Axes, table: Mapping[str, NDArray[Any]], name: str, colour: str, sign: float = 1.0) -> None:

@@ -29,7 +29,7 @@ def test_engines_without_and_with_buffers(tmp_path):
             assert m.counts["compute_seconds"] >= 0.01
             assert 0 < m.counts["end_step_seconds"] <= m.counts["step_seconds"] <= m.counts["step_seconds_most"]
     for one in limits:
-        assert all(m.seconds >= m.phases["compute"] > 3 * 0.002 for m in one.rounds)
+        assert all(m.seconds >= m.phases["compute"] >= 3 * 0.005 for m in one.rounds)
 
 
 def test_computing_lasts_longer_than_a_step(tmp_path):
@@ -56,7 +56,7 @@ def test_waiting_is_not_computing():
     computing.last(0.01)
     begin = time.thread_time()
     computing.work()
-    assert time.thread_time() - begin > 0.002
+    assert time.thread_time() - begin >= 0.005
 
 
 def test_runs_that_compute_for_another_time_are_not_compared(tmp_path, monkeypatch):
