@@ -208,17 +208,14 @@ def test_own_flow(command, tmp_path):
 
 def test_channel(command, tmp_path):
     """Its beginning, on a coarse grid: the waves are there, nothing moves at the walls, and the flow rate is kept."""
-    coarse = ["--set", "grid.points=[16,17,12]", "--set", "grid.beta=0.26", "--set", "time.end=0.2"]
-    command(
-        "run",
-        EXAMPLES / "11_channel.toml",
-        *coarse,
-        "--set",
+    coarse = [
+        "grid.points=[16,17,12]",
+        "grid.beta=0.26",
+        "time.end=0.2",
         "diagnostics.every=1",
-        "--set",
         "output[0].interval=0.2",
-        size=2,
-    )
+    ]
+    command("run", EXAMPLES / "11_channel.toml", *(f"--set={one}" for one in coarse), size=2)
     found, _, _ = values_of(tmp_path / "snapshots.h5", "uy")
     assert 0.03 < abs(found[0]).max() < 0.3
     assert abs(found[0][:, 1:-1] - found[0][:, -2:0:-1]).max() > 0.03  # the walls differ
