@@ -79,5 +79,9 @@ void bind_flow_options(nb::module_ &m) {
       .def_rw("acceleration", &FlowOptions::acceleration)
       .def_rw("rotation", &FlowOptions::rotation)
       .def_rw("growth", &FlowOptions::growth)
-      .def_rw("implicit_y", &FlowOptions::implicit_y);
+      .def_rw("implicit_y", &FlowOptions::implicit_y)
+      .def(
+          "set_wall_divergence",
+          [](FlowOptions &self, const std::string &name) { self.wall_divergence = wall_divergence_from_name(name); },
+          nb::arg("name"));
 }

@@ -236,6 +236,9 @@ class NumericsSection(Section):
         "aggressive", description="between velocity and pressure grids; Xcompact3D's ipinter 1, 2, 3"
     )
     implicit_y: Flag = Field(False, description="take second derivatives of diffusion along y implicitly")
+    wall_divergence: Literal["mirrored", "one-sided"] = Field(
+        "mirrored", description="of the velocity beside walls in y; mirrored: Xcompact3D's, of second order"
+    )
     eddy_viscosity: EddySection | None = Field(None, description="a large-eddy simulation; none by default")
     hyperviscosity: HyperviscositySection | None = Field(
         None, description="an implicit large-eddy simulation; none by default"

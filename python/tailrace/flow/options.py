@@ -34,6 +34,7 @@ def options_of(case: Case) -> _core.FlowOptions:
         for name in more.directions:
             options.set_hyperviscosity("xyz".index(name), more.at_cutoff, more.middle)
     options.implicit_y = case.numerics.implicit_y
+    options.set_wall_divergence(case.numerics.wall_divergence)
     eddies = case.numerics.eddy_viscosity
     if eddies is not None:
         default = 0.1 if eddies.model == "smagorinsky" else 0.5

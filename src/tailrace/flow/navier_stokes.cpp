@@ -37,7 +37,7 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
           ConvectionDiffusion<T>(grid, 0, options.viscosity, options.hyperviscosity[0]),
           ConvectionDiffusion<T>(grid, 1, options.viscosity, options.hyperviscosity[1], !options.implicit_y),
           ConvectionDiffusion<T>(grid, 2, options.viscosity, options.hyperviscosity[2])},
-      projection_(grid, options.interpolation, processes, method, workspace_),
+      projection_(grid, options.interpolation, processes, method, workspace_, options.wall_divergence),
       faces_(grid, nodes_.decomposition(), options.interpolation),
       right_hand_sides_(static_cast<std::size_t>(stored_right_hand_sides(options.scheme) + 1)) {
   const Decomposition &nodes = nodes_.decomposition();

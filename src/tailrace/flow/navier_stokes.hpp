@@ -33,6 +33,7 @@ struct FlowOptions {
   std::optional<FlowRate> flow_rate = {};
   std::optional<EddyModel> eddy_model = {};
   bool implicit_y = false; ///< second derivatives along y by Crank-Nicolson, for velocity and scalars
+  ops::WallDivergence wall_divergence = ops::WallDivergence::mirrored; ///< beside walls in y
 };
 
 /// Wall time by phase since the start, in seconds, on this rank. The time of transposes is not part of the phases that

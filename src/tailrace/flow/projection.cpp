@@ -16,7 +16,8 @@ Index3 first_cells(const Grid &grid, int directions) {
 }
 
 /// Between nodes and cells every end that is not periodic is a mirror, also a wall: about it the pressure is even, and
-/// the normal velocity odd about its value there. So cosines diagonalise the operators.
+/// the normal velocity odd about its value there. So cosines diagonalise the operators. WallDivergence::one_sided makes
+/// an exception of walls in y.
 Sides mirrored(const Grid &grid, int d) { return grid.periodic(d) ? Boundary::periodic : Boundary::free_slip; }
 
 Index3 plane_of(const Index3 &count) { return {count[0], count[1], 1}; }
@@ -50,11 +51,13 @@ void add(Vec<T> *const (&a)[tile_bundles], Vec<T> *const (&b)[tile_bundles], int
 }
 } // namespace
 
-template <class T> auto Projection<T>::make(const Grid &grid, int d, Interpolation interpolation) -> Staggered {
+template <class T>
+auto Projection<T>::make(const Grid &grid, int d, Interpolation interpolation, WallDivergence walls) -> Staggered {
   const auto system = [&](Operation operation, Parity parity) {
     const bool stretches = is_derivative(operation);
-    return LineSystem<T>(compact_scheme(operation, grid.spacing(d), interpolation), grid.nodes[d], mirrored(grid, d),
-                         parity, 1, stretches ? grid.metric(d, to_centre(operation)) : std::vector<double>{});
+    const Sides sides = d == 1 && to_centre(operation) ? divergence_sides(grid, walls) : mirrored(grid, d);
+    return LineSystem<T>(compact_scheme(operation, grid.spacing(d), interpolation), grid.nodes[d], sides, parity, 1,
+                         stretches ? grid.metric(d, to_centre(operation)) : std::vector<double>{});
   };
   return {system(Operation::derivative_to_centre, Parity::odd), system(Operation::interpolate_to_centre, Parity::even),
           system(Operation::derivative_to_node, Parity::even), system(Operation::interpolate_to_node, Parity::even)};
@@ -62,12 +65,13 @@ template <class T> auto Projection<T>::make(const Grid &grid, int d, Interpolati
 
 template <class T>
 Projection<T>::Projection(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes,
-                          TransposeMethod method, std::shared_ptr<Workspace> workspace)
+                          TransposeMethod method, std::shared_ptr<Workspace> workspace, WallDivergence walls)
     : grid_(grid), sides_{mirrored(grid, 0), mirrored(grid, 1), mirrored(grid, 2)},
-      staggered_{make(grid, 0, interpolation), make(grid, 1, interpolation), make(grid, 2, interpolation)},
+      staggered_{make(grid, 0, interpolation, walls), make(grid, 1, interpolation, walls),
+                 make(grid, 2, interpolation, walls)},
       xy_(Decomposition(processes, first_cells(grid, 1), true), method, workspace),
       yz_(Decomposition(processes, first_cells(grid, 2), true), method, workspace),
-      poisson_(grid, interpolation, processes, method, workspace) {
+      poisson_(grid, interpolation, processes, method, workspace, walls) {
   // With whole planes on a rank the result of the x stage is used at once, and memory for one plane is enough.
   const Box x_box = xy_.decomposition().box(Pencil::x);
   for (auto &buffer : x_part_)

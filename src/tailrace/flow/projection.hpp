@@ -12,7 +12,7 @@ template <class T> class Projection {
 public:
   Projection(const grid::Grid &grid, ops::Interpolation interpolation,
              std::shared_ptr<const grid::ProcessGrid> processes, grid::TransposeMethod method,
-             std::shared_ptr<grid::Workspace> workspace);
+             std::shared_ptr<grid::Workspace> workspace, ops::WallDivergence walls = ops::WallDivergence::mirrored);
 
   /// From now on divergences are those of a velocity that is zero at these nodes of the X pencil; `solid` must live as
   /// long as this object. Local.
@@ -38,7 +38,7 @@ private:
     ops::LineSystem<T> derivative_to_node;
     ops::LineSystem<T> average_to_node;
   };
-  static Staggered make(const grid::Grid &grid, int d, ops::Interpolation interpolation);
+  static Staggered make(const grid::Grid &grid, int d, ops::Interpolation interpolation, ops::WallDivergence walls);
   std::array<T *, 2> z_columns();
   void gather_xy(const std::array<const T *, 3> &u);
   void divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out, const grid::Index3 &count,
@@ -52,7 +52,7 @@ private:
   bool planes() const { return xy_.is_free(grid::Pencil::x, grid::Pencil::y); }
 
   grid::Grid grid_;
-  std::array<grid::Sides, 3> sides_; ///< of the staggered operators
+  std::array<grid::Sides, 3> sides_; ///< of the staggered operators, but for one-sided ones to centres
   std::array<Staggered, 3> staggered_;
   grid::Exchange<T> xy_; ///< cells in x, nodes in y and z
   grid::Exchange<T> yz_; ///< cells in x and y, nodes in z

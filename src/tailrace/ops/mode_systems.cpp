@@ -1,5 +1,6 @@
 #include <tailrace/ops/mode_systems.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tailrace::ops {
@@ -45,10 +46,15 @@ void spread(const Stretching::Cosines &metric, double length, const Amplitudes &
   }
 }
 
+/// The metric of y; of a uniform y it is 1, and any distance of coupled modes will do.
+Stretching::Cosines metric_of(const Grid &grid) {
+  return grid.stretching ? grid.stretching->cosines(grid.lengths[1]) : Stretching::Cosines{1 / grid.lengths[1], 0, 1};
+}
+
 /// The operator  metric d/dY metric d/dY  on the transforms of even values at the centres, whose mode 0 counts twice:
 /// for each row the entries at -2, -1, 0, 1, 2 times the distance of coupled modes.
 std::vector<std::array<double, 5>> bands_of(const Grid &grid, const std::vector<double> &wave_squared) {
-  const Stretching::Cosines metric = grid.stretching->cosines(grid.lengths[1]);
+  const Stretching::Cosines metric = metric_of(grid);
   const std::int64_t n = grid.cells()[1];
   std::vector<std::array<double, 5>> bands(static_cast<std::size_t>(n), std::array<double, 5>{});
   const auto wave = [&](std::int64_t m) { return std::sqrt(wave_squared[static_cast<std::size_t>(m)]); };
@@ -74,24 +80,36 @@ std::vector<std::array<double, 5>> bands_of(const Grid &grid, const std::vector<
 } // namespace
 
 template <class T>
-ModeSystems<T>::ModeSystems(const Grid &grid, const std::array<Symbols, 3> &symbols, const Box &box, double scale)
-    : box_(box), reach_(grid.stretching->cosines(grid.lengths[1]).waves),
-      factors_(static_cast<std::size_t>(5 * box.size())) {
+ModeSystems<T>::ModeSystems(const Grid &grid, const std::array<Symbols, 3> &symbols, const Box &box, double scale,
+                            std::vector<WallMode> walls)
+    : box_(box), reach_(metric_of(grid).waves), factors_(static_cast<std::size_t>(5 * box.size())),
+      walls_(std::move(walls)), corrections_(walls_.size() * static_cast<std::size_t>(box.size())) {
   const auto bands = bands_of(grid, symbols[1].wave);
   const std::int64_t plane = 5 * box.count[0] * box.count[1];
-  for (std::int64_t k = 0; k < box.count[2]; ++k)
+  for (std::int64_t k = 0; k < box.count[2]; ++k) {
     for (std::int64_t i = 0; i < box.count[0]; ++i) {
-      const auto x = static_cast<std::size_t>(box.start[0] + i), z = static_cast<std::size_t>(box.start[2] + k);
-      const double tx = symbols[0].transfer[x], tz = symbols[2].transfer[z];
-      const double across = symbols[0].wave[x] * tz + symbols[2].wave[z] * tx;
-      factor(bands, tx * tz, across, symbols[1].transfer, scale, factors_.data() + k * plane + i, x == 0 && z == 0);
+      const auto [along, across] = factors_of(symbols, i, k);
+      factor(bands, along, across, symbols[1].transfer, scale, factors_.data() + k * plane + i,
+             box.start[0] + i == 0 && box.start[2] + k == 0);
     }
+    if (!walls_.empty())
+      add_walls(symbols, k, scale);
+  }
+}
+
+/// Of mode i in x and k in z of this rank.
+template <class T>
+auto ModeSystems<T>::factors_of(const std::array<Symbols, 3> &symbols, std::int64_t i, std::int64_t k) const
+    -> Factors {
+  const auto x = static_cast<std::size_t>(box_.start[0] + i), z = static_cast<std::size_t>(box_.start[2] + k);
+  const double tx = symbols[0].transfer[x], tz = symbols[2].transfer[z];
+  return {tx * tz, symbols[0].wave[x] * tz + symbols[2].wave[z] * tx};
 }
 
 /// The factors of  along * (banded operator) - across * transfer  for one mode, every box_.count[0] values apart.
 template <class T>
 void ModeSystems<T>::factor(const std::vector<std::array<double, 5>> &bands, double along, double across,
-                            const std::vector<double> &transfer, double scale, T *factors, bool is_mean) const {
+                            const std::vector<double> &transfer, double scale, T *factors, bool mean) const {
   const std::int64_t n = box_.count[1], stride = box_.count[0];
   if (along == 0 && across == 0)
     return; // the operators give 0 for such a wave: factors of zero make its pressure zero
@@ -102,7 +120,7 @@ void ModeSystems<T>::factor(const std::vector<std::array<double, 5>> &bands, dou
       rows[at(m)][band] = along * bands[at(m)][band];
     rows[at(m)][2] -= across * transfer[at(m)];
   }
-  if (is_mean)
+  if (mean)
     rows[0] = {0, 0, 1, 0, 0}; // any constant is a solution
   for (std::int64_t m = 0; m < n; ++m) {
     std::array<double, 5> &row = rows[at(m)];
@@ -121,7 +139,7 @@ void ModeSystems<T>::factor(const std::vector<std::array<double, 5>> &bands, dou
     }
     const double inverse = 1 / row[2];
     const double upper_1 = m + reach_ < n ? row[3] * inverse : 0, upper_2 = m + 2 * reach_ < n ? row[4] * inverse : 0;
-    const double pivot = is_mean && m == 0 ? 0 : inverse * scale; // the mean of the pressure is zero
+    const double pivot = mean && m == 0 ? 0 : inverse * scale; // the mean of the pressure is zero
     const double values[5] = {lower_2, lower_1, pivot, upper_1, upper_2};
     for (int band = 0; band < 5; ++band)
       factors[(5 * m + band) * stride] = static_cast<T>(values[band]);
@@ -151,9 +169,60 @@ template <class T> template <int parts> void ModeSystems<T>::solve_plane(T *plan
   }
 }
 
+/// Takes the rows of the walls into account one after another: with A the system of those before, and u and v the
+/// column and the row of a wall, keeps  A^-1 u / (1 + v A^-1 u)  for plane number k.
+template <class T> void ModeSystems<T>::add_walls(const std::array<Symbols, 3> &symbols, std::int64_t k, double scale) {
+  const std::int64_t n = box_.count[1], modes = box_.count[0];
+  T *corrections = corrections_.data() + k * n * modes * static_cast<std::int64_t>(walls_.size());
+  T *column = corrections;
+  for (std::size_t w = 0; w < walls_.size(); ++w, column += n * modes) {
+    const WallMode &wall = walls_[w];
+    for (std::int64_t i = 0; i < modes; ++i) {
+      const auto [along, across] = factors_of(symbols, i, k);
+      const double factor = (wall.of_average ? -across : along) / scale;
+      for (std::int64_t m = 0; m < n; ++m)
+        column[m * modes + i] = static_cast<T>(factor * wall.column[static_cast<std::size_t>(m)]);
+    }
+    solve_plane<1>(column, factors_.data() + k * 5 * n * modes);
+    correct_plane<1>(column, corrections, w);
+    for (std::int64_t i = 0; i < modes; ++i) {
+      double divisor = 1;
+      for (std::int64_t m = 0; m < n; ++m)
+        divisor += wall.row[static_cast<std::size_t>(m)] * static_cast<double>(column[m * modes + i]);
+      for (std::int64_t m = 0; m < n; ++m)
+        column[m * modes + i] = static_cast<T>(static_cast<double>(column[m * modes + i]) / divisor);
+    }
+  }
+}
+
+/// Makes a solution of the banded systems one of those with the first `count` rows of the walls.
+template <class T>
+template <int parts>
+void ModeSystems<T>::correct_plane(T *plane, const T *corrections, std::size_t count) const {
+  const std::int64_t n = box_.count[1], modes = box_.count[0], row = modes * parts;
+  std::vector<T> residuals(static_cast<std::size_t>(row));
+  for (std::size_t w = 0; w < count; ++w, corrections += n * modes) {
+    std::ranges::fill(residuals, T(0));
+    for (std::int64_t m = 0; m < n; ++m) {
+      const T weight = static_cast<T>(walls_[w].row[static_cast<std::size_t>(m)]);
+      for (std::int64_t i = 0; i < row; ++i)
+        residuals[static_cast<std::size_t>(i)] += weight * plane[m * row + i];
+    }
+    for (std::int64_t m = 0; m < n; ++m)
+      for (std::int64_t i = 0; i < modes; ++i)
+        for (int part = 0; part < parts; ++part)
+          plane[m * row + i * parts + part] -=
+              corrections[m * modes + i] * residuals[static_cast<std::size_t>(i * parts + part)];
+  }
+}
+
 template <class T> void ModeSystems<T>::solve(T *plane, std::int64_t k, int parts) const {
-  const T *factors = factors_.data() + k * 5 * box_.count[0] * box_.count[1];
+  const std::int64_t size = box_.count[0] * box_.count[1];
+  const T *factors = factors_.data() + k * 5 * size;
   parts == 1 ? solve_plane<1>(plane, factors) : solve_plane<2>(plane, factors);
+  const T *corrections = corrections_.data() + k * size * static_cast<std::int64_t>(walls_.size());
+  parts == 1 ? correct_plane<1>(plane, corrections, walls_.size())
+             : correct_plane<2>(plane, corrections, walls_.size());
 }
 
 template class ModeSystems<float>;

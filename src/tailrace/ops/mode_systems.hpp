@@ -2,6 +2,7 @@
 
 #include <tailrace/grid/box.hpp>
 #include <tailrace/grid/grid.hpp>
+#include <tailrace/ops/wall_modes.hpp>
 
 #include <array>
 #include <vector>
@@ -13,27 +14,39 @@ struct Symbols {
   std::vector<double> wave, transfer;
 };
 
-/// The pressure equation in spectral space where y is stretched: for every mode in x and z one banded system of the
-/// cosine modes in y, because the metric of the mapping is a sum of two cosines and couples each mode with its second
-/// neighbours at most (Laizet and Lamballais 2009, section 4.2). All systems are factored once. Local.
+/// The pressure equation in spectral space where the cosine modes in y are coupled: for every mode in x and z one
+/// banded system, because the metric of a stretched y is a sum of two cosines and couples each mode with its second
+/// neighbours at most (Laizet and Lamballais 2009, section 4.2). One-sided schemes at walls add few products of a
+/// column and a row, which the formula of Sherman and Morrison takes in one by one (Golub and Van Loan 2013, section
+/// 2.1.4). All systems are factored once. Local.
 template <class T> class ModeSystems {
 public:
-  /// `symbols` of x, y and z; `box` of the modes of this rank, y whole; `scale` multiplies the solutions. Only this
-  /// rank's modes are factored.
-  ModeSystems(const grid::Grid &grid, const std::array<Symbols, 3> &symbols, const grid::Box &box, double scale);
+  /// `symbols` of x, y and z; `box` of the modes of this rank, y whole; `scale` multiplies the solutions; `walls`: what
+  /// one-sided schemes add. Only this rank's modes are factored.
+  ModeSystems(const grid::Grid &grid, const std::array<Symbols, 3> &symbols, const grid::Box &box, double scale,
+              std::vector<WallMode> walls = {});
 
   /// Replaces right-hand sides by solutions in plane number `k` of the box, which has rows of `parts` values (1: real,
   /// 2: complex) for each mode in x.
   void solve(T *plane, std::int64_t k, int parts) const;
 
 private:
+  /// What a mode in x and z multiplies the operators by.
+  struct Factors {
+    double along, across; ///< the second derivative in y, and minus the averages in y
+  };
+  Factors factors_of(const std::array<Symbols, 3> &symbols, std::int64_t i, std::int64_t k) const;
+  void add_walls(const std::array<Symbols, 3> &symbols, std::int64_t k, double scale);
+  template <int parts> void correct_plane(T *plane, const T *corrections, std::size_t count) const;
   template <int parts> void solve_plane(T *plane, const T *factors) const;
   void factor(const std::vector<std::array<double, 5>> &bands, double along, double across,
-              const std::vector<double> &transfer, double scale, T *factors, bool is_mean) const;
+              const std::vector<double> &transfer, double scale, T *factors, bool mean) const;
 
   grid::Box box_;
   std::int64_t reach_;     ///< how far apart coupled modes are: the bands are at +-reach_ and +-2 reach_
   std::vector<T> factors_; ///< [z][y][lower 2, lower 1, inverse of the pivot, upper 1, upper 2][x]
+  std::vector<WallMode> walls_;
+  std::vector<T> corrections_; ///< [z][wall mode][y][x]: what a residual of its row takes away from a solution
 };
 
 } // namespace tailrace::ops

@@ -1,5 +1,7 @@
 #include <tailrace/ops/poisson.hpp>
 
+#include <tailrace/support/error.hpp>
+
 #include <numbers>
 
 namespace tailrace::ops {
@@ -47,7 +49,7 @@ std::pair<std::array<Symbols, 3>, double> symbols_of(const Grid &grid, Interpola
 
 template <class T>
 Poisson<T>::Poisson(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes,
-                    TransposeMethod method, std::shared_ptr<Workspace> workspace)
+                    TransposeMethod method, std::shared_ptr<Workspace> workspace, WallDivergence walls)
     : processes_(processes), cells_(processes, grid.cells(), true), z_kind_(kind_of<T>(grid, 2, false)),
       y_kind_(kind_of<T>(grid, 1, grid.periodic(2))),
       x_kind_(kind_of<T>(grid, 0, grid.periodic(1) || grid.periodic(2))), complex_z_(grid.periodic(2)),
@@ -77,24 +79,31 @@ Poisson<T>::Poisson(const Grid &grid, Interpolation interpolation, std::shared_p
     wave_[d].assign(symbols[d].wave.begin(), symbols[d].wave.end());
     transfer_[d].assign(symbols[d].transfer.begin(), symbols[d].transfer.end());
   }
-  if (grid.stretching)
-    prepare_stretched(grid, symbols, scale, method, workspace);
+  std::vector<WallMode> one_sided;
+  if (grid.boundaries[1].has(Boundary::dirichlet) && walls == WallDivergence::one_sided) {
+    if (!grid.periodic(0) || !grid.periodic(2)) // the mean of a divergence would not be what flows through the ends
+      throw InputError("the divergence at walls is one-sided only where x and z are periodic; take the mirrored one");
+    one_sided = wall_modes(grid, interpolation);
+  }
+  if (grid.stretching || !one_sided.empty())
+    prepare_coupled(grid, symbols, scale, method, workspace, std::move(one_sided));
 }
 
 template <class T>
-void Poisson<T>::prepare_stretched(const Grid &grid, const std::array<Symbols, 3> &symbols, double scale,
-                                   TransposeMethod method, std::shared_ptr<Workspace> workspace) {
+void Poisson<T>::prepare_coupled(const Grid &grid, const std::array<Symbols, 3> &symbols, double scale,
+                                 TransposeMethod method, std::shared_ptr<Workspace> workspace,
+                                 std::vector<WallMode> walls) {
   const bool halves = x_kind_ == Kind::real_to_complex;
   const Decomposition modes_x(processes_, with(modes_z_.shape(), 0, halves ? grid.cells()[0] / 2 + 1 : grid.cells()[0]),
                               true);
-  stretched_.emplace(Stretched{modes_x,
-                               Exchange<T>(modes_x, method, workspace),
-                               Exchange<Complex>(modes_x, method, workspace),
-                               ModeSystems<T>(grid, symbols, modes_x.box(Pencil::y), scale),
-                               {}});
+  coupled_.emplace(Coupled{modes_x,
+                           Exchange<T>(modes_x, method, workspace),
+                           Exchange<Complex>(modes_x, method, workspace),
+                           ModeSystems<T>(grid, symbols, modes_x.box(Pencil::y), scale, std::move(walls)),
+                           {}});
   if (real_yx_.is_free(Pencil::y, Pencil::x))
     return;
-  stretched_->y_block = Buffer<T>(values<T>(modes_x.box(Pencil::y).size(), complex_x_));
+  coupled_->y_block = Buffer<T>(values<T>(modes_x.box(Pencil::y).size(), complex_x_));
   if (halves)
     x_modes_ = Buffer<T>(values<T>(modes_x.box(Pencil::x).size(), true));
 }
@@ -217,7 +226,7 @@ template <class T> void Poisson<T>::spectral() {
   T *y = y_block_.data();
   T *z = real_zy_.is_free(Pencil::z, Pencil::y) ? y : z_block_.data();
   exchange(complex_z_, real_zy_, complex_zy_, Pencil::z, Pencil::y, z, y);
-  stretched_ ? solve_stretched(y) : solve_uniform(y);
+  coupled_ ? solve_coupled(y) : solve_uniform(y);
   exchange(complex_z_, real_zy_, complex_zy_, Pencil::y, Pencil::z, y, z);
 }
 
@@ -252,13 +261,13 @@ template <class T> void Poisson<T>::solve_uniform(T *y) {
   y_backward(modes, y, before.count, complex_z_);
 }
 
-/// Along x, then along y, whose modes are coupled.
-template <class T> void Poisson<T>::solve_stretched(T *y) {
-  const Box rows_box = modes_z_.box(Pencil::y), modes_box = stretched_->modes_x.box(Pencil::y);
+/// Along x, then along y, where its modes are coupled.
+template <class T> void Poisson<T>::solve_coupled(T *y) {
+  const Box rows_box = modes_z_.box(Pencil::y), modes_box = coupled_->modes_x.box(Pencil::y);
   const Index3 one_plane = with(modes_box.count, 2, 1);
   const auto solve_plane = [&](T *modes, std::int64_t k) {
     y_forward(modes, modes, one_plane, complex_x_);
-    stretched_->systems.solve(modes, k, complex_x_ ? 2 : 1);
+    coupled_->systems.solve(modes, k, complex_x_ ? 2 : 1);
     y_backward(modes, modes, one_plane, complex_x_);
   };
   if (real_yx_.is_free(Pencil::y, Pencil::x)) {
@@ -275,11 +284,11 @@ template <class T> void Poisson<T>::solve_stretched(T *y) {
   const std::int64_t plane = values<T>(modes_box.count[0] * modes_box.count[1], complex_x_);
   T *x = exchange(complex_z_, real_yx_, complex_yx_, Pencil::y, Pencil::x, y, x_block_.data());
   T *x_modes = x_forward(x, count);
-  T *columns = exchange(complex_x_, stretched_->real, stretched_->complex, Pencil::x, Pencil::y, x_modes,
-                        stretched_->y_block.data());
+  T *columns =
+      exchange(complex_x_, coupled_->real, coupled_->complex, Pencil::x, Pencil::y, x_modes, coupled_->y_block.data());
   for (std::int64_t k = 0; k < modes_box.count[2]; ++k)
     solve_plane(columns + k * plane, k);
-  exchange(complex_x_, stretched_->real, stretched_->complex, Pencil::y, Pencil::x, columns, x_modes);
+  exchange(complex_x_, coupled_->real, coupled_->complex, Pencil::y, Pencil::x, columns, x_modes);
   x_backward(x_modes, x, count);
   exchange(complex_z_, real_yx_, complex_yx_, Pencil::x, Pencil::y, x, y);
 }

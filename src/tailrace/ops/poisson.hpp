@@ -35,11 +35,14 @@ template <class T> struct StoreComplexTo {
 /// transforms along z, then y, then x and division by the modified wave numbers of the same operators (Laizet and
 /// Lamballais 2009, eq. 40): then the discrete divergence of u - grad p vanishes to rounding. Periodic directions use
 /// Fourier modes, all others cosines. Modes on which the operators give 0 (the mean, and grid-scale pairs) get p = 0.
-/// Where y is stretched its modes are coupled, and x is transformed before y.
+/// Where y is stretched, or the divergence is one-sided at walls in y, its modes are coupled, and x is transformed
+/// before y.
 template <class T> class Poisson {
 public:
+  /// Throws InputError where the divergence is one-sided at walls and x or z is not periodic.
   Poisson(const grid::Grid &grid, Interpolation interpolation, std::shared_ptr<const grid::ProcessGrid> processes,
-          grid::TransposeMethod method, std::shared_ptr<grid::Workspace> workspace);
+          grid::TransposeMethod method, std::shared_ptr<grid::Workspace> workspace,
+          WallDivergence walls = WallDivergence::mirrored);
 
   /// `f` and `p` cover this rank's Z pencil of the cells; they may be the same array. Collective.
   void solve(const T *f, T *p);
@@ -59,8 +62,9 @@ public:
 private:
   using Complex = std::complex<T>;
   using Kind = typename LineTransform<T>::Kind;
-  void prepare_stretched(const grid::Grid &grid, const std::array<Symbols, 3> &symbols, double scale,
-                         grid::TransposeMethod method, std::shared_ptr<grid::Workspace> workspace);
+  void prepare_coupled(const grid::Grid &grid, const std::array<Symbols, 3> &symbols, double scale,
+                       grid::TransposeMethod method, std::shared_ptr<grid::Workspace> workspace,
+                       std::vector<WallMode> walls);
   T *z_modes();
   void y_forward(const T *in, T *out, const grid::Index3 &cells, bool is_complex) const;
   void y_backward(const T *in, T *out, const grid::Index3 &cells, bool is_complex) const;
@@ -69,7 +73,7 @@ private:
   void x_cosines(T *rows, std::int64_t count, bool forward) const;
   void scale(T *rows, const grid::Box &box) const;
   void solve_uniform(T *y);
-  void solve_stretched(T *y);
+  void solve_coupled(T *y);
   T *exchange(bool is_complex, grid::Exchange<T> &real, grid::Exchange<Complex> &complex, grid::Pencil from,
               grid::Pencil to, T *in, T *out);
 
@@ -87,15 +91,15 @@ private:
   std::array<std::vector<T>, 3> wave_, transfer_; ///< squares of modified wave number and transfer function, per mode
   T scale_;
 
-  /// Where y is stretched: the systems of its modes, and the exchange between x and y once x is transformed.
-  struct Stretched {
+  /// Where the modes in y are coupled: their systems, and the exchange between x and y once x is transformed.
+  struct Coupled {
     grid::Decomposition modes_x;
     grid::Exchange<T> real;
     grid::Exchange<Complex> complex;
     ModeSystems<T> systems;
     grid::Buffer<T> y_block; ///< only where it differs from the Y pencil before x is transformed
   };
-  std::optional<Stretched> stretched_;
+  std::optional<Coupled> coupled_;
 };
 
 template <class T>

@@ -3,6 +3,7 @@
 #include "support.hpp"
 #include <tailrace/ops/operators.hpp>
 #include <tailrace/ops/poisson.hpp>
+#include <tailrace/support/error.hpp>
 
 #include <gtest/gtest.h>
 
@@ -37,11 +38,11 @@ std::vector<T> staggered(Operators<T> &operators, bool to_nodes, int derivative,
   return values;
 }
 
-/// div grad p on the X pencil of the cells of this rank.
-template <class T> std::vector<T> laplacian(Operators<T> &operators, const std::vector<T> &p) {
+/// div grad p on the X pencil of the cells of this rank, with other operators for div.
+template <class T> std::vector<T> laplacian(Operators<T> &gradient, Operators<T> &divergence, const std::vector<T> &p) {
   std::vector<T> sum(p.size(), T(0));
   for (int d = 0; d < 3; ++d) {
-    const auto part = staggered(operators, false, d, staggered(operators, true, d, p));
+    const auto part = staggered(divergence, false, d, staggered(gradient, true, d, p));
     for (std::size_t i = 0; i < sum.size(); ++i)
       sum[i] += part[i];
   }
@@ -103,15 +104,21 @@ std::vector<T> solve(Poisson<T> &poisson, const Processes &processes, const Grid
   return {out_x, out_x + x.size()};
 }
 
+/// The solution of f = div grad p with the divergence of the schemes of `grid`, whose walls may be one-sided, and the
+/// gradient of those of mirrors.
 template <class T>
-Result solve_back(const Grid &grid, Interpolation interpolation, const Processes &processes, TransposeMethod method) {
-  Operators<T> operators(grid, processes, method, interpolation);
-  Poisson<T> poisson(grid, interpolation, processes, method, std::make_shared<Workspace>());
-  const auto exact = part_of(visible_noise(grid), grid.cells(), operators.box(on_cells));
+Result solve_back(const Grid &grid, Interpolation interpolation, const Processes &processes, TransposeMethod method,
+                  WallDivergence walls = WallDivergence::mirrored) {
+  Grid mirrored = grid;
+  mirrored.boundaries = {grid.boundaries[0], divergence_sides(grid, WallDivergence::mirrored), grid.boundaries[2]};
+  Operators<T> gradient(mirrored, processes, method, interpolation);
+  Operators<T> divergence(walls == WallDivergence::mirrored ? mirrored : grid, processes, method, interpolation);
+  Poisson<T> poisson(grid, interpolation, processes, method, std::make_shared<Workspace>(), walls);
+  const auto exact = part_of(visible_noise(grid), grid.cells(), gradient.box(on_cells));
   const std::vector<T> p(exact.begin(), exact.end());
-  const auto f = laplacian(operators, p);
+  const auto f = laplacian(gradient, divergence, p);
   const auto found = solve(poisson, processes, grid, f);
-  const auto again = laplacian(operators, found);
+  const auto again = laplacian(gradient, divergence, found);
   const auto n = static_cast<std::int64_t>(p.size());
   return {max_difference(found.data(), p.data(), n) / world().max(max_abs(p)),
           max_difference(again.data(), f.data(), n) / world().max(max_abs(f))};
@@ -218,6 +225,58 @@ TEST(Poisson, StretchedByEveryInterpolationAndMethod) {
       EXPECT_LE(solve_back<float>(grid, Interpolation::aggressive, processes, TransposeMethod::alltoall).residual, 2e-5)
           << about(grid, processes);
     }
+}
+
+namespace {
+
+/// A y with one or two walls, uniform and of every kind of stretching, between periodic x and z.
+std::vector<Grid> walled_grids(const Index3 &cells) {
+  std::vector<Grid> grids;
+  const Index3 nodes{cells[0], cells[1] + 1, cells[2]};
+  for (const Sides &y : {Sides{Boundary::dirichlet}, Sides{Boundary::dirichlet, Boundary::free_slip},
+                         Sides{Boundary::free_slip, Boundary::dirichlet}}) {
+    const Boundaries boundaries{Boundary::periodic, y, Boundary::periodic};
+    grids.emplace_back(nodes, lengths, boundaries);
+    for (const auto where : {Stretching::Where::centre, Stretching::Where::walls, Stretching::Where::bottom})
+      grids.emplace_back(nodes, lengths, boundaries, Stretching(where, 0.4));
+  }
+  return grids;
+}
+
+} // namespace
+
+TEST(Poisson, InvertsDivergencesThatAreOneSidedAtWalls) {
+  for (const Processes &processes : every_process_grid())
+    for (const Index3 &cells : {Index3{12, 10, 14}, Index3{11, 13, 9}})
+      for (const Grid &grid : walled_grids(cells)) {
+        const std::string what = sides_name(grid.boundaries[1]) + ", stretched to " +
+                                 (grid.stretching ? stretching_name(grid.stretching->where) : "nowhere") + ", on " +
+                                 name(*processes);
+        for (const auto interpolation : {Interpolation::aggressive, Interpolation::classic, Interpolation::optimised}) {
+          const Result result =
+              solve_back<double>(grid, interpolation, processes, TransposeMethod::alltoall, WallDivergence::one_sided);
+          EXPECT_LE(result.residual, 1e-13) << what;
+          EXPECT_LE(result.error, 5e-12) << what;
+        }
+        EXPECT_LE(solve_back<float>(grid, Interpolation::aggressive, processes, TransposeMethod::subarray,
+                                    WallDivergence::one_sided)
+                      .residual,
+                  2e-5)
+            << what;
+      }
+}
+
+TEST(Poisson, OneSidedDivergencesNeedAPeriodicXAndZ) {
+  for (const auto &boundaries : {std::array{Boundary::free_slip, Boundary::dirichlet, Boundary::periodic},
+                                 std::array{Boundary::periodic, Boundary::dirichlet, Boundary::dirichlet}}) {
+    const Grid grid = grid_with_cells({12, 10, 14}, boundaries);
+    const auto make = [&](WallDivergence walls) {
+      Poisson<double>(grid, Interpolation::aggressive, every_process_grid().back(), TransposeMethod::alltoall,
+                      std::make_shared<Workspace>(), walls);
+    };
+    EXPECT_THROW(make(WallDivergence::one_sided), InputError);
+    EXPECT_NO_THROW(make(WallDivergence::mirrored));
+  }
 }
 
 TEST(Poisson, SolvesTheStretchedContinuousEquationToSixthOrder) {

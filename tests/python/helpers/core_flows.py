@@ -55,6 +55,8 @@ class CoreFlow:
         for name, value in options.items():
             if name == "flow_rate":
                 chosen.set_flow_rate(*value)
+            elif name == "wall_divergence":
+                chosen.set_wall_divergence(value)
             elif name == "hyperviscosity":
                 for d in range(3):
                     chosen.set_hyperviscosity(d, *value)

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <tailrace/grid/grid.hpp>
+#include <tailrace/ops/line_system.hpp>
+
+#include <string>
+#include <vector>
+
+namespace tailrace::ops {
+
+/// How the divergence of the velocity is computed in the cells beside a wall in y.
+enum class WallDivergence {
+  mirrored,  ///< as at free slip, so that cosines diagonalise the pressure equation: Xcompact3D's
+  one_sided, ///< by the closures of Dirichlet ends, which know nothing of what is beyond the wall
+};
+/// From "mirrored" or "one-sided"; throws InputError for any other name.
+WallDivergence wall_divergence_from_name(const std::string &name);
+
+/// The boundaries in y of the schemes from nodes to cells: every end that is not periodic is a mirror, but for walls
+/// whose divergence is one-sided.
+grid::Sides divergence_sides(const grid::Grid &grid, WallDivergence walls);
+
+/// What one row of the one-sided schemes at a wall adds to the pressure equation of the mirrored ones, for each mode in
+/// x and z: a product of a column and a row, since both schemes differ in the few rows beside the wall only.
+struct WallMode {
+  bool of_average;            ///< of the average in y, in the terms of x and z; else of the derivative
+  std::vector<double> column; ///< the transform in y of the divergence that a unit residual of this row makes
+  std::vector<double> row;    ///< the residual that each mode of the transform of the pressure makes in this row
+};
+std::vector<WallMode> wall_modes(const grid::Grid &grid, Interpolation interpolation);
+
+} // namespace tailrace::ops
