@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,6 +88,27 @@ def test_the_clock_of_rank_0_counts_for_all(tmp_path):
     command = [*mpi_run.mpiexec(2), sys.executable, "-c", CLOCKS]
     result = mpi_run.finish(mpi_run.start(command, tmp_path), 60)
     assert result.code == 0, result.text
+
+
+def test_a_state_that_is_stored_again_takes_the_place_of_the_first(tmp_path):
+    store = CheckpointStore(tmp_path / "deep" / "store", 9, MPI.COMM_SELF)
+    write(store, 1)
+    (tmp_path / "deep/store/step-00000001/ux-1.bin").write_bytes(b"old")
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    write(store, 1)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert entries(tmp_path / "deep" / "store") == ["step-00000001"]
+    found = store.newest(print)
+    assert found.state.step == 1
+    assert found.path == tmp_path / "deep" / "store" / "step-00000001"
+
+
+def test_one_that_cannot_be_written_leaves_nothing(tmp_path):
+    store = CheckpointStore(tmp_path, 9, MPI.COMM_SELF)
+    write(store, 1)
+    with pytest.raises(tr.IoError, match=rf"checkpoint {tmp_path}/step-00000002 was not written: .*expected an array"):
+        store.write(State(2, 1.0, 1, 1, "none", 1), {"ux": series.Block(np.zeros((2, 3, 4), bool), (4, 3, 2))}, {})
+    assert entries(tmp_path) == ["step-00000001"]
 
 
 def entries(path):

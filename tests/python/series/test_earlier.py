@@ -69,6 +69,25 @@ def test_the_right_is_given_back(place):
     FileLock(str(record)).release()
 
 
+def test_one_with_nothing_set_aside_touches_no_record(place):
+    earlier, other = (Earlier(record_of(place), [place]) for _ in range(2))
+    other.set_aside([place])
+    earlier.remove()
+    earlier.close()
+    assert names(place.parent) == ["x.earlier", "x.earlier.json"]
+    other.close()
+    assert place.read_text() == "old"
+
+
+def test_another_program_that_finishes_is_waited_for_by_nobody(place):
+    (place.parent / "x.earlier").write_text("older")
+    lock = FileLock(str(write_record(place, "aside", place)))
+    with pytest.raises(IoError, match="is writing it"):
+        Earlier(record_of(place), [place])
+    assert place.read_text() == "old"
+    lock.release()
+
+
 def test_nothing_is_renamed_where_a_name_is_taken(tmp_path):
     for name in ("a", "b", "b.earlier"):
         (tmp_path / name).write_text(name)
@@ -95,7 +114,8 @@ def test_one_that_cannot_be_renamed_brings_all_back(tmp_path, monkeypatch):
             patched.setattr(Path, "rename", refuse)
             with pytest.raises(IoError, match=rf"cannot set {tmp_path / 'b'} aside: Operation not permitted"):
                 earlier.set_aside([tmp_path / "a", tmp_path / "b"])
-        assert names(tmp_path) == ["a", "b"]
+        assert names(tmp_path) == ["a", "b"], "before it is left"
+    assert names(tmp_path) == ["a", "b"]
 
 
 @pytest.mark.parametrize("name", ["x.earlier.json", "x.earlier.json.tmp"])
