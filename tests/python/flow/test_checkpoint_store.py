@@ -103,6 +103,26 @@ def test_a_state_that_is_stored_again_takes_the_place_of_the_first(tmp_path):
     assert found.path == tmp_path / "deep" / "store" / "step-00000001"
 
 
+@pytest.mark.parametrize("law", [(), ("walls", 0.5)])
+def test_the_places_of_the_nodes_are_in_a_checkpoint(tmp_path, law):
+    """By these, other programs draw it."""
+    blocks = {f"u{name}": series.Block(np.zeros((8, 9, 10)), (10, 9, 8)) for name in "xyz"}
+    about = {"lengths": [2.0, 1.0, 3.0], "boundaries": "periodic,dirichlet,free-slip"}
+    about |= dict(zip(("stretching", "beta"), law, strict=False))
+    store = CheckpointStore(tmp_path, 9, MPI.COMM_SELF)
+    store.write(State(1, 0.5, 1, 1, "none", 1), blocks, about)
+    with series.open(tmp_path / "step-00000001") as stored:
+        assert isinstance(stored.grid, series.StretchedGrid) == bool(law)
+        x, y, z = stored.grid.along
+    np.testing.assert_allclose(x, np.arange(10) * 0.2)
+    np.testing.assert_allclose(z, np.arange(8) * 3 / 7)
+    assert (y[0], y[-1], y[1] < 0.1) == (0.0, pytest.approx(1.0), bool(law))
+    for lacking in ("lengths", "ux"):
+        less = {key: value for key, value in about.items() if key != lacking}
+        store.write(State(2, 0.5, 1, 1, "none", 1), {key: one for key, one in blocks.items() if key != lacking}, less)
+        assert series.open(tmp_path / "step-00000002").grid is None
+
+
 def test_one_that_cannot_be_written_leaves_nothing(tmp_path):
     store = CheckpointStore(tmp_path, 9, MPI.COMM_SELF)
     write(store, 1)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tailrace._core import FileLock, InputError, IoError
-from tailrace.io import series
+from tailrace.io import locks, series
 from tailrace.io.earlier import Earlier, record_of
 from tailrace.io.found import Found, check_unlocked, files_of, listed, of_series, of_table
 from tailrace.io.time_series import TimeSeries
@@ -141,6 +142,29 @@ def test_what_a_killed_program_began_is_finished(place, state):
     assert place.read_text() == ("older" if state == "aside" else "old")
     assert names(place.parent) == ["x"]
     FileLock(str(record_of(place))).release()
+
+
+def test_a_record_that_another_program_has_finished_meanwhile(place, monkeypatch):
+    record, take = write_record(place, "aside", place), locks.take
+
+    def late(target):
+        record.unlink()
+        return take(target)
+
+    monkeypatch.setattr(locks, "take", late)
+    assert not Earlier(record, [place]).returned
+    assert place.read_text() == "old"
+
+
+def test_the_record_is_on_the_disk_before_anything_is_renamed(place, monkeypatch):
+    calls = []
+    fsync, rename = os.fsync, Path.rename
+    monkeypatch.setattr(os, "fsync", lambda descriptor: (calls.append("sync"), fsync(descriptor)))
+    monkeypatch.setattr(Path, "rename", lambda path, target: (calls.append("rename"), rename(path, target)))
+    with Earlier(record_of(place), [place]) as earlier:
+        earlier.set_aside([place])
+        earlier.remove()
+    assert calls == ["sync", "rename", "sync"]
 
 
 def test_of_those_that_were_not_renamed_yet_nothing_is_lost(place):
