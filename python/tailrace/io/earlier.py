@@ -84,7 +84,12 @@ class Earlier:
                 )
         self._lock = locks.take(self._record)
         self._paths = wanted
-        self._write("aside")
+        try:
+            self._write("aside")
+        except BaseException:  # nothing is renamed, and what has the name of the record is not ours to remove
+            self._paths = []
+            self._release()
+            raise
         try:
             for path in wanted:
                 leads_here = path.is_dir() and given[path].is_symlink()

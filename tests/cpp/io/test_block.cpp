@@ -74,3 +74,75 @@ TEST(Shapes, NoBlockIsOutsideByOverflow) {
     EXPECT_THROW(check_placement("ux", {{8, 1, 1}, block, block}, &value), InputError) << start;
   }
 }
+
+TEST(Names, ArePlain) {
+  for (const char *name : {"u", "_u", "-u", "u.v", "Ux-1_2", "0"})
+    check_name(name);
+  for (const char *name : {"", ".u", "u v", "u/v", "\u00fc", "u:", "u\n"})
+    EXPECT_TRUE(has(error_of<InputError>([&] { check_name(name); }), "cannot name a variable")) << name;
+  check_attribute_name("units");
+  check_attribute_name("u/units");
+  for (const char *name : {"", "/units", "u/", "u/v/units", "u /units", "u/.units"})
+    EXPECT_THROW(check_attribute_name(name), InputError) << name;
+}
+
+TEST(Types, HaveNamesAndSomeAreConverted) {
+  for (const auto &[type, name] : {std::pair{Type::float32, "float32"}, std::pair{Type::float64, "float64"},
+                                   std::pair{Type::int32, "int32"}, std::pair{Type::int64, "int64"}}) {
+    EXPECT_STREQ(name_of(type), name);
+    EXPECT_EQ(type_named(name), type);
+    EXPECT_TRUE(convertible(type, type));
+    EXPECT_TRUE(convertible(type, Type::float32));
+    EXPECT_EQ(convertible(type, Type::int32), type == Type::int32);
+  }
+  EXPECT_TRUE(has(error_of<InputError>([] { type_named("uint8"); }), "unknown number type 'uint8'"));
+  const std::vector<std::int64_t> whole{-3, 1 << 20};
+  std::vector<float> real(3, 7);
+  convert(Type::int64, whole.data(), Type::float32, real.data(), 2);
+  EXPECT_EQ(real, (std::vector<float>{-3, 1 << 20, 7}));
+  std::vector<std::int64_t> copy(2);
+  convert(Type::int64, whole.data(), Type::int64, copy.data(), 2);
+  EXPECT_EQ(copy, whole);
+}
+
+/// The messages also name boxes that no numbers can hold.
+TEST(Boxes, AreDescribedByTheirRanges) {
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(describe(Box{{0, 4, -1}, {17, 4, 9}}), "(0:17, 4:8, -1:8)");
+  EXPECT_EQ(describe(Box{{largest, 0, 0}, {1, 1, 1}}), "(9223372036854775807:9223372036854775807, 0:1, 0:1)");
+}
+
+TEST(Placements, AreCheckedAtTheirBounds) {
+  const double value = 0;
+  const Index3 shape{8, 4, 2};
+  const auto told = [&](const Box &block, const Box &memory, const void *data) {
+    return error_of<InputError>([&] { check_placement("u", {shape, block, memory}, data); });
+  };
+  const Box whole{{0, 0, 0}, shape}, none{{0, 0, 0}, {0, 0, 0}};
+  check_placement("u", {shape, whole, whole}, &value);
+  check_placement("u", {shape, {{7, 3, 1}, {1, 1, 1}}, {{-1, -1, -1}, {9, 5, 3}}}, &value);
+  check_placement("u", {shape, none, none}, nullptr); // nothing of it is on this rank
+  EXPECT_EQ(told({{7, 3, 1}, {2, 1, 1}}, {{0, 0, 0}, {9, 4, 2}}, &value),
+            "u: block (7:9, 3:4, 1:2) lies outside the global shape 8 x 4 x 2");
+  EXPECT_EQ(told(whole, {{0, 0, 0}, {8, 4, 1}}, &value),
+            "u: memory (0:8, 0:4, 0:1) does not cover block (0:8, 0:4, 0:2)");
+  EXPECT_EQ(told(whole, whole, nullptr), "u: no data for block (0:8, 0:4, 0:2)");
+  EXPECT_EQ(told(whole, {{0, 0, 0}, {-1, 4, 2}}, &value), "u: there is no block (0:-1, 0:4, 0:2) (x, y, z)");
+  const Box wide{{-most_bytes, 0, 0}, {most_bytes, 1, 1}}, wider{{-most_bytes - 1, 0, 0}, {most_bytes, 1, 1}};
+  EXPECT_TRUE(has(told({{0, 0, 0}, {1, 1, 1}}, wide, &value), "does not cover"));
+  EXPECT_TRUE(has(told({{0, 0, 0}, {1, 1, 1}}, wider, &value), "there is no block"));
+}
+
+TEST(Grids, HaveACoordinateForEachPointAndTheyGrow) {
+  const auto told = [](const std::vector<double> &x) {
+    return error_of<InputError>([&] { check_grid({{3, 1, 1}, {0, 0, 0}, {1, 1, 1}, {{x, {}, {}}}}); });
+  };
+  check_grid({{3, 1, 1}, {0, 0, 0}, {1, 1, 1}, {{{-1, 0, 0.5}, {}, {}}}});
+  check_grid({{3, std::int64_t{1} << 20, 1}, {0, 0, 0}, {1, 1, 1}, {{{-1, 0, 0.5}, {}, {}}}});
+  EXPECT_THROW(check_grid({{3, (std::int64_t{1} << 20) + 1, 1}, {0, 0, 0}, {1, 1, 1}, {{{-1, 0, 0.5}, {}, {}}}}),
+               InputError);
+  EXPECT_EQ(told({0, 1}), "grid: 2 coordinates in x for 3 points; give one each, or none");
+  EXPECT_EQ(told({0, 1, 1}), "grid: coordinate 2 in x is 1, not larger than the 1 before");
+  EXPECT_EQ(told({0, -1, 1}), "grid: coordinate 1 in x is -1, not larger than the 0 before");
+  EXPECT_TRUE(has(told({0, std::numeric_limits<double>::quiet_NaN(), 1}), "coordinate 1 in x is nan"));
+}

@@ -1,6 +1,7 @@
 // Files that replace others at once, and files that must stay what they are.
 
 #include "io/shared_folder.hpp"
+#include "io/thrown.hpp"
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/storage/own_files.hpp>
 
@@ -11,6 +12,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace tailrace::io {
 namespace {
@@ -66,6 +68,97 @@ TEST(Files, ADraftIsKnownByItsName) {
     EXPECT_TRUE(is_draft_of(name, "a.json")) << name;
   for (const char *name : {"a.json", "a.json.tm", "a.json.tmp.gz", "b.json.tmp", "a.json.tmp2x"})
     EXPECT_FALSE(is_draft_of(name, "a.json")) << name;
+}
+
+/// Pieces of 64 KiB are read; a file may end at any of their bounds.
+TEST(Files, AreReadToTheirEnd) {
+  const test::SharedFolder folder;
+  const std::string path = std::string(folder) + "/file";
+  for (const std::size_t size : {0, 1, 65535, 65536, 65537, 131072, 131073, 300000}) {
+    std::string text(size, 'a');
+    for (std::size_t at = 0; at < size; ++at)
+      text[at] = static_cast<char>('a' + at % 23);
+    write_file(path, text);
+    EXPECT_EQ(read_file(path), text) << size;
+  }
+}
+
+TEST(Files, ThatEndTooEarlyAreErrors) {
+  const test::SharedFolder folder;
+  const std::string path = std::string(folder) + "/file";
+  write_file(path, "0123456789");
+  const FileDescriptor file(path, O_RDONLY);
+  std::vector<char> found(8, 'x');
+  read_all(file.get(), found.data(), 8, 2, path);
+  EXPECT_EQ(std::string(found.begin(), found.end()), "23456789");
+  read_all(file.get(), nullptr, 0, 99, path);
+  EXPECT_EQ(test::error_of<IoError>([&] { read_all(file.get(), found.data(), 8, 3, path); }),
+            "cannot read " + path + ": the file ends 1 bytes too early");
+  EXPECT_EQ(read_some(file.get(), found.data(), 8, 7, path), 3u);
+  EXPECT_EQ(read_some(file.get(), found.data(), 8, 10, path), 0u);
+  EXPECT_TRUE(test::has(test::error_of<IoError>([&] { read_some(-1, found.data(), 8, 0, path); }), "Bad file"));
+  EXPECT_TRUE(test::has(test::error_of<IoError>([&] { write_all(file.get(), "x", 1, 0, path); }), "Bad file"));
+}
+
+TEST(Files, ZerosAreLookedForToTheEnd) {
+  const test::SharedFolder folder;
+  const std::string path = std::string(folder) + "/file";
+  const auto zeros_from = [&](std::int64_t begin) {
+    return has_zeros_from(FileDescriptor(path, O_RDONLY), begin, path);
+  };
+  write_file(path, "ab" + std::string(70000, '\0'));
+  EXPECT_FALSE(zeros_from(0));
+  EXPECT_FALSE(zeros_from(1));
+  EXPECT_TRUE(zeros_from(2));
+  EXPECT_TRUE(zeros_from(70002)) << "nothing is left";
+  for (const std::size_t at : {65535, 65536, 69999}) {
+    std::string text(70000, '\0');
+    text[at] = 'x';
+    write_file(path, text);
+    EXPECT_FALSE(zeros_from(0)) << at;
+    EXPECT_TRUE(zeros_from(static_cast<std::int64_t>(at) + 1)) << at;
+  }
+}
+
+TEST(Files, DraftsAreNumberedFromTwo) {
+  const test::SharedFolder folder;
+  const std::string path = std::string(folder) + "/file";
+  for (const char *name : {".tmp", ".tmp2", ".tmp3"}) {
+    const NewFile draft = create_draft(path);
+    EXPECT_EQ(draft.path, path + name);
+    EXPECT_TRUE(is_at(draft.file, path + name));
+  }
+  for (int number = 4; number <= 1000; ++number)
+    write_file(path + ".tmp" + std::to_string(number), "");
+  EXPECT_EQ(test::error_of<IoError>([&] { create_draft(path); }),
+            file_error("create", path + ".tmp1000", EEXIST).what());
+  fs::remove(path + ".tmp1000");
+  EXPECT_EQ(create_draft(path).path, path + ".tmp1000") << "the last name";
+  EXPECT_TRUE(test::has(test::error_of<IoError>([&] { create_draft(path + "/no/file"); }), "/no/file.tmp"));
+}
+
+TEST(Files, TargetsHaveTheRightKindAndADirectory) {
+  const test::SharedFolder folder;
+  const std::string here = folder, file = here + "/file", none = here + "/none";
+  write_file(file, "");
+  check_target(file, Mode::read, Kind::file);
+  check_target(file, Mode::write, Kind::file);
+  check_target(here, Mode::append, Kind::directory);
+  check_target(here + "/", Mode::append, Kind::directory);
+  check_target(none, Mode::write, Kind::file);
+  check_target(none + "/", Mode::write, Kind::directory);
+  check_target("none", Mode::write, Kind::directory); // in the directory where this program runs
+  const auto told = [](const std::string &path, Mode mode, Kind kind) {
+    return test::error_of<IoError>([&] { check_target(path, mode, kind); });
+  };
+  EXPECT_EQ(told(none, Mode::read, Kind::file), "cannot read " + none + ": it does not exist");
+  EXPECT_EQ(told(file, Mode::read, Kind::directory),
+            "cannot read " + file + ": it is a file, and this engine keeps a series in a directory");
+  EXPECT_EQ(told(here, Mode::append, Kind::file),
+            "cannot write " + here + ": it is a directory, and this engine keeps a series in a file");
+  EXPECT_EQ(told(none + "/deep/", Mode::write, Kind::directory),
+            "cannot write " + none + "/deep/: the directory " + none + " does not exist");
+  EXPECT_TRUE(test::has(told(file + "/deep", Mode::write, Kind::file), file + " does not exist"));
 }
 
 TEST(OwnFiles, AFileThatWasReplacedBeforeItWasNotedIsFound) {

@@ -55,6 +55,10 @@ TEST(Verification, FindsWhatDoesNotFitTheChecksums) {
   EXPECT_TRUE(verify({ux}, "").empty()); // no checksums were stored
   EXPECT_TRUE(verify({ux, {"uy", Type::float64, {2, 2, 2}, false}}, sums()).empty());
 
+  for (const std::string text : {"{", "[]", R"({"ux": 3})", R"({"ux": [[0, 0, 0, 2, 2, 2]]})",
+                                 R"({"ux": [[0, 0, 0, 2, 2, 2, 7]]})", R"({"ux": [[0, 0, 0.5, 2, 2, 2, "0"]]})"})
+    EXPECT_EQ(verify({ux}, text), std::vector<std::string>{"the checksums of step 7 are damaged"}) << text;
+
   const auto gone = verify({{"uX", Type::float64, {2, 2, 2}, false}}, sums());
   ASSERT_EQ(gone.size(), 1u);
   EXPECT_EQ(gone[0], "ux: step 7 has its checksums, and it is not there");
@@ -63,8 +67,24 @@ TEST(Verification, FindsWhatDoesNotFitTheChecksums) {
   ASSERT_EQ(grown.size(), 1u);
   EXPECT_NE(grown[0].find("ux: step 7 has checksums of 8 points, and its shape is 2 x 2 x"), std::string::npos);
 
+  std::string other = sums();
+  other[other.find(",\"") + 2] ^= 1; // a letter of the first checksum
+  EXPECT_EQ(verify({ux}, other),
+            std::vector<std::string>{"ux: block (0:2, 0:2, 0:1) of step 7 differs from its checksum"});
+
   const auto shrunk = verify({{"ux", Type::float64, {2, 2, 1}, false}}, sums());
   EXPECT_EQ(shrunk.size(), 2u); // a block outside the array, and too many points
+}
+
+TEST(Verification, NamesTheVariablesWithoutChecksums) {
+  const VariableInfo ux{"ux", Type::float64, {2, 2, 2}, false}, uy{"uy", Type::float64, {2, 2, 2}, false},
+      list{"p", Type::int32, {3, 0, 1}, true};
+  const auto unchecked = [](const std::vector<VariableInfo> &variables, const std::string &text) {
+    return unchecked_variables(TellingEngine(variables, text), 0);
+  };
+  EXPECT_EQ(unchecked({ux, uy, list}, sums()), std::vector<std::string>{"uy"}) << "a list without rows needs none";
+  EXPECT_EQ(unchecked({ux, uy}, ""), (std::vector<std::string>{"ux", "uy"}));
+  EXPECT_TRUE(unchecked({ux}, "{").empty()) << "verify tells that damage";
 }
 
 } // namespace

@@ -81,6 +81,46 @@ def test_next_step_stretches_nothing_and_jumps_over_nothing():
     assert next_step(0.2, 0.1, [0.3 + 1e-12]) == (0.1, 0.3 + 1e-12), "no sliver for a rounding error"
 
 
+def test_next_step_at_its_bounds():
+    """A target within a millionth of a step of its end is the end of the step; one beyond is for the next step."""
+    dt = 0.5
+    for share in (-0.9e-6, 0.9e-6):
+        assert next_step(1.0, dt, [1.5 + share * dt]) == (dt, 1.5 + share * dt)
+    assert next_step(1.0, dt, [1.5 + 1.1e-6 * dt]) == (dt, 1.5)
+    late = 1.5 - 1.1e-6 * dt
+    assert next_step(1.0, dt, [late]) == (late - 1.0, late)
+    assert next_step(1.0, dt, [9.0, None, 1.25, 1.125]) == (0.125, 1.125), "the nearest counts"
+    assert next_step(1.0, dt, [0.75, 1.0]) == (dt, 1.5), "what lies before is no target"
+
+
+@pytest.mark.parametrize(
+    ("rhythm", "at", "tolerance"),
+    [
+        ({"interval": 0.5}, 1.0, 0.5e-9),
+        ({"times": [2.0, 2.25, 3.0]}, 2.25, 0.25e-9),
+        ({"times": [0.125, 2.0]}, 2.0, 0.125e-9),
+    ],
+)
+def test_where_the_step_changes_the_tolerance_is_a_share_of_the_distances(rhythm, at, tolerance):
+    schedule = Schedule(**rhythm, dt=None)
+    assert [schedule.due(1, at + share * tolerance) for share in (-1.1, -0.9, 0.9, 1.1)] == [False, True, True, False]
+    assert schedule.next_time(at - 1.1 * tolerance) == at
+    assert schedule.next_time(at - 0.9 * tolerance) != at
+
+
+def test_one_time_at_the_start_has_no_distance():
+    schedule = Schedule(times=[0.0], dt=None)
+    assert schedule.due(0, 0.0)
+    assert not schedule.due(1, 1e-12)
+    assert schedule.next_time(0.0) is None
+
+
+def test_times_are_sorted_and_none_of_them_is_lost():
+    assert Schedule(times=[2.0, 1.0], dt=0.1).times == (1.0, 2.0)
+    assert Schedule(times=[], dt=0.1).next_time(0.0) is None
+    assert not Schedule(times=[], dt=0.1).due(0, 0.0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -88,8 +128,12 @@ def test_next_step_stretches_nothing_and_jumps_over_nothing():
         ({"every": 1, "interval": 1.0}, "found every and interval"),
         ({"every": 0}, "every of a schedule must be greater than 0"),
         ({"interval": -1.0}, "interval of a schedule must be greater than 0"),
+        ({"interval": 0.0}, r"interval of a schedule must be greater than 0; found 0\.0"),
+        ({"interval": math.nan}, "interval of a schedule must be greater than 0"),
+        ({"every": 2, "dt": 0.0}, r"dt of a schedule must be greater than 0; found 0\.0"),
+        ({"interval": 1.0, "times": []}, "found interval and times"),
     ],
 )
 def test_impossible_schedules(arguments, message):
     with pytest.raises(ValueError, match=message):
-        Schedule(**arguments, dt=0.1)
+        Schedule(**{"dt": 0.1, **arguments})

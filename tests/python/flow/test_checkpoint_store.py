@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,3 +88,186 @@ def test_the_clock_of_rank_0_counts_for_all(tmp_path):
     command = [*mpi_run.mpiexec(2), sys.executable, "-c", CLOCKS]
     result = mpi_run.finish(mpi_run.start(command, tmp_path), 60)
     assert result.code == 0, result.text
+
+
+def test_a_state_that_is_stored_again_takes_the_place_of_the_first(tmp_path):
+    store = CheckpointStore(tmp_path / "deep" / "store", 9, MPI.COMM_SELF)
+    write(store, 1)
+    (tmp_path / "deep/store/step-00000001/ux-1.bin").write_bytes(b"old")
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    write(store, 1)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert entries(tmp_path / "deep" / "store") == ["step-00000001"]
+    found = store.newest(print)
+    assert found.state.step == 1
+    assert found.path == tmp_path / "deep" / "store" / "step-00000001"
+
+
+@pytest.mark.parametrize("law", [(), ("walls", 0.5)])
+def test_the_places_of_the_nodes_are_in_a_checkpoint(tmp_path, law):
+    """By these, other programs draw it."""
+    blocks = {f"u{name}": series.Block(np.zeros((8, 9, 10)), (10, 9, 8)) for name in "xyz"}
+    about = {"lengths": [2.0, 1.0, 3.0], "boundaries": "periodic,dirichlet,free-slip"}
+    about |= dict(zip(("stretching", "beta"), law, strict=False))
+    store = CheckpointStore(tmp_path, 9, MPI.COMM_SELF)
+    store.write(State(1, 0.5, 1, 1, "none", 1), blocks, about)
+    with series.open(tmp_path / "step-00000001") as stored:
+        assert isinstance(stored.grid, series.StretchedGrid) == bool(law)
+        x, y, z = stored.grid.along
+    np.testing.assert_allclose(x, np.arange(10) * 0.2)
+    np.testing.assert_allclose(z, np.arange(8) * 3 / 7)
+    assert (y[0], y[-1], y[1] < 0.1) == (0.0, pytest.approx(1.0), bool(law))
+    for lacking in ("lengths", "ux"):
+        less = {key: value for key, value in about.items() if key != lacking}
+        store.write(State(2, 0.5, 1, 1, "none", 1), {key: one for key, one in blocks.items() if key != lacking}, less)
+        assert series.open(tmp_path / "step-00000002").grid is None
+
+
+def test_one_that_cannot_be_written_leaves_nothing(tmp_path):
+    store = CheckpointStore(tmp_path, 9, MPI.COMM_SELF)
+    write(store, 1)
+    with pytest.raises(tr.IoError, match=rf"checkpoint {tmp_path}/step-00000002 was not written: .*expected an array"):
+        store.write(State(2, 1.0, 1, 1, "none", 1), {"ux": series.Block(np.zeros((2, 3, 4), bool), (4, 3, 2))}, {})
+    assert entries(tmp_path) == ["step-00000001"]
+
+
+def entries(path):
+    return sorted(entry.name for entry in path.iterdir())
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    store = CheckpointStore(tmp_path / "file" / "deep", 9, MPI.COMM_SELF)
+    with pytest.raises(tr.IoError, match=rf"checkpoint directory {tmp_path}/file/deep: (File exists|Not a directory)"):
+        write(store, 1)
+    store = CheckpointStore(tmp_path / "file", 9, MPI.COMM_SELF)
+    with pytest.raises(tr.IoError, match=rf"checkpoint directory {tmp_path}/file: File exists"):
+        write(store, 1)
+    assert (tmp_path / "file").read_text() == "mine"
+    assert store.present() == []
+
+
+def test_an_error_before_the_last_renaming_is_told(tmp_path, monkeypatch):
+    store = CheckpointStore(tmp_path, 9, MPI.COMM_SELF)
+    write(store, 1)
+    monkeypatch.setattr(checkpoint, "_sync", lambda _: (_ for _ in ()).throw(OSError(5, "Input/output error")))
+    with pytest.raises(tr.IoError, match=r"step-00000002 was not put in place: Input/output error"):
+        write(store, 2)
+    assert [path.name for path in store.present()] == ["step-00000001"]
+    monkeypatch.undo()
+    write(store, 2)
+    assert entries(tmp_path) == ["step-00000001", "step-00000002"]
+
+
+def test_none_and_only_damaged_ones_are_told_apart(tmp_path):
+    store, said = CheckpointStore(tmp_path / "store", 9, MPI.COMM_SELF), []
+    with pytest.raises(tr.IoError, match=r"there is no checkpoint in .*/store to resume from; start without --resume"):
+        store.newest(said.append)
+    for step in (1, 2):
+        write(store, step)
+        (tmp_path / f"store/step-0000000{step}/ux-1.bin").write_bytes(b"")
+    with pytest.raises(tr.IoError, match=r"none of the 2 checkpoints in .*/store is undamaged; start again without"):
+        store.newest(said.append)
+    assert [line.split(" is damaged")[0][-1] for line in said] == ["2", "1"], "the newest first"
+
+
+def test_a_checkpoint_has_one_step(tmp_path):
+    store, said = CheckpointStore(tmp_path, 9, MPI.COMM_SELF), []
+    write(store, 1)
+    write(store, 2)
+    path = tmp_path / "step-00000002"
+    with series.open(path, "a", engine="raw") as out:
+        out.write_step(9.0, {f"u{name}": np.zeros((2, 3, 4)) for name in "xyz"})
+    checkpoint._mark(path, checkpoint._sha256(path / "series.jsonl"))
+    assert store.newest(said.append).state.step == 1
+    assert said == [f"checkpoint {path} is damaged and skipped: it holds 2 steps instead of 1"]
+
+
+@pytest.mark.parametrize("keep", [1, 2, 3])
+def test_so_many_are_kept(tmp_path, keep):
+    store = CheckpointStore(tmp_path, keep, MPI.COMM_SELF)
+    for step in range(1, 5):
+        write(store, step)
+        assert entries(tmp_path) == [f"step-{at:08d}" for at in range(max(1, step - keep + 1), step + 1)]
+
+
+def test_what_a_resumed_run_finds_is_its_own_up_to_the_step_it_resumes_from(tmp_path):
+    for step in (1, 2, 3):
+        write(CheckpointStore(tmp_path, 9, MPI.COMM_SELF), step)
+        shutil.copytree(tmp_path / f"step-0000000{step}", tmp_path / "kept" / f"step-0000000{step}")
+    assert entries(tmp_path) == ["kept", "step-00000003"], "each of these runs began from the start"
+    shutil.copytree(tmp_path / "kept", tmp_path, dirs_exist_ok=True)
+    (tmp_path / "step-00000003/ux-1.bin").write_bytes(b"")
+    store = CheckpointStore(tmp_path, 9, MPI.COMM_SELF)
+    assert store.newest(print).state.step == 2
+    write(store, 5)
+    assert entries(tmp_path) == ["kept", "step-00000001", "step-00000002", "step-00000005"]
+
+
+def test_the_state_comes_back(tmp_path):
+    store = CheckpointStore(tmp_path, 9, MPI.COMM_SELF)
+    state = State(7, 0.25, 2, 3, "pairwise", 6, dt=0.125)
+    blocks = {f"u{name}": series.Block(np.full((2, 3, 4), at), (4, 3, 2)) for at, name in enumerate("xyz", 1)}
+    bytes_written = store.write(state, blocks, {"case": "text", "none": None}, {"list": np.arange(3)})
+    assert bytes_written == 3 * 24 * 8 + 3 * 8
+    found = store.newest(print)
+    assert found.state == state
+    assert found.shape() == (4, 3, 2)
+    assert found.about["case"] == "text"
+    assert "none" not in found.about
+    assert found.read("uy", ((1, 0, 0), (2, 3, 2))).tolist() == np.full((2, 3, 2), 2).tolist()
+    assert found.read_list("list").tolist() == [0, 1, 2]
+    write(store, 8)
+    assert store.newest(print).state.dt is None
+
+
+@pytest.mark.parametrize("what", ["SHA256SUMS", "series.jsonl"])
+def test_a_checkpoint_without_one_of_its_two_lists(tmp_path, what):
+    write(CheckpointStore(tmp_path, 9, MPI.COMM_SELF), 1)
+    path = tmp_path / "step-00000001"
+    checkpoint.check_sidecar(path)
+    text = (path / what).read_bytes()
+    (path / what).write_bytes(text + b"\n")
+    with pytest.raises(tr.IoError, match=r"^series\.jsonl differs from its checksum in SHA256SUMS$"):
+        checkpoint.check_sidecar(path)
+    (path / what).unlink()
+    with pytest.raises(tr.IoError, match=rf"^it has no {what}$"):
+        checkpoint.check_sidecar(path)
+
+
+def test_directories_inside_and_links_are_removed_and_what_links_lead_to_stays(tmp_path):
+    path = tmp_path / "step-00000001"
+    (path / "deep").mkdir(parents=True)
+    (path / "deep" / "file").touch()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").touch()
+    (path / "link").symlink_to(tmp_path / "mine")
+    checkpoint._remove(path)
+    assert path.exists(), "it has no mark"
+    checkpoint._mark(path, "incomplete")
+    checkpoint._remove(path)
+    assert not path.exists()
+    assert (tmp_path / "mine" / "file").exists()
+
+
+def test_what_is_known_as_ours(tmp_path):
+    path = tmp_path / "step-00000001"
+    assert not checkpoint._is_ours(path)
+    path.mkdir()
+    assert checkpoint._is_ours(path), "as a kill at its first moment leaves it"
+    (path / "file").touch()
+    assert not checkpoint._is_ours(path)
+    for text, ours in {
+        "": True,
+        "x  series.jsonl\n": True,
+        "x series.jsonl\n": False,
+        "x  series.jsonl": False,
+    }.items():
+        (path / "SHA256SUMS").write_text(text)
+        assert checkpoint._is_ours(path) is ours, text
+    (path / "SHA256SUMS").unlink()
+    (path / "SHA256SUMS").mkdir()
+    assert not checkpoint._is_ours(path)
+    (tmp_path / "link").symlink_to(path)
+    assert not checkpoint._is_ours(tmp_path / "link")
+    assert not checkpoint._is_ours(path / "file")

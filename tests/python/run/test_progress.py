@@ -9,7 +9,8 @@ import termios
 
 import pytest
 
-from tailrace.run.progress import Live, is_terminal, summary_table
+from tailrace.io.series import PhaseSummary
+from tailrace.run.progress import Live, is_terminal, output_table, summary_table
 
 
 class Clock:
@@ -63,6 +64,51 @@ def test_open_end():
     lines = drive(io.StringIO(), None, 1.0, steps=25)
     assert lines[-1].startswith("step 25  t ")
     assert "left" not in lines[-1]
+
+
+def at(seconds, *, total=1000, **more):
+    """Show a step at each of these seconds; the lines."""
+    stream, clock = io.StringIO(), Clock()
+    with Live(total, stream, now=clock, **more) as live:
+        for step, now in enumerate(seconds, 1):
+            clock.now = now
+            live.update(step, 0.01 * step, 0.01)
+    return stream.getvalue().splitlines()
+
+
+def test_the_next_line_comes_after_ten_seconds_and_not_before():
+    assert [line.split()[1] for line in at([9.99, 10.0, 19.99, 20.0, 21.0])] == ["2/1000", "4/1000", "5/1000"]
+
+
+def test_late_lines_are_a_twentieth_of_the_run_apart():
+    """After an hour that is three minutes."""
+    lines = at([3600.0, 3779.0, 3789.0, 3790.0, 3791.0])
+    assert [line.split()[1] for line in lines] == ["1/1000", "4/1000", "5/1000"]
+
+
+def test_the_speed_is_that_of_the_last_ten_seconds():
+    """The start is left out as soon as it lies more than ten seconds back."""
+    assert "steps/s 0.2  " in at([5.0, 10.0])[-1] + "  "
+    assert "steps/s 0.7  " in at([8.0, 9.0, 10.0, 11.0, 11.5, 11.75, 12.0, 18.0])[-1] + "  "
+    assert "steps/s 0.01  " in at([100.0, 200.0])[-1] + "  ", "two states are needed, however old they are"
+    assert "steps/s 0  " in at([0.0])[-1] + "  "
+
+
+def test_a_run_to_a_time_goes_by_that_time():
+    lines = at([1.0, 2.0], total=None, end=0.05, first_time=0.01)
+    assert [line.split("  ")[0] for line in lines] == ["step 2 (25%)", "step 2 (25%)"]
+    assert "left 6 s" in lines[-1]
+    assert at([1.0], total=None, end=0.01, first_time=0.01)[-1].startswith("step 1 (0%)")
+    assert at([1.0], total=None, end=0.005)[-1].startswith("step 1 (100%)")
+
+
+def test_what_is_not_known_has_no_number():
+    (line,) = at([4.0])
+    assert [part.split(" ")[0] for part in line.split("  ")] == ["step", "t", "dt", "steps/s", "left"]
+
+
+def test_a_run_without_a_step_has_no_line():
+    assert at([]) == []
 
 
 def test_messages_keep_their_brackets():
@@ -119,3 +165,30 @@ def test_summary_of_a_run_of_no_time():
     stream = io.StringIO()
     summary_table({"output": (0.0, 0.0, 0.0)}, 0.0, stream)
     assert "output" in stream.getvalue()
+    assert [line.split() for line in stream.getvalue().splitlines()][-2:] == [
+        ["output", "0.00", "0.00", "0.00", "-"],
+        ["the", "rest", "0.00", "-"],
+    ]
+
+
+@pytest.mark.parametrize(("total", "words"), [(9.994, "9.99 s"), (10.0, "10 s"), (75.0, "1 min 15 s")])
+def test_summary_says_how_long_it_took(total, words):
+    stream = io.StringIO()
+    summary_table({"output": (0.5, 80.0, 90.0)}, total, stream)
+    lines = stream.getvalue().splitlines()
+    assert lines[0].strip() == f"Where the {words} went"
+    assert lines[-1].split() == ["the", "rest", "0.00", "0.0%"], "times of phases overlap a little"
+
+
+def test_the_table_of_an_output(capsys):
+    output_table("h5: out.h5", [PhaseSummary("write", 3, 2048, 0.5, 1.0, 2.25), PhaseSummary("wait", 4, 0, 0, 0, 0)],
+                 ["a note [with brackets]" + " of many words" * 20])  # fmt: skip
+    title, head, *rows, note = (line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip())
+    assert title.strip() == "h5: out.h5"
+    assert head.split() == ["phase", "calls", "bytes", "min", "s", "mean", "s", "max", "s"]
+    assert [row.split() for row in rows] == [
+        ["write", "3", "2.0", "KiB", "0.50", "1.00", "2.25"],
+        ["wait", "4", "0.00", "0.00", "0.00"],
+    ]
+    assert note.startswith("  a note")
+    assert note.endswith("words")

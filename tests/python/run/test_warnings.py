@@ -12,7 +12,7 @@ from tailrace.case import templates
 from tailrace.flow.stability import Stability
 from tailrace.io.time_series import read_time_series
 from tailrace.run.simulation import FlowError
-from tailrace.run.warnings import Warnings, resolution
+from tailrace.run.warnings import RESOLVED, Resolution, Warnings, resolution
 
 VORTEX = """
 [case]
@@ -118,3 +118,42 @@ def test_the_kolmogorov_length_is_that_of_the_larger_dissipation():
     rest = resolution({"dissipation": 0.0, "dissipation_laplacian": 0.0}, (0.1,) * 3, 1e-3)
     assert rest.suffices
     assert np.isfinite(rest.disagreement)
+
+
+@pytest.mark.parametrize(
+    ("spacing_over_eta", "disagreement", "suffices"),
+    [(RESOLVED, 1.0, True), (np.nextafter(RESOLVED, 9), 0.005, False), (99.0, np.nextafter(0.005, 0), True)],
+)
+def test_the_bounds_of_a_resolved_flow(spacing_over_eta, disagreement, suffices):
+    assert Resolution(spacing_over_eta, disagreement).suffices == suffices
+
+
+def test_resolution_at_its_limits():
+    by_walls = resolution({"dissipation": 1e-4, "dissipation_laplacian": 0.0}, (0.1, 0.2, 0.1), 1e-3)
+    assert by_walls.disagreement == 0.0
+    assert by_walls.spacing_over_eta == pytest.approx(0.2 / (1e-9 / 1e-4) ** 0.25)
+    inviscid = resolution({"dissipation": 1e-4, "dissipation_laplacian": 1e-4}, (0.1,) * 3, 0.0)
+    assert inviscid == Resolution(np.inf, 0.0)
+
+
+def test_the_points_that_are_needed_are_those_of_each_direction():
+    """None fewer than there are, where a direction is resolved already."""
+    warnings = Warnings((0.1, 0.2, 0.01), (10, 20, 30), 1e-3, Stability("rk3", (0.1, 0.2, 0.01), 1e-3), auto=True)
+    numbers = {"step": 7, "time": 0.25, "dt": 1e-4, "cfl": 1e-4}
+    (line,) = warnings.look({**numbers, "dissipation": 9e-3, "dissipation_laplacian": 1e-2})
+    factor = 0.1 / (1e-9 / 1e-2) ** 0.25 / RESOLVED
+    assert line.startswith("warning: step 7, t = 0.25: the flow is under-resolved: the largest spacing is 11.2 ")
+    assert f"at least {int(10 * factor) + 1} x {int(40 * factor) + 1} x 30 points" in line
+    assert "is 10.0% less than that by the Laplacian" in line
+    assert warnings.summary() == [line]
+
+
+@pytest.mark.parametrize("changed", [{"dt": 0.0}, {"dt": -1.0}, {"dt": np.nan}, {"cfl": np.nan}, {"energy": np.inf}])
+def test_of_numbers_that_are_none_nothing_is_said(changed):
+    warnings = Warnings((0.1,) * 3, (10,) * 3, 1e-3, Stability("rk3", (0.1,) * 3, 1e-3), auto=False)
+    numbers = {"step": 1, "time": 0.1, "dt": 5.0, "cfl": 50.0, "dissipation": 0.0, "dissipation_laplacian": 0.0}
+    assert warnings.look({**numbers, **changed}) == []
+    (line,) = warnings.look(numbers)
+    assert "the time step 5 is above" in line
+    assert "CFL number 50" in line
+    assert line.endswith(', or time.dt = "auto"')

@@ -65,3 +65,51 @@ def test_the_split_is_the_best_of_all(total, simulation, analysis):
     assert ours + theirs == total and ours >= 1 and theirs >= 1
     slowest = [max(simulation / n, analysis / (total - n)) for n in range(1, total)]
     assert max(simulation / ours, analysis / theirs) == min(slowest)
+
+
+def test_a_reader_tells_both_sides_too():
+    ours, theirs = side(1, 10, 90.0, 5.0, 5.0), side(4, 10, 60.0, 10.0, 30.0)
+    lines = explain(Coupling("reader", ours, (theirs,), 3, 0, 2))
+    assert lines[0].startswith("simulation (4 ranks): 10 steps in 100.0 s: 60.0 s (60%) computing, ")
+    assert lines[1].startswith("analysis (1 rank): 10 steps in 100.0 s: 90.0 s (90%) computing, ")
+    assert lines[2] == "steps left out: 3 dropped, 2 not read"
+    assert len(lines) == 4
+    assert explain(Coupling("reader", ours, (), 0, 0, 0)) == [lines[1]], "the writer has not said anything"
+
+
+def test_shares_of_no_time_are_not_told():
+    (line,) = explain(Coupling("reader", side(1, 0, 0.0, 0.0, 0.0), (), 0, 0, 0))
+    assert line == "analysis (1 rank): 0 steps in 0.0 s: 0.0 s computing, 0.0 s fetching steps, 0.0 s waiting"
+
+
+@pytest.mark.parametrize(
+    ("wait", "said"), [(5.0, "neither side waited"), (5.1, "the simulation waited for the other side; with 2 ranks")]
+)
+def test_a_twentieth_of_the_time_is_no_waiting(wait, said):
+    lines = report(side(1, 10, 100.0 - wait, wait, 0.0), side(1, 10, 100.0, 0.0, 0.0))
+    assert lines[-1].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (5.0, "neither side waited for the other: "),
+        (6.0, "the analysis could not keep up; with 2 ranks no other split"),
+    ],
+)
+def test_an_analysis_keeps_up_where_a_step_takes_it_no_longer(work, said):
+    """The simulation did 20 steps in 10 s, of which 10 were left out."""
+    writer, reader = (CouplingSide(1, 10, 99.0, own, 0.0, 0.0, "closed", "host", 1) for own in (10.0, work))
+    assert report(writer, reader, dropped=6, skipped=4)[-1].startswith(said)
+
+
+def test_equal_work_says_nothing_of_more_ranks():
+    assert report(side(1, 10, 40.0, 0.0, 0.0), side(1, 10, 40.0, 10.0, 0.0))[-1] == (
+        "the analysis waited for the other side; with 2 ranks no other split does better"
+    )
+
+
+def test_of_several_readers_and_of_a_writer_without_steps_no_balance_is_told():
+    two = report(side(2, 9, 1.0, 9.0, 0.0), side(1, 9, 1.0, 0.0, 0.0), side(1, 9, 1.0, 0.0, 0.0))
+    assert [line.split(" (")[0] for line in two] == ["simulation", "analysis 1", "analysis 2"]
+    assert len(report(side(2, 0, 1.0, 9.0, 0.0), side(1, 9, 1.0, 0.0, 0.0))) == 2

@@ -1,0 +1,241 @@
+"""Where results of scripts go: rows, series and pictures, begun again or gone on with."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import tailrace as tr
+from tailrace._core import FileLock, InputError, IoError
+from tailrace.analysis.earlier_results import check_free, of_analysis, refusal
+from tailrace.analysis.results import Results, Sink, check_results, last_result, sort
+from tailrace.io import series
+from tailrace.io.found import Found
+from tailrace.io.time_series import TimeSeriesError, read_provenance, read_time_series
+
+SELF = MPI.COMM_SELF
+
+
+@pytest.fixture(scope="module")
+def ops():
+    return tr.Operators((8, 9, 10), (1.0, 2.0, 3.0), ("periodic", "free-slip", "periodic"), comm=SELF)
+
+
+@pytest.fixture
+def sink(ops, tmp_path):
+    """Makes sinks in one directory, and closes them."""
+    made = []
+
+    def make(name="mean", resume_step=None, made_by="analyse", engine="hdf5"):
+        made.append(
+            Sink(tmp_path / "out", name, SELF, ops, engine=engine, attributes={"reynolds": 100.0, "other": 1},
+                 provenance={"made_by": made_by}, resume_step=resume_step)
+        )  # fmt: skip
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+class Picture:
+    """A figure, as far as results use it."""
+
+    def savefig(self, path, metadata):
+        path.write_bytes("".join(f"{key}\0{value}" for key, value in metadata.items() if value).encode())
+
+
+def results(value: float, **figures: Any) -> Results:
+    found = sort({"a": value, "list": np.arange(3) * value, "flags": np.array([True, False])}, "mean")
+    found.figures.update(figures)
+    return found
+
+
+def test_results_of_steps(sink, ops, tmp_path):
+    out = sink()
+    assert out.summary() == "mean: no results"
+    f = tr.Field.from_function(ops, 2.0)
+    for step in (1, 2):
+        found = results(float(step), line=Picture())
+        found.fields.update(f=f, positive=f.like(f.data > 0))
+        out.write(step, 0.5 * step, found)
+    out.write(3, 1.5, Results())
+    out.write(4, 2.0, Results(figures={"line": Picture()}))
+    assert (out.written, out.pictures) == (2, 3)
+    place = tmp_path / "out" / "mean"
+    assert out.summary() == f"mean: 2 steps with results and 3 pictures -> {place}.*, {place}-*.png"
+    assert out.summary(" in 3 s").startswith("mean: 2 steps with results and 3 pictures in 3 s -> ")
+    out.flush()
+    out.close()
+    out.close()
+    table = read_time_series(out.table)
+    assert list(table) == ["step", "time", "a"]
+    assert table["a"].tolist() == [1.0, 2.0] and table["time"].tolist() == [0.5, 1.0]
+    assert read_provenance(out.table) == {"made_by": "analyse"}
+    with series.open(out.path) as stored:
+        assert [(step.index, step.time, step.scalars) for step in stored] == [
+            (1, 0.5, {"a": 1.0}),
+            (2, 1.0, {"a": 2.0}),
+        ]
+        assert stored[1]["list"].tolist() == [0.0, 2.0, 4.0] and stored[1]["flags"].tolist() == [1.0, 0.0]
+        assert stored[0]["positive"].dtype == np.int32 and (stored[0]["f"] == 2).all()
+        told = stored.attributes
+    assert told["analysis"] == "mean" and told["reynolds"] == 100.0 and "other" not in told
+    assert told["f/parity"] == list(f.parity)
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.png")) == [
+        f"mean-line-{step:06}.png" for step in (1, 2, 4)
+    ]
+
+
+def test_a_resumed_one_drops_what_comes_later(sink, tmp_path):
+    first = sink()
+    for step in (1, 2, 3):
+        first.write(step, 0.5 * step, results(float(step), line=Picture()))
+    first.close()
+    assert last_result(tmp_path / "out", "mean", "hdf5", SELF) == 3
+    second = sink(resume_step=2)
+    assert read_time_series(second.table)["step"].tolist() == [1, 2]
+    assert not (tmp_path / "out" / "mean-line-000003.png").exists()
+    assert (tmp_path / "out" / "mean-line-000002.png").exists()
+    second.write(2, 1.0, results(7.0))  # measured again, and stored already
+    second.write(3, 1.5, results(8.0))
+    second.close()
+    assert read_time_series(second.table)["a"].tolist() == [1.0, 2.0, 8.0]
+    with series.open(second.path) as stored:
+        assert [step.scalars["a"] for step in stored] == [1.0, 2.0, 8.0]
+    third = sink()
+    assert not third.table.exists()
+    assert list((tmp_path / "out").glob("*.png")) == []
+
+
+def test_the_last_complete_results(sink, tmp_path):
+    assert last_result(tmp_path, "mean", "hdf5", SELF) is None
+    out = sink()
+    out.write(1, 0.5, results(1.0))
+    out.close()
+    assert last_result(tmp_path / "out", "mean", "hdf5", SELF) == 1
+    with out.table.open("a") as file:
+        file.write("2,1.0,2.0\n")
+    assert last_result(tmp_path / "out", "mean", "hdf5", SELF) == 1, "the row is in one of the two files"
+    with series.open(out.path, "w"):
+        pass
+    assert last_result(tmp_path / "out", "mean", "hdf5", SELF) is None, "a file without a step"
+    out.path.unlink()
+    assert last_result(tmp_path / "out", "mean", "hdf5", SELF) == 2
+
+
+def test_one_program_at_a_time_has_a_name(sink, tmp_path):
+    out = sink()
+    with pytest.raises(IoError, match=r"mean\.results: .*is writing it|mean\.results.*is writing it"):
+        sink()
+    other = out.beside("other")
+    other.write(1, 0.0, results(1.0))
+    other.close()
+    assert (tmp_path / "out" / "other.csv").exists()
+    out.close()
+    FileLock(str(tmp_path / "out" / "mean.results")).release()
+
+
+def test_a_sink_that_cannot_begin_gives_the_name_back(sink, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mean.csv").write_text("mine")
+    with pytest.raises(InputError, match=r"mean\.csv is there already, and is no result of an analysis 'mean'"):
+        sink()
+    assert (tmp_path / "out" / "mean.csv").read_text() == "mine"
+    FileLock(str(tmp_path / "out" / "mean.results")).release()
+
+
+def test_a_directory_that_cannot_be_made(sink, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(IoError, match=rf"results {tmp_path}/out/mean: File exists"):
+        sink()
+
+
+def test_files_of_somebody_else(sink, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+
+    def check(said):
+        with pytest.raises(InputError, match=rf"{said} is there already, and is no result of an analysis 'mean'"):
+            check_results(folder, "mean", "hdf5", SELF)
+
+    with series.open(folder / "mean.h5", "w") as out:
+        out.write_step(0.0, u=np.zeros((2, 3, 4)))
+    check(r"mean\.h5")
+    with series.open(folder / "mean.h5", "w"):
+        pass
+    check(r"mean\.h5")
+    (folder / "mean.csv").write_text("# Tailrace time series\n# analysis mean\nstep,time,a\n")
+    check_results(folder, "mean", "hdf5", SELF)  # empty, beside a table of ours
+    (folder / "mean.h5").write_bytes(b"")
+    check_results(folder, "mean", "hdf5", SELF)  # of a program that was killed as it began
+    (folder / "mean.h5").write_bytes(b"mine")
+    check(r"mean\.h5")
+    (folder / "mean.csv").write_text("# Tailrace time series\n# analysis another\nstep,time,a\n")
+    check(r"mean\.csv")
+    (folder / "mean.csv").unlink()
+    os.mkfifo(folder / "mean.csv")
+    with pytest.raises(IoError, match=r"mean\.csv cannot be read: it is a named pipe"):
+        check_results(folder, "mean", "hdf5", SELF)
+
+
+def test_a_table_without_columns_is_told_with_the_way_out(sink, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mean.csv").write_text("# Tailrace time series\n# analysis mean\nbroken\n")
+    with pytest.raises(TimeSeriesError, match="Move the file away, or start again without --resume"):
+        sink(resume_step=3)
+
+
+def test_a_figure_that_cannot_be_drawn_and_a_picture_of_somebody_else(sink, tmp_path):
+    def fail(path, metadata):
+        raise ValueError("no TeX")
+
+    out = sink()
+    with pytest.raises(IoError, match=r"cannot draw .*mean-line-000001\.png: ValueError: no TeX"):
+        out.write(1, 0.0, results(1.0, line=SimpleNamespace(savefig=fail)))
+    path = tmp_path / "out" / "mean-line-000002.png"
+    path.write_bytes(b"mine")
+    with pytest.raises(
+        IoError, match=r"000002\.png is there already, and is no picture of analysis mean; move it away"
+    ):
+        out.write(2, 0.5, results(1.0, line=Picture()))
+    assert path.read_bytes() == b"mine"
+    assert (out.written, out.pictures) == (0, 0)
+    out.write(3, 1.0, None)
+    assert out.written == 0, "this rank had no part in the step"
+
+
+@pytest.mark.parametrize("made_by", ["run", "beside", "analyse"])
+def test_whose_results_may_be_replaced(sink, tmp_path, made_by):
+    out = sink(made_by=made_by)
+    out.write(1, 0.5, results(1.0, line=Picture()))
+    out.close()
+    folder = tmp_path / "out"
+    picture = folder / "mean-line-000001.png"
+    (folder / "mean-mine-000001.png").write_bytes(b"mine")
+    found = of_analysis(folder, "mean", "hdf5")
+    assert [one.named for one in found] == [str(folder / "mean.csv"), str(folder / "mean.h5"), str(picture)]
+    assert [one.made_by for one in found] == [made_by] * 3
+    for beside in (False, True):
+        theirs = made_by == "run" or (made_by == "beside" and not beside)
+        for may_stay in (False, True):
+            if theirs or not may_stay:
+                said = "the run itself made these results" if theirs else "there are results of an earlier run: "
+                with pytest.raises(InputError, match=said) as error:
+                    check_free(folder, ["mean"], "hdf5", beside=beside, may_stay=may_stay)
+                assert ("--beside-out DIR, to write" in str(error.value)) == (beside and not theirs)
+            else:
+                assert check_free(folder, ["mean"], "hdf5", beside=beside, may_stay=may_stay) == found
+    assert check_free(folder, ["other"], "hdf5", beside=False, may_stay=False) == []
+
+
+def test_the_words_of_a_refusal():
+    assert refusal([Found("a.csv", [])], "-o DIR, to write there", "--resume; ") == (
+        "there are results of an earlier run: a.csv. Nothing was changed. Choose one: --resume; --overwrite, to "
+        "replace them; -o DIR, to write there"
+    )

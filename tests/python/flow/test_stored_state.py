@@ -1,0 +1,110 @@
+"""What a checkpoint tells of its case, and which cases may go on from it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import tailrace as tr
+from helpers import cases
+from tailrace.flow.stored_state import check_fits, description_of, stretching_of
+
+
+@pytest.fixture
+def case(tmp_path):
+    return tr.load_case(cases.write_case(tmp_path, "mixed"))
+
+
+def changed(case, **about):
+    """A checkpoint of the case that tells other values."""
+    told = {key: value for key, value in {**description_of(case, ""), **about}.items() if value is not None}
+    return SimpleNamespace(path="checkpoints/step-00000002", about=told, shape=lambda: tuple(case.grid.points))
+
+
+def test_what_is_told_of_a_case(case):
+    assert description_of(case, "a force") == {
+        "lengths": [2.0, 3.0, 1.5],
+        "boundaries": "periodic,free-slip,periodic",
+        "scheme": "rk3",
+        "precision": "double",
+        "reynolds": 100.0,
+        "scalars": "",
+        "forcing": "a force",
+    }
+    assert stretching_of(case) == {}
+
+
+def test_the_same_case_and_another_reynolds_number_fit(case):
+    check_fits(case, False, changed(case))
+    check_fits(case, True, changed(case, reynolds=7.0))
+    check_fits(case, False, changed(case, scalars=None, forcing=None))  # of an earlier version
+
+
+@pytest.mark.parametrize(
+    ("about", "key", "theirs", "ours"),
+    [
+        ({"lengths": [2.0, 3.0, 1.6]}, "grid.lengths", "(2.0, 3.0, 1.6)", "(2.0, 3.0, 1.5)"),
+        ({"boundaries": "periodic,free-slip,dirichlet"}, "grid.boundaries", "periodic,free-slip,dirichlet",
+         "periodic,free-slip,periodic"),
+        ({"stretching": "walls", "beta": 0.5}, "grid.stretching", "walls", "none"),
+        ({"beta": 0.5}, "grid.beta", "0.5", "None"),
+        ({"scalars": "dye"}, "scalar", "dye", ""),
+        ({"scheme": "ab2"}, "time.scheme", "ab2", "rk3"),
+        ({"precision": "single"}, "numerics.precision", "single", "double"),
+        ({"implicit_y": True}, "numerics.implicit_y", "True", "False"),
+    ],
+)  # fmt: skip
+def test_what_differs_is_named_with_both_values(case, about, key, theirs, ours):
+    with pytest.raises(tr.InputError) as error:
+        check_fits(case, False, changed(case, **about))
+    assert str(error.value) == (
+        f"checkpoint checkpoints/step-00000002 was written with {key} = {theirs}, the case says {ours}; resume with "
+        "the case it was written by, or start again without --resume"
+    )
+
+
+def test_the_points_are_those_of_the_arrays(case):
+    checkpoint = changed(case)
+    checkpoint.shape = lambda: (16, 11, 14)
+    with pytest.raises(tr.InputError, match=r"with grid\.points = \(16, 11, 14\), the case says \(16, 11, 13\)"):
+        check_fits(case, False, checkpoint)
+
+
+@pytest.mark.parametrize(
+    ("forcing", "how"),
+    [
+        ("forcing 'wind' of flow.py", r"give it again, by tr\.Simulation\(case, forcing=\.\.\.\)"),
+        ("a constant force", "add it"),
+    ],
+)
+def test_a_force_must_be_given_again(case, forcing, how):
+    with pytest.raises(tr.InputError, match=rf"by a run with {forcing}, this one has no forcing; {how}$"):
+        check_fits(case, False, changed(case, forcing=forcing))
+    check_fits(case, True, changed(case, forcing=forcing))
+
+
+def test_a_stretched_grid_with_implicit_diffusion_is_told(tmp_path):
+    text = cases.write_case(tmp_path, points=(16, 11, 13)).read_text()
+    text = text.replace('"periodic", "free-slip", "periodic"]', '"periodic", "wall", "periodic"]')
+    (tmp_path / "case.toml").write_text(text)
+    more = ["grid.stretching='walls'", "grid.beta=0.5", "numerics.implicit_y=true"]
+    case = tr.load_case(tmp_path / "case.toml", more)
+    told = description_of(case, "")
+    assert (told["stretching"], told["beta"], told["implicit_y"]) == ("walls", 0.5, True)
+    check_fits(case, False, changed(case))
+    for key in ("stretching", "beta", "implicit_y"):
+        with pytest.raises(tr.InputError, match=rf"\.{key} = "):
+            check_fits(case, False, changed(case, **{key: None}))
+
+
+@pytest.mark.parametrize(("scheme", "ages"), [("rk3", 0), ("ab2", 1), ("ab3", 2)])
+def test_the_parts_of_a_state(tmp_path, scheme, ages):
+    case = tr.load_case(cases.write_case(tmp_path, scheme=scheme))
+    blocks = tr.Simulation(case, MPI.COMM_SELF).blocks()
+    names = [f"{before}u{axis}" for before in ("", *(f"rhs{age}_" for age in range(1, ages + 1))) for axis in "xyz"]
+    assert sorted(blocks) == sorted(names)
+    for block in blocks.values():
+        assert (block.shape, block.start, np.shape(block.data)) == ((16, 11, 13), (0, 0, 0), (13, 11, 16))
