@@ -211,6 +211,7 @@ def test_channel(command, tmp_path):
     coarse = [
         "grid.points=[16,17,12]",
         "grid.beta=0.26",
+        "numerics.precision='double'",
         "time.end=0.2",
         "diagnostics.every=1",
         "output[0].interval=0.2",
