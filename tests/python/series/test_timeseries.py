@@ -231,6 +231,18 @@ def test_a_file_with_other_columns_is_not_continued(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("resume_step", [None, 3])
+def test_one_that_cannot_be_opened_is_not_held(tmp_path, resume_step):
+    """Also as long as somebody keeps the error, as a notebook does."""
+    path = tmp_path / "series.csv"
+    path.write_text("mine")
+    with pytest.raises(TimeSeriesError) as kept:
+        TimeSeries(path, resume_step=resume_step)
+    path.unlink()
+    TimeSeries(path).close()
+    assert "series.csv" in str(kept.value)
+
+
 def test_one_program_writes_a_time_series(tmp_path):
     path = tmp_path / "series.csv"
     series = TimeSeries(path)
