@@ -178,6 +178,14 @@ def test_a_new_one_replaces_only_another(tmp_path, text):
     assert len(read_time_series(path)["step"]) == 0
 
 
+def test_rewinding_changes_no_table_of_another_program(tmp_path):
+    path = tmp_path / "series.csv"
+    path.write_text("step,time\n1,2\n2,3\n")
+    with pytest.raises(TimeSeriesError, match="is there already, and is no time series of Tailrace"):
+        rewind(path, 1)
+    assert path.read_text() == "step,time\n1,2\n2,3\n"
+
+
 def test_what_is_no_file_is_refused_without_reading_it(tmp_path):
     os.mkfifo(tmp_path / "series.csv")
     with pytest.raises(OSError, match="named pipe"):
