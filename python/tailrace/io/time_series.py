@@ -76,16 +76,20 @@ class TimeSeries:
         refuse_special(self.path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = locks.take(self.path)
-        if resume_step is not None and self.path.exists():
-            self._last_step = rewind(self.path, resume_step)
-            self._check_columns()
-        else:
-            check_replaceable(self.path)
-            lines = (*title.splitlines(), *definitions.splitlines(), *comments(provenance or {}))
-            head = [f"# {line}".rstrip() + "\n" for line in lines]
-            _replace(self.path, "".join([TIME_SERIES.start.decode(), *head, ",".join(self.columns), "\n"]))
-        self._file: IO[str] = open_regular(self.path, "a", encoding="utf-8")
-        self._size = os.fstat(self._file.fileno()).st_size
+        try:
+            if resume_step is not None and self.path.exists():
+                self._last_step = rewind(self.path, resume_step)
+                self._check_columns()
+            else:
+                check_replaceable(self.path)
+                lines = (*title.splitlines(), *definitions.splitlines(), *comments(provenance or {}))
+                head = [f"# {line}".rstrip() + "\n" for line in lines]
+                _replace(self.path, "".join([TIME_SERIES.start.decode(), *head, ",".join(self.columns), "\n"]))
+            self._file: IO[str] = open_regular(self.path, "a", encoding="utf-8")
+            self._size = os.fstat(self._file.fileno()).st_size
+        except BaseException:  # whoever holds the error, as a notebook does, would hold the lock
+            self._lock.release()
+            raise
 
     def _check_columns(self) -> None:
         found = read_columns(self.path)

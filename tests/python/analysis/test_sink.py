@@ -113,6 +113,17 @@ def test_a_resumed_one_drops_what_comes_later(sink, tmp_path):
     assert list((tmp_path / "out").glob("*.png")) == []
 
 
+def test_a_step_is_stored_once(sink):
+    out = sink()
+    for value in (1.0, 2.0):
+        out.write(4, 0.5, results(value))
+    out.write(3, 0.25, sort({"list": np.arange(3)}, "mean"))
+    out.close()
+    assert read_time_series(out.table)["a"].tolist() == [1.0]
+    with series.open(out.path) as stored:
+        assert [(step.index, step.scalars["a"]) for step in stored] == [(4, 1.0)]
+
+
 def test_the_last_complete_results(sink, tmp_path):
     assert last_result(tmp_path, "mean", "hdf5", SELF) is None
     out = sink()

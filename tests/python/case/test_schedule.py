@@ -108,6 +108,12 @@ def test_where_the_step_changes_the_tolerance_is_a_share_of_the_distances(rhythm
     assert schedule.next_time(at - 0.9 * tolerance) != at
 
 
+def test_the_tolerance_itself_is_within_it():
+    schedule = Schedule(interval=1.0, dt=None)
+    assert schedule.due(1, 1e-9)
+    assert not schedule.due(1, math.nextafter(1e-9, 1.0))
+
+
 def test_one_time_at_the_start_has_no_distance():
     schedule = Schedule(times=[0.0], dt=None)
     assert schedule.due(0, 0.0)

@@ -108,3 +108,16 @@ def test_the_parts_of_a_state(tmp_path, scheme, ages):
     assert sorted(blocks) == sorted(names)
     for block in blocks.values():
         assert (block.shape, block.start, np.shape(block.data)) == ((16, 11, 13), (0, 0, 0), (13, 11, 16))
+
+
+def test_walls_and_scalars_are_parts_too(tmp_path):
+    text = cases.write_case(tmp_path, points=(16, 11, 13), scheme="ab2").read_text()
+    text = text.replace('"periodic", "free-slip", "periodic"]', '"periodic", "wall", "periodic"]')
+    (tmp_path / "case.toml").write_text(text + '[[scalar]]\nname = "dye"\nschmidt = 1.0\n')
+    blocks = tr.Simulation(tr.load_case(tmp_path / "case.toml"), MPI.COMM_SELF).blocks()
+    walls = {name: block for name, block in blocks.items() if name.startswith("wall_")}
+    assert sorted(walls) == [f"wall_y_{end}_{name}" for end in ("lower", "upper") for name in ("ux", "uz")]
+    for block in walls.values():
+        assert (block.shape, block.start, np.shape(block.data)) == ((16, 1, 13), (0, 0, 0), (13, 1, 16))
+    for name in ("dye", "rhs1_dye", "ux", "rhs1_ux"):
+        assert (blocks[name].shape, np.shape(blocks[name].data)) == ((16, 11, 13), (13, 11, 16))

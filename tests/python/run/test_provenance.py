@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from mpi4py import MPI
 
 import tailrace as tr
 from helpers import cases, mpi_run
-from tailrace.io.provenance import comments, of_comments
+from tailrace.io.provenance import KEYS, comments, of_comments, of_program
 from tailrace.io.time_series import read_provenance
 
 ENGINES = ("raw", "hdf5", "bp4", "bp5", "sion", "adios_hdf5")
@@ -94,6 +95,35 @@ def test_comments_there_and_back():
     assert of_comments(["title: of mine", *comments(told), "step, time: of the state"]) == told
     assert of_comments(["only: a title"]) == {}
     assert comments({}) == []
+
+
+def test_comments_are_one_line_each_but_for_the_case():
+    told = {"source": "a\n b\n", "case": "[a]\n\n x = 1\n\n", "other": "not told", "host": "", "ranks": 3}
+    assert comments(told) == ["ranks: 3", "source: a b", "case:", "  [a]", "", "   x = 1"]
+    assert of_comments(comments(told)) == {"ranks": "3", "source": "a b", "case": "[a]\n\n x = 1\n"}
+    assert of_comments(["case:", "  [a]", "", "  x: 1", "no colon", "other: 1"]) == {"case": "[a]\n\nx: 1\n"}
+    assert comments({"case": ""}) == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["/usr/bin/tailrace", "run", "a b.toml"], "tailrace run 'a b.toml'"),
+        (["/x/tailrace/cli/__main__.py", "info"], "tailrace info"),
+        (["./my_program.py", "3"], "./my_program.py 3"),
+    ],
+)
+def test_the_command_as_it_was_given(monkeypatch, argv, said):
+    monkeypatch.setattr("sys.argv", argv)
+    assert of_program("run", 3)["command"] == said
+
+
+def test_what_is_known_of_a_program():
+    found = of_program("beside", 3)
+    assert (found["made_by"], found["ranks"], found["version"]) == ("beside", 3, tr.__version__)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", found["date"])
+    assert "" not in found.values()
+    assert list(found) == [key for key in KEYS if key in found], "in their order"
 
 
 def test_the_version():

@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -243,6 +244,15 @@ def test_series_with_a_step_are_results(tmp_path, name):
         journal.write_bytes(b"")
         assert list(of_series(path)) == [Found(str(path), [*files, journal], "beside")]
         journal.unlink()
+
+
+def test_files_of_other_programs_are_no_results(tmp_path):
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["u"] = np.zeros(3)
+    (tmp_path / "empty.h5").touch()
+    (tmp_path / "empty").mkdir()
+    for name in ("other.h5", "empty.h5", "empty"):
+        assert list(of_series(tmp_path / name)) == [], name
 
 
 def test_a_damaged_series_is_a_result_of_unknown_files(tmp_path):

@@ -8,7 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.io.marks import CONTACT, HDF5_SERIES, LOCK, STREAM_RECORD, TIME_SERIES, is_ours, why_foreign
+from tailrace.io.marks import (
+    CONTACT,
+    EARLIER_RECORD,
+    FOLDED,
+    HDF5_SERIES,
+    LOCK,
+    STREAM_RECORD,
+    TIME_SERIES,
+    TRACE,
+    is_ours,
+    why_foreign,
+)
 
 DIES = """
 import os
@@ -38,3 +49,33 @@ def test_zeros_to_the_end(tmp_path: Path, size: int):
             assert why_foreign(path, mark) == ""
             path.write_bytes(start + bytes(size) + b"x")
             assert "is there already" in why_foreign(path, mark)
+
+
+@pytest.mark.parametrize(
+    ("mark", "ours", "foreign"),
+    [
+        (TIME_SERIES, b"# Tailrace time series\nrest", b"# Tailrace time series \n"),
+        (LOCK, b"12 3 host 2026-01-01T00:00:00Z\n", b"12 3 host\n"),
+        (FOLDED, b"rank 0;write;sync 12\n", b"rank 0 12\n"),
+        (TRACE, b'{"traceEvents":[\n{"args":{"name":"rank 0: run', b'{"traceEvents":[]}'),
+        (EARLIER_RECORD, b'{"tailrace": "earlier results", ', b'{"tailrace": "other"}'),
+        (
+            STREAM_RECORD,
+            b'{"addresses":[],"begun":1,"process":2,"token":""}',
+            b'{"addresses":[],"begun":1,"process":2}',
+        ),
+    ],
+    ids=lambda one: one.kind if hasattr(one, "kind") else "",
+)
+def test_a_kind_of_file_is_known_by_its_start(tmp_path: Path, mark, ours: bytes, foreign: bytes):
+    path = tmp_path / "file"
+    for text, is_one in ((ours, True), (foreign, False), (b"x" + ours, False), (b"", True), (b"\0" * 9, True)):
+        path.write_bytes(text)
+        assert is_ours(path, mark) == is_one, text
+        expected = f"{path} is there already, and is no {mark.kind}; choose another path, or move it away"
+        assert why_foreign(path, mark) == ("" if is_one else expected)
+
+
+def test_a_directory_is_of_no_kind_and_nothing_of_all(tmp_path: Path):
+    assert why_foreign(tmp_path / "none", LOCK) == ""
+    assert f"{tmp_path} is there already, and is no lock of Tailrace" in why_foreign(tmp_path, LOCK)

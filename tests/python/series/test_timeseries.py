@@ -7,7 +7,17 @@ import os
 import numpy as np
 import pytest
 
-from tailrace.io.time_series import COLUMNS, TimeSeries, TimeSeriesError, read_time_series, rewind
+from tailrace._core import FileLock, IoError
+from tailrace.io.time_series import (
+    COLUMNS,
+    TimeSeries,
+    TimeSeriesError,
+    last_step,
+    read_columns,
+    read_provenance,
+    read_time_series,
+    rewind,
+)
 
 
 def row(step, **changes):
@@ -168,6 +178,14 @@ def test_a_new_one_replaces_only_another(tmp_path, text):
     assert len(read_time_series(path)["step"]) == 0
 
 
+def test_rewinding_changes_no_table_of_another_program(tmp_path):
+    path = tmp_path / "series.csv"
+    path.write_text("step,time\n1,2\n2,3\n")
+    with pytest.raises(TimeSeriesError, match="is there already, and is no time series of Tailrace"):
+        rewind(path, 1)
+    assert path.read_text() == "step,time\n1,2\n2,3\n"
+
+
 def test_what_is_no_file_is_refused_without_reading_it(tmp_path):
     os.mkfifo(tmp_path / "series.csv")
     with pytest.raises(OSError, match="named pipe"):
@@ -189,3 +207,90 @@ def test_wrong_rows_are_refused(tmp_path):
             series.append(row(9))
         with pytest.raises(TimeSeriesError, match=r"missing \['cfl'\], unknown \['CFL'\]"):
             series.append({("CFL" if name == "cfl" else name): value for name, value in row(11).items()})
+
+
+def test_a_row_of_the_same_step_is_written_once(tmp_path):
+    path = tmp_path / "series.csv"
+    with TimeSeries(path) as series:
+        series.append(row(10))
+        before = path.read_bytes()
+        series.append(row(10, cfl=99.0))
+        assert path.read_bytes() == before
+        series.append(row(11))
+    with TimeSeries(path, resume_step=11) as series:
+        series.append(row(11, cfl=99.0))
+        with pytest.raises(TimeSeriesError, match="step 10 comes after step 11; rewind to it first"):
+            series.append(row(10))
+    assert read_time_series(path)["cfl"].tolist() == [row(10)["cfl"], row(11)["cfl"]]
+    assert (last_step(path), read_columns(path)) == (11, COLUMNS)
+
+
+def test_a_file_with_other_columns_is_not_continued(tmp_path):
+    path = tmp_path / "series.csv"
+    with TimeSeries(path, columns=("step", "time", "a"), definitions="") as series:
+        series.append({"step": 1, "time": 0.5, "a": 2.0})
+    before = path.read_bytes()
+    with pytest.raises(TimeSeriesError) as error:
+        TimeSeries(path, resume_step=5, columns=("step", "time", "b"))
+    assert str(error.value) == (
+        f"{path}: has the columns step,time,a; the rows to come have step,time,b. Move the file away, or start again "
+        "without --resume"
+    )
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("resume_step", [None, 3])
+def test_one_that_cannot_be_opened_is_not_held(tmp_path, resume_step):
+    """Also as long as somebody keeps the error, as a notebook does."""
+    path = tmp_path / "series.csv"
+    path.write_text("mine")
+    with pytest.raises(TimeSeriesError) as kept:
+        TimeSeries(path, resume_step=resume_step)
+    path.unlink()
+    TimeSeries(path).close()
+    assert "series.csv" in str(kept.value)
+
+
+def test_one_program_writes_a_time_series(tmp_path):
+    path = tmp_path / "series.csv"
+    series = TimeSeries(path)
+    with pytest.raises(IoError, match="is writing it"):
+        TimeSeries(path)
+    series.close()
+    series.close()
+    FileLock(str(path)).release()
+    with TimeSeries(path):
+        pass
+    FileLock(str(path)).release()
+
+
+def test_the_lines_of_a_file_are_counted_with_those_that_are_empty(tmp_path):
+    path = tmp_path / "series.csv"
+    path.write_text("# Tailrace time series\n# made_by: run\n#\nstep,time,a\n1,0.5,2\n\n2,1.0,3\n")
+    assert read_time_series(path)["a"].tolist() == [2.0, 3.0]
+    assert read_provenance(path) == {"made_by": "run"}
+    assert last_step(path) == 2
+    for text in ("x,1.0,3\n", "2.5,1.0,3\n", ",1,3\n"):
+        path.write_text(f"# Tailrace time series\nstep,time,a\n1,0.5,2\n\n{text}")
+        said = rf"series\.csv, line 5: expected a row that begins with a step, found: {text.strip()}"
+        for use in (last_step, lambda path: rewind(path, 9)):
+            with pytest.raises(TimeSeriesError, match=said):
+                use(path)
+    path.write_text("# Tailrace time series\nstep,time,a\n1,0.5\n")
+    with pytest.raises(TimeSeriesError, match=r"line 3: expected 3 numbers, found: 1,0\.5"):
+        read_time_series(path)
+    path.write_text("# Tailrace time series\nstep,time,a\n")
+    assert last_step(path) is None
+    assert rewind(path, 9) is None
+
+
+def test_a_file_that_grows_by_others_is_no_loss(tmp_path):
+    path = tmp_path / "series.csv"
+    with TimeSeries(path) as series:
+        series.append(row(1))
+        with path.open("a") as file:
+            file.write("# a note\n")
+        series.append(row(2))
+        os.truncate(path, path.stat().st_size - 1)
+        with pytest.raises(OSError, match="the file was cut"):
+            series.sync()
