@@ -10,7 +10,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases
+from helpers import parts
 from helpers.core_flows import CHANNEL, Array, CoreFlow, order, scalar
 from tailrace import _core
 from tailrace.flow.stability import FIRST, SECOND, Stability, amplification, with_implicit
@@ -234,35 +234,21 @@ def written(folder: Path, scheme: str) -> Path:
     return folder / "case.toml"
 
 
-def simulate(case: Path, *overrides: str, resume: bool = False) -> None:
-    simulation = tr.Simulation(tr.load_case(case, overrides), MPI.COMM_SELF, resume=resume)
-    assert simulation.run() == 0
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_restart_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
-    for name, ends in (("straight", (12,)), ("parts", (6, 12))):
-        case = written(tmp_path / name, scheme)
-        monkeypatch.chdir(case.parent)
-        for end in ends:
-            simulate(case, f"time.steps={end}", resume=end != ends[0])
-    cases.assert_same_state(cases.state(tmp_path / "parts", 12), cases.state(tmp_path / "straight", 12))
-    monkeypatch.chdir(tmp_path / "parts")
+    resumed = parts.assert_a_restart_changes_nothing(lambda folder: written(folder, scheme), tmp_path, monkeypatch)
     with pytest.raises(_core.InputError, match=r"numerics.implicit_y = True, the case says False"):
-        simulate(tmp_path / "parts" / "case.toml", "numerics.implicit_y=false", "time.steps=14", resume=True)
+        parts.simulate(resumed, "numerics.implicit_y=false", "time.steps=14", resume=True)
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 6])
 def test_the_number_of_ranks_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tailrace: Any, ranks: int
 ) -> None:
-    straight, many = (written(tmp_path / name, "rk3") for name in ("straight", "many"))
-    monkeypatch.chdir(straight.parent)
-    simulate(straight)
-    tailrace(many.parent, "run", "case.toml", ranks=ranks)
-    found, expected = cases.state(many.parent, 12), cases.state(straight.parent, 12)
-    for name in ("ux", "uy", "uz", "heat"):
-        assert np.abs(found[name] - expected[name]).max() < 1e-12, name
+    names = ("ux", "uy", "uz", "heat")
+    parts.assert_ranks_do_not_matter(
+        lambda folder: written(folder, "rk3"), tmp_path, monkeypatch, tailrace, ranks, names
+    )
 
 
 # ---- time steps and cases --------------------------------------------------------------------------------------------

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases
+from helpers import cases, parts
 from tailrace import _core
 from tailrace.io.time_series import read_time_series
 
@@ -58,31 +57,15 @@ def written(folder: Path) -> Path:
     return folder / "case.toml"
 
 
-def simulate(case: Path, *overrides: str, resume: bool = False) -> None:
-    simulation = tr.Simulation(tr.load_case(case, overrides), MPI.COMM_SELF, resume=resume)
-    assert simulation.run() == 0
-
-
 def test_a_restart_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, ends in (("straight", (12,)), ("parts", (6, 12))):
-        case = written(tmp_path / name)
-        monkeypatch.chdir(case.parent)
-        for end in ends:
-            simulate(case, f"time.steps={end}", resume=end != ends[0])
-    cases.assert_same_state(cases.state(tmp_path / "parts", 12), cases.state(tmp_path / "straight", 12))
+    parts.assert_a_restart_changes_nothing(written, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 6])
 def test_the_number_of_ranks_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tailrace: Any, ranks: int
 ) -> None:
-    straight, many = (written(tmp_path / name) for name in ("straight", "many"))
-    monkeypatch.chdir(straight.parent)
-    simulate(straight)
-    tailrace(many.parent, "run", "case.toml", ranks=ranks)
-    found, expected = cases.state(many.parent, 12), cases.state(straight.parent, 12)
-    for name in ("ux", "uy", "uz"):
-        assert np.abs(found[name] - expected[name]).max() < 1e-12, name
+    parts.assert_ranks_do_not_matter(written, tmp_path, monkeypatch, tailrace, ranks, ("ux", "uy", "uz"))
 
 
 def test_the_option_reaches_the_solver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +73,7 @@ def test_the_option_reaches_the_solver(tmp_path: Path, monkeypatch: pytest.Monke
     one_sided, mirrored = (written(tmp_path / name) for name in ("one", "other"))
     for case, more in ((one_sided, ()), (mirrored, ("numerics.wall_divergence='mirrored'",))):
         monkeypatch.chdir(case.parent)
-        simulate(case, *more)
+        parts.simulate(case, *more)
         rows = read_time_series(case.parent / "time_series.csv")
         assert np.max(rows["max_divergence"]) * 4 < 1e-11
     difference = np.abs(cases.state(one_sided.parent, 12)["uy"] - cases.state(mirrored.parent, 12)["uy"])
