@@ -81,7 +81,11 @@ TEST(ReaderTable, WhoeverWasHeldUpHasAllItsTimeOnceTheOtherIsDropped) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
     other.done(1, 0, 0, 0, 0);
   });
+  testing::internal::CaptureStderr();
   table.wait(0, 1, 7);
+  const std::string told = testing::internal::GetCapturedStderr(), who = " (process ";
+  EXPECT_EQ(told.find(who), told.rfind(who)) << "told more than once: " << told;
+  EXPECT_NE(told.find(who), std::string::npos);
   EXPECT_EQ(table.channels().readers()[0].side.state, "dropped");
   EXPECT_EQ(table.channels().readers()[1].side.state, "open");
 }

@@ -56,6 +56,17 @@ def results(value: float, **figures: Any) -> Results:
     return found
 
 
+def test_only_the_leader_draws(sink, tmp_path):
+    """Other ranks may have the results of a step, too."""
+    out = sink()
+    out._comm = SimpleNamespace(rank=0, bcast=lambda mine, root: mine)
+    out.write(1, 0.1, results(1.0, flow=Picture()), leader=1)
+    out._comm = SELF
+    assert not list((tmp_path / "out").glob("*.png"))
+    out.write(1, 0.1, results(1.0, flow=Picture()))
+    assert [path.name for path in (tmp_path / "out").glob("*.png")] == ["mean-flow-000001.png"]
+
+
 def test_results_of_steps(sink, ops, tmp_path):
     out = sink()
     assert out.summary() == "mean: no results"

@@ -55,6 +55,7 @@ def start(command: Sequence[object], cwd: Path, more: Mapping[str, str] | None =
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        errors="replace",  # libraries print what is no text
         start_new_session=True,
         preexec_fn=_take_interrupts,
     )

@@ -54,6 +54,12 @@ def test_the_line_has_what_was_given():
         assert part in line
 
 
+def test_no_time_has_passed_yet():
+    line = drive(io.StringIO(), 1, 0.0, io_bytes=2 << 30)[-1]
+    assert line.startswith("step 1/1 (100%)")
+    assert "I/O" not in line
+
+
 def test_time_left_follows_the_speed_of_late_and_counts_from_the_checkpoint():
     lines = drive(io.StringIO(), 300, 1.0, first_step=100, steps=100)
     assert lines[-1].startswith("step 200/300 (50%)")

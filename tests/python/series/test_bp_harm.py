@@ -52,6 +52,20 @@ def test_nothing_is_written_or_cut_through_a_link(series, tmp_path, mode, name):
     assert victim.read_bytes() == before
 
 
+def test_values_of_an_operator_without_loss_keep_their_checksums(tmp_path):
+    path = tmp_path / "run.bp"
+    with tr.open(path, "w", engine="bp5", parameters={"operator": "null"}) as out:
+        out.write_step(0.0, ux=UX)
+    with tr.open(path) as stored:
+        assert stored.verify() == []
+        np.testing.assert_array_equal(stored[0]["ux"], UX)
+    data = (path / "data.0").read_bytes()
+    at = data.index(np.float64(113.0).tobytes())
+    (path / "data.0").write_bytes(data[:at] + np.float64(114.0).tobytes() + data[at + 8 :])
+    with tr.open(path) as stored:
+        assert "ux" in str(stored.verify()[0])
+
+
 READ_AND_APPEND = """
 import sys, tailrace as tr
 from numpy import full

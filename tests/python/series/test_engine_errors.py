@@ -132,6 +132,9 @@ def test_what_is_declared_is_declared_once(stored):
         for wrong in ((0, 1, 1), (1, -1, 1)):
             with pytest.raises(InputError, match="v: no array has the shape"):
                 out.declare("v", wrong, "float32")
+        for wrong in ("", ".v", "v/w", "v w"):
+            with pytest.raises(InputError, match=f"'{wrong}' cannot name a variable"):
+                out.declare(wrong, (4, 3, 2), "float32")
         out.write_step(1.0, w=ONES)
     assert tr.open(stored)[1].variables["w"].dtype == "float32"
 

@@ -257,6 +257,20 @@ def test_rewinding_cuts_what_other_programs_read(tmp_path, variables):
         assert list(file["Tailrace/scalars/name"].asstr()) == ["step 0", "step 1"]
 
 
+def test_rows_beyond_the_last_step_are_not_read(tmp_path):
+    """Another program may write rows before it counts the step."""
+    path = tmp_path / "run.h5"
+    with tr.open(path, "w", grid=GRID) as out:
+        for step in range(3):
+            out.write_step(0.5 * step, {"ux": field(step)}, index=step, scalars={"energy": 1.0 + step})
+    with h5py.File(path, "a") as file:
+        for name in ("VTKHDF/Steps/Values", "Tailrace/index", "Tailrace/scalars/energy"):
+            file[name].resize((5,))
+    with tr.open(path) as stored:
+        assert list(stored.times) == [0.0, 0.5, 1.0]
+        assert [step.scalars["energy"] for step in stored] == [1.0, 2.0, 3.0]
+
+
 GONE = """
     import os, sys
     import numpy as np

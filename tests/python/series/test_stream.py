@@ -34,6 +34,46 @@ def test_a_step_with_wrong_arguments_leaves_the_stream_as_it_was(stream):
     assert reader.indices() == ALL and "written" not in writer.seen
 
 
+ABANDON = """
+import numpy as np
+from tailrace import _core
+from tailrace.io import series as tr
+
+values = np.ones((3, 4, 5))
+with tr.open("sst:run", "w", parameters={"wait_for_reader": 60}) as out:
+    out.write_step(0.0, ux=values, index=0)
+    out.begin_step(1, 0.5)
+    out.abandon_step()
+    out.write_step(1.0, ux=values, index=2)
+    out.begin_step(3, 1.5)
+    out.write("ux", values)
+    out.abandon_step()
+    try:
+        out.begin_step(4, 2.0)
+    except _core.IoError as error:
+        print(error, flush=True)
+"""
+TAKE = """
+from tailrace import _core
+from tailrace.io import series as tr
+
+try:
+    for step in tr.open("sst:run"):
+        print("read", step.index, flush=True)
+except _core.IoError:
+    print("lost", flush=True)
+"""
+
+
+def test_a_step_is_abandoned_before_its_first_value_only(stream):
+    """ADIOS2 cannot drop a step that has one."""
+    writer = stream.program(None, sys.executable, "-c", ABANDON)
+    reader = stream.program(None, sys.executable, "-c", TAKE)
+    assert writer.finish()[-1].endswith("is out of use since an error; ADIOS2 cannot drop the step it was in")
+    assert reader.finish()[-1] == "lost"
+    assert reader.indices() == [0, 2]
+
+
 SEND_LISTS = """
 import numpy as np
 from tailrace.io import series as tr

@@ -49,10 +49,8 @@ BpView::BpView(const std::string &directory) : directory_(directory) {
       struct stat now = {};
       if (inode_ == 0 || (::stat((fs::path(directory) / index_name).c_str(), &now) == 0 && now.st_ino == inode_))
         return;
-      if (attempt == 10)
-        throw IoError(fmt::format("cannot open {}: another program drops its steps again and again", directory));
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    } catch (const IoError &) { // a writer may have cut a file since
+      throw IoError(fmt::format("cannot open {}: another program drops its steps again and again", directory));
+    } catch (const IoError &) { // a writer may have cut or replaced a file since
       if (attempt == 10)
         throw;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

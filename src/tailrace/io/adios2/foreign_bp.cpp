@@ -145,8 +145,7 @@ struct ForeignBp::State {
   }
   ~State() {
     try {
-      if (engine)
-        engine.Close();
+      engine.Close();
     } catch (const std::exception &) {
       // nothing was written, so nothing is lost
     }
