@@ -109,7 +109,7 @@ auto ModeSystems<T>::factors_of(const std::array<Symbols, 3> &symbols, std::int6
 /// The factors of  along * (banded operator) - across * transfer  for one mode, every box_.count[0] values apart.
 template <class T>
 void ModeSystems<T>::factor(const std::vector<std::array<double, 5>> &bands, double along, double across,
-                            const std::vector<double> &transfer, double scale, T *factors, bool mean) const {
+                            const std::vector<double> &transfer, double scale, T *factors, bool is_mean) const {
   const std::int64_t n = box_.count[1], stride = box_.count[0];
   if (along == 0 && across == 0)
     return; // the operators give 0 for such a wave: factors of zero make its pressure zero
@@ -120,7 +120,7 @@ void ModeSystems<T>::factor(const std::vector<std::array<double, 5>> &bands, dou
       rows[at(m)][band] = along * bands[at(m)][band];
     rows[at(m)][2] -= across * transfer[at(m)];
   }
-  if (mean)
+  if (is_mean)
     rows[0] = {0, 0, 1, 0, 0}; // any constant is a solution
   for (std::int64_t m = 0; m < n; ++m) {
     std::array<double, 5> &row = rows[at(m)];
@@ -139,7 +139,7 @@ void ModeSystems<T>::factor(const std::vector<std::array<double, 5>> &bands, dou
     }
     const double inverse = 1 / row[2];
     const double upper_1 = m + reach_ < n ? row[3] * inverse : 0, upper_2 = m + 2 * reach_ < n ? row[4] * inverse : 0;
-    const double pivot = mean && m == 0 ? 0 : inverse * scale; // the mean of the pressure is zero
+    const double pivot = is_mean && m == 0 ? 0 : inverse * scale; // the mean of the pressure is zero
     const double values[5] = {lower_2, lower_1, pivot, upper_1, upper_2};
     for (int band = 0; band < 5; ++band)
       factors[(5 * m + band) * stride] = static_cast<T>(values[band]);

@@ -40,7 +40,7 @@ private:
   template <int parts> void correct_plane(T *plane, const T *corrections, std::size_t count) const;
   template <int parts> void solve_plane(T *plane, const T *factors) const;
   void factor(const std::vector<std::array<double, 5>> &bands, double along, double across,
-              const std::vector<double> &transfer, double scale, T *factors, bool mean) const;
+              const std::vector<double> &transfer, double scale, T *factors, bool is_mean) const;
 
   grid::Box box_;
   std::int64_t reach_;     ///< how far apart coupled modes are: the bands are at +-reach_ and +-2 reach_
