@@ -309,7 +309,7 @@ def _scalars(document: Document) -> list[str]:
 def _misfits(case: Case) -> Iterator[Problem]:
     """Boundaries, forces and scalars that do not fit each other or the grid."""
     grid = case.grid
-    found = [*case.boundary.problems(grid), *case.forcing.problems(grid)]
+    found = [*case.boundary.problems(grid), *case.forcing.problems(grid), *case.numerics.problems(grid)]
     names: set[str] = set()
     for at, scalar in enumerate(case.scalar):
         label = f"scalar[{at}] ('{scalar.name}')"
@@ -319,8 +319,6 @@ def _misfits(case: Case) -> Iterator[Problem]:
         names.add(scalar.name)
     if case.numerics.implicit_y:
         found += _no_implicit_y(case)
-    if case.numerics.wall_divergence == "one-sided":
-        found += _no_one_sided_divergence(case)
     words = {word for ends in grid.ends for word in ends}
     if case.case.flow == TAYLOR_GREEN and words - {"periodic", "free-slip"}:
         found.append(("case.flow", f"'{case.case.flow}' has no walls or inflows; give your own, as 'file.py:function'"))
@@ -341,16 +339,6 @@ def _no_implicit_y(case: Case) -> Iterator[tuple[str, str]]:
             if word in scalar.ends(case.grid)[1]:
                 label = f"scalar[{at}] ('{scalar.name}').boundaries[1]"
                 yield key, f"does not go with {what} at an end of y ({label} is '{word}'); leave it out"
-
-
-def _no_one_sided_divergence(case: Case) -> Iterator[tuple[str, str]]:
-    """Key and reason of what does not go with one-sided divergences at walls in y."""
-    key = "numerics.wall_divergence"
-    if "dirichlet" not in case.grid.sides[1]:
-        yield key, f"'one-sided' needs a wall in y (grid.boundaries[1] is {list(case.grid.ends[1])}); leave it out"
-    for d in (0, 2):
-        if case.grid.ends[d][0] != "periodic":
-            yield key, f"'one-sided' needs a periodic x and z (grid.boundaries[{d}] is not); take 'mirrored'"
 
 
 def _missed_points(case: Case) -> Iterable[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -34,6 +34,8 @@ from .values import (
 
 if TYPE_CHECKING:
     from tailrace.io.placement import Region
+
+    from .flow_sections import GridSection
 
 TAYLOR_GREEN, ISOTROPIC, CHANNEL, MIXING_LAYER, UNIFORM, XCOMPACT3D = READY_FLOWS = (
     "taylor-green", "isotropic", "channel", "mixing-layer", "uniform", "xcompact3d",
@@ -243,6 +245,17 @@ class NumericsSection(Section):
     hyperviscosity: HyperviscositySection | None = Field(
         None, description="an implicit large-eddy simulation; none by default"
     )
+
+    def problems(self, grid: GridSection) -> Iterator[tuple[str, str]]:
+        """Key and reason of what does not fit the grid. Local."""
+        key = "numerics.wall_divergence"
+        if self.wall_divergence == "mirrored":
+            return
+        if "dirichlet" not in grid.sides[1]:
+            yield key, f"'one-sided' needs a wall in y (grid.boundaries[1] is {list(grid.ends[1])}); leave it out"
+        for d in (0, 2):
+            if grid.ends[d][0] != "periodic":
+                yield key, f"'one-sided' needs a periodic x and z (grid.boundaries[{d}] is not); take 'mirrored'"
 
 
 class ParallelSection(Section):

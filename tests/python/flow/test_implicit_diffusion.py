@@ -197,21 +197,11 @@ schmidt = 0.7
 boundaries = ["periodic", ["ends.py:warm", "no-flux"], "periodic"]
 buoyancy = [0.0, 0.5, 0.0]
 [time]
-SCHEME
-steps = 12
-[diagnostics]
-every = 1
-[checkpoint]
-every = 6
-keep = 5
-"""
-ENDS = """
-import numpy as np
-
-
-def initial(x, y, z):
-    return y * (2 - y) * (1 + 0.1 * np.sin(np.pi * x)) + 0 * z, 0.1 * np.sin(np.pi * y) * np.sin(np.pi * x + 4 * z), 0
-
+SCHEME"""
+CASE += parts.TWELVE_STEPS
+ENDS = (
+    parts.SHEARED
+    + """
 
 def velocity(x, y, z, t):
     return 0.1 * np.sin(7 * t) * (y < 1e-9) + 0 * x + 0 * z, 0, 0.1 * np.cos(3 * t) * (y > 1.999)
@@ -224,6 +214,7 @@ def heat(x, y, z):
 def warm(x, y, z, t):
     return 1 + 0.2 * np.sin(5 * t) * np.cos(np.pi * x) + 0 * z
 """
+)
 SCHEMES = {"rk3": 'dt = "auto"\ndt_max = 0.02', "ab2": 'scheme = "ab2"\ndt = 0.01'}
 
 

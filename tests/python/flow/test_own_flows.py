@@ -8,7 +8,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases
+from helpers import cases, parts
 from helpers.engines import KINDS
 
 BETWEEN = {"boundaries": ["periodic", "wall", "periodic"]}
@@ -116,14 +116,8 @@ boundaries = [[1.0, "outflow"], ["ends.py:warm", "no-flux"], "periodic"]
 buoyancy = [0.0, 0.5, 0.0]
 [time]
 dt = "auto"
-dt_max = 0.02
-steps = 12
-[diagnostics]
-every = 1
-[checkpoint]
-every = 6
-keep = 5
-"""
+dt_max = 0.02"""
+CASE += parts.TWELVE_STEPS
 ENDS = """
 import numpy as np
 

@@ -28,26 +28,17 @@ velocity = "flow.py:wall"
 [numerics]
 wall_divergence = "one-sided"
 [time]
-dt = 0.01
-steps = 12
-[diagnostics]
-every = 1
-[checkpoint]
-every = 6
-keep = 5
-"""
-FLOW = """
-import numpy as np
-
-
-def initial(x, y, z):
-    return y * (2 - y) * (1 + 0.1 * np.sin(np.pi * x)) + 0 * z, 0.1 * np.sin(np.pi * y) * np.sin(np.pi * x + 4 * z), 0
-
+dt = 0.01"""
+CASE += parts.TWELVE_STEPS
+FLOW = (
+    parts.SHEARED
+    + """
 
 def wall(x, y, z, t):
     through = 0.05 * np.sin(np.pi * x + 5 * t)  # the same at both walls, so that nothing piles up between them
     return 0.1 * np.sin(7 * t) * (y < 1e-9) + 0 * x + 0 * z, through + 0 * y + 0 * z, 0
 """
+)
 
 
 def written(folder: Path) -> Path:

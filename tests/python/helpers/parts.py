@@ -13,6 +13,22 @@ from mpi4py import MPI
 import tailrace as tr
 from helpers import cases
 
+TWELVE_STEPS = """
+steps = 12
+[diagnostics]
+every = 1
+[checkpoint]
+every = 6
+keep = 5
+"""
+SHEARED = """
+import numpy as np
+
+
+def initial(x, y, z):
+    return y * (2 - y) * (1 + 0.1 * np.sin(np.pi * x)) + 0 * z, 0.1 * np.sin(np.pi * y) * np.sin(np.pi * x + 4 * z), 0
+"""
+
 Write = Callable[
     [Path], Path
 ]  # makes a folder with a case that writes a checkpoint every 6 steps; returns the case file
