@@ -22,10 +22,10 @@ from mpi4py import MPI
 from tailrace import _core
 
 POINTS = (128, 129, 84)
-KINDS = ("box", "walls", "stretched", "scalar")
+KINDS = ("box", "walls", "stretched", "one-sided", "scalar")
 NAMES = {
     "box": "periodic box of 128 points in y", "walls": "channel, uniform", "stretched": "channel, stretched",
-    "scalar": "channel, stretched, one scalar",
+    "one-sided": "the same, one-sided at walls", "scalar": "channel, stretched, one scalar",
 }  # fmt: skip
 
 
@@ -33,11 +33,13 @@ def make(kind: str) -> Any:
     """A flow with small random velocities, after one step."""
     nodes = (POINTS[0], POINTS[1] - (kind == "box"), POINTS[2])
     across = "periodic" if kind == "box" else "dirichlet"
-    law = ("walls", 0.26) if kind in ("stretched", "scalar") else ()
+    law = ("walls", 0.26) if kind not in ("box", "walls") else ()
     grid = _core.Grid(nodes, (8.0, 2.0, 4.0), ("periodic", across, "periodic"), *law)
     options = _core.FlowOptions(1 / 4200, "rk3", "aggressive")
     if kind != "box":
         options.set_flow_rate(0, 2 / 3)
+    if kind == "one-sided":
+        options.set_wall_divergence(kind)
     if kind == "scalar":
         none = (0.0, 0.0, 0.0)
         ends = (("given", "given"),) * 3

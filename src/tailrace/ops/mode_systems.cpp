@@ -77,13 +77,22 @@ std::vector<std::array<double, 5>> bands_of(const Grid &grid, const std::vector<
   return bands;
 }
 
+/// For each mode in x and z.
+std::int64_t numbers_of(const std::vector<WallMode> &walls) {
+  std::int64_t sum = 0;
+  for (const WallMode &wall : walls)
+    sum += wall.count();
+  return sum;
+}
+
 } // namespace
 
 template <class T>
 ModeSystems<T>::ModeSystems(const Grid &grid, const std::array<Symbols, 3> &symbols, const Box &box, double scale,
                             std::vector<WallMode> walls)
     : box_(box), reach_(metric_of(grid).waves), factors_(static_cast<std::size_t>(5 * box.size())),
-      walls_(std::move(walls)), corrections_(walls_.size() * static_cast<std::size_t>(box.size())) {
+      walls_(std::move(walls)),
+      corrections_(static_cast<std::size_t>(box.count[0] * box.count[2] * numbers_of(walls_))) {
   const auto bands = bands_of(grid, symbols[1].wave);
   const std::int64_t plane = 5 * box.count[0] * box.count[1];
   for (std::int64_t k = 0; k < box.count[2]; ++k) {
@@ -173,56 +182,63 @@ template <class T> template <int parts> void ModeSystems<T>::solve_plane(T *plan
 /// column and the row of a wall, keeps  A^-1 u / (1 + v A^-1 u)  for plane number k.
 template <class T> void ModeSystems<T>::add_walls(const std::array<Symbols, 3> &symbols, std::int64_t k, double scale) {
   const std::int64_t n = box_.count[1], modes = box_.count[0];
-  T *corrections = corrections_.data() + k * n * modes * static_cast<std::int64_t>(walls_.size());
-  T *column = corrections;
-  for (std::size_t w = 0; w < walls_.size(); ++w, column += n * modes) {
+  T *correction = corrections_.data() + k * modes * numbers_of(walls_);
+  std::vector<T> solution(static_cast<std::size_t>(n * modes));
+  std::vector<double> divisor(static_cast<std::size_t>(modes));
+  for (std::size_t w = 0; w < walls_.size(); correction += walls_[w].count() * modes, ++w) {
     const WallMode &wall = walls_[w];
-    for (std::int64_t i = 0; i < modes; ++i) {
+    std::ranges::fill(solution, T(0));
+    std::ranges::fill(divisor, 1.0);
+    const auto each = [&](const auto &act) {
+      for (std::int64_t j = 0; j < wall.count(); ++j)
+        for (std::int64_t i = 0; i < modes; ++i)
+          act(static_cast<std::size_t>(j), i, solution[static_cast<std::size_t>(wall.mode(j) * modes + i)]);
+    };
+    each([&](std::size_t j, std::int64_t i, T &value) {
       const auto [along, across] = factors_of(symbols, i, k);
-      const double factor = (wall.of_average ? -across : along) / scale;
-      for (std::int64_t m = 0; m < n; ++m)
-        column[m * modes + i] = static_cast<T>(factor * wall.column[static_cast<std::size_t>(m)]);
-    }
-    solve_plane<1>(column, factors_.data() + k * 5 * n * modes);
-    correct_plane<1>(column, corrections, w);
-    for (std::int64_t i = 0; i < modes; ++i) {
-      double divisor = 1;
-      for (std::int64_t m = 0; m < n; ++m)
-        divisor += wall.row[static_cast<std::size_t>(m)] * static_cast<double>(column[m * modes + i]);
-      for (std::int64_t m = 0; m < n; ++m)
-        column[m * modes + i] = static_cast<T>(static_cast<double>(column[m * modes + i]) / divisor);
-    }
+      value = static_cast<T>((wall.of_average ? -across : along) / scale * wall.column[j]);
+    });
+    solve_plane<1>(solution.data(), factors_.data() + k * 5 * n * modes);
+    correct_plane<1>(solution.data(), k, w);
+    each([&](std::size_t j, std::int64_t i, T &value) {
+      divisor[static_cast<std::size_t>(i)] += wall.row[j] * static_cast<double>(value);
+    });
+    each([&](std::size_t j, std::int64_t i, T &value) {
+      correction[static_cast<std::int64_t>(j) * modes + i] =
+          static_cast<T>(static_cast<double>(value) / divisor[static_cast<std::size_t>(i)]);
+    });
   }
 }
 
-/// Makes a solution of the banded systems one of those with the first `count` rows of the walls.
+/// Makes a solution of the banded systems of plane number k one of those with the first `count` rows of the walls.
 template <class T>
 template <int parts>
-void ModeSystems<T>::correct_plane(T *plane, const T *corrections, std::size_t count) const {
-  const std::int64_t n = box_.count[1], modes = box_.count[0], row = modes * parts;
+void ModeSystems<T>::correct_plane(T *plane, std::int64_t k, std::size_t count) const {
+  const std::int64_t modes = box_.count[0], row = modes * parts;
+  const T *correction = corrections_.data() + k * modes * numbers_of(walls_);
   std::vector<T> residuals(static_cast<std::size_t>(row));
-  for (std::size_t w = 0; w < count; ++w, corrections += n * modes) {
+  for (std::size_t w = 0; w < count; ++w) {
+    const WallMode &wall = walls_[w];
     std::ranges::fill(residuals, T(0));
-    for (std::int64_t m = 0; m < n; ++m) {
-      const T weight = static_cast<T>(walls_[w].row[static_cast<std::size_t>(m)]);
+    for (std::int64_t j = 0; j < wall.count(); ++j) {
+      const T weight = static_cast<T>(wall.row[static_cast<std::size_t>(j)]);
+      const T *here = plane + wall.mode(j) * row;
       for (std::int64_t i = 0; i < row; ++i)
-        residuals[static_cast<std::size_t>(i)] += weight * plane[m * row + i];
+        residuals[static_cast<std::size_t>(i)] += weight * here[i];
     }
-    for (std::int64_t m = 0; m < n; ++m)
+    for (std::int64_t j = 0; j < wall.count(); ++j, correction += modes) {
+      T *here = plane + wall.mode(j) * row;
       for (std::int64_t i = 0; i < modes; ++i)
         for (int part = 0; part < parts; ++part)
-          plane[m * row + i * parts + part] -=
-              corrections[m * modes + i] * residuals[static_cast<std::size_t>(i * parts + part)];
+          here[i * parts + part] -= correction[i] * residuals[static_cast<std::size_t>(i * parts + part)];
+    }
   }
 }
 
 template <class T> void ModeSystems<T>::solve(T *plane, std::int64_t k, int parts) const {
-  const std::int64_t size = box_.count[0] * box_.count[1];
-  const T *factors = factors_.data() + k * 5 * size;
+  const T *factors = factors_.data() + k * 5 * box_.count[0] * box_.count[1];
   parts == 1 ? solve_plane<1>(plane, factors) : solve_plane<2>(plane, factors);
-  const T *corrections = corrections_.data() + k * size * static_cast<std::int64_t>(walls_.size());
-  parts == 1 ? correct_plane<1>(plane, corrections, walls_.size())
-             : correct_plane<2>(plane, corrections, walls_.size());
+  parts == 1 ? correct_plane<1>(plane, k, walls_.size()) : correct_plane<2>(plane, k, walls_.size());
 }
 
 template class ModeSystems<float>;

@@ -37,7 +37,7 @@ private:
   };
   Factors factors_of(const std::array<Symbols, 3> &symbols, std::int64_t i, std::int64_t k) const;
   void add_walls(const std::array<Symbols, 3> &symbols, std::int64_t k, double scale);
-  template <int parts> void correct_plane(T *plane, const T *corrections, std::size_t count) const;
+  template <int parts> void correct_plane(T *plane, std::int64_t k, std::size_t count) const;
   template <int parts> void solve_plane(T *plane, const T *factors) const;
   void factor(const std::vector<std::array<double, 5>> &bands, double along, double across,
               const std::vector<double> &transfer, double scale, T *factors, bool is_mean) const;
@@ -46,7 +46,7 @@ private:
   std::int64_t reach_;     ///< how far apart coupled modes are: the bands are at +-reach_ and +-2 reach_
   std::vector<T> factors_; ///< [z][y][lower 2, lower 1, inverse of the pivot, upper 1, upper 2][x]
   std::vector<WallMode> walls_;
-  std::vector<T> corrections_; ///< [z][wall mode][y][x]: what a residual of its row takes away from a solution
+  std::vector<T> corrections_; ///< [z][wall mode][its modes in y][x]: what a residual of its row takes from a solution
 };
 
 } // namespace tailrace::ops

@@ -5,8 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
+#include <optional>
 
 namespace tailrace::ops {
 
@@ -96,35 +99,73 @@ std::vector<double> transform(const std::vector<double> &values) {
   return modes;
 }
 
+/// The rows of one of the operators at either wall.
+class Rows {
+public:
+  Rows(const Grid &grid, bool of_average, Interpolation interpolation)
+      : n_(grid.cells()[1]), of_average_(of_average), pair_(pair_of(grid, of_average, interpolation)),
+        with_metric_(pair_.to_centre, n_ + 1, grid.boundaries[1], pair_.parity, 1, pair_.centre_metric),
+        change_(
+            differences(grid, pair_, LineSystem<double>(pair_.to_centre, n_ + 1, grid.boundaries[1], pair_.parity))),
+        closures_(wall_closures(pair_.to_centre)),
+        least_(1e-10 * (of_average ? 1 : 1 / (grid.spacing(1) * grid.spacing(1)))) {}
+
+  std::int64_t count() const { return static_cast<std::int64_t>(closures_.size()); }
+
+  /// Of row number `depth` from the wall; nothing where the closure is the interior scheme itself.
+  std::optional<WallMode> operator()(bool upper, std::int64_t depth) const {
+    const ClosureRow &closure = closures_[static_cast<std::size_t>(depth)];
+    WallMode wall{of_average_, transform(response_to_row(with_metric_, upper ? n_ - 1 - depth : depth)), {}};
+    double largest = 0;
+    for (std::int64_t m = 0; m < n_; ++m) {
+      const auto value = [&](std::int64_t j) {
+        return j < 0 ? 0 : change_[static_cast<std::size_t>(m * n_ + (upper ? n_ - 1 - j : j))];
+      };
+      const double residual =
+          value(depth) + closure.alpha_left * value(depth - 1) + closure.alpha_right * value(depth + 1);
+      largest = std::max(largest, std::fabs(residual));
+      // A wave of amplitude 1 has the transform n, and mode 0 twice that.
+      wall.row.push_back(residual / static_cast<double>(m == 0 ? 2 * n_ : n_));
+    }
+    return largest > least_ ? std::optional(std::move(wall)) : std::nullopt;
+  }
+
+private:
+  std::int64_t n_;
+  bool of_average_;
+  Pair pair_;
+  LineSystem<double> with_metric_;
+  std::vector<double> change_;
+  std::vector<ClosureRow> closures_;
+  double least_; ///< residuals below are rounding
+};
+
+/// Whether one half of y mirrors the other.
+bool symmetric(const Grid &grid) { return !grid.stretching || grid.stretching->where != Stretching::Where::bottom; }
+
+/// What one row at either wall adds, where both halves mirror each other: half the product of the sums of columns and
+/// of rows, which have even modes only, and half that of the differences, which have odd ones. This is one of the two.
+WallMode part_of(const WallMode &lower, bool odd) {
+  WallMode part{lower.of_average, {}, {}, odd ? 1 : 0, 2};
+  for (std::size_t m = odd ? 1 : 0; m < lower.column.size(); m += 2) {
+    part.column.push_back(2 * lower.column[m]);
+    part.row.push_back(lower.row[m]);
+  }
+  return part;
+}
+
 void add_modes(const Grid &grid, bool of_average, Interpolation interpolation, std::vector<WallMode> &found) {
   const Sides sides = grid.boundaries[1];
-  const std::int64_t n = grid.cells()[1];
-  const Pair pair = pair_of(grid, of_average, interpolation);
-  const LineSystem<double> one_sided(pair.to_centre, n + 1, sides, pair.parity);
-  const LineSystem<double> with_metric(pair.to_centre, n + 1, sides, pair.parity, 1, pair.centre_metric);
-  const std::vector<double> change = differences(grid, pair, one_sided);
-  const std::vector<ClosureRow> closures = wall_closures(pair.to_centre);
-  for (const bool upper : {false, true}) {
-    if ((upper ? sides.upper : sides.lower) != Boundary::dirichlet)
-      continue;
-    for (std::size_t i = 0; i < closures.size(); ++i) {
-      const auto depth = static_cast<std::int64_t>(i);
-      WallMode mode{of_average, transform(response_to_row(with_metric, upper ? n - 1 - depth : depth)), {}};
-      double largest = 0;
-      for (std::int64_t m = 0; m < n; ++m) {
-        const auto value = [&](std::int64_t j) {
-          return j < 0 ? 0 : change[static_cast<std::size_t>(m * n + (upper ? n - 1 - j : j))];
-        };
-        const double residual =
-            value(depth) + closures[i].alpha_left * value(depth - 1) + closures[i].alpha_right * value(depth + 1);
-        largest = std::max(largest, std::fabs(residual));
-        // A wave of amplitude 1 has the transform n, and mode 0 twice that.
-        mode.row.push_back(residual / static_cast<double>(m == 0 ? 2 * n : n));
-      }
-      // Some closures are the interior scheme itself.
-      if (largest > 1e-10 * (of_average ? 1 : 1 / (grid.spacing(1) * grid.spacing(1))))
-        found.push_back(std::move(mode));
-    }
+  const Rows rows(grid, of_average, interpolation);
+  for (std::int64_t depth = 0; depth < rows.count(); ++depth) {
+    std::vector<WallMode> walls;
+    for (const bool upper : {false, true})
+      if ((upper ? sides.upper : sides.lower) == Boundary::dirichlet)
+        if (auto wall = rows(upper, depth))
+          walls.push_back(std::move(*wall));
+    if (walls.size() == 2 && symmetric(grid))
+      walls = {part_of(walls[0], false), part_of(walls[0], true)};
+    std::ranges::move(walls, std::back_inserter(found));
   }
 }
 

@@ -21,11 +21,18 @@ WallDivergence wall_divergence_from_name(const std::string &name);
 grid::Sides divergence_sides(const grid::Grid &grid, WallDivergence walls);
 
 /// What one row of the one-sided schemes at a wall adds to the pressure equation of the mirrored ones, for each mode in
-/// x and z: a product of a column and a row, since both schemes differ in the few rows beside the wall only.
+/// x and z: a product of a column and a row, since both schemes differ in the few rows beside the wall only. Between
+/// two walls of a grid that is symmetric in y, the sum and the difference of both walls' rows take the place of these:
+/// they have even or odd modes only, and so half the numbers.
 struct WallMode {
   bool of_average;            ///< of the average in y, in the terms of x and z; else of the derivative
   std::vector<double> column; ///< the transform in y of the divergence that a unit residual of this row makes
   std::vector<double> row;    ///< the residual that each mode of the transform of the pressure makes in this row
+  std::int64_t first = 0;     ///< the mode of the first number of column and row
+  std::int64_t stride = 1;    ///< how many modes the numbers are apart: 1, or 2 where all others are zero
+
+  std::int64_t count() const { return static_cast<std::int64_t>(column.size()); }
+  std::int64_t mode(std::int64_t number) const { return first + number * stride; }
 };
 std::vector<WallMode> wall_modes(const grid::Grid &grid, Interpolation interpolation);
 
