@@ -13,18 +13,6 @@ using namespace grid;
 using namespace ops;
 
 namespace {
-/// Weights of nodes in the mean velocity. Xcompact3D's: where y is stretched the ends count as a whole.
-std::vector<double> flow_rate_weights(const Grid &grid, int d) {
-  std::vector<double> weights = grid.metric(d);
-  for (double &weight : weights)
-    weight = 1 / weight;
-  if (weights.empty())
-    weights = grid.weights(d);
-  for (double &weight : weights)
-    weight *= grid.spacing(d) / grid.lengths[d];
-  return weights;
-}
-
 template <class T> std::array<const T *, 3> constant(const std::array<T *, 3> &p) { return {p[0], p[1], p[2]}; }
 } // namespace
 
@@ -78,8 +66,6 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
   if (options.flow_rate && (options.flow_rate->direction < 0 || options.flow_rate->direction > 2))
     throw InputError(
         fmt::format("the direction of a flow rate is {}; expected 0, 1 or 2", options.flow_rate->direction));
-  for (int d = 0; d < 3 && options.flow_rate; ++d)
-    flow_rate_weights_[d] = flow_rate_weights(grid, d);
 }
 
 template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare) {
@@ -95,6 +81,7 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     for (Scalar<T> &scalar : scalars_)
       scalar.impose(duration, speed);
     keep_flow_rate(dt);
+    find_mean();
     if (eddies_)
       eddies_->update(velocity_, scalars_);
     advance(stage, dt);
@@ -116,31 +103,6 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
   }
   clear_body();
   ++steps_;
-}
-
-/// Shifts a component so that its mean over the box is the wanted one, in a stage of a step of size dt.
-template <class T> void NavierStokes<T>::keep_flow_rate(double dt) {
-  if (!options_.flow_rate)
-    return;
-  Field<T> &u = velocity_[options_.flow_rate->direction];
-  const Index3 count = u.box().count, start = u.box().start;
-  const auto weight = [&](int d, std::int64_t i) {
-    return flow_rate_weights_[d][static_cast<std::size_t>(start[d] + i)];
-  };
-  double sum = 0;
-  const T *value = u.data();
-  for (std::int64_t k = 0; k < count[2]; ++k)
-    for (std::int64_t j = 0; j < count[1]; ++j) {
-      double row = 0;
-      for (std::int64_t i = 0; i < count[0]; ++i)
-        row += weight(0, i) * static_cast<double>(*value++);
-      sum += weight(1, j) * weight(2, k) * row;
-    }
-  const double mean = nodes().comm().sum(sum);
-  const T shift = static_cast<T>(options_.flow_rate->velocity - mean);
-  for (T &each : u.values())
-    each += shift;
-  flow_rate_force_ += static_cast<double>(shift) / dt;
 }
 
 template <class T> void NavierStokes<T>::add_force() {
@@ -321,7 +283,7 @@ template <class T> void NavierStokes<T>::add_forces(std::int64_t k, const std::a
   const T growth = static_cast<T>(options_.growth);
   for (int i = 0; i < 3; ++i) {
     const int next = (i + 1) % 3, last = (i + 2) % 3; // (c x u)_i = c_next u_last - c_last u_next
-    const T constant_part = static_cast<T>(options_.acceleration[i]);
+    const T constant_part = static_cast<T>(options_.acceleration[i]), mean = static_cast<T>(mean_[i]);
     const T with_last = static_cast<T>(-c[next]), with_next = static_cast<T>(c[last]);
     if (constant_part != 0)
       for (std::int64_t p = 0; p < points; ++p)
@@ -331,7 +293,7 @@ template <class T> void NavierStokes<T>::add_forces(std::int64_t k, const std::a
         f[i][p] += with_last * u[last][p] + with_next * u[next][p];
     if (growth != 0)
       for (std::int64_t p = 0; p < points; ++p)
-        f[i][p] += growth * u[i][p];
+        f[i][p] += growth * (u[i][p] - mean);
     if (force_[i].size() > 0)
       for (std::int64_t p = 0; p < points; ++p)
         f[i][p] += force_[i].data()[start + p];
@@ -361,6 +323,7 @@ template <class T> void NavierStokes<T>::pressure(T *nodes) {
       field = nodes_.is_free(Pencil::x, Pencil::y) ? Field<T>(velocity_[0].box(), nodes_.allocate())
                                                    : Field<T>(velocity_[0].box());
     faces_.convect(velocity_, 0);
+    find_mean();
     if (eddies_)
       eddies_->update(velocity_, scalars_);
     right_hand_side_yz(rhs, false);

@@ -29,7 +29,7 @@ struct FlowOptions {
   std::vector<ScalarOptions> scalars = {};
   std::array<double, 3> acceleration{}; ///< a constant part of f: minus a mean pressure gradient
   std::array<double, 3> rotation{};     ///< c in the part  -c x u  of f: twice the angular velocity
-  double growth = 0;                    ///< a in the part  a u  of f: linear forcing (Lundgren 2003)
+  double growth = 0;                    ///< a in the part  a (u - mean of u)  of f: linear forcing (Lundgren 2003)
   std::optional<FlowRate> flow_rate = {};
   std::optional<EddyModel> eddy_model = {};
   bool implicit_y = false; ///< second derivatives along y by Crank-Nicolson, for velocity and scalars
@@ -133,7 +133,9 @@ public:
 private:
   using Components = std::array<grid::Field<T>, 3>;
   static std::array<T *, 3> pointers(Components &fields);
+  double mean(int i) const;
   void keep_flow_rate(double dt);
+  void find_mean();
   void advance(const Stage &stage, double dt);
   void right_hand_side_yz(Components &rhs, bool with_scalars);
   void scalars_yz(const std::array<T *, 3> &u_y, const std::array<T *, 3> &u_z);
@@ -164,11 +166,11 @@ private:
   Components force_;                         ///< no memory where there is no force
   std::vector<Components> right_hand_sides_; ///< a ring; [newest_] is the newest finished one
   std::size_t newest_ = 0;
-  Components y_pencil_, z_pencil_, y_sum_;               ///< only where those pencils differ
-  grid::Field<T> scalar_y_, scalar_z_;                   ///< the same, for one scalar after the other
-  std::array<std::vector<double>, 3> flow_rate_weights_; ///< of nodes per direction in the mean velocity
-  double flow_rate_force_ = 0;                           ///< by which the flow rate was kept in the last step
-  grid::Buffer<T> impulse_;                              ///< pressure times duration of the last step, if kept
+  Components y_pencil_, z_pencil_, y_sum_; ///< only where those pencils differ
+  grid::Field<T> scalar_y_, scalar_z_;     ///< the same, for one scalar after the other
+  std::array<double, 3> mean_{};           ///< of the velocity at the start of the stage, where linear forcing needs it
+  double flow_rate_force_ = 0;             ///< by which the flow rate was kept in the last step
+  grid::Buffer<T> impulse_;                ///< pressure times duration of the last step, if kept
   double impulse_duration_ = 0;
   double last_share_ = 0; ///< dt times the share of the last stage; 0 before any step
   long steps_ = 0;

@@ -1,11 +1,63 @@
 #include <tailrace/flow/navier_stokes.hpp>
 #include <tailrace/support/error.hpp>
 
-// A body in the flow, and what the force on it is measured by.
+// Means of the flow and what keeps them, a body in it, and what the force on it is measured by.
 
 namespace tailrace::flow {
 
 using namespace grid;
+
+namespace {
+/// Weights of nodes in the mean velocity. Xcompact3D's: where y is stretched the ends count as a whole.
+std::vector<double> mean_weights(const Grid &grid, int d) {
+  std::vector<double> weights = grid.metric(d);
+  for (double &weight : weights)
+    weight = 1 / weight;
+  if (weights.empty())
+    weights = grid.weights(d);
+  for (double &weight : weights)
+    weight *= grid.spacing(d) / grid.lengths[d];
+  return weights;
+}
+} // namespace
+
+/// The mean of component i over the box.
+template <class T> double NavierStokes<T>::mean(int i) const {
+  const Box box = velocity_[i].box();
+  std::array<std::vector<double>, 3> weights;
+  for (int d = 0; d < 3; ++d)
+    weights[d] = mean_weights(grid_, d);
+  const auto weight = [&](int d, std::int64_t at) { return weights[d][static_cast<std::size_t>(box.start[d] + at)]; };
+  double sum = 0;
+  const T *value = velocity_[i].data();
+  for (std::int64_t z = 0; z < box.count[2]; ++z)
+    for (std::int64_t y = 0; y < box.count[1]; ++y) {
+      double row = 0;
+      for (std::int64_t x = 0; x < box.count[0]; ++x)
+        row += weight(0, x) * static_cast<double>(*value++);
+      sum += weight(1, y) * weight(2, z) * row;
+    }
+  return nodes().comm().sum(sum);
+}
+
+/// Shifts a component so that its mean over the box is the wanted one, in a stage of a step of size dt.
+template <class T> void NavierStokes<T>::keep_flow_rate(double dt) {
+  if (!options_.flow_rate)
+    return;
+  const auto [direction, velocity] = *options_.flow_rate;
+  const T shift = static_cast<T>(velocity - mean(direction));
+  for (T &each : velocity_[direction].values())
+    each += shift;
+  flow_rate_force_ += static_cast<double>(shift) / dt;
+}
+
+/// For linear forcing, which would make any mean velocity grow without end: rounding and what the convection of a flow
+/// that is not resolved adds to it.
+template <class T> void NavierStokes<T>::find_mean() {
+  if (options_.growth != 0)
+    for (int i = 0; i < 3; ++i)
+      mean_[i] = mean(i);
+}
 
 template <class T> void NavierStokes<T>::set_body(const Indicator &inside, int refinement) {
   if (implicit_)
@@ -43,6 +95,7 @@ template <class T> void NavierStokes<T>::clear_body() {
 template <class T> std::array<Field<T>, 3> NavierStokes<T>::driving() {
   const Box box = nodes_.decomposition().box(Pencil::x);
   Components sum{Field<T>(box), Field<T>(box), Field<T>(box)};
+  find_mean();
   if (options_.flow_rate)
     std::ranges::fill(sum[options_.flow_rate->direction].values(), static_cast<T>(flow_rate_force_));
   for (std::int64_t k = 0; k < box.count[2]; ++k) {
@@ -83,6 +136,8 @@ template <class T> void NavierStokes<T>::mean_pressure(T *nodes) {
   projection_.to_nodes(cells.data(), nodes);
 }
 
+template void NavierStokes<float>::keep_flow_rate(double);
+template void NavierStokes<float>::find_mean();
 template void NavierStokes<float>::set_body(const Indicator &, int);
 template void NavierStokes<float>::rebuild(Field<float> &, std::int64_t);
 template void NavierStokes<float>::clear_body();
@@ -91,6 +146,8 @@ template void NavierStokes<float>::keep_mean_pressure();
 template void NavierStokes<float>::clear_impulse();
 template void NavierStokes<float>::add_impulse(double);
 template void NavierStokes<float>::mean_pressure(float *);
+template void NavierStokes<double>::keep_flow_rate(double);
+template void NavierStokes<double>::find_mean();
 template void NavierStokes<double>::set_body(const Indicator &, int);
 template void NavierStokes<double>::rebuild(Field<double> &, std::int64_t);
 template void NavierStokes<double>::clear_body();
