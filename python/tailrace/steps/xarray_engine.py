@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Set
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -101,6 +101,8 @@ class _Variables:
         self._series, self._manager = series, manager
         self._steps = list(series.steps)
         self._tables = [step.variables for step in self._steps]
+        rows = {one.shape[1] for table in self._tables for one in table.values() if one.is_list}
+        self._rows_agree = len(rows) == 1
 
     def dataset(self, dropped: set[str]) -> xarray.Dataset:
         """All of them but those of `dropped`, with coordinates and attributes."""
@@ -113,7 +115,15 @@ class _Variables:
         for name, one in found.items():
             one.attrs |= _described(attributes, name)
         plain = {name: value for name, value in attributes.items() if "/" not in name}
-        return xarray.Dataset(found, {**self._times(), **self._places()}, plain)
+        coordinates = self._times() | self._places({axis for one in found.values() for axis in one.dims})
+        for name in sorted(found.keys() & coordinates.keys()):
+            self._warn(f"left out '{name}', which is the name of a coordinate here", name)
+            del found[name]
+        return xarray.Dataset(found, coordinates, plain)
+
+    def _warn(self, left_out: str, name: str) -> None:
+        path = self._series.path
+        warnings.warn(f'{path}: {left_out}; read it by tr.open(path)[position].read("{name}")', stacklevel=6)
 
     # ---- coordinates -------------------------------------------------------------------------------------------------
     def _times(self) -> dict[str, Any]:
@@ -124,9 +134,11 @@ class _Variables:
             "step": ("time", indices, {"long_name": "index of the time step"}),
         }
 
-    def _places(self) -> dict[str, Any]:
+    def _places(self, used: Set[Hashable]) -> dict[str, Any]:
+        """Of the axes that are used: lists and numbers, such as an analysis returns, need none."""
         places = self._steps[0].known.coordinates() if self._steps else None
-        return {axis: (axis, values, {"long_name": axis}) for axis, values in zip("xyz", places or (), strict=False)}
+        pairs = zip("xyz", places or (), strict=False)
+        return {axis: (axis, values, {"long_name": axis}) for axis, values in pairs if axis in used}
 
     # ---- arrays and lists --------------------------------------------------------------------------------------------
     def _stored(self) -> dict[str, tuple[str, ...]]:
@@ -150,11 +162,7 @@ class _Variables:
         kinds = [table.get(stored[0]) for table in self._tables]
         shapes = {(one.shape, one.is_list) for one in kinds if one is not None}
         if len(shapes) != 1:
-            warnings.warn(
-                f"{self._series.path}: left out '{name}', whose shape changes from step to step; read it by "
-                f'tr.open(path)[position].read("{name}")',
-                stacklevel=5,
-            )
+            self._warn(f"left out '{name}', whose shape changes from step to step", name)
             return None
         ((shape, is_list),) = shapes
         dtype = self._dtype(stored, kinds)
@@ -177,7 +185,8 @@ class _Variables:
         """Shape and dimensions of a variable in one step."""
         x, y, z = shape
         if is_list:
-            return ((y,), (f"{name}_row",)) if x == 1 else ((y, x), (f"{name}_row", f"{name}_column"))
+            row = "row" if self._rows_agree else f"{name}_row"
+            return ((y,), (row,)) if x == 1 else ((y, x), (row, f"{name}_column"))
         on_grid = shape == self._steps[0].known.points
         return (z, y, x), ("z", "y", "x") if on_grid else (f"{name}_z", f"{name}_y", f"{name}_x")
 

@@ -119,6 +119,24 @@ def test_steps_that_differ(tmp_path):
         np.testing.assert_array_equal(found["a"].values, [1, np.nan])
 
 
+def test_profiles_of_an_analysis(tmp_path):
+    """They share their rows, and one of them may have the name of an axis that no field lies on."""
+    y = np.linspace(0, 1, 5)
+    with tr.open(tmp_path / "run.h5", "w", grid=GRID) as out:
+        out.write_step(0.0, lists={"y": y, "mean_u": y**2, "both": np.ones((5, 2))})
+    with xr.open_dataset(tmp_path / "run.h5", engine="tailrace") as found:
+        assert found["mean_u"].dims == found["y"].dims == ("time", "row") and found["both"].dims[1] == "row"
+        assert found["mean_u"].isel(time=0).sel(row=found["y"][0] == 0.5) == 0.25 and "x" not in found.coords
+        assert found.isel(time=0).set_coords("y")["mean_u"].plot(x="y")[0].get_xdata()[3] == 0.75
+    with tr.open(tmp_path / "both.h5", "w", grid=GRID) as out:
+        out.write_step(0.0, ux=arrays(0)["ux"], lists={"y": y, "p": np.ones(6)})
+    with pytest.warns(UserWarning, match=r"both\.h5: left out 'y', which is the name of a coordinate here; read it by"):
+        found = xr.open_dataset(tmp_path / "both.h5", engine="tailrace")
+    with found:
+        np.testing.assert_allclose(found["y"].values, GRID.spacing[1] * np.arange(17))
+        assert found["p"].dims == ("time", "p_row")
+
+
 def test_names_of_raw_files(tmp_path):
     with tr.open(tmp_path / "run", "w", engine="raw", grid=GRID) as out:
         out.write_step(0.0, pp=arrays(0)["uz"])
