@@ -124,6 +124,15 @@ def test_a_resumed_one_drops_what_comes_later(sink, tmp_path):
     assert list((tmp_path / "out").glob("*.png")) == []
 
 
+def test_a_table_that_is_lost_is_an_error_at_the_next_row(sink):
+    out = sink()
+    out.write(1, 0.5, results(1.0))
+    out.table.rename(out.table.with_suffix(".old"))
+    with pytest.raises(IoError, match=r"cannot write .*mean\.csv: "):
+        out.write(2, 1.0, results(2.0))
+    assert out.written == 1
+
+
 def test_a_step_is_stored_once(sink):
     out = sink()
     for value in (1.0, 2.0):

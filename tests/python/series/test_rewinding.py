@@ -270,6 +270,19 @@ def test_another_step_in_the_same_tick_of_the_clock(tmp_path, engine):
 
 
 @pytest.mark.parametrize("engine", [one for one in ENGINES if one.label in ("bp4", "bp5")], ids=str)
+def test_metadata_that_are_cut_under_an_index_that_stays(tmp_path, engine):
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(2))
+    with tr.open(path) as stored:
+        np.testing.assert_array_equal(stored[1].read("ux"), field(1))
+        metadata, index = path / "md.0", path / "md.idx"
+        os.truncate(metadata, metadata.stat().st_size - 1)
+        os.utime(index, ns=(0, (int(time.time()) + 100) * 10**9))
+        with pytest.raises(IoError, match=CHANGED):
+            stored[1].read("ux")
+
+
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one.label in ("bp4", "bp5")], ids=str)
 def test_steps_that_were_replaced_and_put_back(tmp_path, engine):
     """The metadata are those of the beginning again, and a reader may have read the values in between."""
     path = engine.path(tmp_path)

@@ -37,6 +37,15 @@ def test_steps_have_the_times_and_numbers_of_their_variables(found):
     assert found.attributes == {"title": "a run", "nu": 0.25, "flow_ux/units": "m/s"}
 
 
+@pytest.mark.parametrize("engine", ["bp4", "bp5"])
+def test_texts_of_steps(tmp_path, engine):
+    with tr.open(tmp_path / "run", "w", engine=engine) as out:
+        for said in ("first", "second"):
+            out.write_step(0.0, scalars={"said": said, "count": 3})
+    file = _core.ForeignBp(str(tmp_path / "run"))
+    assert [file.value(step, "said") for step in (0, 1)] == ["first", "second"] and file.value(1, "count") == 3
+
+
 def test_boxes_of_arrays(found):
     whole = np.arange(60.0).reshape(SHAPE) + 200
     assert np.array_equal(read(found, 2, "flow_ux"), whole)
