@@ -196,7 +196,9 @@ class ForcingSection(Section):
     coriolis_until: Annotated[Real, Field(gt=0)] | None = Field(
         None, description="the force coriolis acts in steps whose middle is before this time; None: in all"
     )
-    linear: Real = Field(0.0, description="the force linear * (u - its mean over the box), by which isotropic turbulence is kept up")
+    linear: Real = Field(
+        0.0, description="the force linear * (u - its mean over the box), by which isotropic turbulence is kept up"
+    )
     band: BandSection | None = Field(None, description="a random force on low wave numbers")
 
     def rotation(self, time: float) -> tuple[float, float, float]:
