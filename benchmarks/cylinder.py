@@ -2,8 +2,9 @@
 
     mpiexec -n 2 python benchmarks/cylinder.py [reynolds] [nodes per diameter] [width] [end time] [upstream]
 
-Inflow and outflow in x, `upstream` before the cylinder and 14 behind it; periodic in y and z, so that the cylinder is
-one of a row, `width` apart. Lengths are in diameters. Literature for a single one: at
+Inflow and outflow in x, `upstream` before the cylinder and 14 behind it; free slip at the ends of y, `width` apart;
+periodic in z. Nodes in y are closest together at the cylinder, where they are as far apart as in x. Lengths are in
+diameters. Literature for a cylinder that stands alone: at
 Re 40 the drag coefficient is 1.52 to 1.54 and the wake 2.2 to 2.3 diameters long (Dennis and Chang 1970; Fornberg 1980;
 Linnick and Fasel 2005); at Re 100 the mean drag coefficient is 1.33 to 1.36 and the Strouhal number 0.164 to 0.167
 (Williamson 1996; Park, Kwon and Choi 1998; Linnick and Fasel 2005).
@@ -11,6 +12,7 @@ Linnick and Fasel 2005); at Re 100 the mean drag coefficient is 1.33 to 1.36 and
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -23,6 +25,14 @@ from tailrace.flow import body, forces
 
 DOWNSTREAM = 14.0  # diameters from the centre of the cylinder to the outflow
 DEPTH_NODES = 8
+STRETCHING = ("centre", 2.0)  # at the ends of y nodes are 40 times as far apart as at the cylinder
+ENDS = ("dirichlet", "free-slip", "periodic")
+
+
+def nodes_across(width: float, spacing: float) -> int:
+    """How many nodes in y have this spacing in the middle, at most."""
+    trial = np.diff(_core.Grid((9, 129, 8), (1.0, width, 1.0), ENDS, *STRETCHING).coordinates(1)).min()
+    return 2 * math.ceil(64 * trial / spacing) + 1
 
 
 class Wake:
@@ -33,9 +43,9 @@ class Wake:
         self.comm = comm
         self.dt = min(0.35 * spacing, 0.09 * reynolds * spacing**2)  # RK3's limits of convection and of diffusion
         self.length = upstream + DOWNSTREAM
-        nodes = (round(self.length / spacing) + 1, round(width / spacing), DEPTH_NODES)
+        nodes = (round(self.length / spacing) + 1, nodes_across(width, spacing), DEPTH_NODES)
         self.depth = DEPTH_NODES * spacing
-        self.grid = _core.Grid(nodes, (self.length, width, self.depth), ("dirichlet", "periodic", "periodic"))
+        self.grid = _core.Grid(nodes, (self.length, width, self.depth), ENDS, *STRETCHING)
         options = _core.FlowOptions(1 / reynolds, "rk3", "aggressive")
         processes = _core.ProcessGrid(comm.py2f(), 1, comm.size)
         method = "shared" if _core.can_share_memory(comm.py2f()) else "alltoall"
@@ -90,7 +100,7 @@ def strouhal(times: NDArray[Any], lift: NDArray[Any]) -> float:
 
 def main() -> None:
     given = [float(word) for word in sys.argv[1:]]
-    reynolds, resolution, width, end, upstream = [*given, *(40.0, 12.0, 16.0, 50.0, 7.0)[len(given) :]]
+    reynolds, resolution, width, end, upstream = [*given, *(40.0, 10.0, 40.0, 50.0, 15.0)[len(given) :]]
     wake = Wake(MPI.COMM_WORLD, reynolds, round(resolution), width, upstream)
     rows = wake.run(end)
     length = wake.wake_length()

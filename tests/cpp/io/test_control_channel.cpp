@@ -123,6 +123,23 @@ TEST(ControlChannel, TellsWhoIsBehind) {
   EXPECT_EQ(channels.readers()[0].side.state, "closed");
 }
 
+TEST(ControlChannel, WhoIsThereAtTheEndHasClosed) {
+  ReaderChannels channels("token");
+  WriterChannel there;
+  enter(there, channels, 2, {});
+  drain(channels, 0);
+  {
+    WriterChannel lost;
+    enter(lost, channels, 1, {});
+    drain(channels, 0);
+    ASSERT_EQ(channels.readers().size(), 2);
+  }
+  channels.end(3);
+  EXPECT_FALSE(channels.any());
+  EXPECT_EQ(channels.readers()[0].side.state, "closed");
+  EXPECT_EQ(channels.readers()[1].side.state, "lost");
+}
+
 TEST(ControlChannel, LateReadersAreThoseWithWorkThatSayNothing) {
   ReaderChannels channels("token");
   WriterChannel good, bad;

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 
+import h5py
 import numpy as np
 import pytest
 
@@ -99,3 +100,14 @@ def test_a_chunk_that_the_index_has_lost_is_found_before_appending(tmp_path):
     assert any(said in line for line in tr.open(path).verify())
     with pytest.raises(IoError, match=f"it is damaged .*{said}"):
         tr.open(path, "a")
+
+
+def test_coordinates_that_cannot_be(tmp_path):
+    path = tmp_path / "run.h5"
+    with tr.open(path, "w", grid=tr.StretchedGrid((4, 3, 2), coordinates=((), (0.0, 0.1, 0.4), ()))) as out:
+        out.write_step(0.0, ux=np.ones((2, 3, 4)))
+    with h5py.File(path, "a") as file:
+        file["Tailrace/coordinates/y"][...] = [0.0, 0.4, 0.1]
+    for mode in ("r", "a"):
+        with pytest.raises(IoError, match=r"cannot open .*run\.h5: it is damaged \(grid: coordinate 2 in y is 0\.1, not"):
+            tr.open(path, mode)
