@@ -98,7 +98,6 @@ Block Series::Implementation::block_of(const WriteRequest &request, std::int64_t
   const std::string name = request.components ? component_name(request.name, component) : request.name;
   Placement place = request.place;
   const void *data = request.data;
-  check_name(name);
   check_placement(name, place, data, request.list);
   if (data != nullptr)
     data = static_cast<const char *>(data) +
