@@ -50,8 +50,9 @@ def is_figure(value: Any) -> bool:
 
 
 def close_figures(figures: Mapping[str, Any]) -> None:
-    """Close the figures, on every rank: pyplot keeps each of them until then."""
+    """Close the figures, on every rank: pyplot keeps each of its own until then."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         for figure in figures.values():
-            pyplot.close(figure)
+            if isinstance(figure, pyplot.Figure):
+                pyplot.close(figure)

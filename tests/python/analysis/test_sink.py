@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from types import SimpleNamespace
 from typing import Any
@@ -65,6 +66,12 @@ def test_only_the_leader_draws(sink, tmp_path):
     assert not list((tmp_path / "out").glob("*.png"))
     out.write(1, 0.1, results(1.0, flow=Picture()))
     assert [path.name for path in (tmp_path / "out").glob("*.png")] == ["mean-flow-000001.png"]
+
+
+def test_a_figure_of_another_library_beside_pyplot(sink, tmp_path):
+    importlib.import_module("matplotlib.pyplot")
+    sink().write(1, 0.1, results(1.0, flow=Picture()))
+    assert (tmp_path / "out" / "mean-flow-000001.png").exists()
 
 
 def test_results_of_steps(sink, ops, tmp_path):

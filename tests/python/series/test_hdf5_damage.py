@@ -109,5 +109,5 @@ def test_coordinates_that_cannot_be(tmp_path):
     with h5py.File(path, "a") as file:
         file["Tailrace/coordinates/y"][...] = [0.0, 0.4, 0.1]
     for mode in ("r", "a"):
-        with pytest.raises(IoError, match=r"cannot open .*run\.h5: it is damaged \(grid: coordinate 2 in y is 0\.1, not"):
+        with pytest.raises(IoError, match=r"cannot open .*it is damaged \(grid: coordinate 2 in y is 0\.1, not"):
             tr.open(path, mode)
