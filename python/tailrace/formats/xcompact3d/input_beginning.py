@@ -54,7 +54,9 @@ def _vortex_fits(nml: Namelist, boundaries: list[Any]) -> bool:
         return False
     for key, boundary in zip(("xlx", "yly", "zlz"), boundaries, strict=True):
         length = nml.raw("BasicParam", key)
-        if boundary not in ("periodic", "free-slip") or not isinstance(length, int | float) or length <= 0:
+        if boundary not in ("periodic", "free-slip") or not isinstance(length, int | float):
+            return False
+        if not 0 < length < math.inf:
             return False
         waves = length / (2 * math.pi if boundary == "periodic" else math.pi)
         if round(waves) < 1 or abs(waves - round(waves)) > 1e-12 * waves:

@@ -92,6 +92,11 @@ def test_what_settles_has_the_mean_distance_where_y_is_stretched(tmp_path):
     assert case.scalar[0].deposit_distance == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize("length", ["Infinity", "1e999"])
+def test_a_box_without_end_is_refused(tmp_path, length):
+    assert "xlx" in str(refused(tmp_path, VORTEX, f"xlx = {length}\nyly = 6.283185307179586\nzlz = 6.283185307179586"))
+
+
 def test_the_vortex_keeps_its_waves_in_a_box_that_they_do_not_fit(tmp_path):
     full = "xlx = 6.283185307179586\nyly = 3.14159265358979\nzlz = 12.566370614359172\nncly1 = 1\nnclyn = 1"
     assert read(tmp_path, VORTEX, full)[0].case.flow == "taylor-green"
