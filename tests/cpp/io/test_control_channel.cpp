@@ -2,7 +2,6 @@
 // The tests run on one rank.
 
 #include <tailrace/io/sst/admission.hpp>
-#include <tailrace/io/sst/line_socket.hpp>
 #include <tailrace/io/sst/missed_steps.hpp>
 #include <tailrace/io/sst/reader_channels.hpp>
 #include <tailrace/io/sst/step_ledger.hpp>
@@ -15,7 +14,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <memory>
 
 using namespace tailrace::io;
@@ -60,20 +58,6 @@ void enter(WriterChannel &reader, ReaderChannels &channels, int ranks, const std
 void drain(ReaderChannels &channels, std::int64_t given) {
   for (int i = 0; i < 5; ++i)
     channels.drain(0.02, given);
-}
-
-TEST(ControlChannel, ASocketThatTakesThePlaceOfAnotherClosesIt) {
-  std::array<int, 2> first{}, second{};
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, first.data()), 0);
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, second.data()), 0);
-  LineSocket socket(first[0]);
-  socket = LineSocket(second[0]);
-  char end = 0;
-  EXPECT_EQ(::recv(first[1], &end, 1, MSG_DONTWAIT), 0) << "the other side does not see the end";
-  socket.send(json{{"a", 1}});
-  EXPECT_EQ(::recv(second[1], &end, 1, MSG_DONTWAIT), 1);
-  ::close(first[1]);
-  ::close(second[1]);
 }
 
 TEST(ControlChannel, TellsWhoIsBehind) {
