@@ -230,7 +230,7 @@ template <class T> void bind_control_volume(nb::module_ &m, const char *name) {
       .def(
           "__init__",
           [](ControlVolume<T> *self, Flow<T> &flow, const Index3 &first, const Index3 &last) {
-            new (self) ControlVolume<T>(flow.solver, first, last);
+            new (self) ControlVolume<T>(flow.solver, flow.diagnostics, first, last);
           },
           nb::arg("flow"), nb::arg("first"), nb::arg("last"), nb::keep_alive<1, 2>())
       .def(

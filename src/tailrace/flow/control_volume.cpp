@@ -23,8 +23,9 @@ std::vector<double> trapezoidal(const Grid &grid, int d, std::int64_t first, std
 } // namespace
 
 template <class T>
-ControlVolume<T>::ControlVolume(NavierStokes<T> &flow, const Index3 &first, const Index3 &last)
-    : flow_(flow), derivative_(flow) {
+ControlVolume<T>::ControlVolume(NavierStokes<T> &flow, Diagnostics<T> &diagnostics, const Index3 &first,
+                                const Index3 &last)
+    : flow_(flow), diagnostics_(diagnostics) {
   const Grid &grid = flow.grid();
   for (int d = 0; d < 3; ++d) {
     if (first[d] < 0 || last[d] <= first[d] || last[d] >= grid.nodes[d])
@@ -78,6 +79,7 @@ template <class T> MomentumBalance ControlVolume<T>::balance() {
   flow_.mean_pressure(p_.data());
   const T *u[3] = {flow_.velocity(0).data(), flow_.velocity(1).data(), flow_.velocity(2).data()};
   const double nu = flow_.options().viscosity;
+  const std::array<const T *, 9> gradient = diagnostics_.gradient();
   MomentumBalance sums;
   const std::array<Field<T>, 3> driving = flow_.driving();
   for (int i = 0; i < 3; ++i) {
@@ -89,9 +91,7 @@ template <class T> MomentumBalance ControlVolume<T>::balance() {
   }
   for (int i = 0; i < 3; ++i)
     for (int d = 0; d < 3; ++d) {
-      if (!open_[static_cast<std::size_t>(i)] && !open_[static_cast<std::size_t>(d)])
-        continue;
-      const T *slope = derivative_(i, d);
+      const T *slope = gradient[static_cast<std::size_t>(3 * i + d)];
       const auto stress = [&](std::int64_t at) { return nu * static_cast<double>(slope[at]); };
       sums.viscous[i] += over_faces(d, stress);
       sums.viscous[d] += over_faces(i, stress);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/flow/velocity_derivatives.hpp>
+#include <tailrace/flow/diagnostics.hpp>
 
 namespace tailrace::flow {
 
@@ -20,9 +20,10 @@ struct MomentumBalance {
 template <class T> class ControlVolume {
 public:
   /// The nodes first .. last of each direction. A periodic direction from its first to its last node has no faces.
-  /// Keeps a reference to the flow. Throws InputError where these are no nodes of the grid, or first is not below last.
-  /// Collective.
-  ControlVolume(NavierStokes<T> &flow, const grid::Index3 &first, const grid::Index3 &last);
+  /// Keeps references to the flow and its diagnostics, whose velocity gradient it shares. Throws InputError where these
+  /// are no nodes of the grid, or first is not below last. Collective.
+  ControlVolume(NavierStokes<T> &flow, Diagnostics<T> &diagnostics, const grid::Index3 &first,
+                const grid::Index3 &last);
 
   /// Of the present velocity, with the mean pressure of the last step (NavierStokes::mean_pressure). The integrals are
   /// trapezoidal sums over nodes in the fluid. Collective.
@@ -33,11 +34,11 @@ private:
   template <class Value> double over_nodes(const grid::Box &part, int normal, Value value) const;
 
   NavierStokes<T> &flow_;
+  Diagnostics<T> &diagnostics_;
   grid::Box box_;
   std::array<bool, 3> open_;                   ///< has faces in this direction
   std::array<std::vector<double>, 3> weights_; ///< of the nodes of the box
-  VelocityDerivatives<T> derivative_;
-  grid::Buffer<T> p_; ///< the pressure at the nodes
+  grid::Buffer<T> p_;                          ///< the pressure at the nodes
 };
 
 } // namespace tailrace::flow

@@ -42,6 +42,9 @@ public:
   /// vorticity_x, vorticity_y, vorticity_z, q (second invariant of the velocity gradient) or pressure. Throws
   /// InputError for any other name. Collective.
   void derive(const std::string &name, T *out);
+  /// d u_i / d x_d at [3 * i + d], arrays over this rank's X pencil of the nodes, valid until `averages` is called or
+  /// the velocity changes. It is computed once and kept. Collective.
+  std::array<const T *, 9> gradient();
   /// The first node (lowest rank, then memory order) with a velocity that is not finite, if any. Collective.
   std::optional<BadPoint> find_bad_point() const;
   /// Marks the velocity gradient as outdated, so that it is computed again when it is needed next: call this whenever
@@ -51,7 +54,6 @@ public:
 private:
   void differentiate(ops::Operation operation, int component, grid::Buffer<T> *out);
   void differentiate_around_body(ops::Operation operation, int component, grid::Buffer<T> *out);
-  std::array<const T *, 9> gradient();
   double cfl(double dt);
 
   NavierStokes<T> &flow_;
