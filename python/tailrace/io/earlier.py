@@ -40,7 +40,7 @@ class Earlier:
         self._record = record
         self._places = [Path(os.path.realpath(place)) for place in places]
         self._paths: list[Path] = []
-        self._lock: _core.FileLock | None = None  # from before the first renaming on
+        self._lock: _core.FileLock | None = None  # from `claim` or before the first renaming on
         self._removing = False  # from then on nothing is put back
         self.returned = False  # whether results of a killed program are back in their places
         if record.exists():
@@ -64,10 +64,19 @@ class Earlier:
     def close(self) -> None:
         """Put back what was not removed, and let go of the record. A second call does nothing."""
         try:
-            if self._lock is not None and not self._removing:  # without the lock the record is another program's
+            if self._paths and self._lock is not None and not self._removing:  # else the record is not ours
                 self._put_back()
         finally:
             self._release()
+
+    def claim(self) -> None:
+        """Keep other programs from claiming these places or setting anything aside there, until `remove` or `close`.
+
+        :raises IoError: another program does.
+        """
+        if self._lock is None:
+            self._record.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = locks.take(self._record)
 
     def set_aside(self, paths: Iterable[Path]) -> None:
         """Rename files and directories; links stay, and what they lead to is renamed.
@@ -82,7 +91,7 @@ class Earlier:
                 raise _core.InputError(
                     f"{_aside(path)} is there already; move it away, so that {path} can have its name"
                 )
-        self._lock = locks.take(self._record)
+        self.claim()
         self._paths = wanted
         try:
             self._write("aside")
@@ -107,18 +116,18 @@ class Earlier:
             raise _core.IoError(f"cannot set {error.filename} aside: {error.strerror}") from error
 
     def remove(self) -> None:
-        """Remove what is set aside: the new results are there.
+        """Remove what is set aside, and let others in: the new results are there.
 
         :raises IoError: something cannot be removed.
         """
-        if not self._paths:
-            return
         try:
-            self._write("remove")
-            self._removing = True
-            self._remove()
+            if self._paths:
+                self._write("remove")
+                self._removing = True
+                self._remove()
         except OSError as error:
             raise _core.IoError(f"cannot remove the earlier results: {error.filename}: {error.strerror}") from error
+        self._release()
 
     # ---- the record --------------------------------------------------------------------------------------------------
     def _write(self, state: str) -> None:

@@ -81,19 +81,26 @@ def _check_free(case: Case, store: CheckpointStore) -> None:
 
 
 @contextmanager
-def set_aside(case: Case, comm: MPI.Comm, *, resumed: bool, overwrite: bool) -> Iterator[Callable[[], None]]:
-    """Around a run: with `overwrite`, earlier results are set aside, and back where the run fails early. Collective.
+def claimed(case: Case, comm: MPI.Comm, *, resumed: bool, overwrite: bool) -> Iterator[Callable[[], None]]:
+    """Around a run: no other may begin in its places. With `overwrite`, earlier results are set aside, and are back
+    where the run fails early. Collective.
 
-    :returns: a function to call when the new results have their first step: the earlier ones are removed then.
+    :returns: a function to call when the new results have their first step: the earlier ones are removed then. From
+        then on the locks of the open results keep others away.
     :raises InputError, IoError: see `check_free` and `Earlier`.
     """
     store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
-    check_free(case, comm, resume=resumed, overwrite=overwrite)
+    on_root(comm, lambda: _settle(case))
     earlier = agree(comm, lambda: _record(case) if comm.rank == 0 else None)
 
-    def clear() -> None:
+    def look() -> None:
         assert earlier is not None
-        if not resumed and (found := of_run(case, store)):
+        earlier.claim()
+        if resumed:
+            return
+        if not overwrite:
+            _check_free(case, store)
+        elif found := of_run(case, store):
             check_unlocked(found)
             earlier.set_aside(files_of(found))
 
@@ -102,7 +109,7 @@ def set_aside(case: Case, comm: MPI.Comm, *, resumed: bool, overwrite: bool) -> 
             earlier.remove()
 
     try:
-        on_root(comm, clear if overwrite else lambda: None)
+        on_root(comm, look)
         yield lambda: on_root(comm, remove)
     finally:
         if earlier is not None:

@@ -28,7 +28,7 @@ from .callbacks import Callbacks, checked_times
 from .checkpoint_rhythm import CheckpointRhythm
 from .progress import Live
 from .recorder import Recorder
-from .results_there import check_free, set_aside
+from .results_there import check_free, claimed
 from .stop import STOPPED, Stopped, StopRequest
 from .stored_model import StoredModel
 from .targets import check_files_there, check_targets, files_there
@@ -245,13 +245,13 @@ class Simulation(StoredModel):
         self._rhythm.begin(self.step)
         resumed = self.step if self.step > 0 else None
         check_targets(self.case, self.comm)
-        if self._resumed_from:
-            check_files_there(self.case, self._resumed_from, self.comm)
         try:
             with ExitStack() as stack:
-                earlier_are_replaced = stack.enter_context(
-                    set_aside(self.case, self.comm, resumed=self._goes_on, overwrite=self._overwrite)
+                have_begun = stack.enter_context(
+                    claimed(self.case, self.comm, resumed=self._goes_on, overwrite=self._overwrite)
                 )
+                if self._resumed_from:
+                    check_files_there(self.case, self._resumed_from, self.comm)
                 self._goes_on = True
                 if self._rhythm.is_on:
                     stack.enter_context(self.store.claim())
@@ -271,7 +271,7 @@ class Simulation(StoredModel):
                     self._after_step(self.dt)
                     if self._overwrite:
                         recorder.flush()
-                        earlier_are_replaced()
+                    have_begun()
                 with self._closing_together(recorder):
                     yield
                 if self._recorder is not None:  # else an error, which the caller has caught, has closed everything

@@ -18,7 +18,7 @@ import tailrace as tr
 from helpers import cases, mpi_run
 from tailrace.io.earlier import Earlier, record_of
 from tailrace.io.time_series import read_provenance, read_time_series
-from tailrace.run.results_there import set_aside
+from tailrace.run.results_there import claimed
 
 SCRIPT = """
 import matplotlib
@@ -281,7 +281,7 @@ def test_results_that_are_being_written_are_not_even_set_aside(tmp_path: Path, m
     with tr.open("out.h5", "w", comm=MPI.COMM_SELF) as out:
         out.write_step(0.0, ux=np.zeros((2, 3, 4)))
         monkeypatch.setattr(Earlier, "set_aside", lambda *_: pytest.fail("set aside"))
-        around = set_aside(case, MPI.COMM_SELF, resumed=False, overwrite=True)
+        around = claimed(case, MPI.COMM_SELF, resumed=False, overwrite=True)
         with pytest.raises(tr.IoError, match="is writing it"), around:
             pass
 

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import tailrace as tr
 from helpers import cases, mpi_run
 from tailrace.io import locks
+from tailrace.io.found import Found
+from tailrace.io.time_series import read_time_series
+from tailrace.run import results_there
 
 OUTPUTS = ("hdf5", "bp5", "raw")
 STEPS, EVERY = 240, 20  # enough that the first run is still under way when it is stopped after its first checkpoint
@@ -61,6 +65,28 @@ def test_a_second_run_is_refused(tmp_path: Path, alone: Path, arguments: tuple[s
     verified = cases.KEPT.result(case.parent, "verify", "out.h5", "out.bp", "out")
     assert verified.code == 0, verified.text
     assert not list(case.parent.rglob("*.lock"))
+
+
+def test_a_run_that_begins_while_another_sets_results_aside(tmp_path: Path, monkeypatch):
+    """It would go on with files that lose their names under it."""
+    case = cases.write_case(tmp_path, steps=4, every=2, outputs=OUTPUTS, output_every=2)
+    assert cases.run(case).code == 0
+    said = []
+
+    def resume_first(found: list[Found]) -> list[Path]:
+        second = mpi_run.start(mpi_run.tailrace_command("run", case, "--resume", "--set=time.steps=6"), tmp_path)
+        said.append(mpi_run.finish(second, 100))
+        return files_of(found)
+
+    files_of = results_there.files_of
+    monkeypatch.setattr(results_there, "files_of", resume_first)
+    monkeypatch.chdir(tmp_path)
+    assert tr.Simulation(tr.load_case(case), overwrite=True).run() == 0
+    assert said[0].code != 0 and "is writing it" in said[0].text, said[0].text
+    assert list(read_time_series(tmp_path / "time_series.csv")["step"])[-1] == 4
+    verified = cases.KEPT.result(tmp_path, "verify", "out.h5", "out.bp", "out")
+    assert verified.code == 0, verified.text
+    assert not list(tmp_path.rglob("*.lock")) and not list(tmp_path.rglob("*.earlier*"))
 
 
 def test_a_killed_run_holds_nothing(tmp_path: Path):
