@@ -26,6 +26,7 @@ from tailrace.flow import body, forces
 DOWNSTREAM = 14.0  # diameters from the centre of the cylinder to the outflow
 DEPTH_NODES = 8
 STRETCHING = ("centre", 2.0)  # at the ends of y nodes are 40 times as far apart as at the cylinder
+SHEDDING = 47.0  # the Reynolds number from which on the wake sheds vortices
 ENDS = ("dirichlet", "free-slip", "periodic")
 
 
@@ -52,12 +53,21 @@ class Wake:
         self.flow = _core.Flow64(self.grid, processes, options, method)
         self.flow.make_outflow(0, "largest", 0.0, False)
         self.flow.face(0, False, 0)[...] = 1
-        self.centre = (upstream, width / 2 + 0.13 * spacing)  # beside the nodes, so that vortices begin to shed
+        self.centre = (upstream, width / 2)
         body.put_into(self.flow, body.Cylinder(self.centre, 0.5), "cylinder")
         self.flow.velocity(0)[...] = 1
+        if reynolds > SHEDDING:
+            self.blow_across()
         self.flow.invalidate()
         x, y = self.centre
         self.volume = forces.ControlVolume(self.flow, self.grid, ((x - 2, x + 4), (y - 2, y + 2), None))
+
+    def blow_across(self) -> None:
+        """A gust through the wake, so that vortices begin to shed at once."""
+        (i, j, _), (ni, nj, _) = self.flow.box
+        x = np.array(self.grid.coordinates(0))[i : i + ni] - self.centre[0] - 2
+        y = np.array(self.grid.coordinates(1))[j : j + nj] - self.centre[1]
+        self.flow.velocity(1)[...] = 0.5 * np.exp(-(x**2) - y[:, None] ** 2)
 
     def run(self, end: float) -> NDArray[Any]:
         """Rows of time, drag and lift coefficient."""
@@ -100,7 +110,7 @@ def strouhal(times: NDArray[Any], lift: NDArray[Any]) -> float:
 
 def main() -> None:
     given = [float(word) for word in sys.argv[1:]]
-    reynolds, resolution, width, end, upstream = [*given, *(40.0, 10.0, 40.0, 50.0, 15.0)[len(given) :]]
+    reynolds, resolution, width, end, upstream = [*given, *(40.0, 10.0, 80.0, 50.0, 34.0)[len(given) :]]
     wake = Wake(MPI.COMM_WORLD, reynolds, round(resolution), width, upstream)
     rows = wake.run(end)
     length = wake.wake_length()
@@ -114,7 +124,7 @@ def main() -> None:
             f"drag {late[:, 1].mean():.4f} (last {rows[-1, 1]:.4f}), lift {np.ptp(late[:, 2]) / 2:.4f}, "
             f"wake {length:.3f}"
         )
-        if reynolds > 47:
+        if reynolds > SHEDDING:
             print(f"Strouhal number {strouhal(late[:, 0], late[:, 2]):.4f}")
 
 
