@@ -100,9 +100,10 @@ def claimed(case: Case, comm: MPI.Comm, *, resumed: bool, overwrite: bool) -> It
             return
         if not overwrite:
             _check_free(case, store)
-        elif found := of_run(case, store):
-            check_unlocked(found)
-            earlier.set_aside(files_of(found))
+        else:
+            check_unlocked(of_run(case, store))
+            if found := of_run(case, store):  # again: a run that ended meanwhile has removed its journals
+                earlier.set_aside(files_of(found))
 
     def remove() -> None:
         if earlier is not None:

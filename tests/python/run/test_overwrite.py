@@ -286,6 +286,21 @@ def test_results_that_are_being_written_are_not_even_set_aside(tmp_path: Path, m
             pass
 
 
+def test_a_writer_that_ends_while_its_locks_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Its journal is there when results are looked for, and gone when they are set aside."""
+    monkeypatch.chdir(tmp_path)
+    case = tr.load_case(cases.write_case(tmp_path, outputs=("hdf5",)))
+    with tr.open("out.h5", "w", comm=MPI.COMM_SELF) as out:
+        out.write_step(0.0, ux=np.zeros((2, 3, 4)))
+    journal = Path("out.h5.journal")
+    journal.write_bytes(bytes(512))
+    monkeypatch.setattr("tailrace.run.results_there.check_unlocked", lambda _: journal.unlink())
+    with claimed(case, MPI.COMM_SELF, resumed=False, overwrite=True) as have_begun:
+        assert not Path("out.h5").exists()
+        have_begun()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("out")] == []
+
+
 def test_a_journal_goes_with_its_file_and_comes_back_with_it(again: Path):
     """Of a run that was killed: without it, its file could not be brought back to its last step."""
     (again.parent / "out.h5.journal").write_bytes(bytes(512))
