@@ -91,7 +91,7 @@ template <class T> MomentumBalance ControlVolume<T>::balance() {
   }
   for (int i = 0; i < 3; ++i)
     for (int d = 0; d < 3; ++d) {
-      const T *slope = gradient[static_cast<std::size_t>(3 * i + d)];
+      const T *slope = gradient[3 * i + d];
       const auto stress = [&](std::int64_t at) { return nu * static_cast<double>(slope[at]); };
       sums.viscous[i] += over_faces(d, stress);
       sums.viscous[d] += over_faces(i, stress);
