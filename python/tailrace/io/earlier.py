@@ -72,11 +72,16 @@ class Earlier:
     def claim(self) -> None:
         """Keep other programs from claiming these places or setting anything aside there, until `remove` or `close`.
 
-        :raises IoError: another program does.
+        :raises IoError: another program does, or the record of a killed one cannot be read.
         """
         if self._lock is None:
             self._record.parent.mkdir(parents=True, exist_ok=True)
             self._lock = locks.take(self._record)
+            try:
+                self._finish()  # of a program that was killed since this one looked: its record must not be replaced
+            except BaseException:
+                self._release()
+                raise
 
     def set_aside(self, paths: Iterable[Path]) -> None:
         """Rename files and directories; links stay, and what they lead to is renamed.

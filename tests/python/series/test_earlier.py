@@ -71,6 +71,20 @@ def test_the_right_is_given_back(place):
     FileLock(str(record)).release()
 
 
+def test_a_program_that_is_killed_between_looking_and_claiming(place):
+    """Its record is not replaced: what it had set aside is back."""
+    with Earlier(record_of(place), [place]) as earlier:
+        place.rename(place.with_name("x.earlier"))
+        write_record(place, "aside", place)
+        earlier.claim()
+        assert names(place.parent) == ["x"]
+        earlier.set_aside([place])
+        place.write_text("new")
+        earlier.remove()
+    assert names(place.parent) == ["x"]
+    assert place.read_text() == "new"
+
+
 def test_one_with_nothing_set_aside_touches_no_record(place):
     earlier, other = (Earlier(record_of(place), [place]) for _ in range(2))
     other.set_aside([place])
