@@ -121,9 +121,12 @@ class Warnings:
         if not math.isfinite(rate) or self._stability.is_stable(dt, rate, _GROWTH):
             return 0.0, ""
         largest = self._stability.largest_step(rate, _GROWTH)
-        remedy = f"use time.dt = {_two_digits(_ADVISED * largest)}"
-        if not self._auto and self._stability.scheme in ("rk3", "euler"):
-            remedy += ', or time.dt = "auto"'
+        if self._auto:  # the velocity has grown since the step was chosen
+            remedy = "reduce time.cfl"
+        else:
+            remedy = f"use time.dt = {_two_digits(_ADVISED * largest)}"
+            if self._stability.scheme in ("rk3", "euler"):
+                remedy += ', or time.dt = "auto"'
         return dt / largest, (
             f"the time step {dt:.3g} is above {largest:.3g}, up to which {self._stability.scheme} is stable with this "
             f"velocity and viscosity (CFL number {rate * dt:.3g}): the flow may soon not be finite; {remedy}"

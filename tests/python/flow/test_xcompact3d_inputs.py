@@ -45,6 +45,12 @@ INPUTS: dict[str, dict[str, dict[str, object]]] = {
         "NumOptions": {"itimescheme": 2},
         "ScalarParam": {"sc(1)": 0.7, "ri(1)": 0.5},
     },
+    "vortex with implicit large eddies": {  # as in its example of Re = 5000
+        "BasicParam": grid("17 23 13", f"{np.pi} {2 * np.pi} {np.pi}", "1 1 1 1 1 1", itype=2, iin=1, re=5000.0)
+        | {"ilesmod": 1},
+        "NumOptions": {"isecondder": 5, "nu0nu": 63, "cnu": 0.22},
+        "LESModel": {"jles": 4, "smagcst": 0.165, "walecst": 0.5, "iconserv": 0},
+    },
     "gravity current": {
         "BasicParam": grid("33 17 9", "4.0 2.0 1.0", "1 1 2 2 1 1", itype=1, iin=0, re=300.0, numscalar=2)
         | {"istret": 2, "beta": 0.8, "gravy": -1.0},
@@ -74,6 +80,11 @@ FIGURES: dict[str, dict[str, tuple[float, float]]] = {
         "uy": (0.32174822259527414, -0.1934548863796939),
         "uz": (0.1019344085255024, 0.014434579259134417),
         "phi01": (0.406465993629671, 0.2144645467723905),
+    },
+    "vortex with implicit large eddies": {
+        "ux": (0.36357399653866546, 0.07113390740816772),
+        "uy": (0.369212162667391, -0.4948471560040411),
+        "uz": (0.004363260693675891, -0.006019874458298602),
     },
     "gravity current": {
         "ux": (0.008020528095626566, 0.015277614064905675),

@@ -128,7 +128,7 @@ def test_interpolations(tmp_path, number, name):
         ("nclyn", 0, "BasicParam.ncly1", "and nclyn must both be periodic, or none of them"),
         ("istret", 4, "BasicParam.istret", "must be one of 1 (centre), 2 (walls), 3 (bottom) (found 4)"),
         ("istret", 1, "BasicParam.beta", "is missing or empty"),
-        ("ilesmod", 1, "BasicParam.ilesmod", "large-eddy simulation is not supported"),
+        ("ilesmod", 1, "LESModel.jles", "is missing or empty"),
         ("iscalar", 1, "BasicParam.iscalar", "needs numscalar, the number of scalars"),
         ("iibm", 2, "BasicParam.iibm", "bodies are those of the cylinder"),
         ("mhd_active", ".true.", "BasicParam.mhd_active", "magnetohydrodynamics"),
@@ -151,6 +151,23 @@ def test_interpolations(tmp_path, number, name):
 )
 def test_what_cannot_be_computed_is_refused_by_namelist_key(tmp_path, key, value, where, reason):
     assert reason in problems(tmp_path, change(key, value)).get(where, "-")
+
+
+@pytest.mark.parametrize(("model", "ours"), [(1, "smagorinsky"), (2, "wale"), (3, "smagorinsky")])
+def test_an_eddy_viscosity_is_refused_with_what_to_give_instead(tmp_path, model, ours):
+    told = problems(tmp_path, change("ilesmod", 1) + f"\n&LESModel\njles = {model}\n/End\n")
+    assert f'set ilesmod to 0, and give numerics.eddy_viscosity = {{ model = "{ours}" }}' in told["LESModel.jles"]
+    assert f"(found {model})" in told["LESModel.jles"]
+    case, _ = read(tmp_path, INPUT, [f'numerics.eddy_viscosity={{ model = "{ours}" }}'])
+    assert case.numerics.eddy_viscosity.model == ours
+
+
+def test_an_implicit_large_eddy_simulation_is_that_of_the_second_derivative(tmp_path):
+    text = change("ilesmod", 1).replace("isecondder = 4", "isecondder = 5\nnu0nu = 63\ncnu = 0.22")
+    case, notes = read(tmp_path, text + "\n&LESModel\njles = 4\nsmagcst = 0.165\n/End\n")
+    assert (case.numerics.hyperviscosity.at_cutoff, case.numerics.hyperviscosity.middle) == (63, 0.22)
+    assert case.numerics.eddy_viscosity is None
+    assert any(note.startswith("LESModel.jles = 4: no eddy viscosity") for note in notes)
 
 
 def test_all_problems_come_at_once(tmp_path):

@@ -157,3 +157,13 @@ def test_of_numbers_that_are_none_nothing_is_said(changed):
     assert "the time step 5 is above" in line
     assert "CFL number 50" in line
     assert line.endswith(', or time.dt = "auto"')
+
+
+def test_of_a_step_that_is_chosen_the_cfl_number_is_to_be_reduced():
+    """The velocity grew between two evaluations: a fixed step would be worse advice."""
+    warnings = Warnings((0.1,) * 3, (10,) * 3, 1e-3, Stability("rk3", (0.1,) * 3, 1e-3), auto=True)
+    numbers = {"step": 4150, "time": 107.7, "dt": 0.0342, "dissipation": 0.0, "dissipation_laplacian": 0.0}
+    assert warnings.look({**numbers, "cfl": 0.75}) == []
+    (line,) = warnings.look({**numbers, "cfl": 0.902})
+    assert "CFL number 0.902" in line
+    assert line.endswith("; reduce time.cfl")

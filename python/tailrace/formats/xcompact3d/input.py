@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,7 +25,6 @@ _INTERPOLATIONS = {1: "classic", 2: "optimised", 3: "aggressive"}
 
 # Models that change the flow: (group, key, name). Tailrace accepts only the values zero and false.
 _MODELS = (
-    ("BasicParam", "ilesmod", "large-eddy simulation"),
     ("BasicParam", "ilmn", "low-Mach-number flow"),
     ("BasicParam", "ifilter", "explicit filtering"),
     ("BasicParam", "iturbine", "turbine models"),
@@ -32,6 +32,8 @@ _MODELS = (
     ("NumOptions", "iimplicit", "implicit diffusion"),
     ("ScalarParam", "sc_skew", "the skew-symmetric form of the convection of scalars"),
 )
+# Models of LESModel.jles, and what resembles them here. Others are implicit: their dissipation is that of `isecondder`.
+_EDDY_MODELS = {1: '{ model = "smagorinsky" }', 2: '{ model = "wale" }', 3: '{ model = "smagorinsky" }'}
 # Options that do not change the flow: (group, key, value that turns the option off, what Tailrace does instead).
 _ASIDE = (
     ("BasicParam", "init_noise", 0, "the random numbers are others than Xcompact3D's; the vortex has none"),
@@ -146,6 +148,7 @@ def _check_models(nml: Namelist) -> None:
         value = nml.raw(group, key)
         if any(value) if isinstance(value, list) else value:
             nml.reject(f"{group}.{key}", f"{what} is not supported; set it to 0 (found {fortran(value)})")
+    _check_large_eddies(nml)
     even = nml.raw("ScalarParam", "sc_even")
     if even is False or (isinstance(even, list) and False in even):
         nml.reject("ScalarParam.sc_even", f"scalars are even at free-slip ends; set it to T (found {fortran(even)})")
@@ -154,6 +157,18 @@ def _check_models(nml: Namelist) -> None:
         if value is not None and value not in choices:
             known = "4, the sixth-order compact scheme" + (", or 5, the hyperviscous one" if 5 in choices else "")
             nml.reject(f"NumOptions.{key}", f"must be {known} (found {value})")
+
+
+def _check_large_eddies(nml: Namelist) -> None:
+    if not nml.whole("BasicParam", "ilesmod", 0):
+        return
+    model = nml.whole("LESModel", "jles")  # which Xcompact3D needs, too
+    if model in _EDDY_MODELS:
+        nml.reject(
+            "LESModel.jles",
+            f"Xcompact3D's form of this eddy viscosity is not supported (found {model}); set ilesmod to 0, and give "
+            f"numerics.eddy_viscosity = {_EDDY_MODELS[model]}, which differs in its discretisation",
+        )
 
 
 def _notes(nml: Namelist) -> list[str]:
@@ -172,6 +187,11 @@ def _notes(nml: Namelist) -> list[str]:
             "initial field, and critq is the second invariant Q, which the reference of 2025-08 does not write there"
         )
     notes += _flaws(nml)
+    if nml.raw("BasicParam", "ilesmod"):
+        notes.append(
+            f"LESModel.jles = {fortran(nml.raw('LESModel', 'jles'))}: no eddy viscosity; the model is the dissipation "
+            "that NumOptions.isecondder = 5 adds"
+        )
     if nml.has("InOutParam", "ilist"):
         notes.append("InOutParam.ilist: progress is shown at Tailrace's own pace")
     for group, key, nothing, instead in _ASIDE:
@@ -199,11 +219,23 @@ def _flaws(nml: Namelist) -> list[str]:
         notes.append(f"NumOptions.ipinter = 2: Xcompact3D 5.0 leaves a divergence in this stretched box; {differs}")
     if ends[2] == 2 or nml.raw("BasicParam", "nclzn") == 2:
         notes.append(f"BasicParam.nclz1, nclzn = 2: Xcompact3D 5.0 mixes up gradients at these walls; {differs}")
-    height = nml.raw("BasicParam", "yly")
-    small = isinstance(height, int | float) and height < 40  # beyond, what goes through the ends is below 1e-10
-    if nml.raw("BasicParam", "itype") == MIXING_LAYER and second == 5 and ends[1] == 1 and small:
+    if second == 5 and _goes_through_free_slip(nml, ends):
         notes.append(
             "NumOptions.isecondder = 5: the first field goes through the free-slip ends, where Xcompact3D's own second "
-            "derivative is another in the first step; a larger yly helps"
+            "derivative is another in the first step; another length of the box helps"
         )
     return notes
+
+
+def _goes_through_free_slip(nml: Namelist, ends: Sequence[object]) -> bool:
+    """Whether the first field has a velocity through an end of free slip, where there should be none."""
+    itype, lengths = nml.raw("BasicParam", "itype"), [nml.raw("BasicParam", key) for key in _LENGTHS]
+    free = [
+        float(a) if end == 1 and isinstance(a, int | float) and math.isfinite(a) else None
+        for a, end in zip(lengths, ends, strict=True)
+    ]
+    if itype == MIXING_LAYER:
+        return free[1] is not None and free[1] < 40  # beyond, it is below 1e-10
+    if itype == TAYLOR_GREEN and nml.raw("BasicParam", "iin") == 1:
+        return any(a is not None and abs(math.sin(a)) > 1e-6 for a in free[:2])
+    return False

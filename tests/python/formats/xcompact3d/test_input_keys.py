@@ -190,9 +190,26 @@ def test_a_body_ends_below_the_top(tmp_path):
         (CURRENT, "istret = 2\nbeta = 0.5", "ipinter = 2", "NumOptions.ipinter = 2: Xcompact3D 5.0 leaves a"),
         (CURRENT, "nclz1 = 2\nnclzn = 2", "", "BasicParam.nclz1, nclzn = 2: Xcompact3D 5.0 mixes up"),
         (MIXING, "", "isecondder = 5", "NumOptions.isecondder = 5: the first field goes through"),
+        (VORTEX, "nclx1 = 1\nnclxn = 1", "isecondder = 5", "NumOptions.isecondder = 5: the first field goes through"),
     ],
 )
 def test_notes_tell_where_fields_differ(tmp_path, itype, basic, numeric, said):
     _, notes = read(tmp_path, itype, basic, numeric=numeric)
     assert any(note.startswith(said) for note in notes), notes
     assert not any(note.startswith(said) for note in read(tmp_path, itype)[1])
+
+
+@pytest.mark.parametrize(
+    ("itype", "basic"),
+    [
+        (VORTEX, "nclx1 = 1\nnclxn = 1\nxlx = 6.283185307"),
+        (VORTEX, "nclz1 = 1\nnclzn = 1"),
+        (VORTEX, "nclx1 = 1\nnclxn = 1\niin = 0"),
+        (MIXING, "yly = 41.0"),
+        (CURRENT, ""),
+    ],
+)
+def test_a_field_that_stays_within_free_slip_is_that_of_xcompact3d(tmp_path, itype, basic):
+    """The waves of the vortex end at multiples of pi in x and y, and it has no velocity along z."""
+    _, notes = read(tmp_path, itype, basic, numeric="isecondder = 5")
+    assert not any("goes through the free-slip ends" in note for note in notes), notes
