@@ -69,10 +69,10 @@ void bind_flow_options(nb::module_ &m) {
           nb::arg("direction"), nb::arg("velocity"))
       .def(
           "set_eddy_model",
-          [](FlowOptions &self, const std::string &name, double constant, double schmidt) {
-            self.eddy_model = EddyModel{eddy_model_from_name(name), constant, schmidt};
+          [](FlowOptions &self, const std::string &name, double constant, double schmidt, const std::string &form) {
+            self.eddy_model = EddyModel{eddy_model_from_name(name), constant, schmidt, eddy_form_from_name(form)};
           },
-          nb::arg("name"), nb::arg("constant"), nb::arg("schmidt"))
+          nb::arg("name"), nb::arg("constant"), nb::arg("schmidt"), nb::arg("form") = "conservative")
       .def(
           "add_scalar", [](FlowOptions &self, const ScalarOptions &scalar) { self.scalars.push_back(scalar); },
           nb::arg("scalar"))

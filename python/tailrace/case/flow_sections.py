@@ -361,6 +361,11 @@ class EddySection(Section):
         None, description="of the model: 0.1 (smagorinsky) or 0.5 (wale) by default"
     )
     schmidt: Annotated[Real, Field(gt=0)] = Field(0.9, description="eddy viscosity / eddy diffusivity of scalars")
+    form: Literal["conservative", "xcompact3d"] = Field(
+        "conservative",
+        description="the divergence of the stress, or what Xcompact3D computes: nu_t lap u + 2 S grad nu_t, widths by "
+        "the distance to the next node, no damping at walls, and for `schmidt` the Schmidt number of each scalar",
+    )
 
 
 class HyperviscositySection(Section):

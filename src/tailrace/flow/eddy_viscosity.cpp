@@ -20,6 +20,15 @@ EddyModel::Kind eddy_model_from_name(const std::string &name) {
   throw InputError(fmt::format("eddy viscosity '{}' is unknown; choose smagorinsky or wale", name));
 }
 
+EddyModel::Form eddy_form_from_name(const std::string &name) {
+  if (name == "conservative")
+    return EddyModel::Form::conservative;
+  if (name == "xcompact3d")
+    return EddyModel::Form::xcompact3d;
+  throw InputError(
+      fmt::format("the form '{}' of an eddy viscosity is unknown; choose conservative or xcompact3d", name));
+}
+
 namespace {
 constexpr double karman = 0.4;
 
@@ -28,6 +37,22 @@ constexpr int entry(int i, int j) { return i == j ? i : i + j + 2; }
 
 std::vector<double> part(const std::vector<double> &all, const Box &box, int d) {
   return {all.begin() + box.start[d], all.begin() + box.end(d)};
+}
+
+/// The distances of the nodes that the width of the filter is made of.
+std::vector<double> widths(const Grid &grid, int d, EddyModel::Form form) {
+  std::vector<double> found(static_cast<std::size_t>(grid.nodes[d]), grid.spacing(d));
+  if (form == EddyModel::Form::xcompact3d && grid.stretched(d)) {
+    const std::vector<double> x = grid.coordinates(d);
+    for (std::size_t i = 0; i + 1 < x.size(); ++i)
+      found[i] = x[i + 1] - x[i];
+    found.back() = found[found.size() - 2];
+    return found;
+  }
+  const std::vector<double> metric = grid.metric(d);
+  for (std::size_t i = 0; i < metric.size(); ++i)
+    found[i] /= metric[i];
+  return found;
 }
 
 std::vector<double> wall_distances(const Grid &grid, int d) {
@@ -46,15 +71,14 @@ std::vector<double> wall_distances(const Grid &grid, int d) {
 } // namespace
 
 template <class T>
-EddyViscosity<T>::EddyViscosity(const Grid &grid, const EddyModel &model, std::shared_ptr<const ProcessGrid> processes,
+EddyViscosity<T>::EddyViscosity(const Grid &grid, const EddyModel &model, double viscosity,
+                                const Hyperviscosities &hyperviscosity, std::shared_ptr<const ProcessGrid> processes,
                                 TransposeMethod method)
-    : grid_(grid), model_(model), operators_(grid, std::move(processes), method), box_(operators_.box({})) {
+    : grid_(grid), model_(model), viscosity_of_flow_(viscosity),
+      operators_(grid, std::move(processes), method, Interpolation::aggressive, hyperviscosity),
+      box_(operators_.box({})) {
   for (int d = 0; d < 3; ++d) {
-    std::vector<double> spacings(static_cast<std::size_t>(grid.nodes[d]), grid.spacing(d));
-    const std::vector<double> metric = grid.metric(d);
-    for (std::size_t i = 0; i < metric.size(); ++i)
-      spacings[i] /= metric[i];
-    spacings_[d] = part(spacings, box_, d);
+    spacings_[d] = part(widths(grid, d, model.form), box_, d);
     wall_[d] = part(wall_distances(grid, d), box_, d);
   }
   for (auto &buffer : work_)
@@ -87,7 +111,8 @@ double EddyViscosity<T>::viscosity_at(const std::array<double, 9> &g, double wid
   const double length = model_.constant * width;
   if (model_.kind == EddyModel::Kind::smagorinsky) {
     const double near = karman * wall;
-    const double square = std::isinf(near) ? length * length : 1 / (1 / (length * length) + 1 / (near * near));
+    const bool damped = std::isfinite(near) && model_.form == EddyModel::Form::conservative;
+    const double square = !damped ? length * length : 1 / (1 / (length * length) + 1 / (near * near));
     return square * std::sqrt(2 * strain);
   }
   std::array<double, 9> square{}; // g_ik g_kj
@@ -106,7 +131,7 @@ double EddyViscosity<T>::viscosity_at(const std::array<double, 9> &g, double wid
   return below > 0 ? length * length * std::pow(traceless, 1.5) / below : 0;
 }
 
-/// From the gradient to the eddy viscosity and the stress.
+/// From the gradient to the eddy viscosity and the stress, or 2 S.
 template <class T> void EddyViscosity<T>::make_stress() {
   std::int64_t p = 0;
   for (std::int64_t k = 0; k < box_.count[2]; ++k)
@@ -119,15 +144,14 @@ template <class T> void EddyViscosity<T>::make_stress() {
         const double width = std::cbrt(spacings_[0][x] * spacings_[1][y] * spacings_[2][z]);
         const double nu = viscosity_at(g, width, std::min({wall_[0][x], wall_[1][y], wall_[2][z]}));
         viscosity_[p] = static_cast<T>(nu);
+        const double factor = model_.form == EddyModel::Form::conservative ? nu : 1;
         for (int a = 0; a < 3; ++a)
           for (int b = a; b < 3; ++b)
-            work_[entry(a, b)][p] = static_cast<T>(nu * (g[3 * a + b] + g[3 * b + a]));
+            work_[entry(a, b)][p] = static_cast<T>(factor * (g[3 * a + b] + g[3 * b + a]));
       }
 }
 
-template <class T> void EddyViscosity<T>::update(const std::array<Field<T>, 3> &u, std::vector<Scalar<T>> &scalars) {
-  differentiate(u);
-  make_stress();
+template <class T> void EddyViscosity<T>::diverge_stress() {
   std::vector<Term> terms;
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) // a stress across a free-slip boundary is odd about it
@@ -136,19 +160,72 @@ template <class T> void EddyViscosity<T>::update(const std::array<Field<T>, 3> &
   for (std::size_t e = 0; e < 6; ++e)
     stress.push_back(work_[e].data());
   operators_.combine(terms, stress, {force_[0].data(), force_[1].data(), force_[2].data()});
+}
+
+/// nu_t lap u_i + 2 S_ij dnu_t/dx_j
+template <class T> void EddyViscosity<T>::expand_stress(const std::array<Field<T>, 3> &u) {
+  std::vector<Term> second, slopes;
+  for (int d = 0; d < 3; ++d) {
+    for (int i = 0; i < 3; ++i)
+      second.push_back({i, i, d, Operation::second_derivative, i == d ? Parity::odd : Parity::even, 1});
+    slopes.push_back({0, d, d, Operation::first_derivative, Parity::even, 1});
+  }
+  operators_.combine(second, {u[0].data(), u[1].data(), u[2].data()},
+                     {force_[0].data(), force_[1].data(), force_[2].data()});
+  operators_.combine(slopes, {viscosity_.data()}, {work_[6].data(), work_[7].data(), work_[8].data()});
+  for (int i = 0; i < 3; ++i) {
+    T *force = force_[static_cast<std::size_t>(i)].data();
+    for (std::int64_t p = 0; p < box_.size(); ++p) {
+      T sum = viscosity_[p] * force[p];
+      for (int j = 0; j < 3; ++j)
+        sum += work_[static_cast<std::size_t>(entry(i, j))][p] * work_[static_cast<std::size_t>(6 + j)][p];
+      force[p] = sum;
+    }
+  }
+}
+
+template <class T> void EddyViscosity<T>::diffuse(const Scalar<T> &scalar, T *source) {
+  std::vector<Term> slopes, fluxes;
+  for (int d = 0; d < 3; ++d) {
+    slopes.push_back({0, d, d, Operation::first_derivative, Parity::even, 1 / model_.schmidt});
+    fluxes.push_back({d, 0, d, Operation::first_derivative, Parity::odd, 1});
+  }
+  operators_.combine(slopes, {scalar.values().data()}, {work_[0].data(), work_[1].data(), work_[2].data()});
+  for (std::size_t d = 0; d < 3; ++d)
+    for (std::int64_t p = 0; p < box_.size(); ++p)
+      work_[d][p] *= viscosity_[p];
+  operators_.combine(fluxes, {work_[0].data(), work_[1].data(), work_[2].data()}, {source});
+}
+
+/// (nu_t lap phi + dphi/dx_j dnu_t/dx_j) / Schmidt number of the scalar
+template <class T> void EddyViscosity<T>::expand_diffusion(const Scalar<T> &scalar, T *source) {
+  std::vector<Term> second, slopes;
+  for (int d = 0; d < 3; ++d) {
+    second.push_back({0, 0, d, Operation::second_derivative, Parity::even, 1});
+    slopes.push_back({0, d, d, Operation::first_derivative, Parity::even, 1});
+  }
+  operators_.combine(second, {scalar.values().data()}, {source});
+  operators_.combine(slopes, {scalar.values().data()}, {work_[0].data(), work_[1].data(), work_[2].data()});
+  const T factor = static_cast<T>(scalar.options().diffusivity / viscosity_of_flow_);
+  for (std::int64_t p = 0; p < box_.size(); ++p) {
+    T sum = viscosity_[p] * source[p];
+    for (std::size_t d = 0; d < 3; ++d)
+      sum += work_[d][p] * work_[6 + d][p];
+    source[p] = factor * sum;
+  }
+}
+
+template <class T>
+void EddyViscosity<T>::update(const std::array<Field<T>, 3> &u, const std::vector<Scalar<T>> &scalars) {
+  const bool conservative = model_.form == EddyModel::Form::conservative;
+  differentiate(u);
+  make_stress();
+  conservative ? diverge_stress() : expand_stress(u);
   while (sources_.size() < scalars.size())
     sources_.push_back(operators_.take());
   for (std::size_t number = 0; number < scalars.size(); ++number) {
-    std::vector<Term> slopes, fluxes;
-    for (int d = 0; d < 3; ++d) {
-      slopes.push_back({0, d, d, Operation::first_derivative, Parity::even, 1 / model_.schmidt});
-      fluxes.push_back({d, 0, d, Operation::first_derivative, Parity::odd, 1});
-    }
-    operators_.combine(slopes, {scalars[number].values().data()}, {work_[0].data(), work_[1].data(), work_[2].data()});
-    for (int d = 0; d < 3; ++d)
-      for (std::int64_t p = 0; p < box_.size(); ++p)
-        work_[static_cast<std::size_t>(d)][p] *= viscosity_[p];
-    operators_.combine(fluxes, {work_[0].data(), work_[1].data(), work_[2].data()}, {sources_[number].data()});
+    T *source = sources_[number].data();
+    conservative ? diffuse(scalars[number], source) : expand_diffusion(scalars[number], source);
   }
 }
 

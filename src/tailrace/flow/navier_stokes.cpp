@@ -62,7 +62,8 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
     implicit_ = std::make_unique<ImplicitDiffusion<T>>(grid, options.viscosity, options.hyperviscosity[1],
                                                        options.scalars, nodes_);
   if (options.eddy_model)
-    eddies_ = std::make_unique<EddyViscosity<T>>(grid, *options.eddy_model, processes, method);
+    eddies_ = std::make_unique<EddyViscosity<T>>(grid, *options.eddy_model, options.viscosity, options.hyperviscosity,
+                                                 processes, method);
   if (options.flow_rate && (options.flow_rate->direction < 0 || options.flow_rate->direction > 2))
     throw InputError(
         fmt::format("the direction of a flow rate is {}; expected 0, 1 or 2", options.flow_rate->direction));

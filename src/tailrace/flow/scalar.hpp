@@ -39,6 +39,7 @@ public:
 
   const ScalarOptions &options() const { return options_; }
   grid::Field<T> &values() { return values_; }
+  const grid::Field<T> &values() const { return values_; }
   /// What is given at an end of direction d; empty on ranks that do not have it. Throws InputError where nothing is.
   grid::Field<T> &given(int d, bool upper);
   /// The right-hand side of `age` stages ago; 1 is the newest.

@@ -11,11 +11,12 @@ using namespace grid;
 
 template <class T>
 Operators<T>::Operators(const Grid &grid, std::shared_ptr<const ProcessGrid> processes, TransposeMethod method,
-                        Interpolation interpolation)
+                        Interpolation interpolation, const Hyperviscosities &hyperviscosity)
     : grid_(grid), processes_(std::move(processes)),
       // `apply` takes arrays of any kind, also those in memory that no other rank can reach.
       method_(method == TransposeMethod::shared ? TransposeMethod::alltoall : method), interpolation_(interpolation),
-      nodes_(Decomposition(processes_, grid.nodes, true), method, workspace_), pool_(nodes_) {}
+      hyperviscosity_(hyperviscosity), nodes_(Decomposition(processes_, grid.nodes, true), method, workspace_),
+      pool_(nodes_) {}
 
 template <class T> Index3 Operators<T>::shape(const std::array<bool, 3> &centred) const {
   Index3 shape;
@@ -42,7 +43,9 @@ const LineOperator<T> &Operators<T>::line_operator(Operation operation, int d, P
   const auto found = line_operators_.find(key);
   if (found != line_operators_.end())
     return found->second;
-  const CompactScheme scheme = compact_scheme(operation, grid_.spacing(d), interpolation_, filter);
+  const bool own = operation == Operation::second_derivative && hyperviscosity_[d].has_value();
+  const CompactScheme scheme = own ? hyperviscous_scheme(grid_.spacing(d), *hyperviscosity_[d])
+                                   : compact_scheme(operation, grid_.spacing(d), interpolation_, filter);
   return line_operators_.try_emplace(key, scheme, grid_, d, parity, factor).first->second;
 }
 

@@ -21,8 +21,9 @@ struct Term {
 /// move between ranks only for directions that are not whole in X pencils.
 template <class T> class Operators {
 public:
+  /// `hyperviscosity`: of the second derivatives along x, y and z, which are those of sixth order without it.
   Operators(const grid::Grid &grid, std::shared_ptr<const grid::ProcessGrid> processes, grid::TransposeMethod method,
-            Interpolation interpolation = Interpolation::aggressive);
+            Interpolation interpolation = Interpolation::aggressive, const Hyperviscosities &hyperviscosity = {});
 
   const grid::Grid &grid() const { return grid_; }
   /// Shape of a field that is on the nodes in every direction but those in `centred`, where it is on the cell centres.
@@ -66,6 +67,7 @@ private:
   std::shared_ptr<const grid::ProcessGrid> processes_;
   grid::TransposeMethod method_;
   Interpolation interpolation_;
+  Hyperviscosities hyperviscosity_;
   std::shared_ptr<grid::Workspace> workspace_ = std::make_shared<grid::Workspace>();
   std::map<grid::Index3, grid::Exchange<T>> exchanges_;
   std::map<std::tuple<Operation, int, Parity, double, double>, LineOperator<T>> line_operators_;

@@ -52,9 +52,32 @@ def test_the_force_is_that_of_the_formula(name, constant):
         np.testing.assert_allclose(after - before, force, rtol=0, atol=1e-11 * np.abs(after).max())
 
 
+@pytest.mark.parametrize("form", ["conservative", "xcompact3d"])
 @pytest.mark.parametrize(("rows", "cols"), [(3, 1), (1, 3)])
-def test_it_is_the_same_on_other_ranks(rows, cols):
+def test_it_is_the_same_on_other_ranks(rows, cols, form):
     with Workers(3, "helpers.eddy_programs") as ranks:
-        for outcome in ranks.run("difference_from_alone", rows=rows, cols=cols):
+        for outcome in ranks.run("difference_from_alone", rows=rows, cols=cols, form=form):
             assert outcome.result is not None, outcome.trace
             assert outcome.result < 1e-13
+
+
+def test_the_form_of_xcompact3d_is_that_of_its_formula():
+    """nu_t lap u + 2 S grad nu_t; whole runs of it are compared in test_xcompact3d_inputs."""
+    _, plain = first_right_hand_sides(None, MPI.COMM_SELF, 1, 1)
+    _, with_model = first_right_hand_sides(("smagorinsky", 0.17, 0.7, "xcompact3d"), MPI.COMM_SELF, 1, 1)
+    ops = tr.Operators(POINTS, LENGTHS, ("periodic", "dirichlet", "periodic"), stretching="walls", beta=0.5)
+    fields = [tr.Field(np.ascontiguousarray(one), ops) for one in beginning(ops.grid)]
+    slopes = (tr.ddx, tr.ddy, tr.ddz)
+    g = np.array([[np.asarray(slopes[d](one).data) for d in range(3)] for one in fields])
+    strain = (g[:3] + g[:3].swapaxes(0, 1)) / 2
+    heights = np.diff(np.array(ops.grid.coordinates(1)))
+    width = np.cbrt(LENGTHS[0] / 16 * np.append(heights, heights[-1]) * LENGTHS[2] / 12)[None, :, None]
+    nu = (0.17 * width) ** 2 * np.sqrt(2 * (strain**2).sum(axis=(0, 1)))
+    gradient = np.array([np.asarray(slope(tr.Field(np.ascontiguousarray(nu), ops)).data) for slope in slopes])
+    laplacian = [np.asarray(tr.laplacian(one).data) for one in fields]
+    expected = [nu * laplacian[i] + 2 * (strain[i] * gradient).sum(axis=0) for i in range(3)]
+    expected.append(nu * laplacian[3] + (g[3] * gradient).sum(axis=0))  # the Schmidt number of the scalar is one
+    assert nu[:, 0, :].max() > 1e-3, "it is not damped at a wall"
+    for before, after, wanted in zip(plain, with_model, expected, strict=True):
+        assert np.abs(wanted).max() > 1e-3
+        np.testing.assert_allclose(after - before, wanted, rtol=0, atol=1e-11 * np.abs(after).max())

@@ -51,6 +51,19 @@ INPUTS: dict[str, dict[str, dict[str, object]]] = {
         "NumOptions": {"isecondder": 5, "nu0nu": 63, "cnu": 0.22},
         "LESModel": {"jles": 4, "smagcst": 0.165, "walecst": 0.5, "iconserv": 0},
     },
+    "vortex by Smagorinsky's model": {
+        "BasicParam": grid("17 17 8", "3.0 2.5 4.0", "1 1 1 2 0 0", itype=2, iin=1, re=800.0, numscalar=1, ilesmod=1)
+        | {"istret": 3, "beta": 0.7},
+        "ScalarParam": {"sc(1)": 0.7},
+        "LESModel": {"jles": 1},
+    },
+    "vortex by WALE": {
+        "BasicParam": grid("17 19 8", f"{np.pi} {np.pi} 4.0", "1 2 2 1 0 0", itype=2, iin=1, re=800.0, numscalar=2)
+        | {"istret": 2, "beta": 0.5, "ilesmod": 1},
+        "NumOptions": {"isecondder": 5, "itimescheme": 3},
+        "ScalarParam": {"sc": "0.7, 2.0"},
+        "LESModel": {"jles": 2, "walecst": 0.5, "smagwalldamp": 1},
+    },
     "gravity current": {
         "BasicParam": grid("33 17 9", "4.0 2.0 1.0", "1 1 2 2 1 1", itype=1, iin=0, re=300.0, numscalar=2)
         | {"istret": 2, "beta": 0.8, "gravy": -1.0},
@@ -85,6 +98,19 @@ FIGURES: dict[str, dict[str, tuple[float, float]]] = {
         "ux": (0.36357399653866546, 0.07113390740816772),
         "uy": (0.369212162667391, -0.4948471560040411),
         "uz": (0.004363260693675891, -0.006019874458298602),
+    },
+    "vortex by Smagorinsky's model": {
+        "ux": (0.36965366664810895, 0.335223019255689),
+        "uy": (0.3534965523902415, -0.1891483612712829),
+        "uz": (0.06500094191691914, 0.05314488334774326),
+        "phi01": (0.4073912241782876, 0.21639647086053532),
+    },
+    "vortex by WALE": {
+        "ux": (0.4056903116583935, 0.34210735141827897),
+        "uy": (0.3163875765021721, -0.16502444083299284),
+        "uz": (0.07629719284287623, 0.07312168801534828),
+        "phi01": (0.3615872037537105, 0.2455023661963531),
+        "phi02": (0.36272699243399226, 0.2461289554477749),
     },
     "gravity current": {
         "ux": (0.008020528095626566, 0.015277614064905675),

@@ -153,13 +153,38 @@ def test_what_cannot_be_computed_is_refused_by_namelist_key(tmp_path, key, value
     assert reason in problems(tmp_path, change(key, value)).get(where, "-")
 
 
-@pytest.mark.parametrize(("model", "ours"), [(1, "smagorinsky"), (2, "wale"), (3, "smagorinsky")])
-def test_an_eddy_viscosity_is_refused_with_what_to_give_instead(tmp_path, model, ours):
-    told = problems(tmp_path, change("ilesmod", 1) + f"\n&LESModel\njles = {model}\n/End\n")
-    assert f'set ilesmod to 0, and give numerics.eddy_viscosity = {{ model = "{ours}" }}' in told["LESModel.jles"]
-    assert f"(found {model})" in told["LESModel.jles"]
-    case, _ = read(tmp_path, INPUT, [f'numerics.eddy_viscosity={{ model = "{ours}" }}'])
-    assert case.numerics.eddy_viscosity.model == ours
+def large_eddies(model, basic=""):
+    text = change("ilesmod", f"1\n{basic}").replace("iibm=0\n", "")
+    return text + f"\n&LESModel\n{model}\n/End\n"
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "constant"),
+    [
+        ("jles = 1", "smagorinsky", 0.15),
+        ("jles = 1\nsmagcst = 0.2", "smagorinsky", 0.2),
+        ("jles = 2\nwalecst = 0.3", "wale", 0.3),
+    ],
+)
+def test_an_eddy_viscosity_is_computed_in_the_form_of_xcompact3d(tmp_path, model, name, constant):
+    case, _ = read(tmp_path, large_eddies(model))
+    eddies = case.numerics.eddy_viscosity
+    assert (eddies.model, eddies.constant, eddies.form) == (name, constant, "xcompact3d")
+
+
+@pytest.mark.parametrize(
+    ("model", "basic", "key", "reason"),
+    [
+        ("jles = 3", "", "LESModel.jles", "the dynamic Smagorinsky model is not supported; choose 1, 2 or 4 (found 3)"),
+        ("jles = 2", "", "LESModel.walecst", "is missing or empty"),
+        ("jles = 1\nsmagcst = 0.0", "", "LESModel.smagcst", "must be greater than 0 (found 0.0)"),
+        ("jles = 1\niconserv = 1", "", "LESModel.iconserv", "must be 0"),
+        ("jles = 1", "iibm = 2", "BasicParam.ilesmod", "beside a body is not supported"),
+        ("jles = 1\n/\n&ScalarParam\nnclyS1 = 2", "numscalar = 1", "ScalarParam.nclyS1", "as ncly1 = 1 (found 2)"),
+    ],
+)
+def test_eddy_viscosities_that_are_not_computed_are_refused(tmp_path, model, basic, key, reason):
+    assert reason in problems(tmp_path, large_eddies(model, basic)).get(key, "-")
 
 
 def test_an_implicit_large_eddy_simulation_is_that_of_the_second_derivative(tmp_path):

@@ -48,9 +48,9 @@ def first_right_hand_sides(model: Any, comm: Any, rows: int, cols: int) -> tuple
     return flow.box, [np.array(flow.history(1, d)) for d in range(3)] + [np.array(flow.scalar_history(0, 1))]
 
 
-def difference_from_alone(comm: Any, rows: int, cols: int) -> float:
+def difference_from_alone(comm: Any, rows: int, cols: int, form: str) -> float:
     """By how much this rank's part differs from what one rank computes."""
-    model = ("wale", 0.5, 0.9)
+    model = ("wale", 0.5, 0.9, form)
     _, alone = first_right_hand_sides(model, MPI.COMM_SELF, 1, 1)
     box, shared = first_right_hand_sides(model, comm, rows, cols)
     return max(float(np.abs(mine - part(box, whole)).max()) for mine, whole in zip(shared, alone, strict=True))

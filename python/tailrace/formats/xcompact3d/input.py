@@ -32,8 +32,9 @@ _MODELS = (
     ("NumOptions", "iimplicit", "implicit diffusion"),
     ("ScalarParam", "sc_skew", "the skew-symmetric form of the convection of scalars"),
 )
-# Models of LESModel.jles, and what resembles them here. Others are implicit: their dissipation is that of `isecondder`.
-_EDDY_MODELS = {1: '{ model = "smagorinsky" }', 2: '{ model = "wale" }', 3: '{ model = "smagorinsky" }'}
+# Eddy viscosities by LESModel.jles: the model, the key of its constant, and that of Xcompact3D where it is left out.
+_EDDY_MODELS = {1: ("smagorinsky", "smagcst", 0.15), 2: ("wale", "walecst", None)}
+_DYNAMIC = 3  # larger numbers have no eddy viscosity: their dissipation is that of `isecondder`
 # Options that do not change the flow: (group, key, value that turns the option off, what Tailrace does instead).
 _ASIDE = (
     ("BasicParam", "init_noise", 0, "the random numbers are others than Xcompact3D's; the vortex has none"),
@@ -116,6 +117,9 @@ def _document(nml: Namelist) -> Document:
         "diagnostics": {"every": 10},  # the fixed interval of Xcompact3D, which is not a key of its input
         "checkpoint": {"every": nml.whole("InOutParam", "icheckpoint", 0)},
     }
+    eddies = _eddy_viscosity(nml)
+    if eddies:
+        document["numerics"]["eddy_viscosity"] = eddies
     itype = nml.whole("BasicParam", "itype")
     if itype is not None:  # of an unknown one the other problems are found too
         FlowTables(nml, itype if itype in FLOWS else TAYLOR_GREEN).add_to(document)
@@ -148,7 +152,6 @@ def _check_models(nml: Namelist) -> None:
         value = nml.raw(group, key)
         if any(value) if isinstance(value, list) else value:
             nml.reject(f"{group}.{key}", f"{what} is not supported; set it to 0 (found {fortran(value)})")
-    _check_large_eddies(nml)
     even = nml.raw("ScalarParam", "sc_even")
     if even is False or (isinstance(even, list) and False in even):
         nml.reject("ScalarParam.sc_even", f"scalars are even at free-slip ends; set it to T (found {fortran(even)})")
@@ -159,16 +162,31 @@ def _check_models(nml: Namelist) -> None:
             nml.reject(f"NumOptions.{key}", f"must be {known} (found {value})")
 
 
-def _check_large_eddies(nml: Namelist) -> None:
+def _eddy_viscosity(nml: Namelist) -> Document | None:
+    """The model of a large-eddy simulation, in the form that Xcompact3D computes it in."""
     if not nml.whole("BasicParam", "ilesmod", 0):
-        return
-    model = nml.whole("LESModel", "jles")  # which Xcompact3D needs, too
-    if model in _EDDY_MODELS:
-        nml.reject(
-            "LESModel.jles",
-            f"Xcompact3D's form of this eddy viscosity is not supported (found {model}); set ilesmod to 0, and give "
-            f"numerics.eddy_viscosity = {_EDDY_MODELS[model]}, which differs in its discretisation",
-        )
+        return None
+    number = nml.whole("LESModel", "jles")  # which Xcompact3D needs, too
+    if number == _DYNAMIC:
+        nml.reject("LESModel.jles", "the dynamic Smagorinsky model is not supported; choose 1, 2 or 4 (found 3)")
+    if number not in _EDDY_MODELS:
+        return None
+    model, key, default = _EDDY_MODELS[number]
+    constant = nml.real("LESModel", key) if default is None else nml.real("LESModel", key, default)
+    if constant is not None and not constant > 0:
+        nml.reject(f"LESModel.{key}", f"must be greater than 0 (found {constant})")
+        constant = None
+    if nml.whole("LESModel", "iconserv", 0) != 0:
+        nml.reject("LESModel.iconserv", "must be 0, the form that is not conservative")
+    if nml.whole("BasicParam", "iibm", 0):
+        nml.reject("BasicParam.ilesmod", "an eddy viscosity beside a body is not supported; set it to 0, or iibm")
+    for axis in "xyz" if nml.whole("BasicParam", "numscalar", 0) else "":
+        for end in "1n":
+            theirs, own = nml.raw("BasicParam", f"ncl{axis}{end}"), nml.raw("ScalarParam", f"ncl{axis}S{end}")
+            if own is not None and own != theirs:
+                reason = f"with an eddy viscosity it must be as ncl{axis}{end} = {theirs} (found {own})"
+                nml.reject(f"ScalarParam.ncl{axis}S{end}", reason)
+    return {"model": model, "constant": constant, "form": "xcompact3d"}
 
 
 def _notes(nml: Namelist) -> list[str]:
@@ -187,7 +205,7 @@ def _notes(nml: Namelist) -> list[str]:
             "initial field, and critq is the second invariant Q, which the reference of 2025-08 does not write there"
         )
     notes += _flaws(nml)
-    if nml.raw("BasicParam", "ilesmod"):
+    if nml.raw("BasicParam", "ilesmod") and nml.raw("LESModel", "jles") not in _EDDY_MODELS:
         notes.append(
             f"LESModel.jles = {fortran(nml.raw('LESModel', 'jles'))}: no eddy viscosity; the model is the dissipation "
             "that NumOptions.isecondder = 5 adds"
