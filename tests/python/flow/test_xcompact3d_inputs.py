@@ -57,6 +57,12 @@ INPUTS: dict[str, dict[str, dict[str, object]]] = {
         "ScalarParam": {"sc(1)": 0.7},
         "LESModel": {"jles": 1},
     },
+    "implicit diffusion": {
+        "BasicParam": grid("17 19 8", f"3.0 {np.pi} 4.0", "1 1 1 1 0 0", itype=2, iin=1, re=40.0, numscalar=1)
+        | {"istret": 2, "beta": 0.5},
+        "NumOptions": {"iimplicit": 2, "itimescheme": 3},
+        "ScalarParam": {"sc": 0.7},
+    },
     "vortex by WALE": {
         "BasicParam": grid("17 19 8", f"{np.pi} {np.pi} 4.0", "1 2 2 1 0 0", itype=2, iin=1, re=800.0, numscalar=2)
         | {"istret": 2, "beta": 0.5, "ilesmod": 1},
@@ -104,6 +110,12 @@ FIGURES: dict[str, dict[str, tuple[float, float]]] = {
         "uy": (0.3534965523902415, -0.1891483612712829),
         "uz": (0.06500094191691914, 0.05314488334774326),
         "phi01": (0.4073912241782876, 0.21639647086053532),
+    },
+    "implicit diffusion": {
+        "ux": (0.4279217740285462, 0.3216535500732869),
+        "uy": (0.3323278312917735, -0.1790847077372643),
+        "uz": (0.07295605832664169, 0.06493320239195924),
+        "phi01": (0.36715864107846363, 0.2340902778549842),
     },
     "vortex by WALE": {
         "ux": (0.4056903116583935, 0.34210735141827897),

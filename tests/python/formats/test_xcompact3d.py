@@ -132,7 +132,7 @@ def test_interpolations(tmp_path, number, name):
         ("iscalar", 1, "BasicParam.iscalar", "needs numscalar, the number of scalars"),
         ("iibm", 2, "BasicParam.iibm", "bodies are those of the cylinder"),
         ("mhd_active", ".true.", "BasicParam.mhd_active", "magnetohydrodynamics"),
-        ("iimplicit", 1, "NumOptions.iimplicit", "implicit diffusion"),
+        ("iimplicit", 1, "NumOptions.iimplicit", "must be 0, or 2 with ncly1 = nclyn = 1"),
         ("itimescheme", 4, "NumOptions.itimescheme", "1 (euler), 2 (ab2), 3 (ab3), 5 (rk3) (found 4)"),
         ("isecondder", 6, "NumOptions.isecondder", "or 5, the hyperviscous one (found 6)"),
         ("ifirstder", 3, "NumOptions.ifirstder", "must be 4"),
@@ -151,6 +151,22 @@ def test_interpolations(tmp_path, number, name):
 )
 def test_what_cannot_be_computed_is_refused_by_namelist_key(tmp_path, key, value, where, reason):
     assert reason in problems(tmp_path, change(key, value)).get(where, "-")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("isecondder = 4", "isecondder = 5"),
+        ("itimescheme = 3", "itimescheme = 5"),
+        ("ncly1 = 1", "ncly1 = 2"),
+        ("iscalar=0", "numscalar = 1\n/\n&ScalarParam\nnclySn = 2\n/\n&Other"),
+    ],
+)
+def test_implicit_diffusion_is_computed_where_it_is_the_same(tmp_path, before, after):
+    text = change("iimplicit", 2)
+    assert read(tmp_path, text)[0].numerics.implicit_y
+    told = problems(tmp_path, text.replace(before, after))["NumOptions.iimplicit"]
+    assert "(found 2); set it to 0, and give numerics.implicit_y = true" in told
 
 
 def large_eddies(model, basic=""):

@@ -29,7 +29,6 @@ _MODELS = (
     ("BasicParam", "ifilter", "explicit filtering"),
     ("BasicParam", "iturbine", "turbine models"),
     ("BasicParam", "mhd_active", "magnetohydrodynamics"),
-    ("NumOptions", "iimplicit", "implicit diffusion"),
     ("ScalarParam", "sc_skew", "the skew-symmetric form of the convection of scalars"),
 )
 # Eddy viscosities by LESModel.jles: the model, the key of its constant, and that of Xcompact3D where it is left out.
@@ -117,6 +116,8 @@ def _document(nml: Namelist) -> Document:
         "diagnostics": {"every": 10},  # the fixed interval of Xcompact3D, which is not a key of its input
         "checkpoint": {"every": nml.whole("InOutParam", "icheckpoint", 0)},
     }
+    if _is_implicit(nml):
+        document["numerics"]["implicit_y"] = True
     eddies = _eddy_viscosity(nml)
     if eddies:
         document["numerics"]["eddy_viscosity"] = eddies
@@ -160,6 +161,26 @@ def _check_models(nml: Namelist) -> None:
         if value is not None and value not in choices:
             known = "4, the sixth-order compact scheme" + (", or 5, the hyperviscous one" if 5 in choices else "")
             nml.reject(f"NumOptions.{key}", f"must be {known} (found {value})")
+
+
+def _is_implicit(nml: Namelist) -> bool:
+    """Whether diffusion along y is by Crank-Nicolson. Between ends of free slip it is here as there."""
+    found = nml.whole("NumOptions", "iimplicit", 0)
+    if not found:
+        return False
+    wanted = {"BasicParam.ncly1": 1, "BasicParam.nclyn": 1, "NumOptions.isecondder": 4, "NumOptions.iimplicit": 2}
+    if nml.whole("BasicParam", "numscalar", 0):
+        wanted |= {"ScalarParam.nclyS1": 1, "ScalarParam.nclySn": 1}
+    given = {key: nml.raw(*key.split(".")) for key in wanted}
+    fits = all(given[key] in (value, None) for key, value in wanted.items())
+    if fits and nml.raw("NumOptions", "itimescheme") in (2, 3):
+        return True
+    nml.reject(
+        "NumOptions.iimplicit",
+        f"must be 0, or 2 with ncly1 = nclyn = 1, isecondder = 4 and itimescheme 2 or 3 (found {found}); set it to 0, "
+        "and give numerics.implicit_y = true, whose diffusion is implicit in another way",
+    )
+    return False
 
 
 def _eddy_viscosity(nml: Namelist) -> Document | None:
