@@ -193,7 +193,8 @@ def test_an_eddy_viscosity_is_computed_in_the_form_of_xcompact3d(tmp_path, model
     [
         ("jles = 3", "", "LESModel.jles", "the dynamic Smagorinsky model is not supported; choose 1, 2 or 4 (found 3)"),
         ("jles = 2", "", "LESModel.walecst", "is missing or empty"),
-        ("jles = 1\nsmagcst = 0.0", "", "LESModel.smagcst", "must be greater than 0 (found 0.0)"),
+        ("jles = 1, 2", "", "LESModel.jles", "must be a whole number (found 1 2)"),
+        ("jles = 1\nsmagcst = 0.0", "", "LESModel.smagcst", "must be a number greater than 0 (found 0.0)"),
         ("jles = 1\niconserv = 1", "", "LESModel.iconserv", "must be 0"),
         ("jles = 1", "iibm = 2", "BasicParam.ilesmod", "beside a body is not supported"),
         ("jles = 1\n/\n&ScalarParam\nnclyS1 = 2", "numscalar = 1", "ScalarParam.nclyS1", "as ncly1 = 1 (found 2)"),

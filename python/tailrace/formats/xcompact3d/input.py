@@ -194,8 +194,8 @@ def _eddy_viscosity(nml: Namelist) -> Document | None:
         return None
     model, key, default = _EDDY_MODELS[number]
     constant = nml.real("LESModel", key) if default is None else nml.real("LESModel", key, default)
-    if constant is not None and not constant > 0:
-        nml.reject(f"LESModel.{key}", f"must be greater than 0 (found {constant})")
+    if constant is not None and not 0 < constant < math.inf:
+        nml.reject(f"LESModel.{key}", f"must be a number greater than 0 (found {constant})")
         constant = None
     if nml.whole("LESModel", "iconserv", 0) != 0:
         nml.reject("LESModel.iconserv", "must be 0, the form that is not conservative")
@@ -226,11 +226,10 @@ def _notes(nml: Namelist) -> list[str]:
             "initial field, and critq is the second invariant Q, which the reference of 2025-08 does not write there"
         )
     notes += _flaws(nml)
-    if nml.raw("BasicParam", "ilesmod") and nml.raw("LESModel", "jles") not in _EDDY_MODELS:
-        notes.append(
-            f"LESModel.jles = {fortran(nml.raw('LESModel', 'jles'))}: no eddy viscosity; the model is the dissipation "
-            "that NumOptions.isecondder = 5 adds"
-        )
+    model = nml.raw("LESModel", "jles")
+    if nml.raw("BasicParam", "ilesmod") and isinstance(model, int) and model not in _EDDY_MODELS:
+        adds = "the model is the dissipation that NumOptions.isecondder = 5 adds"
+        notes.append(f"LESModel.jles = {model}: no eddy viscosity; {adds}")
     if nml.has("InOutParam", "ilist"):
         notes.append("InOutParam.ilist: progress is shown at Tailrace's own pace")
     for group, key, nothing, instead in _ASIDE:
