@@ -93,11 +93,23 @@ ifirst = 1
 ilast = 1000
 inflow_noise = 0.0
 iin = 1
+ilesmod = 1
+numscalar = 1
 /End
 &NumOptions
 ifirstder = 4
 isecondder = 4
-itimescheme = 5
+itimescheme = 3
+iimplicit = 2
+/End
+&ScalarParam
+sc(1) = 0.7
+nclyS1 = 1
+/End
+&LESModel
+jles = 2
+walecst = 0.5
+iconserv = 0
 /End
 &InOutParam
 irestart = 0
