@@ -4,7 +4,7 @@
 
     tailrace run 11_channel.toml -n 2 --directory coarse --set grid.points=[64,97,48] --set time.end=110
     tailrace run 11_channel.toml -n 2 --set case.from=coarse/snapshots.h5 --set analysis[0].parameters.start=30
-    tailrace plot analysis/channel-final.h5 --reference channel_moser_1999.csv
+    tailrace plot analysis/channel-final.h5 --reference channel_vreman_2014.csv
 """
 
 import numpy as np

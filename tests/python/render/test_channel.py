@@ -94,6 +94,16 @@ def test_the_difference_from_a_reference_is_told(path, tmp_path):
     assert float(found["w"]) < 1e-10 and 0 < float(found["U"]) < 1
 
 
+def test_the_shear_stress_of_another_reynolds_number_is_compared_by_its_share(path, tmp_path):
+    """That of the file is y / h of the total stress; so is that of the table, which ends at 110 instead of 100."""
+    table, at = tmp_path / "table.csv", np.array([2.0, 30.0, 80.0, 110.0])
+    stress = -at / 100 * (1 - at / 110)
+    table.write_text("\n".join(["y_plus,uv_plus", *(f"{y},{uv:.17g}" for y, uv in zip(at, stress, strict=True))]))
+    (legend,) = drawn(path, steps=[0], reference=table)[0].legends
+    said = legend.get_texts()[0].get_text()
+    assert float(said.rsplit(" ", 2)[1]) < 1e-10, said
+
+
 def test_a_step_without_profiles_shows_those_before_it(tmp_path):
     path = tmp_path / "channel.h5"
     with tr.open(path, "w", grid=BOX) as out:
