@@ -177,8 +177,8 @@ template <class T> void EddyViscosity<T>::expand_stress(const std::array<Field<T
     T *force = force_[static_cast<std::size_t>(i)].data();
     for (std::int64_t p = 0; p < box_.size(); ++p) {
       T sum = viscosity_[p] * force[p];
-      for (int j = 0; j < 3; ++j)
-        sum += work_[static_cast<std::size_t>(entry(i, j))][p] * work_[static_cast<std::size_t>(6 + j)][p];
+      for (std::size_t j = 0; j < 3; ++j)
+        sum += work_[static_cast<std::size_t>(entry(i, static_cast<int>(j)))][p] * work_[6 + j][p];
       force[p] = sum;
     }
   }
