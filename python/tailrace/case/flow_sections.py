@@ -360,12 +360,23 @@ class EddySection(Section):
     constant: Annotated[Real, Field(gt=0)] | None = Field(
         None, description="of the model: 0.1 (smagorinsky) or 0.5 (wale) by default"
     )
-    schmidt: Annotated[Real, Field(gt=0)] = Field(0.9, description="eddy viscosity / eddy diffusivity of scalars")
+    schmidt: Annotated[Real, Field(gt=0)] | None = Field(
+        None, description="eddy viscosity / eddy diffusivity of scalars: 0.9 by default; of the conservative form only"
+    )
     form: Literal["conservative", "xcompact3d"] = Field(
         "conservative",
         description="the divergence of the stress, or what Xcompact3D computes: nu_t lap u + 2 S grad nu_t, widths by "
         "the distance to the next node, no damping at walls, and for `schmidt` the Schmidt number of each scalar",
     )
+
+    @model_validator(mode="after")
+    def _schmidt_has_a_meaning(self) -> Self:
+        if self.form == "xcompact3d" and self.schmidt is not None:
+            raise ValueError(
+                f"schmidt = {self.schmidt:g} is of the conservative form; with form = 'xcompact3d' it is the Schmidt "
+                "number of each scalar: leave it out"
+            )
+        return self
 
 
 class HyperviscositySection(Section):

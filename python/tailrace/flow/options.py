@@ -38,7 +38,7 @@ def options_of(case: Case) -> _core.FlowOptions:
     eddies = case.numerics.eddy_viscosity
     if eddies is not None:
         default = 0.1 if eddies.model == "smagorinsky" else 0.5
-        options.set_eddy_model(eddies.model, eddies.constant or default, eddies.schmidt, eddies.form)
+        options.set_eddy_model(eddies.model, eddies.constant or default, eddies.schmidt or 0.9, eddies.form)
     forcing = case.forcing
     if forcing.flow_rate is not None:
         options.set_flow_rate("xyz".index(forcing.direction), forcing.flow_rate)

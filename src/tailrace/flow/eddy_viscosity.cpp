@@ -112,7 +112,7 @@ double EddyViscosity<T>::viscosity_at(const std::array<double, 9> &g, double wid
   if (model_.kind == EddyModel::Kind::smagorinsky) {
     const double near = karman * wall;
     const bool damped = std::isfinite(near) && model_.form == EddyModel::Form::conservative;
-    const double square = !damped ? length * length : 1 / (1 / (length * length) + 1 / (near * near));
+    const double square = damped ? 1 / (1 / (length * length) + 1 / (near * near)) : length * length;
     return square * std::sqrt(2 * strain);
   }
   std::array<double, 9> square{}; // g_ik g_kj

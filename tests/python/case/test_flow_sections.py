@@ -37,6 +37,10 @@ def functions(tmp_path, monkeypatch):
 
 
 WRONG = [
+    (
+        {"numerics.eddy_viscosity": {"model": "wale", "form": "xcompact3d", "schmidt": 0.7}},
+        "schmidt = 0.7 is of the conservative form",
+    ),
     ({"grid.boundaries": ["periodic", "dirichlet", "periodic"]}, "grid.boundaries[1]: is called 'wall' here"),
     ({"grid.boundaries": ["periodic", "wal", "periodic"]}, "did you mean 'wall'?"),
     ({"grid.boundaries": ["periodic", ["wall", "periodic"], "periodic"]}, "'periodic' at both ends, or at none"),

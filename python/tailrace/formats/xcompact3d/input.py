@@ -12,7 +12,7 @@ from tailrace.case.document import ConfigError, Document, Problem, override_key
 from tailrace.case.values import MIN_POINTS
 
 from .input_beginning import MIXING_LAYER, TAYLOR_GREEN
-from .input_flow import FLOWS, FlowTables
+from .input_flow import FLOWS, FlowTables, refuse_other_ends
 from .namelist import Namelist, fortran
 
 _FLOWS = {
@@ -201,12 +201,8 @@ def _eddy_viscosity(nml: Namelist) -> Document | None:
         nml.reject("LESModel.iconserv", "must be 0, the form that is not conservative")
     if nml.whole("BasicParam", "iibm", 0):
         nml.reject("BasicParam.ilesmod", "an eddy viscosity beside a body is not supported; set it to 0, or iibm")
-    for axis in "xyz" if nml.whole("BasicParam", "numscalar", 0) else "":
-        for end in "1n":
-            theirs, own = nml.raw("BasicParam", f"ncl{axis}{end}"), nml.raw("ScalarParam", f"ncl{axis}S{end}")
-            if own is not None and own != theirs:
-                reason = f"with an eddy viscosity it must be as ncl{axis}{end} = {theirs} (found {own})"
-                nml.reject(f"ScalarParam.ncl{axis}S{end}", reason)
+    if nml.whole("BasicParam", "numscalar", 0):
+        refuse_other_ends(nml, "xyz", "an eddy viscosity")
     return {"model": model, "constant": constant, "form": "xcompact3d"}
 
 

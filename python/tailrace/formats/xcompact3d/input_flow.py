@@ -32,6 +32,17 @@ _BODY = {"npif": 2, "izap": 1, "imove": 0, "ubcx": 0, "ubcy": 0, "ubcz": 0}  # a
 _BULK = 2 / 3  # the mean velocity of the channel, which is not a key of the input
 
 
+def refuse_other_ends(nml: Namelist, axes: str, what: str) -> None:
+    """Add a problem for each end along these axes where scalars have another kind of boundary than the velocity."""
+    for axis in axes:
+        for end in "1n":
+            key = f"ncl{axis}{end}"
+            velocity, scalar = nml.raw("BasicParam", key), nml.raw("ScalarParam", f"ncl{axis}S{end}")
+            if scalar is not None and scalar != velocity:
+                reason = f"with {what} it must be as {key} = {velocity} (found {scalar})"
+                nml.reject(f"ScalarParam.ncl{axis}S{end}", reason)
+
+
 class FlowTables:
     """The tables of a case, from an input. Problems go to those of the input.
 
@@ -166,13 +177,8 @@ class FlowTables:
     def _check_settling(self, number: int, gravity: list[float]) -> None:
         """Xcompact3D differentiates what settles with the boundaries of the velocity, the rest with the scalar's."""
         for axis, pull in zip("xyz", gravity, strict=True):
-            for end in "1n":
-                key = f"ncl{axis}{end}"
-                theirs = self._nml.raw("BasicParam", key)
-                ours = self._nml.raw("ScalarParam", f"ncl{axis}S{end}")
-                if pull and ours is not None and ours != theirs:
-                    what = f"with uset({number + 1}) and gravity along {axis} it must be as {key} = {theirs}"
-                    self._nml.reject(f"ScalarParam.ncl{axis}S{end}", f"{what} (found {ours})")
+            if pull:
+                refuse_other_ends(self._nml, axis, f"uset({number + 1}) and gravity along {axis}")
 
     def _deposit(self, number: int, gravity: float) -> dict[str, Any]:
         """What settles at the bottom; Xcompact3D takes the mean distance of nodes there, also where y is stretched."""
