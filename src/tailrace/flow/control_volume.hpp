@@ -15,7 +15,7 @@ struct MomentumBalance {
   Vector driving{};    ///< of the body force, and of what keeps the flow rate
 };
 
-/// A box around a body, by whose momentum the force on the body is measured. Faces should be some nodes away from the
+/// A box around a body, by whose momentum the force on the body is measured. BoundaryFaces should be some nodes away from the
 /// body, where the velocity does not depend on its reconstruction.
 template <class T> class ControlVolume {
 public:

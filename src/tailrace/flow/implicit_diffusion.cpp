@@ -41,7 +41,7 @@ ImplicitDiffusion<T>::ImplicitDiffusion(const Grid &grid, double viscosity,
 }
 
 template <class T>
-void ImplicitDiffusion<T>::find_changes(Faces<T> &faces, std::array<Field<T>, 3> &u, double duration) {
+void ImplicitDiffusion<T>::find_changes(BoundaryFaces<T> &faces, std::array<Field<T>, 3> &u, double duration) {
   const auto visit = [&](auto work) {
     for (const bool upper : {false, true})
       for (int i = 0; i < 3; ++i) {

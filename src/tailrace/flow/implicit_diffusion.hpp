@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/flow/faces.hpp>
+#include <tailrace/flow/boundary_faces.hpp>
 #include <tailrace/flow/scalar.hpp>
 #include <tailrace/grid/exchange.hpp>
 #include <tailrace/ops/implicit_lines.hpp>
@@ -47,7 +47,7 @@ public:
   void keep_gradient(const std::array<grid::Field<T>, 3> &u, double duration);
 
   /// From the velocity at the start of a stage: what it changes by at the ends of y. Collective.
-  void find_changes(Faces<T> &faces, std::array<grid::Field<T>, 3> &u, double duration);
+  void find_changes(BoundaryFaces<T> &faces, std::array<grid::Field<T>, 3> &u, double duration);
   /// Advances component i of the velocity, after `find_changes`; or scalar number `number`. Collective.
   void advance(int i, const Step &step, grid::Exchange<T> &nodes, const Quantity &component);
   void advance(Scalar<T> &scalar, std::size_t number, const Step &step, grid::Exchange<T> &nodes,

@@ -3,7 +3,7 @@
 #include <tailrace/flow/body.hpp>
 #include <tailrace/flow/convection_diffusion.hpp>
 #include <tailrace/flow/eddy_viscosity.hpp>
-#include <tailrace/flow/faces.hpp>
+#include <tailrace/flow/boundary_faces.hpp>
 #include <tailrace/flow/implicit_diffusion.hpp>
 #include <tailrace/flow/projection.hpp>
 #include <tailrace/flow/scalar.hpp>
@@ -76,7 +76,7 @@ public:
     last_share_ = 0;
   }
 
-  /// Makes the upper end of direction d an outflow; see Faces. Throws InputError where it is not a Dirichlet boundary.
+  /// Makes the upper end of direction d an outflow; see BoundaryFaces. Throws InputError where it is not a Dirichlet boundary.
   void make_outflow(int d, const ConvectionSpeed &speed, bool balance) { faces_.make_outflow(d, speed, balance); }
 
   /// Puts a body into the flow, in place of an earlier one; see Body. Velocity and scalars vanish on it, and are zero
@@ -157,7 +157,7 @@ private:
   grid::Exchange<T> nodes_;
   std::array<ConvectionDiffusion<T>, 3> convection_diffusion_;
   Projection<T> projection_;
-  Faces<T> faces_;
+  BoundaryFaces<T> faces_;
   std::unique_ptr<Body<T>> body_;
   std::vector<Scalar<T>> scalars_;
   std::unique_ptr<EddyViscosity<T>> eddies_;       ///< null without a model

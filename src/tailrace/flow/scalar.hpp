@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/flow/faces.hpp>
+#include <tailrace/flow/boundary_faces.hpp>
 #include <tailrace/flow/scalar_transport.hpp>
 #include <tailrace/flow/time_integration.hpp>
 #include <tailrace/grid/exchange.hpp>

@@ -1,8 +1,8 @@
 // The journal that a killed writer of an HDF5 series leaves: what a reader takes from it, and what a writer puts back.
 
 #include "files.hpp"
-#include <tailrace/io/hdf5/journal.hpp>
-#include <tailrace/io/hdf5/stable_view.hpp>
+#include <tailrace/io/hdf5/journal/journal.hpp>
+#include <tailrace/io/hdf5/journal/stable_view.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <xxhash.h>

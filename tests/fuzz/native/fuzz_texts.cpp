@@ -4,7 +4,7 @@
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/sidecar/block_index.hpp>
-#include <tailrace/io/sst/contact_file.hpp>
+#include <tailrace/io/sst/network/contact_file.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <limits>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/io/adios2/operators.hpp>
+#include <tailrace/io/adios2/data_operators.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/engine/engine.hpp>
 

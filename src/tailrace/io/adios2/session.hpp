@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/io/adios2/operators.hpp>
+#include <tailrace/io/adios2/data_operators.hpp>
 #include <tailrace/io/engine/parameters.hpp>
 #include <tailrace/support/communicator.hpp>
 #include <tailrace/support/error.hpp>

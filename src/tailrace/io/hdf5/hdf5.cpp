@@ -17,14 +17,14 @@
 // the result, see filtered_chunks.hpp.
 
 #include <tailrace/io/engine/engine.hpp>
-#include <tailrace/io/hdf5/filtered_chunks.hpp>
-#include <tailrace/io/hdf5/journal.hpp>
-#include <tailrace/io/hdf5/journaled_driver.hpp>
-#include <tailrace/io/hdf5/journaled_file.hpp>
-#include <tailrace/io/hdf5/options.hpp>
+#include <tailrace/io/hdf5/filters/filtered_chunks.hpp>
+#include <tailrace/io/hdf5/journal/journal.hpp>
+#include <tailrace/io/hdf5/journal/journaled_driver.hpp>
+#include <tailrace/io/hdf5/journal/journaled_file.hpp>
+#include <tailrace/io/hdf5/hdf5_options.hpp>
 #include <tailrace/io/hdf5/step_reader.hpp>
-#include <tailrace/io/hdf5/vtkhdf.hpp>
-#include <tailrace/io/hdf5/xdmf_companion.hpp>
+#include <tailrace/io/hdf5/vtkhdf/vtkhdf.hpp>
+#include <tailrace/io/hdf5/vtkhdf/xdmf_companion.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/io/storage/shared_file.hpp>

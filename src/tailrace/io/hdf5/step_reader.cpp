@@ -2,8 +2,8 @@
 
 #include <tailrace/io/data/checksum.hpp>
 #include <tailrace/io/engine/series_changed.hpp>
-#include <tailrace/io/hdf5/journaled_driver.hpp>
-#include <tailrace/io/hdf5/stable_view.hpp>
+#include <tailrace/io/hdf5/journal/journaled_driver.hpp>
+#include <tailrace/io/hdf5/journal/stable_view.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/io/hdf5/vtkhdf.hpp>
+#include <tailrace/io/hdf5/vtkhdf/vtkhdf.hpp>
 
 #include <cstddef>
 #include <map>

@@ -5,7 +5,7 @@
 #include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/data/json.hpp>
-#include <tailrace/io/sidecar/engine.hpp>
+#include <tailrace/io/sidecar/sidecar_engine.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/file_array.hpp>
 #include <tailrace/io/storage/files.hpp>

@@ -6,7 +6,7 @@
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/raw/aggregation.hpp>
 #include <tailrace/io/sidecar/block_index.hpp>
-#include <tailrace/io/sidecar/engine.hpp>
+#include <tailrace/io/sidecar/sidecar_engine.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/file_array.hpp>
 #include <tailrace/support/file_descriptor.hpp>

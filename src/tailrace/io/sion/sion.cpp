@@ -6,7 +6,7 @@
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/sidecar/block_index.hpp>
-#include <tailrace/io/sidecar/engine.hpp>
+#include <tailrace/io/sidecar/sidecar_engine.hpp>
 #include <tailrace/io/sion/container.hpp>
 #include <tailrace/io/storage/files.hpp>
 

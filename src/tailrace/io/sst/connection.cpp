@@ -2,9 +2,9 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
-#include <tailrace/io/sst/host.hpp>
-#include <tailrace/io/sst/port_guard.hpp>
-#include <tailrace/io/sst/tcp_sockets.hpp>
+#include <tailrace/io/sst/network/host.hpp>
+#include <tailrace/io/sst/network/port_guard.hpp>
+#include <tailrace/io/sst/network/tcp_sockets.hpp>
 #include <tailrace/support/process_identity.hpp>
 #include <tailrace/support/watchdog.hpp>
 

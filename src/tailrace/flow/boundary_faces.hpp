@@ -1,0 +1,102 @@
+#pragma once
+
+#include <tailrace/grid/decomposition.hpp>
+#include <tailrace/grid/field.hpp>
+#include <tailrace/grid/grid.hpp>
+#include <tailrace/ops/compact_scheme.hpp>
+
+#include <optional>
+
+namespace tailrace::flow {
+
+/// How fast what leaves through an outflow is carried: the largest velocity of the plane before it, the mean of the
+/// largest and the least one, or a given number.
+struct ConvectionSpeed {
+  enum class Kind { largest, middle, given };
+  Kind kind = Kind::largest;
+  double value = 0;
+};
+
+/// One end of a direction that is not periodic, and what is known of the velocity there, on this rank's X pencil. The
+/// arrays are empty on ranks that do not have this end, and where it is free-slip.
+template <class T> struct Face {
+  int direction;
+  bool upper;
+  grid::Boundary boundary;
+  grid::Box box;                          ///< the nodes of this rank on the face; one node along `direction`
+  std::array<grid::Field<T>, 3> value;    ///< the velocity given there
+  std::array<grid::Field<T>, 3> gradient; ///< of the pressure of the last stage; the normal one is not used
+};
+
+/// The nodes of an end of direction d in this part of a field.
+grid::Box face_box(const grid::Grid &grid, const grid::Box &field, int d, bool upper);
+
+/// Throws InputError where a rank has only one node along direction d, so that a node at an end may lack its neighbour.
+/// Local: it does so on all ranks or on none.
+void check_neighbours(const grid::Decomposition &nodes, int d);
+
+/// Calls visit(offset in the face, offset in the field) for every node of a face, or of the plane that lies `inwards`
+/// nodes inside.
+template <class T, class Visit> void for_nodes(const Face<T> &face, const grid::Box &field, int inwards, Visit visit) {
+  const grid::Index3 &n = face.box.count;
+  grid::Index3 first;
+  for (int d = 0; d < 3; ++d)
+    first[d] = face.box.start[d] - field.start[d];
+  first[face.direction] += face.upper ? -inwards : inwards;
+  std::int64_t at = 0;
+  for (std::int64_t k = 0; k < n[2]; ++k)
+    for (std::int64_t j = 0; j < n[1]; ++j) {
+      const std::int64_t row = first[0] + field.count[0] * (first[1] + j + field.count[1] * (first[2] + k));
+      for (std::int64_t i = 0; i < n[0]; ++i)
+        visit(at++, row + i);
+    }
+}
+
+/// The ends of a flow. At walls the velocity before the projection is the given one plus what the pressure of the stage
+/// before will take from its tangential components, so that the given one is left up to the change of that pressure
+/// between two stages (Xcompact3D's pre_correc). At free slip the normal velocity is zero. Where two Dirichlet ends
+/// meet, the velocity is that of the later direction, or of the one that is no outflow.
+template <class T> class BoundaryFaces {
+public:
+  BoundaryFaces(const grid::Grid &grid, const grid::Decomposition &nodes, ops::Interpolation interpolation);
+
+  using Velocity = std::array<grid::Field<T>, 3>;
+
+  /// The end of direction d. Throws InputError where d is periodic.
+  Face<T> &at(int d, bool upper);
+  /// Gives the upper end of direction d, a Dirichlet one, the velocity that it has when its present one is convected
+  /// out in each stage; with `balance` shifted so that as much flows out as flows in through the other faces, without
+  /// which the divergence cannot vanish. Throws InputError where that end is no Dirichlet one, or where a rank has only
+  /// one node along d. Local.
+  void make_outflow(int d, const ConvectionSpeed &speed, bool balance);
+
+  /// The values at outflows at the end of a stage of this length. Returns the speed of the last outflow, 0 where there
+  /// is none. Collective.
+  double convect(const Velocity &u, double duration);
+  /// Sets the velocity before the projection of a stage of this length. Collective where an outflow is balanced.
+  void impose(Velocity &u, double duration);
+  /// Keeps the velocity before the projection, in the place of the gradient. Local.
+  void remember(const Velocity &u);
+  /// From it and the velocity after the projection the gradient of the pressure, for the next stage. Local.
+  void keep_gradient(const Velocity &u, double duration);
+
+private:
+  struct Outflow {
+    int direction;
+    ConvectionSpeed speed;
+    bool balance;
+  };
+  double convect(const Outflow &outflow, const Velocity &u, double duration);
+  bool is_outflow(const Face<T> &face) const;
+  void impose(const Face<T> &face, Velocity &u, double duration) const;
+  void balance(const Face<T> &outflow, Velocity &u) const;
+  template <class Visit> void for_weights(const Face<T> &face, Visit visit) const;
+
+  grid::Grid grid_;
+  grid::Decomposition nodes_;
+  std::vector<Face<T>> faces_;
+  std::vector<Outflow> outflows_;
+  std::array<std::vector<double>, 3> weights_; ///< of nodes in the sum over cells that vanishes without net inflow
+};
+
+} // namespace tailrace::flow

@@ -1,0 +1,274 @@
+// The engine adios_hdf5: ADIOS2's HDF5 engine, with one file per step and the sidecar.
+//
+// Each step has its own file, because an HDF5 file that was open when its program was killed does not open again: then
+// only that step is lost. ADIOS2 creates a dataset when a rank puts its values, which is collective in parallel HDF5.
+// So all ranks put all variables, with no values where they have none, and all scalars.
+
+#if TAILRACE_HAVE_ADIOS2
+
+#include <hdf5.h>
+
+#include <tailrace/io/adios2/contents.hpp>
+#include <tailrace/io/adios2/output.hpp>
+#include <tailrace/io/adios2/session.hpp>
+#include <tailrace/io/data/json.hpp>
+#include <tailrace/io/h5/h5.hpp>
+#include <tailrace/io/sidecar/sidecar_engine.hpp>
+#include <tailrace/io/storage/disk_space.hpp>
+#include <tailrace/io/storage/files.hpp>
+#include <tailrace/io/storage/mpi_file.hpp>
+#include <tailrace/support/file_descriptor.hpp>
+#include <tailrace/support/file_watch.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tailrace::io {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::int64_t around = 4096; ///< more than the bytes that HDF5 needs for each variable, scalar or attribute
+
+/// A step's file, open to read by one rank.
+class StepFile {
+public:
+  explicit StepFile(const std::string &path) : path_(path) {
+    release_name(path);
+    translate("open " + path, [&] {
+      io_ = adios_.DeclareIO("step");
+      io_.SetEngine("HDF5");
+      engine_ = io_.Open(path, adios2::Mode::Read, MPI_COMM_SELF);
+    });
+  }
+  ~StepFile() {
+    try {
+      engine_.Close();
+    } catch (const std::exception &) { // the file was only read
+    }
+  }
+  StepFile(const StepFile &) = delete;
+  StepFile &operator=(const StepFile &) = delete;
+
+  const std::string &path() const { return path_; }
+  template <class T> void read(const std::string &name, const Box &box, void *data) {
+    auto variable = io_.InquireVariable<T>(name);
+    if (!variable || variable.Shape().size() != 3)
+      throw IoError(
+          fmt::format("cannot read {}: it has no array '{}' of the type that series.jsonl says", path_, name));
+    variable.SetSelection({bp::dims(box.start), bp::dims(box.count)});
+    engine_.Get(variable, static_cast<T *>(data), adios2::Mode::Sync);
+  }
+
+private:
+  std::string path_;
+  adios2::ADIOS adios_{MPI_COMM_SELF};
+  adios2::IO io_;
+  adios2::Engine engine_;
+};
+
+class AdiosHdf5Engine final : public SidecarEngine {
+public:
+  AdiosHdf5Engine(const OpenRequest &request, Parameters &parameters);
+  ~AdiosHdf5Engine() override;
+
+  void begin_step(const StepInfo &step) override;
+  void write(const Block &block) override;
+  void end_step(const StepMetadata &metadata) override;
+  void abandon_step() noexcept override;
+
+private:
+  bool root() const { return request_.comm.rank() == 0; }
+  std::vector<std::string> files(const json &step) const override { return {step.at("file").get<std::string>()}; }
+  void check(const json &, const VariableInfo &) const override {}
+  void close_files() const override { read_.reset(); }
+  void read_stored(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
+  std::string open_file() const { return file(step_.at("file").get<std::string>()); }
+  StepMetadata metadata_of_root(const StepMetadata &metadata) const;
+  void reserve(std::int64_t more);
+  void meet(const std::string &verb, const std::function<void()> &work);
+  void finish_file();
+
+  std::optional<Adios2Io> adios_; ///< only if the series is open to write
+  bp::Output output_;
+  adios2::Engine engine_;     ///< of the open step
+  std::int64_t reserved_ = 0; ///< bytes of the open step's file
+  double failure_timeout_ = 0;
+  std::string failure_; ///< the error of HDF5 in the open step, on any rank
+  mutable std::optional<StepFile> read_;
+};
+
+AdiosHdf5Engine::AdiosHdf5Engine(const OpenRequest &request, Parameters &parameters)
+    : SidecarEngine(request, "adios_hdf5",
+                    "HDF5 files of ADIOS2, one per step, with the step's variables in the group Step0; shapes and "
+                    "checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes") {
+  Adios2Options options;
+  request.comm.agree([&] { options = adios2_options("adios_hdf5", request.path, parameters); });
+  failure_timeout_ = options.failure_timeout;
+  open();
+  if (request.mode != Mode::read)
+    adios_.emplace(options, request.path, request.comm.get());
+}
+
+/// If an exception of the program left a step open, maybe only on this rank, the file must stay open: HDF5 closes files
+/// collectively. All ranks close it when the program ends, or MPI aborts.
+AdiosHdf5Engine::~AdiosHdf5Engine() {
+  static auto &left_open = *new std::vector<Adios2Io>; // never destroyed: that would close the files
+  if (engine_ && request_.comm.size() > 1)
+    left_open.push_back(std::move(*adios_));
+}
+
+void AdiosHdf5Engine::begin_step(const StepInfo &step) {
+  SidecarEngine::begin_step(step);
+  step_["file"] = fmt::format("step-{:08d}.h5", step.index);
+  adios2::IO &io = adios_->io();
+  io.RemoveAllVariables(); // they belong to the file of the previous step
+  io.RemoveAllAttributes();
+  output_ = bp::Output(io, {}, true);
+  const h5::Quiet quiet;       // ADIOS2 reports HDF5's errors
+  request_.comm.agree([&] {    // before HDF5 opens the file: HDF5 cannot close a file that it cannot write
+    release_name(open_file()); // HDF5 opens the file by MPI-IO
+    check_file_limit(open_file(), 4 * around);
+    if (!root())
+      return;
+    check_free_space(request_.path, 0, request_.comm.size());
+    create_file(open_file());      // HDF5 gives no reason when it cannot create the file
+    ::unlink(open_file().c_str()); // HDF5 may still have a file of this name open, see above
+    const FileDescriptor made(open_file(), O_WRONLY | O_CREAT | O_NOFOLLOW);
+    preallocate(open_file(), 0, 4 * around);
+  });
+  meet("write", [&] {
+    engine_ = io.Open(open_file(), adios2::Mode::Write);
+    engine_.BeginStep();
+  });
+  reserved_ = 0;
+  failure_.clear();
+  reserve(4 * around);
+}
+
+/// Runs an ADIOS2 call in which HDF5 writes the step's file. Keeps the error. Collective; same error on all ranks.
+void AdiosHdf5Engine::meet(const std::string &verb, const std::function<void()> &work) {
+  const std::string path = open_file();
+  try {
+    guarded_write(request_.comm, failure_timeout_, "HDF5", path, [&] { translate(verb + " " + path, work); });
+  } catch (const Error &error) {
+    failure_ = error.what();
+    throw;
+  }
+}
+
+/// Ensures that the step's file can grow by `more` bytes on every rank, because any rank may write any part of it. Call
+/// this after opening the file, because opening truncates it. Collective.
+void AdiosHdf5Engine::reserve(std::int64_t more) {
+  request_.comm.agree([&] {
+    if (root())
+      check_free_space(request_.path, more, request_.comm.size());
+    check_file_limit(open_file(), reserved_ + more);
+    if (root())
+      preallocate(open_file(), 0, reserved_ + more);
+  });
+  reserved_ += more;
+}
+
+void AdiosHdf5Engine::write(const Block &block) {
+  add_variable(block);
+  const auto size = static_cast<std::int64_t>(size_of(block.type));
+  const Span span(*request_.trace, Phase::write, block.place.block.size() * size);
+  reserve(product(block.place.shape) * size + around); // HDF5 allocates the space immediately
+  const h5::Quiet quiet;
+  meet("write", [&] { output_.put(engine_, block); });
+}
+
+/// The metadata of rank 0, on all ranks.
+StepMetadata AdiosHdf5Engine::metadata_of_root(const StepMetadata &metadata) const {
+  return {scalars_from_json(json::parse(request_.comm.broadcast(scalars_to_json(metadata.scalars).dump(), 0))), ""};
+}
+
+/// Rank 0 checks that the file is complete, because ADIOS2 ignores errors when HDF5 closes it.
+void AdiosHdf5Engine::finish_file() {
+  const h5::Quiet quiet;
+  const hid_t opened = H5Fopen(open_file().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (opened < 0 || H5Lexists(opened, "Step0", H5P_DEFAULT) <= 0)
+    throw IoError(fmt::format("cannot write {}: HDF5 could not complete the file", open_file()));
+  H5Fclose(opened);
+  release_preallocated(open_file());
+  step_["bytes"] = fs::file_size(open_file());
+  if (!request_.sync)
+    return;
+  const Span span(*request_.trace, Phase::sync);
+  sync_path(open_file());
+}
+
+void AdiosHdf5Engine::end_step(const StepMetadata &metadata) {
+  const StepMetadata everyones = metadata_of_root(metadata);
+  const StepInfo info{step_.at("index"), step_.at("time")};
+  {
+    const Span span(*request_.trace, Phase::write);
+    const h5::Quiet quiet;
+    const auto texts = static_cast<std::int64_t>(scalars_to_json(everyones.scalars).dump().size() +
+                                                 attributes_to_json(attributes()).dump().size());
+    reserve(2 * texts + around * static_cast<std::int64_t>(4 + everyones.scalars.size() + attributes().size()));
+    meet("write", [&] {
+      output_.end_step(engine_, info, everyones, true);
+      output_.define_attributes(attributes(), request_.grid, true);
+      engine_.EndStep();
+    });
+    meet("close", [&] { engine_.Close(); });
+    engine_ = {};
+  }
+  request_.comm.agree([&] { root() ? finish_file() : void(); });
+  SidecarEngine::end_step(metadata);
+}
+
+void AdiosHdf5Engine::abandon_step() noexcept {
+  try {
+    const h5::Quiet quiet;
+    std::optional<FileWatch> watch; // HDF5 writes when it closes, and may fail again
+    if (!failure_.empty())
+      watch.emplace(request_.comm, open_file(), failure_timeout_,
+                    fmt::format("{}. HDF5 cannot close the file either", failure_));
+    if (engine_)
+      engine_.Close();
+  } catch (const std::exception &) { // the file is removed
+  }
+  engine_ = {};
+  SidecarEngine::abandon_step();
+}
+
+void AdiosHdf5Engine::read_stored(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
+  const json &told = line(step);
+  const std::string path = file(told.at("file").get<std::string>());
+  const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
+  const h5::Quiet quiet;
+  if (!read_ || read_->path() != path) {
+    read_.reset();
+    const FileDescriptor regular(path, O_RDONLY | O_NOFOLLOW); // for the error, because ADIOS2 opens anything
+    const std::int64_t bytes = whole_number(told.at("bytes"));
+    const std::uintmax_t found = fs::file_size(path);
+    if (!std::cmp_equal(found, bytes))
+      throw IoError(fmt::format("cannot read {}: it has {} bytes and should have {}", path, found, bytes));
+    read_.emplace(path);
+  }
+  translate(fmt::format("read {} of {}", variable.name, path), [&] {
+    with_type(variable.type, [&](auto zero) { read_->read<decltype(zero)>(variable.name, box, data); });
+  });
+}
+
+} // namespace
+
+std::unique_ptr<Engine> open_adios_hdf5(const OpenRequest &request, Parameters parameters) {
+  return std::make_unique<AdiosHdf5Engine>(request, parameters);
+}
+
+} // namespace tailrace::io
+
+#endif

@@ -1,0 +1,229 @@
+#include <tailrace/io/sidecar/sidecar_engine.hpp>
+
+#include <tailrace/io/data/json.hpp>
+#include <tailrace/io/sidecar/foreign_files.hpp>
+#include <tailrace/io/storage/files.hpp>
+#include <tailrace/support/file_descriptor.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <exception>
+#include <filesystem>
+#include <set>
+
+namespace tailrace::io {
+
+using nlohmann::json;
+
+namespace {
+
+json reversed(const Index3 &n) { return {n[2], n[1], n[0]}; }
+
+} // namespace
+
+SidecarEngine::SidecarEngine(const OpenRequest &request, std::string name, std::string layout)
+    : request_(request), name_(std::move(name)), layout_(std::move(layout)), log_(file("series.jsonl")) {}
+
+std::string SidecarEngine::file(const std::string &name) const {
+  if (name.empty() || name == "." || name == ".." || name.find_first_of(std::string("/\0", 2)) != std::string::npos)
+    throw IoError(fmt::format("cannot open {}: it names the file {}; expected a plain name in its directory",
+                              request_.path, json_text(name)));
+  return (std::filesystem::path(request_.path) / name).string();
+}
+
+void SidecarEngine::open() {
+  request_.comm.agree([&] {
+    if (request_.comm.rank() != 0)
+      return;
+    check_target(request_.path, request_.mode, Kind::directory);
+    const bool there = std::filesystem::exists(log_.path());
+    if (request_.mode == Mode::read || (request_.mode == Mode::append && there))
+      load();
+    else
+      create();
+    if (request_.rewind_to)
+      rewind(*request_.rewind_to);
+    if (request_.mode == Mode::append)
+      publish_all();
+  });
+  share();
+}
+
+/// Sends what rank 0 read to all ranks: the header, and where the lines of the steps are.
+void SidecarEngine::share() {
+  header_ = json::parse(request_.comm.broadcast(header_.dump(), 0));
+  attributes_ = json::parse(request_.comm.broadcast(attributes_.dump(), 0));
+  damage_ = json::parse(request_.comm.broadcast(json_text(damage_), 0)).get<std::vector<std::string>>();
+  entries_ = request_.comm.broadcast(std::move(entries_), 0);
+}
+
+SidecarEngine::Entry SidecarEngine::entry_of(const StepLog::Line &line) {
+  return {{whole_number(line.object.at("index")), line.object.at("time")}, line.offset, line.length, line.sum};
+}
+
+void SidecarEngine::create() {
+  const std::vector<StepLog::Line> earlier = earlier_lines(log_);
+  if (::mkdir(request_.path.c_str(), 0777) != 0 && errno != EEXIST)
+    throw file_error("create", request_.path, errno);
+  if (const std::string said = apply_striping(request_.striping, request_.path, Kind::directory); !said.empty())
+    request_.notes->push_back(said);
+  header_ = {{"format", fmt::format("tailrace {} series", name_)},
+             {"version", version},
+             {"byte_order", native_order},
+             {"axes", {"z", "y", "x"}},
+             {"layout", layout_}};
+  if (request_.grid)
+    header_["grid"] = grid_to_json(*request_.grid);
+  if (json names = foreign_files_in(request_.path, earlier); !names.empty())
+    header_["strangers"] = std::move(names);
+  if (xdmf_)
+    refuse_foreign_file(header_, xdmf_->all_steps());
+  set_aside(earlier);
+  log_.replace({header_}, request_.sync);
+  if (xdmf_)
+    xdmf_->clear();
+  if (request_.sync)
+    sync_parent(request_.path);
+}
+
+/// Sets aside the files of an earlier series, which the new one replaces; all other files stay.
+void SidecarEngine::set_aside(const std::vector<StepLog::Line> &earlier) const {
+  std::set<std::string> names;
+  for (const auto &[offset, length, sum, step] : earlier)
+    if (step.contains("index"))
+      try {
+        for (const auto &name : files(step))
+          if (std::filesystem::is_regular_file(std::filesystem::symlink_status(file(name))))
+            names.insert(name);
+      } catch (const std::exception &) { // if the first line is damaged, the lines may be of another engine
+      }
+  if (names.empty() || !request_.replaced)
+    return;
+  const std::string drawing = xdmf_ ? std::filesystem::path(xdmf_->all_steps()).filename().string() : "";
+  std::vector<std::string> moved{"series.jsonl"}; // first: it lists the others
+  moved.insert(moved.end(), names.begin(), names.end());
+  if (!drawing.empty() && std::filesystem::exists(file(drawing)))
+    moved.push_back(drawing);
+  request_.replaced->set_aside_in(moved);
+}
+
+void SidecarEngine::rewind(std::int64_t last_index) {
+  std::vector<json> kept{header_}, dropped;
+  if (!attributes_.empty())
+    kept.push_back({{"attributes", attributes_}});
+  for (const auto &entry : entries_)
+    (entry.info.index <= last_index ? kept : dropped).push_back(log_.read(entry.offset, entry.length, entry.sum));
+  if (dropped.empty())
+    return;
+  entries_.clear();
+  for (const auto &line : log_.replace(kept, request_.sync)) // replace the list first: a listed file must exist
+    if (line.object.contains("index"))
+      entries_.push_back(entry_of(line));
+  for (const auto &step : dropped)
+    remove_files(step);
+}
+
+void SidecarEngine::remove_files(const json &step) const {
+  for (const auto &name : files(step))
+    ::unlink(file(name).c_str());
+}
+
+std::vector<StepInfo> SidecarEngine::steps() const {
+  std::vector<StepInfo> result;
+  for (const auto &entry : entries_)
+    result.push_back(entry.info);
+  return result;
+}
+
+void SidecarEngine::begin_step(const StepInfo &step) {
+  step_ = {{"index", step.index}, {"time", step.time}, {"variables", json::array()}};
+  own_files_ = {};
+  created_.clear();
+}
+
+FileDescriptor SidecarEngine::create_file(const std::string &path) {
+  refuse_foreign_file(header_, path);
+  FileDescriptor made(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+  created_.push_back(path);
+  return made;
+}
+
+json &SidecarEngine::add_variable(const Block &block) {
+  step_["variables"].push_back(
+      {{"name", block.name}, {"type", name_of(block.type)}, {"shape", reversed(block.place.shape)}});
+  if (block.list)
+    step_["variables"].back()["list"] = true;
+  return step_["variables"].back();
+}
+
+void SidecarEngine::end_step(const StepMetadata &metadata) {
+  Entry entry{{step_.at("index"), step_.at("time")}, 0, 0, 0};
+  request_.comm.agree([&] {
+    own_files_.check();
+    if (request_.comm.rank() != 0)
+      return;
+    step_["scalars"] = scalars_to_json(metadata.scalars);
+    const json sums = metadata.checksums.empty() ? json::object() : json::parse(metadata.checksums);
+    for (auto &variable : step_["variables"])
+      if (const auto found = sums.find(variable.at("name").get<std::string>()); found != sums.end())
+        variable["checksums"] = *found;
+    publish_step();
+    if (request_.sync)
+      sync_path(request_.path);
+    if (unsaved_)
+      log_.append({{"attributes", attributes_}}, request_.sync);
+    entry = entry_of(log_.append(step_, request_.sync)); // last, because this line makes the step complete
+  });
+  entries_.push_back(entry); // a writer reads no lines: only rank 0 knows their places
+  step_ = json();            // closed: abandon_step has nothing to do
+  created_.clear();
+  unsaved_ = false;
+}
+
+void SidecarEngine::publish_step() {
+  if (xdmf_)
+    xdmf_->add(grid(), step_, [this](const std::string &path) { return create_file(path); });
+}
+
+void SidecarEngine::publish_all() {
+  if (!xdmf_)
+    return;
+  xdmf_->clear();
+  for (std::size_t step = 0; step < entries_.size(); ++step)
+    xdmf_->add_to_series(grid(), line(step));
+}
+
+void SidecarEngine::abandon_step() noexcept {
+  for (const auto &path : created_) // and no file of that name that was refused
+    ::unlink(path.c_str());
+  created_.clear();
+  if (request_.comm.rank() == 0 && step_.contains("variables")) {
+    try {
+      publish_all();
+    } catch (const std::exception &) { // for example a full disk; the next step writes the files again
+    }
+  }
+  step_ = json();
+}
+
+void SidecarEngine::set_attributes(const Attributes &attributes) {
+  attributes_ = attributes_to_json(attributes);
+  unsaved_ = true;
+}
+
+void SidecarEngine::close() {
+  request_.comm.agree([&] {
+    if (request_.comm.rank() != 0 || request_.mode == Mode::read)
+      return;
+    if (unsaved_)
+      log_.append({{"attributes", attributes_}}, request_.sync);
+    log_.append({{"closed", true}}, request_.sync);
+  });
+  unsaved_ = false;
+}
+
+} // namespace tailrace::io

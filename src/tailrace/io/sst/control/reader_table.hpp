@@ -1,0 +1,56 @@
+#pragma once
+
+#include <tailrace/io/sst/network/admission.hpp>
+#include <tailrace/io/sst/control/reader_channels.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tailrace::io {
+
+/// Who reads a stream, as rank 0 of its writer sees it: our own readers by their control channel, those of other
+/// programs only by their connections of ADIOS2. Local.
+class ReaderTable {
+public:
+  /// `timeout`: seconds after which a reader that holds up the writer is dropped.
+  ReaderTable(std::string stream, const std::string &token, double timeout);
+
+  ReaderChannels &channels() { return channels_; }
+  const ReaderChannels &channels() const { return channels_; }
+
+  bool any() const;         ///< there is a reader that gets the next step
+  bool any_pending() const; ///< a reader waits to be admitted
+  /// Waits a moment for readers that were just admitted to say who they are.
+  void meet(std::int64_t given);
+  /// Whether a reader was admitted since Admission::sent returned `before`.
+  bool admitted_since(std::uint64_t before, std::int64_t given);
+
+  /// Waits until no reader of ours has more than `most` of the `given` steps to do, and drops those that make no
+  /// progress for `timeout` seconds; the message about it names `step`.
+  void wait(std::int64_t most, std::int64_t given, std::int64_t step);
+  /// A call of ADIOS2 has lasted for `timeout` seconds, and `call` more: cuts the connection of a reader, so that
+  /// ADIOS2 takes this reader for dead. Returns true when nothing helps. For the thread of a Watchdog, while ADIOS2 is
+  /// being called.
+  bool rescue(int call, std::int64_t given, std::int64_t step);
+  /// The same in a rank other than 0: cuts the connections of readers that do not take what was sent to them.
+  static void rescue_elsewhere();
+
+private:
+  bool somebody_new() const;
+  void await_hello(std::int64_t given);
+  std::vector<std::size_t> to_blame(const std::vector<std::size_t> &late, std::int64_t given, double seconds) const;
+  std::vector<std::size_t> holding_up(std::int64_t given) const;
+  bool cut_other(std::int64_t step, bool first) const;
+  void drop(std::size_t reader, std::int64_t step);
+  void say(std::int64_t step, const std::string &who) const;
+
+  std::string stream_;
+  double timeout_;
+  Admission admission_;
+  ReaderChannels channels_;
+  int last_cut_ = 0; ///< the call of `rescue` that cut a connection last; negative: none did
+};
+
+} // namespace tailrace::io

@@ -1,0 +1,125 @@
+// Tests of what a writer knows of the readers of its stream, without ADIOS2. The tests run on one rank.
+
+#include <tailrace/io/sst/control/reader_table.hpp>
+#include <tailrace/io/sst/network/tcp_sockets.hpp>
+#include <tailrace/io/sst/control/writer_channel.hpp>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace tailrace::io;
+
+namespace {
+
+/// A connection at a port of the stream whose other side takes nothing, so that bytes wait for it.
+class StuckConnection {
+public:
+  StuckConnection() {
+    const auto before = tcp_listeners();
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto *any = reinterpret_cast<sockaddr *>(&address);
+    EXPECT_EQ(::bind(listener_, any, size), 0);
+    EXPECT_EQ(::listen(listener_, 1), 0);
+    Admission::add_ports(new_listeners(tcp_listeners(), before));
+    EXPECT_EQ(::getsockname(listener_, any, &size), 0);
+    EXPECT_EQ(::connect(client_, any, size), 0);
+    server_ = ::accept(listener_, nullptr, nullptr);
+    EXPECT_EQ(::getsockname(client_, any, &size), 0);
+    client_port_ = std::to_string(ntohs(address.sin_port));
+    const std::vector<char> much(std::size_t{1} << 20);
+    while (::send(server_, much.data(), much.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+    }
+  }
+  ~StuckConnection() {
+    for (const int one : {listener_, client_, server_})
+      ::close(one);
+  }
+  StuckConnection(const StuckConnection &) = delete;
+  StuckConnection &operator=(const StuckConnection &) = delete;
+  std::string client() const { return "127.0.0.1:" + client_port_; }          ///< the side that takes nothing
+  std::string client_elsewhere() const { return "10.9.8.7:" + client_port_; } ///< the same port of another host
+
+private:
+  int listener_ = ::socket(AF_INET, SOCK_STREAM, 0), client_ = ::socket(AF_INET, SOCK_STREAM, 0);
+  int server_ = -1;
+  std::string client_port_;
+};
+
+/// A reader that was let in and admitted.
+void enter(WriterChannel &reader, ReaderTable &table, const std::string &connection) {
+  reader.connect({"127.0.0.1"}, table.channels().port());
+  reader.call("token", {"127.0.0.1"});
+  table.channels().drain(1, 0);
+  table.channels().welcome();
+  EXPECT_TRUE(reader.welcome(5));
+  reader.hello(1, {connection});
+  table.channels().drain(1, 0);
+}
+
+/// ADIOS2 sends to all readers in one thread, so that one that takes nothing holds up those behind it.
+TEST(ReaderTable, WhoeverWasHeldUpHasAllItsTimeOnceTheOtherIsDropped) {
+  const StuckConnection connection;
+  ReaderTable table("run", "token", 4);
+  WriterChannel stuck, other;
+  enter(stuck, table, connection.client());
+  enter(other, table, connection.client_elsewhere());
+  ASSERT_EQ(table.channels().readers().size(), 2U);
+  const std::jthread goes_on([&] {
+    while (!stuck.dropped())
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    other.done(1, 0, 0, 0, 0);
+  });
+  testing::internal::CaptureStderr();
+  table.wait(0, 1, 7);
+  const std::string told = testing::internal::GetCapturedStderr(), who = " (process ";
+  EXPECT_EQ(told.find(who), told.rfind(who)) << "told more than once: " << told;
+  EXPECT_NE(told.find(who), std::string::npos);
+  EXPECT_EQ(table.channels().readers()[0].side.state, "dropped");
+  EXPECT_EQ(table.channels().readers()[1].side.state, "open");
+}
+
+/// The one that takes nothing has said something last, so that the other is late before it.
+TEST(ReaderTable, WhoeverIsHeldUpIsNotBlamedForBeingLateFirst) {
+  const StuckConnection connection;
+  ReaderTable table("run", "token", 3);
+  WriterChannel stuck, other;
+  enter(other, table, connection.client_elsewhere());
+  enter(stuck, table, connection.client());
+  const std::jthread goes_on([&] {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    stuck.done(1, 0, 0, 0, 0);
+    while (!stuck.dropped() && !other.dropped())
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    other.done(2, 0, 0, 0, 0);
+  });
+  table.wait(0, 2, 7);
+  EXPECT_EQ(table.channels().readers()[0].side.state, "open");
+  EXPECT_EQ(table.channels().readers()[1].side.state, "dropped");
+}
+
+/// A connection that takes nothing is no reason to wait for ever for a reader that has done all, or for one that hangs.
+TEST(ReaderTable, WhoHangsIsDroppedBesideAnIdleReader) {
+  const StuckConnection connection;
+  ReaderTable table("run", "token", 1);
+  WriterChannel idle, hangs;
+  enter(idle, table, connection.client());
+  enter(hangs, table, connection.client_elsewhere());
+  idle.done(1, 0, 0, 0, 0);
+  table.wait(0, 1, 7);
+  EXPECT_EQ(table.channels().readers()[0].side.state, "open");
+  EXPECT_EQ(table.channels().readers()[1].side.state, "dropped");
+}
+
+} // namespace
