@@ -24,9 +24,9 @@ import numpy as np
 from measure import names_of, repeat, result_of, spread, start_ranks
 
 import tailrace as tr
-from tailrace.bench.compute_rounds import ComputeSetting
-from tailrace.bench.operator_runs import OPERATIONS, enstrophy, waves
-from tailrace.bench.solver_flow import FlowKind, MadeFlow
+from tailrace.bench.compute.flow import FlowKind, MadeFlow
+from tailrace.bench.compute.operators import OPERATIONS, enstrophy, waves
+from tailrace.bench.compute.rounds import ComputeSetting
 
 REFERENCE = 10.8  # CPU seconds of the reference for three derivatives of one field
 KERNELS = Path(__file__).parents[1] / "build/python/benchmarks/gradient"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nodes import Cluster, cluster_of
 
-from helpers.program import Program
+from helpers.harness.program import Program
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from mpi4py import MPI
 import tailrace as tr
 
 sys.path.append(str(Path(__file__).parents[1] / "python"))
-from helpers.engines import ENGINES
+from helpers.harness.engines import ENGINES
 
 comm = MPI.COMM_WORLD
 SHAPE = (12, 10, 9)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.program import Program
+from helpers.harness.program import Program
 
 TAILRACE = (sys.executable, "-m", "tailrace.cli")
 HERE = Path(__file__).parent

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from nodes import HOSTS, TAILRACE, cluster_of
 
-from helpers.analyses import assert_close, output, write_case
-from helpers.engines import ENGINES
-from helpers.program import LIMIT
-from helpers.streams import ENDS
+from helpers.harness.engines import ENGINES
+from helpers.harness.program import LIMIT
+from helpers.harness.streams import ENDS
+from helpers.inputs.analyses import assert_close, output, write_case
 from tailrace import _core
 from tailrace.io.time_series import read_time_series
 

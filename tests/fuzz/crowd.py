@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 import kill_runs
 
 import tailrace as tr
-from helpers import mpi_run
-from helpers.engines import ENGINES, Engine
+from helpers.harness import mpi_run
+from helpers.harness.engines import ENGINES, Engine
 
 SHAPE = (6, 5, 4)
 FIRST = (2, 12)  # the index of the first of its four steps, for each of the two writers

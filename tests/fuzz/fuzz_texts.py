@@ -22,8 +22,8 @@ from damages import damage
 
 import tailrace as tr
 from tailrace.case.case import load_case
-from tailrace.cli.inspection import verify
-from tailrace.formats.xcompact3d.input import read_input
+from tailrace.case.xcompact3d.input import read_input
+from tailrace.inspection.contents import verify
 from tailrace.io.time_series import last_step, read_time_series, rewind
 from tailrace.steps.grid_file import read_grid_file
 

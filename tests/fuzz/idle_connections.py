@@ -26,7 +26,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
-from helpers import cases, mpi_run
+from helpers.harness import mpi_run
+from helpers.inputs import cases
 from tailrace.io.time_series import read_time_series
 
 LISTENS = "0A"  # the state of a socket in /proc/net/tcp

@@ -26,8 +26,9 @@ import campaign
 import kill_runs
 
 import tailrace as tr
-from helpers import cases, mpi_run
-from tailrace.io.earlier import record_of
+from helpers.harness import mpi_run
+from helpers.inputs import cases
+from tailrace.files.earlier import record_of
 
 OLD = ("--set=time.steps=12", "--set=case.reynolds=200")
 NEW = ("--set=time.steps=24",)

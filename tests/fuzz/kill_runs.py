@@ -29,7 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 import campaign
 
 import tailrace as tr
-from helpers import cases, mpi_run
+from helpers.harness import mpi_run
+from helpers.inputs import cases
 from tailrace.io.time_series import read_time_series
 
 STEPS = 60

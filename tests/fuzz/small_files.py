@@ -17,7 +17,7 @@ from pathlib import Path
 PYTHON_TESTS = Path(__file__).resolve().parents[1] / "python"
 sys.path.insert(0, str(PYTHON_TESTS))
 
-from helpers import nektar_files, pencil_data, pencil_runs, xcompact3d_files  # noqa: E402 # found by the line above
+from helpers.inputs import nektar_files, pencil_data, pencil_runs, xcompact3d_files  # noqa: E402 # found by the line above
 
 MOST_BYTES = 16 << 10  # of a file that is changed
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers.analyses import KEPT, Ranks
-from helpers.engines import KINDS, Engine
-from helpers.skips import SkipGuard
-from helpers.snippets import counts
-from helpers.streams import Stream
-from helpers.workers import Workers
+from helpers.harness.engines import KINDS, Engine
+from helpers.harness.skips import SkipGuard
+from helpers.harness.snippets import counts
+from helpers.harness.streams import Stream
+from helpers.harness.workers import Workers
+from helpers.inputs.analyses import KEPT, Ranks
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from helpers import mpi_run
-from helpers.workers import Workers
+from helpers.harness import mpi_run
+from helpers.harness.workers import Workers
 from tailrace.io.time_series import read_time_series
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +22,7 @@ LANGUAGES = {"python": "", "cpp": "_cpp", "c": "_c", "fortran": "_fortran"}
 
 @pytest.fixture(scope="module")
 def ranks():
-    with Workers(1, "helpers.example_programs") as one, Workers(2, "helpers.example_programs") as two:
+    with Workers(1, "helpers.programs.example_programs") as one, Workers(2, "helpers.programs.example_programs") as two:
         yield {1: one, 2: two}
 
 

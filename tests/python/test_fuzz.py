@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import mpi_run
+from helpers.harness import mpi_run
 
 FUZZ = Path(__file__).parents[1] / "fuzz"
 

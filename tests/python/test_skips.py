@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from helpers.skips import SkipGuard
+from helpers.harness.skips import SkipGuard
 
 HERE = Path(__file__).parent
 CONFTEST = f"""
 import sys
 sys.path.insert(0, {str(HERE)!r})
 from pathlib import Path
-from helpers.skips import SkipGuard
+from helpers.harness.skips import SkipGuard
 
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):

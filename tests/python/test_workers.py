@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from helpers.workers import CrashError, Workers
+from helpers.harness.workers import CrashError, Workers
 
 MODULE = "test_workers"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace import _core
-from tailrace.io import locks
-from tailrace.io.earlier import Earlier, record_of
+from tailrace.files import locks
+from tailrace.files.earlier import Earlier, record_of
+from tailrace.files.paths import default_path
 from tailrace.io.found import Found, check_unlocked, files_of, listed, of_series, of_table
-from tailrace.io.paths import default_path
 from tailrace.parallel import agree, on_root
 
 from .pictures import is_ours, maker, pictures

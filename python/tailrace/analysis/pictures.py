@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tailrace.io.regular import open_regular
+from tailrace.files.regular import open_regular
 
 
 def pictures(directory: Path, name: str) -> list[tuple[Path, int]]:

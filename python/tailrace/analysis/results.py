@@ -19,9 +19,10 @@ from tailrace.fields.field import Field
 from tailrace.fields.parity import Signs
 from tailrace.fields.points import NODES
 from tailrace.fields.vector import Tensor, Vector
-from tailrace.io import locks, series
-from tailrace.io.paths import default_path, holds_something
-from tailrace.io.regular import open_regular
+from tailrace.files import locks
+from tailrace.files.paths import default_path, holds_something
+from tailrace.files.regular import open_regular
+from tailrace.io import series
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
 from tailrace.io.values import STORED, is_stored
 from tailrace.parallel import on_root

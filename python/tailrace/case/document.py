@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from tailrace.io.regular import open_regular
+from tailrace.files.regular import open_regular
 
 Document = dict[str, Any]
 

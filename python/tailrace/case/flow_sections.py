@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from ..io.names import FIELDS
 from . import scripts
-from .names import FIELDS
 from .values import (
     Flag,
     Length,

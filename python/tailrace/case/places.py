@@ -11,18 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tailrace.io.marks import (
-    CONTACT,
-    FOLDED,
-    HDF5_SERIES,
-    JOURNAL,
-    LOCK,
-    STREAM_RECORD,
-    TIME_SERIES,
-    TRACE,
-    Mark,
-)
-from tailrace.io.paths import default_path
+from tailrace.files.marks import CONTACT, FOLDED, HDF5_SERIES, JOURNAL, LOCK, STREAM_RECORD, TIME_SERIES, TRACE, Mark
+from tailrace.files.paths import default_path
 
 if TYPE_CHECKING:
     from .sections import OutputSection

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tailrace.io.regular import open_regular
+from tailrace.files.regular import open_regular
 
 from .document import ConfigError
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from tailrace.io.paths import FileEngine, OutputEngine, default_path
+from tailrace.files.paths import FileEngine, OutputEngine, default_path
 
+from ..io.names import FIELDS
 from . import scripts
 from .flow_sections import EddySection, HyperviscositySection, Section, directory_of
-from .names import FIELDS
 from .schedule import Schedule
 from .values import (
     MOST_RANKS,

@@ -11,11 +11,11 @@ import typer
 from .common import fail, say
 
 if TYPE_CHECKING:
-    from tailrace.bench.advice import Advice
-    from tailrace.bench.forecast import Forecast
-    from tailrace.bench.profile import Profile
-    from tailrace.bench.question import Purpose, Question
-    from tailrace.bench.results import Results
+    from tailrace.bench.advise.advice import Advice
+    from tailrace.bench.advise.forecast import Forecast
+    from tailrace.bench.advise.profile import Profile
+    from tailrace.bench.advise.question import Purpose, Question
+    from tailrace.bench.records.results import Results
 
 PURPOSES: dict[str, Purpose] = {"output": "output", "checkpoint": "checkpoint"}
 PRECISIONS = ("float64", "float32")
@@ -69,9 +69,9 @@ def advise(
 
     `tailrace advise results.jsonl --for checkpoint --ranks 64 --global 512,512,512 --mtbf 24`
     """
-    from tailrace.bench.pattern import PatternError
-    from tailrace.bench.question import VARIABLES, AdviceError, Question
-    from tailrace.bench.results import ResultError, read_results
+    from tailrace.bench.advise.pattern import PatternError
+    from tailrace.bench.advise.question import VARIABLES, AdviceError, Question
+    from tailrace.bench.records.results import ResultError, read_results
     from tailrace.case.document import ConfigError
 
     try:
@@ -129,7 +129,7 @@ def _check_size(question: Question, variables: bool, precision: bool, predicts: 
 
 
 def _measured(results: Results, question: Question) -> None:
-    from tailrace.bench.advice import advise as advise_from
+    from tailrace.bench.advise.advice import advise as advise_from
 
     for note in results.notes:
         say(f"note: {note}")
@@ -139,8 +139,8 @@ def _measured(results: Results, question: Question) -> None:
 
 
 def _predicted(machine: str, question: Question, stripes: int | None) -> None:
-    from tailrace.bench.forecast import forecast
-    from tailrace.bench.profile import load_profile
+    from tailrace.bench.advise.forecast import forecast
+    from tailrace.bench.advise.profile import load_profile
 
     found = forecast(load_profile(machine), question, stripes)
     print(*_table(found), sep="\n")
@@ -183,9 +183,9 @@ def _show(advice: Advice) -> None:
 
 
 def _fit(results: Results, machine: str | None, path: Path) -> None:
-    from tailrace.bench.fit import FitError, fit
-    from tailrace.bench.observations import cross_validate, observations_of, start_of
-    from tailrace.bench.profile import load_profile
+    from tailrace.bench.advise.fit import FitError, fit
+    from tailrace.bench.advise.observations import cross_validate, observations_of, start_of
+    from tailrace.bench.advise.profile import load_profile
 
     try:
         start: Profile = load_profile(machine) if machine is not None else start_of(results)

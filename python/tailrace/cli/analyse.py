@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from . import launch
 from .common import fail, guarded, on_ranks, settle
+from .ranks import launch
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
@@ -71,7 +71,7 @@ def absolute_script(word: str) -> str:
 
 def fields_beside(text: str, case: Case) -> list[str]:
     """The fields of a comma-separated list, or those by default. An unknown field ends the program with an error."""
-    from tailrace.case.names import COMPONENTS, FIELDS
+    from tailrace.io.names import COMPONENTS, FIELDS
 
     scalars = [scalar.name for scalar in case.scalar]
     if not text:
@@ -91,8 +91,8 @@ def run_beside(case: Case, ranks: int, simulation: list[str], options: BesideOpt
 
     :returns: the exit code.
     """
-    from .beside import start
     from .check_scripts import problem
+    from .ranks.beside import start
 
     if launch.size() is not None:
         fail("--beside starts two programs by itself; leave out mpiexec, and give -n")
@@ -210,7 +210,7 @@ def _arguments(options: dict[str, object]) -> list[str]:
 def _check(engine: str | None, precision: str | None, on_error: str) -> None:
     from typing import get_args
 
-    from tailrace.io.paths import FileEngine
+    from tailrace.files.paths import FileEngine
 
     for option, value, allowed in (
         ("--engine", engine, get_args(FileEngine)),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tailrace.io.placement import UniformGrid
 
-    from .inspection import Contents
+    from ..inspection.contents import Contents
 
 _MOST_OTHERS = 12  # paths of other data in a table; JSON has all
 _MOST_PLACES = 8  # coordinates in a table; JSON has all

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import analyse as cli_analyse
-from . import bench as cli_bench
-from . import bench_compute, bench_output
 from . import convert as cli_convert
 from . import plot as cli_plot
 from .advise import advise
+from .bench import commands as cli_bench
+from .bench import compute as bench_compute
+from .bench import output as bench_output
 from .common import enter, fail, guarded, on_ranks, say, settle
 from .new import new
 
@@ -74,7 +75,7 @@ def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
     try:
         if path.suffix == ".toml":
             return load_case(path, overrides), []
-        from tailrace.formats.xcompact3d.input import read_input
+        from tailrace.case.xcompact3d.input import read_input
 
         return read_input(path, overrides)
     except ConfigError as error:
@@ -132,7 +133,7 @@ def run(
     except ImportError as error:
         fail(f"the solver does not load: {error}\n  tailrace doctor says what is missing", 1)
     if beside_stream:
-        from .beside import with_stream
+        from .ranks.beside import with_stream
 
         loaded = with_stream(loaded, beside_stream, fields, beside_every, beside_policy, beside_interface)
     raise typer.Exit(guarded(lambda: run_case(loaded, resume=resume, overwrite=overwrite)))
@@ -253,7 +254,7 @@ def verify(
 
 def _inspection() -> ModuleType:
     try:
-        from . import inspection
+        from ..inspection import contents as inspection
     except ImportError as error:
         fail(f"the library does not load: {error}\n  tailrace doctor says what is missing", 1)
     return inspection

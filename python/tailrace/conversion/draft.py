@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tailrace import _core
-from tailrace.io import locks
-from tailrace.io.regular import open_regular
+from tailrace.files import locks
+from tailrace.files.regular import open_regular
 
 PARTIAL = ".partial"
 _RECORD = "conversion.json"

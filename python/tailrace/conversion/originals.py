@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tailrace import _core
-from tailrace.io import locks
+from tailrace.files import locks
 from tailrace.io.series import Series
 
 Listed = list[list[object]]  # path, bytes and time of change (ns) of each file, as JSON has them

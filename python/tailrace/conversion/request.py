@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailrace import _core
+from tailrace.files.paths import SUFFIX
 from tailrace.formats.recognise import FAMILIES
 from tailrace.formats.writers import writer_of
-from tailrace.io.paths import SUFFIX
 
 from .selection import Selection
 

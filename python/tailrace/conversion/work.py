@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
+from tailrace.files import provenance
 from tailrace.formats.writers import writer_of
-from tailrace.io import provenance
 from tailrace.io.placement import StretchedGrid, UniformGrid
 from tailrace.io.series import Series
 from tailrace.io.values import Attribute, parameter_text

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
-from tailrace.case.names import COMPONENTS
-from tailrace.io import locks, series
-from tailrace.io.regular import open_regular
+from tailrace.files import locks
+from tailrace.files.regular import open_regular
+from tailrace.io import series
+from tailrace.io.names import COMPONENTS
 from tailrace.parallel import agree, on_root
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tailrace.case.names import COMPONENTS
+from tailrace.io.names import COMPONENTS
 from tailrace.io.placement import Block
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
-from tailrace.case.names import COMPONENTS
 from tailrace.case.scripts import Velocity
 from tailrace.case.sections import ISOTROPIC, TAYLOR_GREEN, XCOMPACT3D
+from tailrace.io.names import COMPONENTS
 from tailrace.parallel import agree
 
 from .isotropic import isotropic

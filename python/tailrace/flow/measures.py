@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
-from tailrace.case.names import COMPONENTS
+from tailrace.io.names import COMPONENTS
 
 from .forces import ControlVolume
 

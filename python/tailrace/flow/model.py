@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
-from tailrace.case.names import COMPONENTS
 from tailrace.case.schedule import next_step
 from tailrace.fields.field import Field
 from tailrace.fields.operators import Operators
 from tailrace.fields.parity import polar
 from tailrace.fields.vector import Vector
+from tailrace.io.names import COMPONENTS
 from tailrace.parallel import agree
 from tailrace.steps.step import Step
 from tailrace.text import named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
-from tailrace.case.names import COMPONENTS
+from tailrace.io.names import COMPONENTS
 from tailrace.io.placement import Block, triple
 
 if TYPE_CHECKING:

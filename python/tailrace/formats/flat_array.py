@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
+from tailrace.files.regular import open_regular
 from tailrace.io.placement import Box, Triple
-from tailrace.io.regular import open_regular
 
 _PIECE = 4 << 20  # bytes that are read at once where a box does not lie in one piece
 

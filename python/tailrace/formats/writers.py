@@ -13,7 +13,7 @@ from .writer import Writer
 WRITERS: dict[str, tuple[str, str]] = {
     "nektar-hdf5": ("tailrace.formats.nektar.hdf5_writer", "NektarHdf5Writer"),
     "nektar-xml": ("tailrace.formats.nektar.xml_writer", "NektarXmlWriter"),
-    "pencil-hdf5": ("tailrace.formats.pencil.writer", "PencilWriter"),
+    "pencil-hdf5": ("tailrace.formats.pencil.write.writer", "PencilWriter"),
     "xcompact3d": ("tailrace.formats.xcompact3d.writer", "Xcompact3dWriter"),
 }
 

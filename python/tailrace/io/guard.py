@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 from tailrace import _core
 from tailrace.parallel import on_root
 
-from .paths import holds_something
+from ..files.paths import holds_something
+from ..files.regular import open_regular
 from .placement import Box, boxes_of, triple
-from .regular import open_regular
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -16,10 +16,10 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from . import locks
-from .marks import TIME_SERIES, why_foreign
-from .provenance import comments, of_comments
-from .regular import open_regular, refuse_special
+from ..files import locks
+from ..files.marks import TIME_SERIES, why_foreign
+from ..files.provenance import comments, of_comments
+from ..files.regular import open_regular, refuse_special
 
 COLUMNS = (
     "step",

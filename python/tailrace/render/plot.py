@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
+from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.formats.pencil.time_series import is_time_series
-from tailrace.io.marks import TIME_SERIES, is_ours
 
 from . import arrays, tables
 from .abscissae import KINDS, Kind

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tailrace import _core
+from tailrace.files.regular import refuse_special
 from tailrace.formats.recognise import format_in_child, is_series_of_ours
 from tailrace.io import guard
-from tailrace.io.regular import refuse_special
 from tailrace.steps import series
 from tailrace.steps.series import Series
 from tailrace.steps.stored_step import StoredStep

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.figure import Figure  # without pyplot: no window, and no shared state with plots of the user
 
-from tailrace.io.regular import open_regular
+from tailrace.files.regular import open_regular
 
 AXES = ("x", "y", "z")
 FORMATS = (".png", ".pdf", ".svg")

@@ -11,9 +11,9 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from tailrace.files.marks import TIME_SERIES, is_ours
+from tailrace.files.regular import open_regular
 from tailrace.formats.pencil import time_series as pencil
-from tailrace.io.marks import TIME_SERIES, is_ours
-from tailrace.io.regular import open_regular
 from tailrace.io.time_series import read_provenance, read_time_series
 
 from .abscissae import Kind, kind_of

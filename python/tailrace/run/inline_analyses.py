@@ -15,11 +15,11 @@ from tailrace.analysis.script import Script, load
 from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.analysis.task import Task
 from tailrace.case.document import ConfigError
-from tailrace.case.names import FIELDS
 from tailrace.case.sections import AnalysisSection
 from tailrace.flow.checkpoint import OpenCheckpoint
 from tailrace.flow.field_cache import FieldCache
 from tailrace.flow.model import Model
+from tailrace.io.names import FIELDS
 from tailrace.parallel import agree
 from tailrace.steps.step import Step
 

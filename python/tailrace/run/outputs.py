@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailrace import _core
-from tailrace.case.names import RAW_NAMES
 from tailrace.case.places import left_out
+from tailrace.files.paths import holds_something
 from tailrace.io import series
 from tailrace.io.coupling import explain
-from tailrace.io.paths import holds_something
+from tailrace.io.names import RAW_NAMES
 from tailrace.io.time_series import TimeSeries, last_step
 from tailrace.parallel import on_root
 

@@ -26,12 +26,12 @@ from tailrace.flow.model import FlowError
 
 from .callbacks import Callbacks, checked_times
 from .checkpoint_rhythm import CheckpointRhythm
+from .checkpointed_model import CheckpointedModel
+from .existing_results import check_free, claimed
 from .progress import Live
 from .recorder import Recorder
-from .results_there import check_free, claimed
 from .stop import STOPPED, Stopped, StopRequest
-from .stored_model import StoredModel
-from .targets import check_files_there, check_targets, files_there
+from .write_checks import check_files_there, check_targets, files_there
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -49,7 +49,7 @@ __all__ = ["FlowError", "Simulation", "run"]
 _CALLED = "callbacks_called"  # of a checkpoint: how many callbacks have seen its state
 
 
-class Simulation(StoredModel):
+class Simulation(CheckpointedModel):
     """A model that is also written, analysed, stopped and resumed, as its case says. Collective throughout.
 
     `run` computes the whole case. As a context manager it is stepped by hand, by `advance` or `steps`, which do after

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tailrace import _core
-from tailrace.case.names import RAW_NAMES
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
 from tailrace.formats.recognise import FAMILIES, open_dataset, refuse_unknown
 from tailrace.io.connection import Mode, connect
 from tailrace.io.handle import Handle
+from tailrace.io.names import RAW_NAMES
 from tailrace.io.placement import Block, Box, Region, StretchedGrid, Triple, UniformGrid
 from tailrace.io.series import SeriesOf
 from tailrace.io.step import Step as ArrayStep

@@ -20,8 +20,8 @@ from xarray.backends import BackendEntrypoint, CachingFileManager
 from xarray.core import indexing
 
 from tailrace import _core
-from tailrace.case.names import MEANINGS
 from tailrace.formats.recognise import dataset_at, is_series_of_ours
+from tailrace.io.names import MEANINGS
 
 from . import series as series_module
 from .grid_file import GridFile

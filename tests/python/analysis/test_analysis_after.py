@@ -7,8 +7,9 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases, mpi_run
-from helpers.analyses import assert_close, make_run, script
+from helpers.harness import mpi_run
+from helpers.inputs import cases
+from helpers.inputs.analyses import assert_close, make_run, script
 from tailrace.analysis.after import Analyse, Request
 from tailrace.io.time_series import read_time_series, rewind
 

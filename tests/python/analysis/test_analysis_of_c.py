@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from helpers import mpi_run
+from helpers.harness import mpi_run
 from tailrace import _core
 from tailrace.io.time_series import read_time_series
 

@@ -7,7 +7,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases
+from helpers.inputs import cases
 from tailrace.io.time_series import read_time_series
 
 NU = 0.02

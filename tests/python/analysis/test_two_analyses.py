@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from helpers import cases, mpi_run, recorded_calls
+from helpers.harness import mpi_run, recorded_calls
+from helpers.inputs import cases
 from tailrace.io.time_series import read_time_series
 
 SLOW = """

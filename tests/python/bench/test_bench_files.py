@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from helpers import mpi_run
-from helpers.bench_results import Made
-from tailrace.bench.results import ResultFile, read_results
-from tailrace.cli.bench_show import report_of
+from helpers.harness import mpi_run
+from helpers.inputs.bench_results import Made
+from tailrace.bench.records.results import ResultFile, read_results
+from tailrace.cli.bench.show import report_of
 
 TINY = {
     "io": ("--global", "8,8,8", "--engine", "raw", "--rounds", "1", "--ranks", "1"),

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers import mpi_run
-from tailrace.bench.eviction import Device
-from tailrace.bench.results import read_results
-from tailrace.bench.summary import summarise
+from helpers.harness import mpi_run
+from tailrace.bench.ranks.eviction import Device
+from tailrace.bench.records.results import read_results
+from tailrace.bench.records.summary import summarise
 
 SMALL = ("--global", "20,18,16", "--rounds", "2", "-o", "r.jsonl")
 ENGINES = ("raw", "raw,aggregators=node", "mpiio", "hdf5", "bp4", "bp5", "sion")

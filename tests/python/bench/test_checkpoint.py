@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from helpers import mpi_run
-from helpers.benches import assert_nobody_left, bench, left, ranks_of, start, wait_for_lines
-from tailrace.bench.checkpoint_matrix import CheckpointMatrix
-from tailrace.bench.driver import Driver
-from tailrace.bench.element_lists import ElementLists, first_rows
-from tailrace.bench.results import ResultFile, read_results
-from tailrace.bench.rounds import Rhythm
-from tailrace.bench.summary import summarise
+from helpers.harness import mpi_run
+from helpers.harness.benches import assert_nobody_left, bench, left, ranks_of, start, wait_for_lines
+from tailrace.bench.checkpoint.element_lists import ElementLists, first_rows
+from tailrace.bench.checkpoint.matrix import CheckpointMatrix
+from tailrace.bench.ranks.driver import Driver
+from tailrace.bench.ranks.rounds import Rhythm
+from tailrace.bench.records.results import ResultFile, read_results
+from tailrace.bench.records.summary import summarise
 from tailrace.io.series import Step
 
 ENGINES = ("raw", "raw,strategy=dist", "mpiio", "hdf5", "bp4", "bp5", "sion")

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from helpers.bench_runs import FILE, run_here
-from tailrace.bench import eviction
-from tailrace.bench.checkpoint_matrix import CheckpointMatrix
-from tailrace.bench.compare import against
-from tailrace.bench.matrix import Matrix
-from tailrace.bench.results import read_results
-from tailrace.bench.rounds import Rhythm
+from helpers.harness.bench_runs import FILE, run_here
+from tailrace.bench.checkpoint.matrix import CheckpointMatrix
+from tailrace.bench.io.matrix import Matrix
+from tailrace.bench.ranks import eviction
+from tailrace.bench.ranks.rounds import Rhythm
+from tailrace.bench.records.results import read_results
+from tailrace.bench.report.compare import against
 
 
 def grid(drop):
@@ -94,7 +94,7 @@ def test_caches_that_cannot_be_dropped_any_more_fail_the_cell(tmp_path, kernel, 
     def refuse():
         raise PermissionError("not any more")
 
-    monkeypatch.setattr("tailrace.bench.rounds.drop_all", refuse)
+    monkeypatch.setattr("tailrace.bench.ranks.rounds.drop_all", refuse)
     found = run_here(tmp_path, grid(True))
     assert {(one.cell.name, one.cell.cache, one.error) for one in found.failures} == {
         (name, "dropped", "not any more") for name in ("raw", "pread")

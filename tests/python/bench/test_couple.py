@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from helpers import mpi_run
-from helpers.benches import assert_nobody_left, bench, left, ranks_of, start, wait_for_lines
+from helpers.harness import mpi_run
+from helpers.harness.benches import assert_nobody_left, bench, left, ranks_of, start, wait_for_lines
 from tailrace import _core
-from tailrace.bench import couple_consumer
-from tailrace.bench.couple_consumer import Consumed, ConsumerWork
-from tailrace.bench.couple_plan import CouplePlan
-from tailrace.bench.couple_producer import Produced, ProducerWork, _records
-from tailrace.bench.couple_setting import CoupleSetting, StreamWay
-from tailrace.bench.couple_values import StreamValues
-from tailrace.bench.couple_words import advice
-from tailrace.bench.driver import told
-from tailrace.bench.job import Job
-from tailrace.bench.results import read_results
-from tailrace.bench.rounds import Rhythm
-from tailrace.bench.timing import Timing
+from tailrace.bench.couple import consumer as couple_consumer
+from tailrace.bench.couple.consumer import Consumed, ConsumerWork
+from tailrace.bench.couple.plan import CouplePlan
+from tailrace.bench.couple.producer import Produced, ProducerWork, _records
+from tailrace.bench.couple.setting import CoupleSetting, StreamWay
+from tailrace.bench.couple.values import StreamValues
+from tailrace.bench.couple.words import advice
+from tailrace.bench.ranks.driver import told
+from tailrace.bench.ranks.job import Job
+from tailrace.bench.ranks.rounds import Rhythm
+from tailrace.bench.ranks.timing import Timing
+from tailrace.bench.records.results import read_results
 
 needs_sst = pytest.mark.skipif("sst" not in _core.engine_names(), reason="this build has no streams")
 SETTING = CoupleSetting("here", 3, 1, (12, 10, 8), 2, 4, "float64", 0.0, 0.0)

@@ -6,17 +6,20 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from helpers.bench_runs import run_here
-from tailrace.bench import checkpoint_setting, compute_rounds, held_values, io_rounds
-from tailrace.bench.checkpoint_matrix import CheckpointMatrix
-from tailrace.bench.limits import PlainFile
-from tailrace.bench.matrix import Matrix
-from tailrace.bench.operator_runs import AnalysisPlan
-from tailrace.bench.overlap import OverlapPlan
-from tailrace.bench.rounds import Rhythm
-from tailrace.bench.series_io import OneSeries
-from tailrace.bench.small_steps import StepsPlan
-from tailrace.bench.turns import Turns
+from helpers.harness.bench_runs import run_here
+from tailrace.bench.checkpoint import setting as checkpoint_setting
+from tailrace.bench.checkpoint.matrix import CheckpointMatrix
+from tailrace.bench.compute import rounds as compute_rounds
+from tailrace.bench.compute.operators import AnalysisPlan
+from tailrace.bench.io import held_values
+from tailrace.bench.io import rounds as io_rounds
+from tailrace.bench.io.matrix import Matrix
+from tailrace.bench.output.overlap import OverlapPlan
+from tailrace.bench.output.small_steps import StepsPlan
+from tailrace.bench.ranks.limits import PlainFile
+from tailrace.bench.ranks.round_robin import Turns
+from tailrace.bench.ranks.rounds import Rhythm
+from tailrace.bench.ranks.series_io import OneSeries
 
 SIZES = (8, 8, 8), (9, 9, 9), (12, 10, 8)  # memory ends at the second one
 SOME = {"engines": ("raw",), "rounds": 1}
@@ -66,7 +69,7 @@ def test_a_size_that_memory_cannot_hold_is_a_failed_cell(tmp_path, monkeypatch, 
 def test_a_size_that_no_machine_can_hold_is_refused_before_anything_is_made(tmp_path, monkeypatch, disk, said):
     if not disk:
         monkeypatch.setattr(io_rounds, "check_room", lambda *_: None)
-        monkeypatch.setattr("tailrace.bench.rounds.check_room", lambda *_: None)
+        monkeypatch.setattr("tailrace.bench.ranks.rounds.check_room", lambda *_: None)
     found = run_here(tmp_path, Matrix((1,), (SIZES[0], (10**5,) * 3, SIZES[2]), **SOME))
     assert {(one.cell.shape, one.cell.name) for one in found.failures} == {
         ((10**5,) * 3, name) for name in ("raw", "memory copy")

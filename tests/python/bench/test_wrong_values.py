@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from helpers import benchmarks
-from helpers.bench_runs import run_here
-from tailrace.bench.advice import advise
-from tailrace.bench.checkpoint_matrix import CheckpointMatrix
-from tailrace.bench.matrix import Matrix
-from tailrace.bench.question import Question
-from tailrace.bench.results import Results
-from tailrace.bench.rounds import Rhythm
-from tailrace.bench.series_io import OneSeries
-from tailrace.bench.summary import rankings
-from tailrace.bench.tables import print_tables
-from tailrace.bench.turns import Turns
+from helpers.harness.bench_runs import run_here
+from helpers.inputs import benchmarks
+from tailrace.bench.advise.advice import advise
+from tailrace.bench.advise.question import Question
+from tailrace.bench.checkpoint.matrix import CheckpointMatrix
+from tailrace.bench.io.matrix import Matrix
+from tailrace.bench.ranks.round_robin import Turns
+from tailrace.bench.ranks.rounds import Rhythm
+from tailrace.bench.ranks.series_io import OneSeries
+from tailrace.bench.records.results import Results
+from tailrace.bench.records.summary import rankings
+from tailrace.bench.report.tables import print_tables
 
 SECONDS = {"raw": 0.5, "hdf5": 0.25}  # instead of those that were measured, which another program may disturb
 

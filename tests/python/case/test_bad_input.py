@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import cases
-from helpers.cases import message, run
+from helpers.inputs import cases
+from helpers.inputs.cases import message, run
 
 SAMPLE = Path(__file__).parents[2] / "data" / "xcompact3d" / "tgv33"
 

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from helpers.case_texts import FLOW, GOOD, load, output, problems
+from helpers.inputs.case_texts import FLOW, GOOD, load, output, problems
 from tailrace.case.case import Case, ConfigError, load_case
 from tailrace.case.values import parse_length
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.case_texts import FLOW, GOOD, load, output, problems
+from helpers.inputs.case_texts import FLOW, GOOD, load, output, problems
 
 
 def analysis(script="q.py", rest=""):

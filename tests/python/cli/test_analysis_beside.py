@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import mpi_run
-from helpers.analyses import assert_close, output, script, write_case
-from helpers.program import Program
-from helpers.streams import FOREIGN, slow
+from helpers.harness import mpi_run
+from helpers.harness.program import Program
+from helpers.harness.streams import FOREIGN, slow
+from helpers.inputs.analyses import assert_close, output, script, write_case
 from tailrace import _core
-from tailrace.cli import beside
+from tailrace.cli.ranks import beside
 from tailrace.io.time_series import read_time_series
 
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
@@ -128,7 +128,7 @@ def test_the_wait_for_the_first_step_is_a_part_of_the_time(tmp_path, start):
 
 SAYS = "def analyse(step):\n    print('saw', step.index, flush=True)\n    return {'x': step.time}"
 # As the command, with less patience.
-IMPATIENT = "import tailrace.cli.beside as b; b._STOPPED = 1.0; from tailrace.cli.main import main; main()"
+IMPATIENT = "import tailrace.cli.ranks.beside as b; b._STOPPED = 1.0; from tailrace.cli.main import main; main()"
 
 
 @pytest.mark.parametrize("readers", [1, 2])

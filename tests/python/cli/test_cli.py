@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.as_click import invoke as tailrace
+from helpers.harness.as_click import invoke as tailrace
 from tailrace.case import templates
 from tailrace.case.case import load_case
 from tailrace.cli import main as cli
@@ -199,7 +199,9 @@ def test_every_option_of_analyse_reaches_the_ranks(monkeypatch, way):
     asked, started = [], []
     monkeypatch.setattr("tailrace.analysis.after.analyse", lambda request: asked.append(request) or 0)
     monkeypatch.setattr("signal.signal", lambda *_: None)  # the command gives up Python's handler of Ctrl-C
-    monkeypatch.setattr("tailrace.cli.launch.start", lambda ranks, words, **_: started.append((ranks, words)) or 0)
+    monkeypatch.setattr(
+        "tailrace.cli.ranks.launch.start", lambda ranks, words, **_: started.append((ranks, words)) or 0
+    )
     assert tailrace(*words).exit_code == 0
     assert tailrace(*words, "-n", 2).exit_code == 0
     ((ranks, passed),) = started

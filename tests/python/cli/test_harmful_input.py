@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import cases, mpi_run
+from helpers.harness import mpi_run
+from helpers.inputs import cases
 from tailrace.io import series as tr
 
 PIPE = "it is a named pipe; expected a regular file"

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from helpers import sidecar
-from helpers.as_click import invoke as tailrace
-from tailrace.cli import inspection, listing
+from helpers.harness.as_click import invoke as tailrace
+from helpers.inputs import sidecar
+from tailrace.cli import listing
 from tailrace.flow.checkpoint import CheckpointStore, State
+from tailrace.inspection import contents as inspection
 from tailrace.io import series as tr
 from tailrace.io.placement import boxes_of
 

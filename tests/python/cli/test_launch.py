@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.cli import launch
 from tailrace.cli import main as cli
+from tailrace.cli.ranks import launch
 
 PACKAGES = str(Path(cli.__file__).parents[2])
 
@@ -80,7 +80,7 @@ def test_the_command_line(monkeypatch, open_mpi, ranks, scheduler, oversubscribe
         monkeypatch.delenv(name, raising=False)
     if scheduler:
         monkeypatch.setenv("SLURM_JOB_ID", "1")
-    monkeypatch.setattr("tailrace.cli.launch.physical_cores", lambda: 2)
+    monkeypatch.setattr("tailrace.cli.ranks.launch.physical_cores", lambda: 2)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     command, environment = launch.command_line("mpiexec", ranks, ["run", "a.toml"], open_mpi=open_mpi)
     assert ("--oversubscribe" in command) == oversubscribe

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tailrace import processes
-from tailrace.cli import beside, launch, lost_ranks
+from tailrace.cli.ranks import beside, launch, lost_ranks
 from tailrace.processes import Process
 
 MPIEXEC, FIRST, SECOND, CHILD = 3, 5, 6, 7

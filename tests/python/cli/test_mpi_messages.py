@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import cases
-from tailrace.cli.mpi_messages import Filter
+from helpers.inputs import cases
+from tailrace.cli.ranks.mpi_messages import Filter
 
 BORDER = "-" * 74
 PRIMARY = (

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from tailrace import processes
-from tailrace.cli import beside, launch
+from tailrace.cli.ranks import beside, launch
 from tailrace.processes import Process
 
 RANK, OTHER = 5, 6

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers import mpi_run
-from helpers.analyses import Ranks
-from helpers.conversions import ATTRIBUTES, GRID, SHAPE, made_up, table, values, write_source
-from helpers.workers import Workers
-from tailrace.cli import launch
+from helpers.harness import mpi_run
+from helpers.harness.workers import Workers
+from helpers.inputs.analyses import Ranks
+from helpers.programs.conversions import ATTRIBUTES, GRID, SHAPE, made_up, table, values, write_source
 from tailrace.cli.main import app
+from tailrace.cli.ranks import launch
 from tailrace.conversion import pieces
 from tailrace.conversion.draft import Draft
 from tailrace.io import series
@@ -39,7 +39,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=[2, 3])
 def ranks(request: pytest.FixtureRequest) -> Iterator[Workers]:
-    with Workers(request.param, "helpers.conversions") as workers:
+    with Workers(request.param, "helpers.programs.conversions") as workers:
         yield workers
 
 
@@ -264,7 +264,7 @@ def test_a_result_that_differs_gets_no_name(tmp_path: Path, stored: Path, monkey
 
 # ---- interruptions ---------------------------------------------------------------------------------------------------
 def killed(moment: int, **arguments: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "helpers.conversion_killed", str(moment), json.dumps(arguments)]
+    command = [sys.executable, "-m", "helpers.programs.conversion_killed", str(moment), json.dumps(arguments)]
     return subprocess.run(
         command, cwd=Path(__file__).parents[1], env=mpi_run.environment(), capture_output=True, text=True,
         timeout=60, check=False,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.snippet_runner import Runner
-from helpers.snippets import ROOT, RUN, SHOWN, Page, pages, read
+from helpers.harness.snippet_runner import Runner
+from helpers.harness.snippets import ROOT, RUN, SHOWN, Page, pages, read
 
 PAGES = pages()
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.fields import LENGTHS, MIXED, NODES, PERIODIC, noisy_field
+from helpers.inputs.fields import LENGTHS, MIXED, NODES, PERIODIC, noisy_field
 
 ALPHAS = [-0.3, 0.0, 0.3, 0.45, 0.499]
 

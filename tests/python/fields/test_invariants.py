@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.fields import LENGTHS, MIXED, NODES, noisy_vector
+from helpers.inputs.fields import LENGTHS, MIXED, NODES, noisy_vector
 from tailrace import _core
 
 NEAR = [0.0, 1e-16, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0]

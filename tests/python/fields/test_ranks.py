@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from helpers.workers import Workers
+from helpers.harness.workers import Workers
 
 
 @pytest.fixture(scope="module", params=[1, 2, 3, 4, 6])
 def ranks(request: pytest.FixtureRequest) -> Iterator[Workers]:
     """So many ranks that wait for cases."""
-    with Workers(request.param, "helpers.field_programs") as workers:
+    with Workers(request.param, "helpers.programs.field_programs") as workers:
         yield workers
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.fields import LENGTHS, MIXED, NODES, PERIODIC, noisy_field
+from helpers.inputs.fields import LENGTHS, MIXED, NODES, PERIODIC, noisy_field
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

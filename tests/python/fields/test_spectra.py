@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.fields import LENGTHS, MIXED, NODES, PERIODIC, noisy_field, noisy_vector, shares
+from helpers.inputs.fields import LENGTHS, MIXED, NODES, PERIODIC, noisy_field, noisy_vector, shares
 
 BOX = (2 * np.pi, 4 * np.pi, 2 * np.pi / 3)
 

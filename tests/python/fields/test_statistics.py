@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.fields import LENGTHS, MIXED, NODES, noisy_field, shares
+from helpers.inputs.fields import LENGTHS, MIXED, NODES, noisy_field, shares
 
 NAMES = ("ux", "uy", "uz", "p")
 WEIGHTS = (0.5, 1.0, 0.25, 2.0, 1.5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.fields import noisy_field
+from helpers.inputs.fields import noisy_field
 
 MAPPINGS = {"centre": 0.8, "walls": 0.5, "bottom": 0.4}
 LENGTHS = (2.0, 3.0, 1.5)

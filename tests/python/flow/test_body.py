@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from helpers import body_programs
-from helpers.workers import Workers
+from helpers.harness.workers import Workers
+from helpers.programs import body_programs
 from tailrace import _core
 from tailrace.flow import body, forces
 
@@ -21,7 +21,7 @@ FLOWS = Path(SAMPLES or "") / "xcompact3d" / "flows"
 
 @pytest.fixture(scope="module")
 def ranks():
-    with Workers(4, "helpers.body_programs") as workers:
+    with Workers(4, "helpers.programs.body_programs") as workers:
         yield workers
 
 

@@ -10,7 +10,8 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases, mpi_run, sidecar
+from helpers.harness import mpi_run
+from helpers.inputs import cases, sidecar
 from tailrace.flow import checkpoint
 from tailrace.flow.checkpoint import check_sidecar
 from tailrace.io.time_series import read_time_series

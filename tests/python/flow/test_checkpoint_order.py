@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import cases, mpi_run, recorded_calls
+from helpers.harness import mpi_run, recorded_calls
+from helpers.inputs import cases
 
 PROGRAM = """
 import sys

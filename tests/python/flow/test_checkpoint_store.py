@@ -9,7 +9,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import mpi_run
+from helpers.harness import mpi_run
 from tailrace.flow import checkpoint
 from tailrace.flow.checkpoint import CheckpointStore, State
 from tailrace.io import series

@@ -7,8 +7,8 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers.eddy_programs import LENGTHS, POINTS, beginning, first_right_hand_sides
-from helpers.workers import Workers
+from helpers.harness.workers import Workers
+from helpers.programs.eddy_programs import LENGTHS, POINTS, beginning, first_right_hand_sides
 
 
 def expected(name, constant, schmidt):
@@ -55,7 +55,7 @@ def test_the_force_is_that_of_the_formula(name, constant):
 @pytest.mark.parametrize("form", ["conservative", "xcompact3d"])
 @pytest.mark.parametrize(("rows", "cols"), [(3, 1), (1, 3)])
 def test_it_is_the_same_on_other_ranks(rows, cols, form):
-    with Workers(3, "helpers.eddy_programs") as ranks:
+    with Workers(3, "helpers.programs.eddy_programs") as ranks:
         for outcome in ranks.run("difference_from_alone", rows=rows, cols=cols, form=form):
             assert outcome.result is not None, outcome.trace
             assert outcome.result < 1e-13

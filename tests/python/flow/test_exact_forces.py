@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from helpers.core_flows import CHANNEL, CoreFlow, order, scalar
+from helpers.inputs.core_flows import CHANNEL, CoreFlow, order, scalar
 
 BOX = ((8, 9, 10), (1.0, 1.3, 0.9))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from helpers.core_flows import CHANNEL, PERIODIC, Array, CoreFlow, order, scalar
+from helpers.inputs.core_flows import CHANNEL, PERIODIC, Array, CoreFlow, order, scalar
 
 KAPPA = 0.08
 NO_FLUX = (("given", "given"), ("no-flux", "no-flux"), ("given", "given"))

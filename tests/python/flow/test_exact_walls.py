@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from helpers.core_flows import CHANNEL, Array, CoreFlow, order
+from helpers.inputs.core_flows import CHANNEL, Array, CoreFlow, order
 
 VISCOSITY = 0.1
 HEIGHT = 2.0

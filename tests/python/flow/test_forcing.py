@@ -8,8 +8,9 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases, simulation_programs
-from helpers.workers import Workers
+from helpers.harness.workers import Workers
+from helpers.inputs import cases
+from helpers.programs import simulation_programs
 
 VISCOSITY = 0.1
 
@@ -74,7 +75,7 @@ def test_the_gradient_of_a_force_is_pressure():
 
 @pytest.fixture(scope="module", params=[2, 3])
 def ranks(request):
-    with Workers(request.param, "helpers.simulation_programs") as workers:
+    with Workers(request.param, "helpers.programs.simulation_programs") as workers:
         yield workers
 
 

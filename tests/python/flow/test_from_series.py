@@ -8,8 +8,8 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases
-from helpers.workers import Workers
+from helpers.harness.workers import Workers
+from helpers.inputs import cases
 
 LENGTHS = (2.0, 3.0, 1.5)
 BOXES = {
@@ -21,7 +21,7 @@ BOXES = {
 
 @pytest.fixture(scope="module", params=[1, 3])
 def ranks(request):
-    with Workers(request.param, "helpers.simulation_programs") as workers:
+    with Workers(request.param, "helpers.programs.simulation_programs") as workers:
         yield workers
 
 

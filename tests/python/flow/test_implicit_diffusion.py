@@ -10,8 +10,8 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import parts
-from helpers.core_flows import CHANNEL, Array, CoreFlow, order, scalar
+from helpers.inputs.core_flows import CHANNEL, Array, CoreFlow, order, scalar
+from helpers.programs import parts
 from tailrace import _core
 from tailrace.flow.stability import FIRST, SECOND, Stability, amplification, with_implicit
 

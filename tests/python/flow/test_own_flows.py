@@ -8,8 +8,9 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases, parts
-from helpers.engines import KINDS
+from helpers.harness.engines import KINDS
+from helpers.inputs import cases
+from helpers.programs import parts
 
 BETWEEN = {"boundaries": ["periodic", "wall", "periodic"]}
 AT_REST = {"flow": "uniform", "parameters": {"speed": 0.0}}

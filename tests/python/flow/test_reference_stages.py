@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from helpers.core_flows import CHANNEL, Array, CoreFlow, scalar
+from helpers.inputs.core_flows import CHANNEL, Array, CoreFlow, scalar
 from tailrace import _core
 from tailrace.flow.body import Cylinder, put_into
 

@@ -9,7 +9,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases
+from helpers.inputs import cases
 from tailrace.flow.stored_state import check_fits, description_of, stretching_of
 
 

@@ -5,7 +5,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases
+from helpers.inputs import cases
 from tailrace.flow.model import FlowError
 from tailrace.flow.stability import FIRST, SECOND, Stability, amplification
 from tailrace.io.time_series import read_time_series

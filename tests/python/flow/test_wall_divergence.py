@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers import cases, parts
+from helpers.inputs import cases
+from helpers.programs import parts
 from tailrace import _core
 from tailrace.io.time_series import read_time_series
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tailrace.case.xcompact3d.input import read_input
 from tailrace.flow.model import Model
-from tailrace.formats.xcompact3d.input import read_input
 
 GROUPS = {
     "BasicParam": {"p_row": 0, "p_col": 0, "ifirst": 1, "ilast": 5, "dt": 0.01},

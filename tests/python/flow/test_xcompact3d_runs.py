@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tailrace.case.xcompact3d.input import read_input
 from tailrace.flow.model import Model
-from tailrace.formats.xcompact3d.input import read_input
 
 SAMPLES = os.environ.get("TAILRACE_SAMPLES")
 pytestmark = pytest.mark.skipif(not SAMPLES, reason="TAILRACE_SAMPLES is not set")

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import tailrace as tr
-from helpers.as_click import invoke
+from helpers.harness.as_click import invoke
 
 N = (12, 16, 20)
 GRID = tr.UniformGrid(N, spacing=tuple(2 * np.pi / n for n in N), boundaries=("periodic",) * 3)

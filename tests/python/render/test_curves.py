@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.flows_on_disk import GRID, arrays, write
+from helpers.inputs.flows_on_disk import GRID, arrays, write
 from tailrace.render.plot import Options, figures, plot
 from tailrace.render.style import PlotError
 

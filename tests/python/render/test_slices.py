@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.flows_on_disk import GRID, arrays, exact_vorticity, write
+from helpers.inputs.flows_on_disk import GRID, arrays, exact_vorticity, write
 from tailrace import _core
 from tailrace.render.plot import Options, figures
 from tailrace.render.slices import Plane, draw_plane, read_plane

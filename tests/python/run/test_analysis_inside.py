@@ -7,8 +7,8 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases
-from helpers.analyses import assert_close, output, script, write_case
+from helpers.inputs import cases
+from helpers.inputs.analyses import assert_close, output, script, write_case
 from tailrace.io.time_series import read_time_series
 
 

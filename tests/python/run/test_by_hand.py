@@ -9,8 +9,8 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases
-from helpers.workers import Workers
+from helpers.harness.workers import Workers
+from helpers.inputs import cases
 from tailrace.analysis.errors import AnalysisError
 from tailrace.io.time_series import read_time_series
 
@@ -32,7 +32,7 @@ every = 1
 
 @pytest.fixture(scope="module", params=[1, 3])
 def ranks(request):
-    with Workers(request.param, "helpers.simulation_programs") as workers:
+    with Workers(request.param, "helpers.programs.simulation_programs") as workers:
         yield workers
 
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers import cases, mpi_run
-from helpers.cases import message, run
+from helpers.harness import mpi_run
+from helpers.inputs import cases
+from helpers.inputs.cases import message, run
 from tailrace import processes
 from tailrace.io.time_series import read_time_series
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import cases
+from helpers.inputs import cases
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 BLOCK = '[[output]]\nname = "b"\nfields = ["ux"]\nevery = 2\nengine = "{}"\npath = "{}"\n'

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers import cases, mpi_run, sidecar
+from helpers.harness import mpi_run
+from helpers.inputs import cases, sidecar
 from tailrace.io.time_series import read_time_series
 
 ROOT = Path(__file__).parents[3]

@@ -15,10 +15,11 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases, mpi_run
-from tailrace.io.earlier import Earlier, record_of
+from helpers.harness import mpi_run
+from helpers.inputs import cases
+from tailrace.files.earlier import Earlier, record_of
 from tailrace.io.time_series import read_provenance, read_time_series
-from tailrace.run.results_there import claimed
+from tailrace.run.existing_results import claimed
 
 SCRIPT = """
 import matplotlib
@@ -247,7 +248,7 @@ def test_a_kill_during_the_removal_brings_no_old_result_back(tmp_path: Path, mon
         earlier.set_aside(paths)
         for path in paths:
             path.write_text("new")
-        monkeypatch.setattr("tailrace.io.earlier._delete", delete)
+        monkeypatch.setattr("tailrace.files.earlier._delete", delete)
         earlier.remove()
     assert told == ["remove", "remove"]
     assert [path.read_text() for path in paths] == ["new", "new"]
@@ -267,7 +268,7 @@ def test_a_removal_that_fails_brings_no_old_result_back(tmp_path: Path, monkeypa
         earlier.set_aside([tmp_path / "x", tmp_path / "y"])
         for name in "xy":
             (tmp_path / name).write_text("new")
-        monkeypatch.setattr("tailrace.io.earlier._delete", delete)
+        monkeypatch.setattr("tailrace.files.earlier._delete", delete)
         with pytest.raises(tr.IoError, match=r"cannot remove the earlier results: .*y\.earlier"):
             earlier.remove()
         monkeypatch.undo()
@@ -294,7 +295,7 @@ def test_a_writer_that_ends_while_its_locks_are_waited_for(tmp_path: Path, monke
         out.write_step(0.0, ux=np.zeros((2, 3, 4)))
     journal = Path("out.h5.journal")
     journal.write_bytes(bytes(512))
-    monkeypatch.setattr("tailrace.run.results_there.check_unlocked", lambda _: journal.unlink())
+    monkeypatch.setattr("tailrace.run.existing_results.check_unlocked", lambda _: journal.unlink())
     with claimed(case, MPI.COMM_SELF, resumed=False, overwrite=True) as have_begun:
         assert not Path("out.h5").exists()
         have_begun()

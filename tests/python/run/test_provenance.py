@@ -11,8 +11,9 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases, mpi_run
-from tailrace.io.provenance import KEYS, comments, of_comments, of_program
+from helpers.harness import mpi_run
+from helpers.inputs import cases
+from tailrace.files.provenance import KEYS, comments, of_comments, of_program
 from tailrace.io.time_series import read_provenance
 
 ENGINES = ("raw", "hdf5", "bp4", "bp5", "sion", "adios_hdf5")

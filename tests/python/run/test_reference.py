@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import mpi_run, sidecar
-from helpers.analyses import KEPT
+from helpers.harness import mpi_run
+from helpers.inputs import sidecar
+from helpers.inputs.analyses import KEPT
 from tailrace.io.time_series import read_time_series
 
 SAMPLE = Path(__file__).parents[2] / "data" / "xcompact3d" / "tgv33"

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 import tailrace as tr
-from helpers import cases
+from helpers.inputs import cases
 from tailrace.io.time_series import read_time_series
 
 BLOCK = '[[analysis]]\nscript = "count.py"\nevery = 2\n'

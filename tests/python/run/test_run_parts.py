@@ -13,10 +13,10 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases
+from helpers.inputs import cases
 from tailrace.io.placement import Region, StretchedGrid, UniformGrid
 from tailrace.io.time_series import TimeSeriesError
-from tailrace.run import outputs, stored_model, targets
+from tailrace.run import checkpointed_model, outputs, write_checks
 from tailrace.run.diagnostics import Diagnostics
 from tailrace.run.stop import STOPPED, Stopped, StopRequest
 
@@ -77,23 +77,23 @@ def checkpoint(files: Any) -> Any:
 
 
 def test_files_that_a_run_goes_on_writing(case, tmp_path):
-    assert targets.files_there(case, MPI.COMM_SELF) == {"files": "[]"}
+    assert write_checks.files_there(case, MPI.COMM_SELF) == {"files": "[]"}
     (tmp_path / "time_series.csv").touch()
     (tmp_path / "out.h5").touch()
     (tmp_path / "out").mkdir()
     (tmp_path / "s").touch()
-    assert json.loads(targets.files_there(case, MPI.COMM_SELF)["files"]) == ["time_series.csv", "out.h5"]
+    assert json.loads(write_checks.files_there(case, MPI.COMM_SELF)["files"]) == ["time_series.csv", "out.h5"]
     (tmp_path / "out" / "series.jsonl").touch()
-    assert json.loads(targets.files_there(case, MPI.COMM_SELF)["files"]) == ["time_series.csv", "out.h5", "out"]
+    assert json.loads(write_checks.files_there(case, MPI.COMM_SELF)["files"]) == ["time_series.csv", "out.h5", "out"]
 
 
 def test_missing_ones_are_named_with_their_keys(case, tmp_path):
     (tmp_path / "time_series.csv").touch()
     (tmp_path / "out").mkdir()
-    targets.check_files_there(case, checkpoint(None), MPI.COMM_SELF)
-    targets.check_files_there(case, checkpoint('["time_series.csv", "of an earlier case.h5"]'), MPI.COMM_SELF)
+    write_checks.check_files_there(case, checkpoint(None), MPI.COMM_SELF)
+    write_checks.check_files_there(case, checkpoint('["time_series.csv", "of an earlier case.h5"]'), MPI.COMM_SELF)
     with pytest.raises(tr.IoError) as error:
-        targets.check_files_there(case, checkpoint('["time_series.csv", "out.h5", "out"]'), MPI.COMM_SELF)
+        write_checks.check_files_there(case, checkpoint('["time_series.csv", "out.h5", "out"]'), MPI.COMM_SELF)
     assert str(error.value) == (
         "checkpoint checkpoints/step-00000004: the run wrote files that are not there any more: out.h5 (path of output "
         "'hdf5'), out (path of output 'raw'). To fix this, put them back; or name another path in the case, where what "
@@ -101,13 +101,13 @@ def test_missing_ones_are_named_with_their_keys(case, tmp_path):
     )
     (tmp_path / "out.h5").touch()
     (tmp_path / "out" / "series.jsonl").touch()
-    targets.check_files_there(case, checkpoint('["time_series.csv", "out.h5", "out"]'), MPI.COMM_SELF)
+    write_checks.check_files_there(case, checkpoint('["time_series.csv", "out.h5", "out"]'), MPI.COMM_SELF)
 
 
 @pytest.mark.parametrize("files", ["{", "[" * 100_000, 3])
 def test_a_damaged_list_is_named(case, files):
     with pytest.raises(tr.IoError, match="checkpoints/step-00000004: its attribute 'files' is damaged: "):
-        targets.check_files_there(case, checkpoint(files), MPI.COMM_SELF)
+        write_checks.check_files_there(case, checkpoint(files), MPI.COMM_SELF)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_a_damaged_list_is_named(case, files):
      ("raw", "sion", "the engine raw"), ("adios_hdf5", "hdf5", "the engine adios_hdf5")],
 )  # fmt: skip
 def test_engines_that_may_replace_each_other(monkeypatch, there, engine, said):
-    monkeypatch.setattr(targets._core, "engine_at", lambda _: there)
-    found = targets._why_not_of(engine, "out")
+    monkeypatch.setattr(write_checks._core, "engine_at", lambda _: there)
+    found = write_checks._why_not_of(engine, "out")
     assert found == (f"out holds a series of {said}; choose {said}, or another path, or remove it" if said else "")
 
 
@@ -158,7 +158,7 @@ def flow(x, y, z):
     ],
 )
 def test_what_was_given_in_python_is_told(value, said):
-    assert stored_model._given("flow", value) == said
+    assert checkpointed_model._given("flow", value) == said
 
 
 @pytest.fixture

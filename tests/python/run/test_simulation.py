@@ -9,7 +9,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers import cases
+from helpers.inputs import cases
 from tailrace.analysis.results import Sink
 from tailrace.case.case import case_from_document
 from tailrace.flow.checkpoint import CheckpointStore

@@ -4,13 +4,13 @@ import signal
 
 import pytest
 
-from helpers.workers import Workers
+from helpers.harness.workers import Workers
 from tailrace.run.stop import StopRequest
 
 
 @pytest.fixture(scope="module")
 def ranks():
-    with Workers(3, "helpers.stop_programs") as found:
+    with Workers(3, "helpers.programs.stop_programs") as found:
         yield found
 
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 import tailrace as tr
-from helpers import cases, mpi_run
-from tailrace.io import locks
+from helpers.harness import mpi_run
+from helpers.inputs import cases
+from tailrace.files import locks
 from tailrace.io.found import Found
 from tailrace.io.time_series import read_time_series
-from tailrace.run import results_there
+from tailrace.run import existing_results
 
 OUTPUTS = ("hdf5", "bp5", "raw")
 STEPS, EVERY = 240, 20  # enough that the first run is still under way when it is stopped after its first checkpoint
@@ -78,8 +79,8 @@ def test_a_run_that_begins_while_another_sets_results_aside(tmp_path: Path, monk
         said.append(mpi_run.finish(second, 100))
         return files_of(found)
 
-    files_of = results_there.files_of
-    monkeypatch.setattr(results_there, "files_of", resume_first)
+    files_of = existing_results.files_of
+    monkeypatch.setattr(existing_results, "files_of", resume_first)
     monkeypatch.chdir(tmp_path)
     assert tr.Simulation(tr.load_case(case), overwrite=True).run() == 0
     assert said[0].code != 0 and "is writing it" in said[0].text, said[0].text

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers import mpi_run
-from helpers.engines import ENGINES, KINDS, Engine
-from helpers.workers import Workers
+from helpers.harness import mpi_run
+from helpers.harness.engines import ENGINES, KINDS, Engine
+from helpers.harness.workers import Workers
 
 HELPERS = {"PYTHONPATH": str(Path(__file__).parents[1])}
 
@@ -108,8 +108,8 @@ import mpi4py
 mpi4py.rc.thread_level = sys.argv[1]
 from mpi4py import MPI
 import tailrace as tr
-from helpers.engines import ENGINES
-from helpers.io_programs import check_series, write_series, write_step
+from helpers.harness.engines import ENGINES
+from helpers.programs.io_programs import check_series, write_series, write_step
 comm = MPI.COMM_WORLD
 for engine in ENGINES:
     path = f"{engine.label}-{sys.argv[1]}-{engine.place}"
@@ -140,8 +140,8 @@ NEVER_CLOSED = """
 import sys
 from mpi4py import MPI
 import tailrace as tr
-from helpers.engines import ENGINES
-from helpers.steps import write_step
+from helpers.harness.engines import ENGINES
+from helpers.inputs.steps import write_step
 comm = MPI.COMM_WORLD
 outs = []
 for engine in ENGINES:
@@ -169,7 +169,7 @@ RAISES = """
 import sys
 from mpi4py import MPI
 import tailrace as tr
-from helpers.steps import part, write_step
+from helpers.inputs.steps import part, write_step
 comm, path, engine, buffers = MPI.COMM_WORLD, sys.argv[1], sys.argv[2], int(sys.argv[3])
 with tr.open(path, "w", comm=comm, engine=engine, parameters={"buffers": buffers}) as out:
     write_step(out, comm, 1)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import mpi_run, recorded_calls
-from helpers.recorded_calls import Call
+from helpers.harness import mpi_run, recorded_calls
+from helpers.harness.recorded_calls import Call
 from tailrace import _core
 
 PROGRAM = """

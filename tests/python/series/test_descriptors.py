@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.engines import ENGINES, Engine
+from helpers.harness.engines import ENGINES, Engine
 from tailrace.io import series as tr
 
 SHAPE = (7, 10, 12)  # z, y, x

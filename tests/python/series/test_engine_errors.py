@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from helpers import sidecar
+from helpers.inputs import sidecar
 from tailrace._core import InputError, IoError
 from tailrace.io import series as tr
 

@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from helpers import mpi_run
-from helpers.analyses import KEPT
+from helpers.harness import mpi_run
+from helpers.inputs.analyses import KEPT
 from tailrace._core import InputError
 from tailrace.io import series as tr
 

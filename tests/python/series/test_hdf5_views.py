@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from helpers.workers import Workers
+from helpers.harness.workers import Workers
 from tailrace._core import InputError
 from tailrace.io import series as tr
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers import mpi_run
+from helpers.harness import mpi_run
 
 FAILS_INSIDE = """
 import os
@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from mpi4py import MPI
 import tailrace as tr
-from helpers.steps import write_arrays, write_step
+from helpers.inputs.steps import write_arrays, write_step
 comm, path, engine, which, name = MPI.COMM_WORLD, sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 out = tr.open(path, "w", comm=comm, engine=engine, parameters={"failure_timeout": 1})
 write_step(out, comm, 1)

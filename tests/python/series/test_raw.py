@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from helpers import sidecar
-from helpers.analyses import KEPT
-from helpers.io_programs import small_files
+from helpers.inputs import sidecar
+from helpers.inputs.analyses import KEPT
+from helpers.programs.io_programs import small_files
 from tailrace._core import InputError, IoError
 from tailrace.io import series as tr
 

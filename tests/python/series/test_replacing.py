@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.engines import ENGINES, KINDS
-from helpers.replacing import NEW, OLD
+from helpers.harness.engines import ENGINES, KINDS
+from helpers.programs.replacing import NEW, OLD
 
 KILLS = int(os.environ.get("TAILRACE_TEST_KILLS", "2"))
 

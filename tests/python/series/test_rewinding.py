@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import mpi_run
-from helpers.analyses import KEPT
-from helpers.engines import ENGINES
+from helpers.harness import mpi_run
+from helpers.harness.engines import ENGINES
+from helpers.inputs.analyses import KEPT
 from tailrace._core import InputError, IoError
 from tailrace.io import series as tr
 
@@ -155,7 +155,7 @@ from pathlib import Path
 
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/series"]
 import numpy as np
-from helpers.engines import ENGINES
+from helpers.harness.engines import ENGINES
 from mpi4py import MPI
 from tailrace._core import IoError
 from tailrace.io import series as tr
@@ -213,7 +213,7 @@ import time
 from pathlib import Path
 
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/series"]
-from helpers.engines import ENGINES
+from helpers.harness.engines import ENGINES
 from test_rewinding import go_on
 
 engine = next(one for one in ENGINES if one.label == sys.argv[2])

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import sidecar
+from helpers.inputs import sidecar
 from tailrace._core import IoError
 from tailrace.io import series as tr
 

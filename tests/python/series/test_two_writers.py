@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers import mpi_run
-from helpers.engines import KINDS
+from helpers.harness import mpi_run
+from helpers.harness.engines import KINDS
 
 SHAPE = (4, 3, 5)
 

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import tailrace as tr
-from helpers.flows_on_disk import write
+from helpers.inputs.flows_on_disk import write
 
 
 class Seen(HTMLParser):

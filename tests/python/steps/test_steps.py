@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.flows_on_disk import GRID, arrays, exact_vorticity, write
-from helpers.workers import Workers
+from helpers.harness.workers import Workers
+from helpers.inputs.flows_on_disk import GRID, arrays, exact_vorticity, write
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +213,7 @@ def test_a_grid_that_goes_on(tmp_path):
 # ---- ranks -----------------------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module", params=[1, 2, 3, 4, 6])
 def ranks(request):
-    with Workers(request.param, "helpers.step_programs") as workers:
+    with Workers(request.param, "helpers.programs.step_programs") as workers:
         yield workers
 
 

@@ -8,7 +8,7 @@ import xarray
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers.analyses import output
+from helpers.inputs.analyses import output
 
 POINTS, LENGTHS, BETA = (16, 33, 12), (4.0, 2.0, 2.0), 0.5
 KINDS = ("periodic", "dirichlet|free-slip", "periodic")

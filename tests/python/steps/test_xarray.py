@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import tailrace as tr
-from helpers.flows_on_disk import GRID, arrays, write
+from helpers.inputs.flows_on_disk import GRID, arrays, write
 
 
 @pytest.fixture(scope="module")

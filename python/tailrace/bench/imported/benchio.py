@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from math import inf, prod
 from pathlib import Path
 
-from ..records import Cell, End, Measurement, Record, Run
+from ..records.records import Cell, End, Measurement, Record, Run
 from .foreign import ForeignError, read_bytes, run_name, text_of, version
 
 MARK = "Simple Parallel IO benchmark"

@@ -18,7 +18,7 @@ from typing import Any
 
 from tailrace.io import guard
 
-from ..records import Cell, End, Measurement, Record, Run
+from ..records.records import Cell, End, Measurement, Record, Run
 from .foreign import ForeignError, read_bytes, run_name, shortened, version
 
 _HEAD = struct.Struct("8sq")  # version and magic number, in the byte order of the machine that wrote the log

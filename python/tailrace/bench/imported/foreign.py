@@ -6,7 +6,7 @@ import hashlib
 from importlib import metadata
 from pathlib import Path
 
-from tailrace.io.regular import open_regular
+from tailrace.files.regular import open_regular
 from tailrace.text import size
 
 MOST = 256 << 20  # bytes of a file; results of benchmarks have far fewer

@@ -16,7 +16,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..records import Cell, End, Failure, Measurement, Record, Run, Value
+from ..records.records import Cell, End, Failure, Measurement, Record, Run, Value
 from .foreign import ForeignError, read_bytes, run_name, shortened, text_of, version
 
 _MOST = 32 << 20  # bytes: 60 000 measurements; JSON takes some ten times as much memory

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from tailrace.io.regular import open_regular
+from tailrace.files.regular import open_regular
 
-from ..records import Record
+from ..records.records import Record
 from .benchio import MARK, read_benchio
 from .darshan_log import is_log, read_darshan
 from .foreign import ForeignError, shortened

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
+from tailrace.files.regular import open_regular
 from tailrace.formats.hdf5_file import open_hdf5
 from tailrace.io.placement import Box
-from tailrace.io.regular import open_regular
 from tailrace.io.values import Attribute, Scalar
 
 from .guess import Guess

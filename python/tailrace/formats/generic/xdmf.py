@@ -10,7 +10,7 @@ from xml.etree.ElementTree import ParseError
 from defusedxml import DefusedXmlException, ElementTree
 
 from tailrace import _core
-from tailrace.io.regular import open_regular
+from tailrace.files.regular import open_regular
 
 _MOST = 64 << 20  # bytes
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tailrace import _core
-from tailrace.io.regular import open_regular
+from tailrace.files.regular import open_regular
 
 from .checkpoint import Checkpoint
 from .dataset import NektarDataset

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
-from tailrace.io.regular import open_regular
+from tailrace.files.regular import open_regular
 
 from .checkpoint import EMPTY, Checkpoint, Row, check_values
 from .definition import Definition, DefinitionError, check_planes

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
-from tailrace.io.regular import open_descriptor
+from tailrace.files.regular import open_descriptor
 
 PIECE = 4 << 20  # bytes that are read at once where values are converted
 

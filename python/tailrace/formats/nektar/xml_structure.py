@@ -11,7 +11,7 @@ from typing import IO
 from xml.parsers import expat
 
 from tailrace import _core
-from tailrace.io.regular import open_regular
+from tailrace.files.regular import open_regular
 
 _PIECE = 64 << 10
 _MOST_TAG = 64 << 20  # bytes of one tag; the numbers of the elements are in it

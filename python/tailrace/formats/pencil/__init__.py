@@ -18,13 +18,13 @@ from pathlib import Path
 from tailrace import _core
 from tailrace.io.dataset import Dataset
 
-from .dataset import Snapshot, Snapshots, ghosts_wanted, opened
-from .dim import Dim, Run, find_data, read_dim, read_run
-from .found import Source, snapshots_in, source_at
-from .grid import Points, points_of_hdf5, read_grid_file, read_points
-from .hdf5_snapshot import dim_of_hdf5, is_hdf5, open_hdf5
-from .others import others_at, others_in
-from .snapshot import RecordSnapshot
+from .auxiliary import others_at, others_in
+from .run.dim import Dim, Run, find_data, read_dim, read_run
+from .run.found import Source, snapshots_in, source_at
+from .run.grid import Points, points_of_hdf5, read_grid_file, read_points
+from .snapshots.dataset import Snapshot, Snapshots, ghosts_wanted, opened
+from .snapshots.fortran import RecordSnapshot
+from .snapshots.hdf5 import dim_of_hdf5, is_hdf5, open_hdf5
 
 
 def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Dataset | None:

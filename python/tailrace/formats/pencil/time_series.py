@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
+from tailrace.files.regular import open_regular, refuse_special
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
-from tailrace.io.regular import open_regular, refuse_special
 
-from .carried import carried
-from .dim import Run
-from .frames import latest
-from .grid import read_points
-from .hdf5_snapshot import is_hdf5, open_hdf5
-from .numbered import plain
+from .files.frames import latest
+from .planes.numbered import plain
+from .run.dim import Run
+from .run.grid import read_points
+from .run.run_attributes import carried
+from .snapshots.hdf5 import is_hdf5, open_hdf5
 
 _HEAD = re.compile(r"#?\s*-{1,8}\w")
 _COLUMN = re.compile(r"[A-Za-z]\w{0,63}", re.ASCII)

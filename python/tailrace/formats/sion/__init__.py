@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tailrace import _core
+from tailrace.files.regular import open_regular
 from tailrace.io.dataset import Dataset
-from tailrace.io.regular import open_regular
 
 __all__ = ["dataset_at"]
 

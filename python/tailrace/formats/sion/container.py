@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
-from tailrace.io.regular import open_regular
+from tailrace.files.regular import open_regular
 from tailrace.text import counted
 
 NO_KEYS, INLINE_KEYS = 50, 51

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.case.document import ConfigError, Problem, read_text
-from tailrace.case.names import RAW_NAMES
+from tailrace.io.names import RAW_NAMES
 
-from .input import read_input
-from .namelist import Namelist
+from ...case.xcompact3d.input import read_input
+from ...case.xcompact3d.namelist import Namelist
 
 __all__ = ["HISTORY_COLUMNS", "read_history", "read_input", "read_snapshot", "read_time_evol"]
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from tailrace import _core
 from tailrace.case.document import ConfigError
+from tailrace.files.regular import open_regular
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
-from tailrace.io.regular import open_regular
 from tailrace.io.values import Attribute
 
-from .namelist import Namelist
+from ...case.xcompact3d.namelist import Namelist
 
 MOST_POINTS = 1 << 24  # in a direction
 LARGEST = 1e30  # of a length, a Reynolds number

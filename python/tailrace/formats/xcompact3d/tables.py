@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from tailrace import _core
 from tailrace.case.document import ConfigError
+from tailrace.files.regular import open_regular
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
-from tailrace.io.regular import open_regular
 
 from .history import HISTORY_COLUMNS, read_history, read_time_evol
 from .run import Run

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
+from tailrace.files.regular import open_regular
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
-from tailrace.io.regular import open_regular
 
 from .arrays import ALIASES, FlatDataset, size_of
 from .run import MOST_POINTS, Run

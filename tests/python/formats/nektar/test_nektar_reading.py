@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.nektar_files import COUNTS, METADATA, hdf5, row, shape_text, xml
+from helpers.inputs.nektar_files import COUNTS, METADATA, hdf5, row, shape_text, xml
 from tailrace._core import IoError
 from tailrace.formats.nektar import dataset_at
 from tailrace.formats.nektar.definition import coefficients

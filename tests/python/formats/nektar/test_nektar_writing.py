@@ -10,8 +10,8 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers.nektar_files import COUNTS, hdf5, row, xml
-from helpers.workers import Workers
+from helpers.harness.workers import Workers
+from helpers.inputs.nektar_files import COUNTS, hdf5, row, xml
 from tailrace._core import InputError, IoError
 from tailrace.formats.nektar import dataset_at, restart
 from tailrace.formats.writers import writer_of
@@ -20,7 +20,7 @@ from tailrace.io.placement import Box, Stored
 
 @pytest.fixture(scope="module")
 def three():
-    with Workers(3, "helpers.nektar_programs") as ranks:
+    with Workers(3, "helpers.programs.nektar_programs") as ranks:
         yield ranks
 
 

@@ -7,10 +7,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from helpers.pencil_runs import HandMade
+from helpers.inputs.pencil_runs import HandMade
 from tailrace import _core
 from tailrace.formats.pencil import dataset_at
-from tailrace.formats.pencil.parameters import read_parameters
+from tailrace.formats.pencil.run.parameters import read_parameters
 from tailrace.io.placement import Box
 
 FLIPS = int(os.environ.get("TAILRACE_FLIPS", "25"))  # more of them: by hand

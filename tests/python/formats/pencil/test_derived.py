@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from helpers.pencil_runs import HandMade
-from tailrace.formats.pencil import dataset_at, derived
+from helpers.inputs.pencil_runs import HandMade
+from tailrace.formats.pencil import dataset_at
+from tailrace.formats.pencil.snapshots import derived
 from tailrace.io.placement import Box
 
 K = (2 * np.pi, np.pi, 2 * np.pi / 3)  # periods 1, 2, 3

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.pencil_runs import NAMES, HandMade
+from helpers.inputs.pencil_runs import NAMES, HandMade
 from tailrace import _core
-from tailrace.formats.pencil import dataset_at, dim
+from tailrace.formats.pencil import dataset_at
+from tailrace.formats.pencil.run import dim
 from tailrace.io.placement import Box, StretchedGrid
 
 SAMPLES = os.environ.get("TAILRACE_SAMPLES")

@@ -6,9 +6,9 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers.pencil_data import BOX, HISTORY, POINTS, Run
+from helpers.inputs.pencil_data import BOX, HISTORY, POINTS, Run
 from tailrace import _core
-from tailrace.formats.pencil.writer import PencilWriter
+from tailrace.formats.pencil.write.writer import PencilWriter
 from tailrace.io.placement import Box, Stored, StretchedGrid, UniformGrid
 
 from .test_others import samples

@@ -7,7 +7,7 @@ import pytest
 from tailrace.case.document import ConfigError
 from tailrace.case.flow_sections import ScalarSection
 from tailrace.case.sections import CaseSection
-from tailrace.formats.xcompact3d.input import read_input
+from tailrace.case.xcompact3d.input import read_input
 
 CYLINDER, CURRENT, CHANNEL, VORTEX, MIXING = 5, 1, 3, 2, 7
 ENDS = {CYLINDER: "220000", CURRENT: "112111", CHANNEL: "002200", VORTEX: "000000", MIXING: "001100"}

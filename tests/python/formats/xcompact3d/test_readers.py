@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.xcompact3d_files import DT, EVERY, LENGTHS, NX, NY, NZ, field, input_text, make_checkpoint, make_run
+from helpers.inputs.xcompact3d_files import DT, EVERY, LENGTHS, NX, NY, NZ, field, input_text, make_checkpoint, make_run
 from tailrace import IoError
 from tailrace.formats.xcompact3d import dataset_at
 from tailrace.io.placement import Box

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.xcompact3d_files import DT, EVERY, NX, NY, NZ, field, make_checkpoint, make_run
+from helpers.inputs.xcompact3d_files import DT, EVERY, NX, NY, NZ, field, make_checkpoint, make_run
 from tailrace import InputError
 
 

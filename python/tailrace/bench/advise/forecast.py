@@ -1,0 +1,150 @@
+"""Advice from the profile of a machine: what the model predicts for each engine, and how sure it is. All is local."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace.text import counted, duration, size
+
+from .advice import OF_CHECKPOINTS, Advice
+from .case_block import checkpoint_block, environment_line, output_block
+from .interval import HOUR, interval_of
+from .load import Durability, Work
+from .model import Prediction, predict
+from .pattern import pattern_of
+from .preference import WHY, preference
+from .profile import Profile
+from .question import AdviceError, Question
+from .striping import ALL, stripe_command, stripes_for
+from .uncertainty import HIGH, LOW, Range, Way, range_of, seconds_of
+
+SURE = 0.8  # the share of draws in which a way must be slower, to be slower
+DIRECTORY = "DIR"
+
+WAYS: tuple[Way, ...] = (
+    Way("hdf5", {}), Way("hdf5", {"transfer": "collective"}), Way("bp5", {}), Way("bp4", {}), Way("adios_hdf5", {}),
+    Way("raw", {}), Way("raw", {"strategy": "dist"}), Way("raw", {"strategy": "node"}),
+    Way("raw", {"strategy": "collect_xy"}), Way("raw", {"strategy": "collect"}), Way("mpiio", {}), Way("sion", {}),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """The prediction of one way."""
+
+    way: Way
+    prediction: Prediction
+    rate: Range  # GiB/s
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The predictions of all ways, the fastest first, and the advice that follows."""
+
+    rows: tuple[Row, ...]
+    work: Work
+    advice: Advice
+
+
+def forecast(profile: Profile, question: Question, stripes: int | None = None) -> Forecast:
+    """Predict all engines.
+
+    :param stripes: of all files; by default all targets for a file of several writers, and one for others.
+    :raises AdviceError: ranks or size are missing.
+    """
+    if question.ranks is None or question.bytes is None:
+        raise AdviceError("a prediction needs --ranks, and --global or --local or --state")
+    cached = question.purpose == "output" and profile.page_cache_gib_per_s_per_node is not None
+    durability: Durability = "page cache" if cached else "synced"
+    work = Work(question.bytes, question.ranks, question.variables, 1, durability)
+    ways = [_striped(way, profile, work, stripes) for way in WAYS]
+    draws = seconds_of(profile, work, ways)
+    rows = [
+        Row(way, predict(profile, work, way.engine, way.parameters, way.stripes), range_of(work.gib / each))
+        for way, each in zip(ways, draws, strict=True)
+    ]
+    order = sorted(range(len(rows)), key=lambda at: rows[at].prediction.seconds)
+    allowed = [at for at in order if question.purpose == "output" or rows[at].way.engine == OF_CHECKPOINTS]
+    tied = _tied(draws, allowed)
+    chosen = min(tied, key=lambda at: preference(rows[at].way.engine, rows[at].way.parameters))
+    slower = [rows[at] for at in allowed if at not in tied]
+    advice = _advice(profile, question, work, rows[chosen], [rows[at] for at in tied if at != chosen], slower)
+    return Forecast(tuple(rows[at] for at in order), work, advice)
+
+
+def _striped(way: Way, profile: Profile, work: Work, stripes: int | None) -> Way:
+    count = stripes
+    if count is None:
+        best = stripes_for(pattern_of(way.engine, way.parameters, work, profile, profile.ost_count))
+        count = profile.ost_count if best == ALL else best
+    return Way(way.engine, way.parameters, min(count, profile.ost_count))
+
+
+def _tied(draws: NDArray[np.float64], order: Sequence[int]) -> list[int]:
+    """The fastest way and those that are slower in too few draws to say so."""
+    first = draws[order[0]]
+    return [at for at in order if at == order[0] or float(np.mean(first < draws[at])) < SURE]
+
+
+def _advice(
+    profile: Profile, question: Question, work: Work, row: Row, tied: Sequence[Row], slower: Sequence[Row]
+) -> Advice:
+    way, cost = row.way, row.prediction.seconds
+    checkpoint = question.purpose == "checkpoint"
+    hours = question.mtbf_hours
+    interval = interval_of(cost, hours * HOUR) if checkpoint and hours is not None else None
+    commands = [environment_line(way.parameters)] if checkpoint else []
+    if profile.file_system == "lustre":
+        commands.append(stripe_command(way.engine, way.parameters, work, DIRECTORY))
+    return Advice(
+        engine=way.engine,
+        parameters=dict(way.parameters),
+        reasons=_reasons(profile, question, work, row, tied, slower),
+        block=checkpoint_block(interval) if checkpoint else output_block(way.engine, way.parameters),
+        commands=tuple(one for one in commands if one),
+        notes=_notes(profile, question, work),
+        tied=tuple(one.way.name for one in tied),
+        cost=cost,
+        interval=interval,
+    )
+
+
+def _reasons(
+    profile: Profile, question: Question, work: Work, row: Row, tied: Sequence[Row], slower: Sequence[Row]
+) -> tuple[str, ...]:
+    share = row.prediction.gib_per_s / profile.total_gib_per_s
+    of_limit = f", {share:.2f} of the {profile.total_gib_per_s:g} GiB/s of the file system"
+    of_limit = of_limit if work.durability == "synced" else ""
+    first = (
+        f"{row.way.name} is predicted to write {row.prediction.gib_per_s:.3g} GiB/s, in four of five draws "
+        f"{row.rate.low:.3g} to {row.rate.high:.3g}{of_limit}; what limits it is: {row.prediction.bound}."
+    )
+    if tied:
+        names = ", ".join(f"{one.way.name} ({one.prediction.gib_per_s:.3g} GiB/s)" for one in tied)
+        second = f"It cannot be told from {names}, so a preference decided: {WHY}."
+    else:
+        other = slower[0]
+        second = (
+            f"The next, {other.way.name}, is predicted to write {other.prediction.gib_per_s:.3g} GiB/s, "
+            f"{other.rate.low:.3g} to {other.rate.high:.3g}, and is slower in {SURE:.0%} of the draws or more."
+        )
+    thing = "A checkpoint" if question.purpose == "checkpoint" else "A step"
+    seconds = row.prediction.seconds
+    took = duration(seconds) if seconds >= 60 else f"{seconds:.2g} s"
+    return first, second, f"{thing} of {size(work.bytes)} ({question.words()}) costs {took}."
+
+
+def _notes(profile: Profile, question: Question, work: Work) -> tuple[str, ...]:
+    notes = [
+        f"a prediction for {profile.name}, {counted(profile.nodes(work.ranks), 'node')}: nothing was measured for it; "
+        f"the range is what {LOW:.0%} to {HIGH:.0%} of the draws of its figures give"
+    ]
+    if work.durability == "page cache":
+        notes.append("into the page cache: the disk has the bytes later")
+    if question.purpose == "checkpoint":
+        notes.append("checkpoints of `tailrace run` are written by raw; the choice is between its strategies")
+    return tuple(notes)

@@ -1,0 +1,182 @@
+"""A model of writing: the seconds of an engine from the profile of a machine. All is local.
+
+The formulas, their sources and where they fail are in docs/theory/io_model.md; symbols there are names here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from .load import GIB, Work
+from .pattern import Pattern, pattern_of
+from .profile import Profile
+
+# Collective calls of a step, and more for each variable: about what the table "Collective calls" in docs/io.md has.
+CALLS, CALLS_PER_VARIABLE = 6, 4
+MESSAGE_GIB = 4 * 2**20 / GIB  # blocks are sent in messages of 4 MiB
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The seconds of a write, by part."""
+
+    opens: float  # of a step: collective calls, opening files, and the metadata server
+    messages: float  # to the ranks that write
+    memory: float  # copies and checksums
+    storage: float  # bytes on their way to the storage, or to the page cache
+    sync: float
+    factor: float = 1.0  # of the engine
+    bytes: float = 0.0
+    bound: str = ""  # what limits the storage
+
+    @property
+    def seconds(self) -> float:
+        """Of the whole write, open to close."""
+        return self.factor * (self.opens + self.messages + self.memory + self.storage + self.sync)
+
+    @property
+    def gib_per_s(self) -> float:
+        """Bytes over seconds."""
+        return self.bytes / GIB / self.seconds
+
+
+def predict(
+    profile: Profile, work: Work, engine: str, parameters: Mapping[str, Any] | None = None, stripes: int | None = None
+) -> Prediction:
+    """The seconds of writing `work` with an engine.
+
+    :param stripes: of each new file; by default those of the profile, at most all targets.
+    :raises PatternError: the model does not describe the engine.
+    """
+    stripes = stripes_of(profile, stripes)
+    pattern = pattern_of(engine, parameters or {}, work, profile, stripes)
+    found = predict_pattern(profile, work, pattern, engine, stripes)
+    return replace(found, bound=_bound(profile, work, pattern, stripes))
+
+
+def stripes_of(profile: Profile, stripes: int | None) -> int:
+    """The stripes of a new file for which so many were asked."""
+    return min(stripes or profile.default_stripes, profile.ost_count)
+
+
+def predict_pattern(
+    profile: Profile, work: Work, pattern: Pattern, engine: str, stripes: int, sharpness: float = math.inf
+) -> Prediction:
+    """The same for a known pattern, for one profile or many: its figures may be arrays, and then the seconds are.
+
+    :param sharpness: of the change from one limit to the next; a fit begins with a low one, a norm without kinks.
+    """
+    nodes = work.nodes or profile.nodes(work.ranks)
+    calls = (CALLS + CALLS_PER_VARIABLE * work.variables) * math.ceil(math.log2(work.ranks))
+    step = profile.step_seconds + calls * profile.message_seconds + _opens(profile, work, pattern)
+    return Prediction(
+        opens=work.steps * step,
+        messages=_messages(profile, work, pattern, nodes),
+        memory=pattern.passes * work.gib / (nodes * profile.memory_gib_per_s_per_node),
+        storage=_storage(profile, work, pattern, stripes, sharpness),
+        sync=profile.sync_seconds * pattern.opened * work.steps if work.durability == "synced" else 0.0,
+        factor=profile.engine_factor.get(engine, 1.0),
+        bytes=work.bytes,
+    )
+
+
+def _opens(profile: Profile, work: Work, pattern: Pattern) -> float:
+    """Seconds of a step: each writer opens its files in turn, and one server makes the files of all."""
+    openers = pattern.openers or pattern.writers
+    opened = max(pattern.files, openers * pattern.opened)
+    return (
+        profile.open_seconds * pattern.opened
+        + pattern.files / profile.creates_per_second
+        + (opened - pattern.files) / profile.opens_per_second
+    )
+
+
+def _messages(profile: Profile, work: Work, pattern: Pattern, nodes: int) -> float:
+    """Seconds in which the busiest node receives, and in which bytes move within nodes."""
+    if pattern.writers >= work.ranks and not pattern.exchange:
+        return 0.0
+    receiving = min(pattern.writers, nodes)
+    between = 1 - 1 / nodes if pattern.exchange else max(0.0, 1 - pattern.writers / nodes)
+    network = work.gib * between / (receiving * profile.network_gib_per_s_per_node)
+    inside = work.gib * (1 - between) * (1 - pattern.writers / work.ranks) / (nodes * profile.memory_gib_per_s_per_node)
+    count = math.ceil(work.gib / pattern.writers / MESSAGE_GIB)
+    if pattern.exchange:  # each round is a collective call of all ranks
+        count *= max(1, math.ceil(math.log2(work.ranks)))
+    else:
+        count = max(count, work.steps * (math.ceil(work.ranks / pattern.writers) - 1))
+    return network + inside + count * profile.message_seconds
+
+
+def _storage(profile: Profile, work: Work, pattern: Pattern, stripes: int, sharpness: float) -> float:
+    """Seconds in which the bytes reach the storage, or the page cache and what it cannot hold the storage."""
+    front, back = _front(profile, pattern, stripes), _back(profile, work, pattern, stripes)
+    cache = _cache(profile, work, pattern)
+    if cache is None:
+        return work.gib / _least([*front.values(), *back.values()], sharpness)
+    rate, room = cache
+    into_cache = work.gib / _least([*front.values(), rate], sharpness)
+    to_disk = np.maximum(0.0, work.gib - room) / _least(list(back.values()), sharpness)
+    return np.maximum(into_cache, to_disk)
+
+
+def _bound(profile: Profile, work: Work, pattern: Pattern, stripes: int) -> str:
+    """What limits the storage."""
+    front, back = _front(profile, pattern, stripes), _back(profile, work, pattern, stripes)
+    cache = _cache(profile, work, pattern)
+    rates = {**front, **back}
+    if cache is not None:
+        first = {**front, "page cache": cache[0]}
+        slow = (work.gib - cache[1]) / min(back.values()) > work.gib / min(first.values())
+        rates = back if slow else first
+    return min(rates, key=lambda name: rates[name])
+
+
+def _cache(profile: Profile, work: Work, pattern: Pattern) -> tuple[float, float] | None:
+    """GiB/s into the page cache, and what it takes; None where the write waits for the storage."""
+    if work.durability != "page cache" or profile.page_cache_gib_per_s_per_node is None:
+        return None
+    writing = min(pattern.writers, work.nodes or profile.nodes(work.ranks))
+    return writing * profile.page_cache_gib_per_s_per_node, writing * profile.page_cache_gib_per_node
+
+
+def _front(profile: Profile, pattern: Pattern, stripes: int) -> dict[str, float]:
+    """GiB/s that the writers can give, and that the locks of shared files let through."""
+    rates = {"writers": pattern.writers * profile.stream_gib_per_s}
+    if pattern.shared:
+        # Files of one step are written one after the other (raw, mpiio), or at once (the files of a container).
+        at_once = max(1, pattern.files // pattern.opened)
+        lanes = at_once * (1 if profile.file_system == "local" else stripes)
+        rates["stripes of a shared file"] = lanes * profile.shared_stripe * _unlocked(profile, pattern, lanes)
+    return rates
+
+
+def _unlocked(profile: Profile, pattern: Pattern, lanes: int) -> float:
+    """The share of its speed that locks leave a shared file; at worst all writers together are as one."""
+    if not pattern.locked:
+        return 1.0
+    crowd = pattern.writers / lanes
+    return np.maximum(1 / lanes, np.minimum(1.0, profile.shared_file_writers_per_stripe / crowd))
+
+
+def _back(profile: Profile, work: Work, pattern: Pattern, stripes: int) -> dict[str, float]:
+    """GiB/s that the nodes can send to the storage, and that it can take."""
+    at_once = max(1, pattern.files // pattern.opened)
+    targets = min(at_once * stripes, profile.ost_count)
+    crowd = pattern.writers * (1 if pattern.shared else stripes) / targets
+    each = profile.ost_gib_per_s / (1 + max(0.0, crowd - 1) / profile.ost_writers)
+    sent = min(pattern.writers, work.nodes or profile.nodes(work.ranks)) * profile.client_gib_per_s_per_node
+    return {"nodes": sent, "storage targets": targets * each, "file system": profile.total_gib_per_s}
+
+
+def _least(rates: Sequence[float], sharpness: float) -> float:
+    """The smallest rate, or a norm that is a little below it."""
+    smallest = reduce(np.minimum, rates)
+    if sharpness == math.inf:
+        return smallest
+    return smallest * sum((smallest / rate) ** sharpness for rate in rates) ** (-1 / sharpness)

@@ -1,0 +1,95 @@
+"""The measured setting that is nearest to what is asked. All is local."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+
+from tailrace.text import counted, size
+
+from ..records.records import Cell
+from ..records.summary import Summary
+from .question import AdviceError, Question
+
+FURTHEST = 4.0  # in ranks or in bytes of a step, as a factor
+
+
+def nearest(summaries: Sequence[Summary], question: Question) -> tuple[Summary, ...]:
+    """The ways of the setting nearest in ranks and bytes of a step; the largest where nothing is asked.
+
+    :raises AdviceError: none is near enough, or it was measured in several directories.
+    """
+    groups: dict[Cell, list[Summary]] = defaultdict(list)
+    for one in summaries:
+        groups[one.cell.setting].append(one)
+    if question.directory is not None:
+        names = sorted({cell.directory for cell in groups})
+        groups = {cell: group for cell, group in groups.items() if cell.directory == question.directory}
+        if not groups:
+            raise AdviceError(f"nothing was measured in the directory {question.directory!r}; there are {_all(names)}")
+    near = [group for cell, group in groups.items() if _furthest(cell, group, question) <= FURTHEST * (1 + 1e-9)]
+    if not near:
+        raise AdviceError(_too_far(groups, question))
+    best = min(_distance(group[0].cell, group, question) for group in near)
+    ties = [group for group in near if _distance(group[0].cell, group, question) == best]
+    names = sorted({group[0].cell.directory for group in ties})
+    if len(names) > 1:
+        raise AdviceError(f"the setting was measured in several directories, {_all(names)}; choose by --directory NAME")
+    most = max(ties, key=_amount)
+    return tuple(most)
+
+
+def step_bytes(group: Sequence[Summary]) -> float:
+    """The bytes of one step of a setting."""
+    return statistics.median(one.bytes for way in group for one in way.rounds) / group[0].cell.steps
+
+
+def setting_words(group: Sequence[Summary]) -> str:
+    """The setting in a line, for people."""
+    cell = group[0].cell
+    shape = " x ".join(map(str, cell.shape))
+    more = f", {cell.precision}, {cell.cache}" + (f", in {cell.directory}" if cell.directory else "")
+    return f"{counted(cell.variables, 'variable')} of {shape} points ({size(step_bytes(group))} a step) on " + (
+        f"{counted(cell.ranks, 'rank')}{more}"
+    )
+
+
+def _amount(group: list[Summary]) -> tuple[int, int]:
+    return len(group), sum(len(one.rounds) for one in group)
+
+
+def _factors(cell: Cell, group: Sequence[Summary], question: Question) -> tuple[float, float]:
+    """How far ranks and bytes are away, as factors of at least 1."""
+    wanted = question.bytes
+    ranks = 1.0 if question.ranks is None else question.ranks / cell.ranks
+    bytes_ = 1.0 if wanted is None else wanted / step_bytes(group)
+    return max(ranks, 1 / ranks), max(bytes_, 1 / bytes_)
+
+
+def _furthest(cell: Cell, group: Sequence[Summary], question: Question) -> float:
+    return max(_factors(cell, group, question))
+
+
+def _distance(cell: Cell, group: Sequence[Summary], question: Question) -> tuple[float, ...]:
+    """Smaller is nearer; what is not asked is larger first."""
+    ranks, bytes_ = _factors(cell, group, question)
+    apart = math.log(ranks) + math.log(bytes_)
+    more = -cell.ranks if question.ranks is None else 0
+    return (round(apart, 9), more, -step_bytes(group) if question.bytes is None else 0)
+
+
+def _too_far(groups: dict[Cell, list[Summary]], question: Question) -> str:
+    measured = sorted({(cell.ranks, step_bytes(group)) for cell, group in groups.items()})
+    listed = ", ".join(f"{size(each)} on {counted(ranks, 'rank')}" for ranks, each in measured[:8])
+    asked = [] if question.bytes is None else [f"{size(question.bytes)} a step"]
+    asked += [] if question.ranks is None else [counted(question.ranks, "rank")]
+    return (
+        f"{' and '.join(asked)}: more than a factor of {FURTHEST:g} from all that was measured ({listed}). Measure "
+        "nearer to it, or fit a profile (--fit-to FILE) and ask for a prediction (--machine FILE)"
+    )
+
+
+def _all(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names)

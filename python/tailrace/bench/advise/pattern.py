@@ -1,0 +1,151 @@
+"""How an engine writes: which ranks write, into how many files, and what they send each other before. All is local.
+
+This is what `docs/io.md` says of the engines, in numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from .load import Work
+
+BP_WRITERS = 64  # up to so many ranks, bp4 and bp5 write a file per rank (io/adios2/bp_opening.cpp)
+SION_FILES = 16  # the default of the parameter `files`
+
+STRATEGIES = {  # of raw: aggregators, layout
+    "shared": ("all", "shared"), "dist": ("all", "files"), "node": ("node", "files"),
+    "collect_xy": ("plane", "shared"), "collect": ("one", "shared"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """The writing of one step."""
+
+    writers: int  # ranks that write
+    files: int  # new files
+    shared: bool  # several ranks write into one file
+    locked: bool = False  # ... and their pieces alternate within its stripes
+    exchange: bool = False  # every rank sends to every writer, as in two-phase collective writing
+    opened: int = 1  # files that each writer opens, one after the other
+    openers: int = 0  # ranks that open; 0: the writers
+    passes: float = 1.0  # over the bytes in memory beside writing: checksum, copies
+
+
+class Place(Protocol):
+    """What a pattern depends on: a profile, or less."""
+
+    @property
+    def file_system(self) -> str:
+        """lustre, parallel or local."""
+
+    @property
+    def default_stripes(self) -> int:
+        """Of a new file."""
+
+    def nodes(self, ranks: int) -> int:
+        """The nodes that so many ranks fill."""
+
+
+class PatternError(ValueError):
+    """An engine that the model does not describe."""
+
+
+def pattern_of(
+    engine: str, parameters: Mapping[str, Any], work: Work, place: Place, stripes: int | None = None
+) -> Pattern:
+    """The pattern of an engine with its parameters.
+
+    :param stripes: of a new file; those of the place by default.
+    :raises PatternError: the engine stores nothing, or has unknown parameters.
+    """
+    nodes = work.nodes or place.nodes(work.ranks)
+    stripes = stripes or place.default_stripes
+    passes = 0.0 if str(parameters.get("checksums", "on")).lower() in ("off", "false") else 1.0
+    if engine == "raw":
+        return _raw(parameters, work, nodes, passes)
+    if engine in ("mpiio", "hdf5", "adios_hdf5"):
+        return _one_file(engine, parameters, work, place, nodes, stripes, passes)
+    if engine in ("bp4", "bp5"):
+        return _bp(engine, parameters, work, nodes, passes)
+    if engine == "sion":
+        files = min(_number(parameters, "files", SION_FILES), work.ranks)
+        # Chunks begin at multiples of the blocks of the file system, so that no lock is shared.
+        return Pattern(work.ranks, files, shared=files < work.ranks, passes=passes)
+    raise PatternError(f"the model does not describe the engine {engine}: it stores nothing, or is not known")
+
+
+def _raw(parameters: Mapping[str, Any], work: Work, nodes: int, passes: float) -> Pattern:
+    strategy = str(parameters.get("strategy", "shared"))
+    if strategy not in STRATEGIES:
+        raise PatternError(f"strategy = {strategy}: expected {', '.join(STRATEGIES)}")
+    who, layout = STRATEGIES[strategy]
+    who, layout = str(parameters.get("aggregators", who)), str(parameters.get("layout", layout))
+    planes = work.planes or max(1, math.isqrt(work.ranks))  # of pencils, as many parts in z as in y
+    known = {"all": work.ranks, "node": nodes, "plane": planes, "one": 1}
+    if who not in known and not who.isdigit():
+        raise PatternError(f"aggregators = {who}: expected all, node, plane, one or a number")
+    writers = min(work.ranks, known[who] if who in known else max(1, int(who)))
+    shared = layout == "shared" and writers > 1
+    files = work.variables * (1 if layout == "shared" else writers)
+    # Those that collect whole planes write whole stripes; blocks of all ranks alternate row by row.
+    locked = shared and writers == work.ranks
+    return Pattern(writers, files, shared, locked, opened=work.variables, passes=passes)
+
+
+def _one_file(
+    engine: str,
+    parameters: Mapping[str, Any],
+    work: Work,
+    place: Place,
+    nodes: int,
+    stripes: int,
+    passes: float,
+) -> Pattern:
+    files = work.variables if engine == "mpiio" else 1
+    if not _collective(engine, parameters, place):
+        return Pattern(work.ranks, files, work.ranks > 1, work.ranks > 1, opened=files, passes=passes)
+    # ROMIO and Cray MPI-IO use as many aggregators as stripes on Lustre, else one of each node.
+    usual = stripes if place.file_system == "lustre" else nodes
+    writers = min(work.ranks, _number(parameters, "hints.cb_nodes", usual))
+    return Pattern(
+        writers, files, writers > 1, exchange=work.ranks > 1, opened=files, openers=work.ranks, passes=passes
+    )
+
+
+def _collective(engine: str, parameters: Mapping[str, Any], place: Place) -> bool:
+    if engine == "adios_hdf5":
+        return str(parameters.get("H5CollectiveMPIO", "no")).lower() in ("yes", "true", "on", "1")
+    transfer: Literal["auto", "independent"] = "auto" if engine == "mpiio" else "independent"
+    word = str(parameters.get("transfer", transfer))
+    return word == "collective" or (word == "auto" and place.file_system != "local")
+
+
+def _bp(engine: str, parameters: Mapping[str, Any], work: Work, nodes: int, passes: float) -> Pattern:
+    given = {key.lower(): value for key, value in parameters.items()}
+    writers = work.ranks if work.ranks <= BP_WRITERS else nodes
+    for key in ("numaggregators", "numsubfiles"):
+        writers = _number(given, key, writers)
+    if str(given.get("aggregationtype", "")).lower() == "everyonewrites":
+        files = min(max(1, writers), work.ranks)
+        return Pattern(work.ranks, files, shared=files < work.ranks, passes=passes + _copies(engine, given))
+    writers = min(max(1, writers), work.ranks)
+    return Pattern(writers, writers, shared=False, passes=passes + _copies(engine, given))
+
+
+def _copies(engine: str, given: Mapping[str, Any]) -> float:
+    """Passes of ADIOS2: bp4 copies and computes minima; bp5 computes them where it is asked to."""
+    if engine == "bp4":
+        return 2.0 if str(given.get("statslevel", "1")) != "0" else 1.0
+    return 1.0 if str(given.get("statslevel", "0")) != "0" else 0.0
+
+
+def _number(parameters: Mapping[str, Any], key: str, usual: int) -> int:
+    """The number of a parameter, at least 1; the usual one where it is left out or 0."""
+    text = str(parameters.get(key, 0))
+    if not text.isdigit():
+        raise PatternError(f"{key} = {text}: expected a whole number")
+    return max(1, int(text) or usual)

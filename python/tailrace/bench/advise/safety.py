@@ -1,0 +1,64 @@
+"""Which measured ways may be advised at all: right values, no failures, and figures without doubt. All is local."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ..records.records import Cell
+from ..records.results import Results
+from ..records.summary import Summary
+
+FEWEST = 4  # rounds: fewer cannot differ by the test of Mann and Whitney, whatever their times
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """The ways of a setting: those to choose from, and the others with their reasons."""
+
+    good: tuple[Summary, ...]
+    unsafe: tuple[tuple[Summary, str], ...]
+    doubtful: tuple[tuple[Summary, str], ...]
+    failed: tuple[tuple[Cell, str], ...]  # ways of the setting without any figure
+
+
+def sort_ways(ways: Sequence[Summary], results: Results) -> Sorted:
+    """Sort the ways of one setting."""
+    errors = {one.cell: one.error for one in results.failures}
+    good, unsafe, doubtful = [], [], []
+    for way in ways:
+        if reason := why_unsafe(way, errors.get(way.cell)):
+            unsafe.append((way, reason))
+            continue
+        calm = _calm(way)
+        if calm.doubt:
+            doubtful.append((way, calm.doubt))
+        else:
+            good.append(calm)
+    setting, measured = ways[0].cell.setting, {way.cell for way in ways}
+    failed = [(cell, text) for cell, text in errors.items() if cell.setting == setting and cell not in measured]
+    return Sorted(tuple(good), tuple(unsafe), tuple(doubtful), tuple(failed))
+
+
+def why_unsafe(way: Summary, error: str | None) -> str:
+    """Why a way must not be advised, however fast it is; "" where nothing speaks against it."""
+    rounds = len(way.rounds)
+    if error is not None:
+        return f"failed: {_first_line(error)}"
+    if way.wrong:
+        return f"wrote wrong values in {way.wrong} of {rounds} rounds"
+    unverified = sum(one.verified is not True for one in way.rounds)
+    if unverified:
+        return f"the values of {unverified} of {rounds} rounds were not read back and compared"
+    return ""
+
+
+def _calm(way: Summary) -> Summary:
+    """Without disturbed rounds, where enough remain."""
+    calm = tuple(one for one in way.rounds if not one.disturbed)
+    return replace(way, rounds=calm) if len(calm) >= FEWEST else way
+
+
+def _first_line(text: str) -> str:
+    lines: Iterable[str] = text.strip().splitlines()
+    return next(iter(lines), "no message")

@@ -1,0 +1,77 @@
+"""How far a prediction may be off: Monte Carlo over the figures of a profile. All is local.
+
+Every figure of a profile is multiplied by a log-normal factor with median 1, whose standard deviation the profile
+states, and every engine by one more of `residual_factor`. Draws have a fixed seed: the same question, the same answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .load import Work
+from .model import predict_pattern, stripes_of
+from .pattern import pattern_of
+from .profile import FIGURES, Profile
+
+DRAWS = 400
+SEED = 1974
+LOW, HIGH = 0.1, 0.9  # the quantiles that are stated: four of five draws lie between
+
+
+@dataclass(frozen=True)
+class Way:
+    """An engine with its parameters and the stripes of its files."""
+
+    engine: str
+    parameters: Mapping[str, Any]
+    stripes: int | None = None
+
+    @property
+    def name(self) -> str:
+        """For people: raw dist, hdf5 collective."""
+        words = [str(value) for key, value in sorted(self.parameters.items()) if key in ("strategy", "transfer")]
+        return " ".join([self.engine, *words])
+
+
+@dataclass(frozen=True)
+class Range:
+    """What four of five draws lie between, and the middle one."""
+
+    low: float
+    median: float
+    high: float
+
+
+def draws_of(profile: Profile, count: int = DRAWS) -> Profile:
+    """A profile whose figures are arrays: as many machines as likely as this one says."""
+    numbers = np.random.default_rng(SEED).standard_normal((len(FIGURES), count))
+    drawn = {}
+    for key, row in zip(FIGURES, numbers, strict=True):
+        value = getattr(profile, key)
+        spread = math.log(profile.uncertainty.get(key, profile.default_factor))
+        drawn[key] = None if value is None else value * np.exp(spread * row)
+    return profile.changed(drawn)
+
+
+def seconds_of(profile: Profile, work: Work, ways: Sequence[Way], count: int = DRAWS) -> NDArray[np.float64]:
+    """Seconds of each way (rows) in each draw (columns); the ways of one column share the figures of the machine."""
+    drawn = draws_of(profile, count)
+    factors = np.random.default_rng(SEED + 1).standard_normal((len(ways), count)) * math.log(profile.residual_factor)
+    seconds = []
+    for way in ways:
+        stripes = stripes_of(profile, way.stripes)
+        pattern = pattern_of(way.engine, way.parameters, work, profile, stripes)
+        seconds.append(predict_pattern(drawn, work, pattern, way.engine, stripes).seconds)
+    return np.array(seconds) * np.exp(factors)
+
+
+def range_of(values: NDArray[np.float64]) -> Range:
+    """The quantiles of a row of draws."""
+    low, median, high = np.quantile(values, (LOW, 0.5, HIGH))
+    return Range(float(low), float(median), float(high))

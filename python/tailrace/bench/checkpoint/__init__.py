@@ -1,0 +1,1 @@
+"""Measure checkpoints: write, read, restart on other ranks."""

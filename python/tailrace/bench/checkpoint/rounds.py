@@ -1,0 +1,111 @@
+"""The rounds of the benchmark of checkpoints on the ranks that write them: writing, and reading the own rows again."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace.parallel import agree, on_root
+
+from ..ranks.job import Emit, Job
+from ..ranks.room import check_room
+from ..ranks.round_robin import Outcome
+from ..ranks.rounds import LIMITS, Rhythm
+from ..ranks.series_io import Found, OneSeries
+from ..records.variants import Way
+from .element_lists import ElementLists
+from .list_rounds import ListRounds
+from .setting import CheckpointSetting
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+SAME, OTHER = "restart same", "restart other"  # operations: on the ranks that have written, and on others
+
+
+@dataclass(frozen=True)
+class CheckpointWork:
+    """What the benchmark of checkpoints does on one number of ranks. Its files stay for `restart_rounds.RestartWork`.
+
+    :param small_steps: steps with one row of each rank, which are nearly all metadata; 0 for none.
+    """
+
+    settings: tuple[CheckpointSetting, ...]
+    ways: tuple[Way, ...]
+    rhythm: Rhythm
+    small_steps: int = 0
+
+    @property
+    def tasks(self) -> int:
+        """Of all settings; see `job.Work`."""
+        return len(self.settings) * (self.rhythm.rounds + 1) * (len(self.ways) + 1)
+
+    def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
+        """Measure all settings. Collective."""
+        for number, setting in enumerate(self.settings):
+            CheckpointRounds(comm, self, job, number, job.directories[setting.directory], emit).run()
+
+
+class CheckpointRounds(ListRounds):
+    """Measures all ways of one setting; see `Rounds`."""
+
+    def __init__(
+        self, comm: MPI.Comm, work: CheckpointWork, job: Job, number: int, directory: Path, emit: Emit
+    ) -> None:
+        super().__init__(comm, job, work.rhythm, number, directory, emit)
+        self._work, self._setting = work, work.settings[number]
+        self._small = ElementLists(comm.size, 0, comm.rank, comm.rank + 1)
+        self._ways = {way.name: way for way in work.ways}
+        on_root(comm, self._remove_failed)
+
+    def _remove_failed(self) -> None:
+        """What ranks have left that died while they wrote it. Local."""
+        for name in self._turns.failed:
+            if name in self._ways:
+                shutil.rmtree(self._setting.folder(self._directory, self._ways[name]), ignore_errors=True)
+
+    def _names(self) -> list[str]:
+        return [LIMITS, *self._ways]
+
+    def _measure(self, name: str) -> bool:
+        return self._measure_limits() if name == LIMITS else self._measure_way(self._ways[name])
+
+    def _measure_way(self, way: Way) -> bool:
+        """Only the series of a way in which all went well stays."""
+        one = self._setting
+        folder, cell = one.folder(self._directory, way), one.cell("write", "synced", way)
+        series: OneSeries | None = None
+        with self._turns.failures(cell) as outcome:
+            self._turns.begin(cell, outcome)
+            check_room(self._comm, self._directory, one.bytes)
+            on_root(self._comm, lambda: folder.mkdir(parents=True, exist_ok=True))
+            series = OneSeries(self._comm, folder, way, self._lists, 1)
+            self._write(series, cell, one.bytes, outcome, [one.cell(SAME, self._rhythm.cold, way)])
+            if self._work.small_steps:
+                self._measure_small(way, folder, outcome)
+        if not outcome.right and series is not None:
+            self._remove(series)
+        return outcome.right
+
+    def _measure_small(self, way: Way, folder: Path, outcome: Outcome) -> None:
+        cell = self._setting.small(way, self._work.small_steps)
+        place = folder / "small"
+        on_root(self._comm, lambda: place.mkdir(exist_ok=True))
+        series = OneSeries(self._comm, place, way, self._small, cell.steps)
+        size = 8 * self._comm.size * cell.steps
+        self._write(series, cell, size, outcome)
+        self._remove(series)
+
+    def _measure_limits(self) -> bool:
+        one = self._setting
+        write = one.limit("write", "synced", "pwrite")
+        if not self._prepare(write, one.bytes, lambda: self._plain):
+            return False
+        plain = self._plain
+        right = self._limit(write, one.bytes, lambda: Found(plain.write(sync=True)), [])
+        read = one.limit(SAME, self._rhythm.cold, "pread")
+        right = right and self._limit(read, one.bytes, plain.read, [plain.path])
+        agree(self._comm, plain.remove)
+        return right

@@ -1,0 +1,73 @@
+"""A setting of the benchmark of checkpoints, and its cells: how many elements, written and read by how many ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..records.records import Cell
+from ..records.variants import Way
+from .element_lists import ElementLists, first_rows
+
+
+@dataclass(frozen=True)
+class CheckpointSetting:
+    """One number of elements in one directory.
+
+    :param rows: elements of all ranks.
+    :param columns: coefficients of each.
+    :param uneven: how much the ranks' numbers of rows differ, see `element_lists.first_rows`.
+    :param seed: of these numbers.
+    :param writers: how many ranks wrote the file that is read; `ranks` of one that is written.
+    :param place: the name of the folder of its files.
+    """
+
+    directory: str
+    ranks: int
+    nodes: int
+    rows: int
+    columns: int
+    uneven: float
+    seed: int
+    writers: int
+    place: str
+
+    @property
+    def bytes(self) -> int:
+        """Of all values."""
+        return self.rows * (1 + self.columns) * 8
+
+    def lists(self, rank: int) -> ElementLists:
+        """What a rank writes or reads. Local."""
+        first = first_rows(self.rows, self.ranks, self.uneven, self.seed)
+        return ElementLists(self.rows, self.columns, first[rank], first[rank + 1])
+
+    def folder(self, directory: Path, way: Way) -> Path:
+        """Where the series of a way lies. Two ways may have the same name of a file."""
+        return directory / self.place / way.name.replace("/", "_")
+
+    def restarted_on(self, ranks: int, nodes: int) -> CheckpointSetting:
+        """The setting of reading these files on other ranks, of which each reads other rows than any has written."""
+        return replace(self, ranks=ranks, nodes=min(nodes, ranks), seed=self.seed + 1)
+
+    def cell(self, operation: str, cache: str, way: Way) -> Cell:
+        """The cell of a way."""
+        return replace(self._cell(operation, cache), name=way.name, engine=way.engine, parameters=way.parameters)
+
+    def limit(self, operation: str, cache: str, name: str) -> Cell:
+        """The cell of a limit."""
+        return replace(self._cell(operation, cache), name=name, role="limit")
+
+    def small(self, way: Way, steps: int) -> Cell:
+        """The cell of the cost of metadata: one row of each rank in each of many steps."""
+        cell = self.cell("metadata", "page cache", way)
+        return replace(cell, shape=(1, self.ranks), variables=1, steps=steps, source="one row of each rank")
+
+    def _cell(self, operation: str, cache: str) -> Cell:
+        source = f"lists, uneven {self.uneven:g}, seed {self.seed}"
+        if operation.startswith("restart"):
+            source += f", written by {self.writers}"
+        return Cell(
+            "checkpoint", operation, "", directory=self.directory, ranks=self.ranks, nodes=self.nodes,
+            shape=(self.columns, self.rows), variables=2, cache=cache, source=source,
+        )  # fmt: skip

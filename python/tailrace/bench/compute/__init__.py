@@ -1,0 +1,1 @@
+"""Measure the solver, the operators of an analysis and transposes."""

@@ -1,0 +1,160 @@
+"""The benchmark of analyses: operators on fields, called from Python as analyses call them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import pi
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailrace.fields.calculus import curl, grad
+from tailrace.fields.field import Field
+from tailrace.fields.operators import Operators
+from tailrace.fields.reductions import mean_square
+from tailrace.fields.spectra import spectrum
+from tailrace.fields.vector import Vector
+from tailrace.io.placement import Triple
+
+from ..ranks.job import Emit, Job
+from ..ranks.round_robin import Turns
+from .rounds import INDEPENDENT, ComputePlan, ComputeRounds, ComputeSetting, Outcome, Ways, check_transposes
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+_FIELDS = 4
+_NUMBERS = 20  # for each point that a rank holds, at most: four fields, their gradients and what is between
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An analysis of fields.
+
+    :param takes: fields, of four that there are.
+    :param gives: fields.
+    """
+
+    work: Callable[[list[Field]], Any]
+    takes: int
+    gives: int
+
+
+def enstrophy(fields: list[Field]) -> float:
+    """Half the mean square of the curl of the first three. Collective."""
+    return 0.5 * mean_square(curl(Vector(*fields[:3])))
+
+
+OPERATIONS = {
+    "gradients": Operation(grad, 4, 12),
+    "curl": Operation(lambda fields: curl(Vector(*fields[:3])), 3, 3),
+    "enstrophy": Operation(enstrophy, 3, 0),
+    "spectrum": Operation(lambda fields: spectrum(Vector(*fields[:3])), 3, 0),
+}
+
+
+def waves(nodes: Triple, comm: MPI.Comm | None = None, transpose: str = "auto", dtype: str = "float64") -> list[Field]:
+    """Four periodic fields. Collective.
+
+    :param comm: the ranks; this one alone by default.
+    """
+    how: Any = transpose
+    operators = Operators(nodes, (2 * pi,) * 3, ("periodic",) * 3, comm=comm, transpose=how, dtype=dtype)
+
+    def wave(shift: int) -> Field:
+        return Field.from_function(
+            operators, lambda x, y, z: np.sin(x + shift) * np.cos(2 * y - shift) * np.cos(z + 2 * shift)
+        )
+
+    return [wave(shift) for shift in range(_FIELDS)]
+
+
+@dataclass(frozen=True)
+class AnalysisPlan(ComputePlan):
+    """Every operation.
+
+    :param transposes: how data move between ranks.
+    """
+
+    operations: tuple[str, ...] = tuple(OPERATIONS)
+    transposes: tuple[str, ...] = ("auto",)
+    precision: str = "float64"
+
+    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
+        """One job for each number of ranks; see `job.Matrix`."""
+        check_transposes(self.transposes)
+        for name in self.operations:
+            if name not in OPERATIONS:
+                raise ValueError(f"--operations: {name!r} is not known; expected some of {', '.join(OPERATIONS)}")
+        jobs = []
+        for ranks in self.ranks:
+            settings = tuple(
+                ComputeSetting("analysis", ranks, min(nodes, ranks), shape, self.precision)
+                for shape in self.shapes(ranks)
+            )
+            work = AnalysisWork(settings, self.operations, self.transposes, self.rounds, self.seed)
+            jobs.append(Job(ranks, work, places))
+        return jobs
+
+
+@dataclass(frozen=True)
+class AnalysisWork:
+    """What this benchmark does on one number of ranks."""
+
+    settings: tuple[ComputeSetting, ...]
+    operations: tuple[str, ...]
+    transposes: tuple[str, ...]
+    rounds: int
+    seed: int
+
+    @property
+    def tasks(self) -> int:
+        """Of all settings; see `job.Work`."""
+        each = [len(self.transposes) + (setting.ranks > 1) for setting in self.settings]
+        return (self.rounds + 1) * sum(len(self.operations) * ways + 2 for ways in each)
+
+    def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
+        """Measure all settings. Collective."""
+        for number, setting in enumerate(self.settings):
+            rounds = AnalysisRounds(comm, setting, Turns(job, number, emit))
+            rounds.turns.run(rounds.ways(self.operations, self.transposes), self.rounds, self.seed)
+
+
+class AnalysisRounds(ComputeRounds):
+    """The rounds of one setting."""
+
+    def __init__(self, comm: MPI.Comm, setting: ComputeSetting, turns: Turns) -> None:
+        super().__init__(comm, setting, turns)
+        self._fields: dict[str, list[Field]] = {}
+
+    def ways(self, operations: tuple[str, ...], transposes: tuple[str, ...]) -> Ways:
+        """Every operation with each way of transposing, and the limits. Collective."""
+        found = self.memory_limits()
+        room = self.comm.size > 1 and self.has_room(_NUMBERS * self.setting.item)
+        for name in operations:
+            one = OPERATIONS[name]
+            size = (one.takes + one.gives) * self.setting.points * self.setting.item
+            for transpose in transposes:
+                cell = self.setting.cell(name, transpose, variables=one.takes)
+                work = partial(self._together, one, transpose)
+                found[f"{name} {transpose}"] = partial(self.measure, cell, work, size)
+            if room:
+                cell = self.setting.cell(name, INDEPENDENT, "limit", one.takes)
+                found[f"{name} {INDEPENDENT}"] = partial(self.measure, cell, partial(self._apart, one), size)
+        return found
+
+    def _together(self, one: Operation, transpose: str) -> Outcome:
+        if transpose not in self._fields:
+            self._fields[transpose] = waves(self.setting.shape, self.comm, transpose, self.setting.precision)
+        fields = self._fields[transpose]
+        return self.together(lambda: one.work(fields)), {}
+
+    def _apart(self, one: Operation) -> Outcome:
+        """Every rank has fields of its own of the same size."""
+        if INDEPENDENT not in self._fields:
+            self._fields[INDEPENDENT] = waves(self.setting.shape, dtype=self.setting.precision)
+        fields = self._fields[INDEPENDENT]
+        return self.apart(lambda: one.work(fields)), {}

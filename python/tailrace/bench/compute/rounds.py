@@ -1,0 +1,188 @@
+"""What the benchmarks of computation have in common: sizes, settings, limits, rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.flow.memory import check_memory
+from tailrace.io.placement import Triple
+from tailrace.parallel import agree
+
+from ..ranks.noise import Watch
+from ..ranks.partition import parts_of, shapes_of
+from ..ranks.round_robin import Turns
+from ..ranks.timing import Timing, Together
+from ..records.records import Cell
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+INDEPENDENT = "independent runs"  # the limit: ranks that compute at the same time and need nothing of each other
+TRANSPOSES = ("auto", "shared", "alltoall", "subarray")  # how data move between ranks, as in a case
+
+Outcome = tuple[Timing, dict[str, float]]  # a time, and counts
+Ways = dict[str, Callable[[], bool]]
+
+
+@dataclass(frozen=True)
+class ComputePlan:
+    """What is measured: on every number of ranks, of every size."""
+
+    ranks: tuple[int, ...]
+    whole: tuple[Triple, ...] = ()  # sizes that all numbers of ranks share: strong scaling
+    each: tuple[Triple, ...] = ()  # sizes of a rank's part: weak scaling
+    rounds: int = 5
+    seed: int = 0
+
+    def shapes(self, ranks: int) -> list[Triple]:
+        """The points in x, y and z on so many ranks.
+
+        :raises ValueError: there are fewer points than ranks in a direction.
+        """
+        return shapes_of(self.whole, self.each, parts_of("pencils", ranks))
+
+
+@dataclass(frozen=True)
+class ComputeSetting:
+    """One size on one number of ranks."""
+
+    bench: str
+    ranks: int
+    nodes: int
+    shape: Triple
+    precision: str = "float64"
+    source: str = ""  # the flow
+
+    @property
+    def points(self) -> int:
+        """Of the whole."""
+        return prod(self.shape)
+
+    @property
+    def item(self) -> int:
+        """Bytes of a number."""
+        return np.dtype(self.precision).itemsize
+
+    def cell(
+        self,
+        operation: str,
+        name: str,
+        role: Literal["way", "limit"] = "way",
+        variables: int = 1,
+        parameters: Mapping[str, int | str] | None = None,
+    ) -> Cell:
+        """The cell of a way or a limit."""
+        pairs = tuple((parameters or {}).items())
+        return Cell(
+            operation=operation, name=name, role=role, variables=variables, parameters=pairs, **asdict(self)
+        )  # fmt: skip
+
+
+class ComputeRounds:
+    """The rounds of one setting. All methods are collective."""
+
+    def __init__(self, comm: MPI.Comm, setting: ComputeSetting, turns: Turns) -> None:
+        self.comm, self.setting, self.turns = comm, setting, turns
+        self._watch = Watch(comm)
+
+    def measure(self, cell: Cell, work: Callable[[], Outcome], size: int) -> bool:
+        """One round of a cell; False where it has failed.
+
+        :param size: bytes of the values that are moved.
+        """
+        with self.turns.failures(cell) as outcome:
+            self.turns.begin(cell, outcome)
+            self._watch.start()
+            timing, counts = work()
+            disturbed = self._watch.stop()
+            self.turns.keep(cell, timing, size, disturbed=disturbed, counts=counts)
+        return outcome.right
+
+    def memory_limits(self) -> Ways:
+        """What the memory of the machine can do at best, with arrays of as many points as the setting."""
+        streams = Streams(self.comm, self.setting.points, self.setting.precision)
+        copy, add = (
+            self.setting.cell(operation, name, "limit")
+            for operation, name in (("copy", "memory copy"), ("add", "adding two arrays into a third"))
+        )
+        return {
+            copy.name: lambda: self.measure(copy, lambda: (streams.copy(), {}), streams.bytes),
+            add.name: lambda: self.measure(add, lambda: (streams.add(), {}), 3 * streams.bytes),
+        }
+
+    def has_room(self, bytes_per_point: int) -> bool:
+        """Whether every rank may hold the whole, in half of the memory of its machine; a note says where it may not."""
+        x, y, z = self.setting.shape
+        try:
+            check_memory((x, y, z), 2 * bytes_per_point * self.comm.size, self.comm)
+        except _core.InputError:
+            size = " x ".join(map(str, self.setting.shape))
+            self.turns.note(f"{size}, {self.comm.size} ranks: not enough memory for the limit of {INDEPENDENT}")
+            return False
+        return True
+
+    def together(self, work: Callable[[], object]) -> Timing:
+        """The time of work that all ranks do."""
+        clock = Together(self.comm)
+        clock.start()
+        work()
+        clock.marks.end("work")
+        timing = clock.stop()
+        return Timing(timing.seconds, {}, timing.per_rank)
+
+    def apart(self, work: Callable[[], object]) -> Timing:
+        """The time of work that every rank does alone at the same time, divided by the ranks.
+
+        So long would it take if the ranks shared it without a loss.
+        """
+        timing = self.together(work)
+        per_rank = {name: seconds / self.comm.size for name, seconds in timing.per_rank.items()}
+        return Timing(per_rank["mean"], {}, per_rank)
+
+
+class Streams:
+    """Three arrays on each rank, of as many numbers on all of them as a field has.
+
+    :param dtype: float64 or float32.
+    """
+
+    def __init__(self, comm: MPI.Comm, points: int, dtype: str) -> None:
+        self._comm, self._count, self._dtype = comm, max(1, points // comm.size), dtype
+        self.bytes = self._count * np.dtype(dtype).itemsize * comm.size  # of one array on all ranks
+
+    @cached_property
+    def _arrays(self) -> list[NDArray[Any]]:
+        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        return agree(self._comm, lambda: [np.ones(self._count, self._dtype) for _ in range(3)])
+
+    def copy(self) -> Timing:
+        """Copy one into another. Collective."""
+        first, second, _ = self._arrays
+        return self._timed("copy", lambda: np.copyto(second, first))
+
+    def add(self) -> Timing:
+        """Add two into a third. Collective."""
+        first, second, third = self._arrays
+        return self._timed("add", lambda: np.add(first, second, out=third))
+
+    def _timed(self, phase: str, work: Callable[[], object]) -> Timing:
+        clock = Together(self._comm)
+        clock.start()
+        work()
+        clock.marks.end(phase)
+        return clock.stop()
+
+
+def check_transposes(words: Iterable[str]) -> None:
+    """:raises ValueError: a word is no way of transposing."""
+    for word in words:
+        if word not in TRANSPOSES:
+            raise ValueError(f"--transpose {word}: expected one of {', '.join(TRANSPOSES)}")

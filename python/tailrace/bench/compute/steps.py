@@ -1,0 +1,116 @@
+"""The benchmark of the solver: seconds per step, by phase, over ranks and sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace import _core
+
+from ..ranks.job import Emit, Job
+from ..ranks.round_robin import Turns
+from ..ranks.timing import Together
+from .flow import FlowKind, MadeFlow, flow_of
+from .rounds import INDEPENDENT, ComputePlan, ComputeRounds, ComputeSetting, Outcome, Ways, check_transposes
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+STEP = "step"
+
+
+@dataclass(frozen=True)
+class SolverPlan(ComputePlan):
+    """Every flow.
+
+    :param transposes: how data move between ranks.
+    """
+
+    flows: tuple[str, ...] = ("periodic", "free-slip")
+    transposes: tuple[str, ...] = ("auto",)
+    precision: str = "float64"
+
+    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
+        """One job for each number of ranks; see `job.Matrix`."""
+        check_transposes(self.transposes)
+        kinds = tuple(flow_of(text) for text in self.flows)
+        jobs = []
+        for ranks in self.ranks:
+            pairs = tuple(
+                (
+                    kind,
+                    ComputeSetting("solver", ranks, min(nodes, ranks), kind.nodes(shape), self.precision, kind.word),
+                )
+                for kind in kinds
+                for shape in self.shapes(ranks)
+            )
+            jobs.append(Job(ranks, SolverWork(pairs, self.transposes, self.rounds, self.seed), places))
+        return jobs
+
+
+@dataclass(frozen=True)
+class SolverWork:
+    """What this benchmark does on one number of ranks."""
+
+    settings: tuple[tuple[FlowKind, ComputeSetting], ...]
+    transposes: tuple[str, ...]
+    rounds: int
+    seed: int
+
+    @property
+    def tasks(self) -> int:
+        """Of all settings; see `job.Work`."""
+        limits = sum(3 if setting.ranks > 1 else 2 for _, setting in self.settings)
+        return (self.rounds + 1) * (len(self.transposes) * len(self.settings) + limits)
+
+    def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
+        """Measure all settings. Collective."""
+        for number, (kind, setting) in enumerate(self.settings):
+            rounds = SolverRounds(comm, setting, Turns(job, number, emit), kind)
+            rounds.turns.run(rounds.ways(self.transposes), self.rounds, self.seed)
+
+
+class SolverRounds(ComputeRounds):
+    """The rounds of one setting: flows take turns, a step at a time."""
+
+    def __init__(self, comm: MPI.Comm, setting: ComputeSetting, turns: Turns, kind: FlowKind) -> None:
+        super().__init__(comm, setting, turns)
+        self._kind = kind
+        self._made: dict[str, MadeFlow] = {}
+
+    def ways(self, transposes: tuple[str, ...]) -> Ways:
+        """The flow with each way of transposing, and the limits. Collective."""
+        found = self.memory_limits()
+        variables = 3 + self._kind.scalars
+        for transpose in transposes:
+            cell = self.setting.cell(STEP, transpose, variables=variables)
+            found[transpose] = partial(self.measure, cell, partial(self._step, transpose), 0)
+        if self.comm.size > 1 and self.has_room(self._least()):
+            alone = self.setting.cell(STEP, INDEPENDENT, "limit", variables)
+            found[INDEPENDENT] = partial(self.measure, alone, self._apart, 0)
+        return found
+
+    def _least(self) -> int:
+        """Bytes that a flow holds for each point, at least."""
+        make = _core.Flow32 if self.setting.precision == "float32" else _core.Flow64
+        three = make.least_bytes_per_node("rk3")
+        return three + three // 3 * self._kind.scalars
+
+    def _step(self, transpose: str) -> Outcome:
+        if transpose not in self._made:
+            self._made[transpose] = MadeFlow(self._kind, self.setting, self.comm, transpose)
+        flow = self._made[transpose]
+        clock = Together(self.comm)
+        clock.start()
+        clock.marks.phases |= flow.step()
+        return clock.stop(), flow.counts()
+
+    def _apart(self) -> Outcome:
+        """Every rank has a flow of its own of the same size."""
+        from mpi4py import MPI
+
+        if INDEPENDENT not in self._made:
+            self._made[INDEPENDENT] = MadeFlow(self._kind, self.setting, MPI.COMM_SELF, "alltoall")
+        return self.apart(self._made[INDEPENDENT].step), {}

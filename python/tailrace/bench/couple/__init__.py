@@ -1,0 +1,1 @@
+"""Measure a stream between a producer and a consumer."""

@@ -1,0 +1,139 @@
+"""The writing side of the benchmark of coupling, which makes the records of both. All functions are collective."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace.io import series as arrays
+from tailrace.parallel import on_root
+
+from ..ranks.job import Emit, Job
+from ..ranks.noise import Watch
+from ..ranks.timing import Timing, Together, meet_asleep
+from ..records.records import Failure, Measurement
+from .computing import compute
+from .consumer import CONNECT, Consumed, ConsumerWork
+from .plan import CouplePlan, CoupleTask
+from .values import StreamValues
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+@dataclass(frozen=True)
+class Produced:
+    """What the producer has found of one stream.
+
+    :param timing: from the end of the first step until the consumer has ended.
+    :param per_step: the mean seconds of a step, without the end of the stream.
+    :param steps: that the consumer was given, the first included.
+    :param dropped: that it was not given.
+    """
+
+    timing: Timing
+    per_step: float
+    steps: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class ProducerWork:
+    """What the producer does: writes every stream of the plan, and computes before each step.
+
+    It is one of two jobs, of which the other one has the same plan. It waits for the other one without a limit: who has
+    started both ends this one when the other one dies.
+
+    :param consumers: ranks of the other one.
+    """
+
+    plan: CouplePlan
+    consumers: int
+
+    @property
+    def tasks(self) -> int:
+        """Of all settings; see `job.Work`."""
+        return self.plan.size
+
+    def other(self, job: Job) -> Job:
+        """The job of the consumer, of this job of the producer. Local."""
+        return Job(self.consumers, ConsumerWork(self.plan), job.directories, job.done, job.failed)
+
+    def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
+        """Write all streams. Collective. An error ends the job, because the consumer does not hear of it."""
+        watch = Watch(comm)
+        for task in self.plan.tasks(job):
+            begin = {"kind": "begin", "setting": task.number, "way": task.way.name}
+            emit({**Failure(task.cell("produce"), task.round, "").to_json(), **begin})
+            directory = job.directories[task.setting.directory]
+            watch.start()
+            produced = _produce(comm, task, directory)
+            consumed = _wait_for_consumer(comm, Consumed.path(directory, task))
+            disturbed = watch.stop(friends=consumed.processor)
+            for record in _records(task, produced, consumed, disturbed):
+                emit(record.to_json())
+            emit({"kind": "done", "setting": task.number, "round": task.round, "way": task.way.name})
+
+
+def _produce(comm: MPI.Comm, task: CoupleTask, directory: Path) -> Produced:
+    one = task.setting
+    values = StreamValues(one, comm.size, comm.rank)
+    parameters = {"policy": task.way.policy, "QueueLimit": task.way.queue, "wait_for_reader": CONNECT}
+    with arrays.open(f"sst:{directory / task.name}", "w", comm=comm, parameters=parameters) as series:
+        _write(series, values, 0)  # the two connect, and everything happens for the first time
+        before = series.coupling.own.wait
+        clock = Together(comm)
+        clock.start()
+        for index in range(1, one.steps + 1):
+            compute(one.produce / comm.size)
+            clock.marks.end("compute")
+            _write(series, values, index)
+            clock.marks.end("write")
+        per_step = sum(clock.marks.phases.values()) / one.steps
+        clock.marks.move(comm.bcast(series.coupling.own.wait - before), "write", "wait")  # rank 0 waits for all
+    clock.marks.end("close")
+    timing = clock.stop()
+    return comm.bcast(Produced(timing, per_step, series.coupling.own.steps, len(series.dropped)))
+
+
+def _write(series: arrays.Series, values: StreamValues, index: int) -> None:
+    series.begin_step(index, float(index))
+    for name, block in zip(values.names, values.blocks(index), strict=True):
+        series.write(name, block)
+    series.end_step()
+
+
+def _wait_for_consumer(comm: MPI.Comm, path: Path) -> Consumed:
+    """What it has found. It may still compute, and needs the cores."""
+    while comm.rank == 0 and not path.exists():
+        time.sleep(0.005)
+    meet_asleep(comm)
+    found = on_root(comm, lambda: Consumed.read(path))
+    if comm.rank == 0:
+        path.unlink()
+    return found
+
+
+def _records(task: CoupleTask, produced: Produced, consumed: Consumed, disturbed: str) -> list[Measurement]:
+    """Of both sides; in the first round, which does not count, only those of wrong values. Local."""
+    verified = consumed.verified and consumed.steps == produced.steps
+    if task.round == 0 and verified:
+        return []
+
+    def record(operation: str, timing: Timing, wait: tuple[str, ...], counts: Mapping[str, float]) -> Measurement:
+        size = int(counts["steps"]) * task.setting.step_bytes
+        share = sum(timing.phases.get(name, 0.0) for name in wait) / max(timing.seconds, 1e-9)
+        return Measurement(
+            task.cell(operation), task.round, timing.seconds, size, task.order, timing.phases, timing.per_rank,
+            {**counts, "wait_share": min(1.0, share)}, {}, verified, disturbed,
+        )  # fmt: skip
+
+    given = {"steps": produced.steps - 1, "dropped": produced.dropped, "seconds_per_step": produced.per_step}
+    got = {"steps": consumed.steps - 1, "dropped": produced.dropped}
+    return [
+        record("produce", produced.timing, ("wait", "close"), given),
+        record("consume", consumed.timing, ("wait",), got),
+    ]

@@ -1,0 +1,1 @@
+"""Measure how fast series are written and read."""

@@ -1,0 +1,134 @@
+"""The rounds of the benchmark of input and output, on the ranks that write and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace.flow.memory import check_memory
+from tailrace.parallel import agree
+
+from ..ranks.eviction import COLD
+from ..ranks.job import Emit, Job
+from ..ranks.limits import PlainFile
+from ..ranks.partition import Values
+from ..ranks.room import check_room
+from ..ranks.rounds import LIMITS, Rhythm, Rounds
+from ..ranks.series_io import Found, OneSeries
+from ..ranks.timing import Timing
+from ..records.records import Cell
+from ..records.variants import Way
+from .held_values import values_of
+from .setting import IoSetting
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+WRITES = ("page cache", "synced")
+READS = (COLD, "warm")
+
+
+@dataclass(frozen=True)
+class IoWork:
+    """What the benchmark of input and output does on one number of ranks."""
+
+    settings: tuple[IoSetting, ...]
+    ways: tuple[Way, ...]
+    writes: tuple[str, ...] = WRITES
+    reads: tuple[str, ...] = READS
+    rounds: int = 5
+    seed: int = 0
+    drop_caches: bool = False
+    limits: bool = True
+
+    @property
+    def tasks(self) -> int:
+        """Of all settings; see `job.Work`."""
+        return len(self.settings) * (self.rounds + 1) * (len(self.ways) + int(self.limits))
+
+    def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
+        """Measure all settings. Collective."""
+        for number, setting in enumerate(self.settings):
+            IoRounds(comm, self, job, number, job.directories[setting.directory], emit).run()
+
+
+class IoRounds(Rounds):
+    """Measures all ways of one setting; see `Rounds`."""
+
+    def __init__(self, comm: MPI.Comm, work: IoWork, job: Job, number: int, directory: Path, emit: Emit) -> None:
+        rhythm = Rhythm(work.rounds, work.seed, work.drop_caches)
+        super().__init__(comm, job, rhythm, number, directory, emit)
+        self._work, self._setting = work, work.settings[number]
+        self._reads = [rhythm.cold if cache == COLD else cache for cache in work.reads]
+        self._ways = {way.name: way for way in work.ways}
+
+    def _names(self) -> list[str]:
+        return [*([LIMITS] if self._work.limits else []), *self._ways]
+
+    # ---- what is written ---------------------------------------------------------------------------------------------
+    @cached_property
+    def _values(self) -> Values:
+        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        return values_of(self._setting, self._comm)
+
+    @cached_property
+    def _plain(self) -> PlainFile:
+        """The same of the limits, with two copies more."""
+        one, expected = self._setting, self._values.expected
+        check_memory(one.shape, (1 + 2 * one.steps) * one.point_bytes, self._comm)
+        return agree(self._comm, lambda: PlainFile(self._comm, self._directory, expected * one.steps))
+
+    # ---- ways --------------------------------------------------------------------------------------------------------
+    def _measure(self, name: str) -> bool:
+        return self._measure_limits() if name == LIMITS else self._measure_way(self._ways[name])
+
+    def _measure_way(self, way: Way) -> bool:
+        one = self._setting
+        series: OneSeries | None = None
+        writes = [one.cell("write", cache, way) for cache in self._work.writes]
+        reads = [one.cell("read", cache, way) for cache in self._reads]
+        first = [*writes, *reads][0]
+        with self._turns.failures(first) as outcome:
+            self._turns.begin(first, outcome)
+            check_room(self._comm, self._directory, one.bytes)
+            series = OneSeries(self._comm, self._directory, way, self._values, one.steps)
+            for number, cell in enumerate(writes, 1):
+                self._write(series, cell, one.bytes, outcome, reads if number == len(writes) else ())
+            if not writes:
+                series.write(sync=False)
+                self._read_all(series, reads, one.bytes, outcome)
+        if series is not None:
+            self._remove(series)
+        return outcome.right
+
+    # ---- limits ------------------------------------------------------------------------------------------------------
+    def _measure_limits(self) -> bool:
+        """One round of the limits; False where one has failed."""
+        one, right = self._setting, True
+        copy = one.limit("copy", "memory", "memory copy")
+        if not self._prepare(copy, one.bytes, lambda: self._plain):
+            return False
+        plain = self._plain
+        steps: list[tuple[Cell, Callable[[], Timing]]] = [(copy, plain.copy)]
+        steps += [
+            (one.limit("write", cache, "pwrite"), partial(plain.write, sync=cache == "synced"))
+            for cache in self._work.writes
+        ]
+        if "synced" in self._work.writes:
+            steps.append((one.limit("write", "synced", "pwrite direct"), partial(plain.write, sync=True, direct=True)))
+        for cell, work in steps:
+            right = self._limit(cell, one.bytes, lambda work=work: Found(work()), []) and right  # type: ignore[misc]
+        right = self._measure_plain_reads(plain) and right
+        agree(self._comm, plain.remove)
+        return right
+
+    def _measure_plain_reads(self, plain: PlainFile) -> bool:
+        """Of a file that goes through the page cache, as a direct write leaves none of it there."""
+        one = self._setting
+        cells = [one.limit("read", cache, "pread") for cache in self._reads]
+        if cells and not self._prepare(cells[0], one.bytes, lambda: plain.write(sync=False)):
+            return False
+        return all(self._limit(cell, one.bytes, plain.read, [plain.path]) for cell in cells)

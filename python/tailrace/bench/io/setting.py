@@ -1,0 +1,51 @@
+"""A setting of benchmarks that write, and its cells: what is written where, by how many ranks."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from ..records.records import Cell
+from ..records.variants import Way
+
+
+@dataclass(frozen=True)
+class IoSetting:
+    """One size in one directory on one number of ranks."""
+
+    directory: str
+    ranks: int
+    nodes: int
+    decomposition: tuple[int, int, int]
+    shape: tuple[int, int, int]
+    halo: int = 0
+    variables: int = 1
+    steps: int = 1
+    precision: str = "float64"
+    source: str = ""
+    bench: str = "io"
+
+    @property
+    def bytes(self) -> int:
+        """Of all values that are written."""
+        nx, ny, nz = self.shape
+        return nx * ny * nz * self.point_bytes * self.steps
+
+    @property
+    def point_bytes(self) -> int:
+        """Of the values of a step at a point."""
+        return self.variables * (4 if self.precision == "float32" else 8)
+
+    def cell(self, operation: str, cache: str, way: Way) -> Cell:
+        """The cell of a way."""
+        return Cell(
+            operation=operation,
+            name=way.name,
+            engine=way.engine,
+            parameters=way.parameters,
+            cache=cache,
+            **asdict(self),
+        )
+
+    def limit(self, operation: str, cache: str, name: str) -> Cell:
+        """The cell of a limit."""
+        return Cell(operation=operation, name=name, role="limit", cache=cache, **asdict(self))

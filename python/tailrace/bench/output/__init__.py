@@ -1,0 +1,1 @@
+"""Measure what output costs a running simulation."""

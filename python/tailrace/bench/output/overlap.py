@@ -1,0 +1,229 @@
+"""The benchmark of output that a program writes while it computes: how long it still delays the program."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from math import ceil, floor, log10
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailrace.io import series as arrays
+
+from ..io.held_values import values_of
+from ..io.plan import OutputPlan
+from ..io.setting import IoSetting
+from ..ranks.job import Emit, Job
+from ..ranks.noise import Warmer, Watch
+from ..ranks.partition import Values
+from ..ranks.room import check_room
+from ..ranks.round_robin import Turns
+from ..ranks.series_io import OneSeries
+from ..ranks.timing import Timing, Together, slowest
+from ..records.variants import Way, with_buffers
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+ALONE = "computing alone"  # the limit: a run whose output costs nothing
+CACHES = ("page cache", "synced")
+_UNSEEN = 2  # steps at the start of a run that are not counted: they fill the buffers
+_LONGER = 1.25  # computing between two steps, in parts of the time in which the slowest engine writes one
+
+
+@dataclass(frozen=True)
+class OverlapPlan(OutputPlan):
+    """Every engine without and with buffers.
+
+    :param compute: seconds of computing between two steps; 0: longer than the slowest engine needs for a step.
+    """
+
+    caches: tuple[str, ...] = CACHES
+    buffers: int = 2
+    steps: int = 8
+    compute: float = 0.0
+
+    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
+        """One job for each number of ranks; see `job.Matrix`."""
+        jobs = []
+        for ranks in self.ranks:
+            settings = self.settings("overlap", ranks, places, nodes, self.steps)
+            pairs = tuple((setting, cache) for setting in settings for cache in self.caches)
+            work = OverlapWork(pairs, self.ways, self.buffers, self.rounds, self.seed, self.compute)
+            jobs.append(Job(ranks, work, places))
+        return jobs
+
+
+@dataclass(frozen=True)
+class OverlapWork:
+    """What this benchmark does on one number of ranks."""
+
+    settings: tuple[tuple[IoSetting, str], ...]  # each with where the data go: page cache, synced
+    ways: tuple[Way, ...]
+    buffers: int
+    rounds: int
+    seed: int
+    compute: float
+
+    @property
+    def tasks(self) -> int:
+        """Of all settings; see `job.Work`."""
+        return len(self.settings) * (self.rounds + 1) * (2 * len(self.ways) + 1)
+
+    def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
+        """Measure all settings. Collective."""
+        for number in range(len(self.settings)):
+            OverlapRounds(comm, self, job, number, emit).run()
+
+
+class OverlapRounds:
+    """Runs of one setting: a program that computes and writes in turn. All methods are collective."""
+
+    def __init__(self, comm: MPI.Comm, work: OverlapWork, job: Job, number: int, emit: Emit) -> None:
+        self._comm, self._work = comm, work
+        self._setting, self._cache = work.settings[number]
+        self._cells = self._setting  # the setting that the cells name
+        self._directory = job.directories[self._setting.directory]
+        self._turns = Turns(job, number, emit, self._directory)
+        self._warmer, self._watch = Warmer(comm, self._directory), Watch(comm)
+        self._computing = Computing(comm)
+
+    @cached_property
+    def _values(self) -> Values:
+        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        return values_of(self._setting, self._comm)
+
+    def run(self) -> None:
+        """All rounds; the first one is not counted."""
+        seconds = self._work.compute or rounded_up(_LONGER * self._slowest_step())
+        # Runs that compute for another time are no repetitions of these.
+        self._cells = replace(self._setting, source=f"{seconds:g} s of computing")
+        self._computing.last(seconds)
+        ways: dict[str, Callable[[], bool]] = {ALONE: self._alone}
+        for way in self._work.ways:
+            buffered = with_buffers(way, self._work.buffers)
+            ways |= {way.name: partial(self._measure, way), buffered.name: partial(self._measure, buffered)}
+        self._turns.run(ways, self._work.rounds, self._work.seed)
+
+    def _slowest_step(self) -> float:
+        """Seconds of output in a step of the slowest engine, the median of its steps, without computing."""
+        found = [0.0]
+        for way in self._work.ways:
+            if way.name in self._turns.failed:
+                continue
+            with self._turns.failures(self._cells.cell("write", self._cache, way)) as outcome:
+                self._turns.begin(outcome.cell, outcome, way.name)
+                found.append(self._steps(way)[1]["step_seconds"])
+            if not outcome.right:
+                self._turns.failed.add(way.name)
+        return max(found)
+
+    def _measure(self, way: Way) -> bool:
+        with self._turns.failures(self._cells.cell("write", self._cache, way)) as outcome:
+            self._turns.begin(outcome.cell, outcome)
+            timing, counts = self._steps(way)
+            disturbed = self._watch.stop()
+            self._turns.keep(outcome.cell, timing, self._setting.bytes, disturbed=disturbed, counts=counts)
+        return outcome.right
+
+    def _alone(self) -> bool:
+        """The same computing without output; its rate is that of output which costs nothing."""
+        with self._turns.failures(self._cells.limit("write", self._cache, ALONE)) as outcome:
+            self._turns.begin(outcome.cell, outcome)
+            self._watch.start()
+            clock = Together(self._comm)
+            clock.start()
+            for _ in range(self._setting.steps):
+                self._computing.work()
+                self._comm.barrier()
+                clock.marks.end("compute")
+            timing = clock.stop()
+            self._turns.keep(outcome.cell, timing, self._setting.bytes, disturbed=self._watch.stop())
+        return outcome.right
+
+    def _steps(self, way: Way) -> tuple[Timing, dict[str, float]]:
+        """One run, from the first counted step to the end of close; and seconds of output in one of its steps."""
+        count = _UNSEEN + self._setting.steps
+        check_room(self._comm, self._directory, self._setting.bytes // self._setting.steps * count)
+        series = OneSeries(self._comm, self._directory, way, self._values, count)
+        series.remove()
+        self._warmer.warm((count + self._work.buffers) * self._values.bytes)
+        self._watch.start()
+        parameters: dict[str, Any] = {**dict(way.parameters), **({"sync": True} if self._cache == "synced" else {})}
+        clock = Together(self._comm)
+        with arrays.open(series.path, "w", comm=self._comm, engine=way.engine, parameters=parameters) as out:
+            self._write(out, 0, _UNSEEN, clock)
+            clock = Together(self._comm)
+            clock.start()
+            writes, ends = self._write(out, _UNSEEN, self._setting.steps, clock)
+        clock.marks.end("close")
+        timing = clock.stop()
+        series.remove()
+        steps = [w + e for w, e in zip(writes, ends, strict=True)]
+        both, last = (self._slowest(values) for values in (steps, ends))
+        counts = {"step_seconds": median(both), "step_seconds_most": max(both), "end_step_seconds": median(last)}
+        return timing, {**counts, "compute_seconds": self._computing.seconds}
+
+    def _write(self, out: arrays.Series, first: int, count: int, clock: Together) -> tuple[list[float], list[float]]:
+        """Compute and write steps; seconds of begin_step and write, and of end_step, of each on this rank."""
+        writes, ends = [], []
+        for step in range(first, first + count):
+            self._computing.work()
+            self._comm.barrier()
+            clock.marks.end("compute")
+            out.begin_step(step, float(step))
+            for name, block in zip(self._values.names(), self._values.blocks, strict=True):
+                out.write(name, block)
+            writes.append(clock.marks.end("write"))
+            out.end_step()
+            ends.append(clock.marks.end("end_step"))
+        return writes, ends
+
+    def _slowest(self, values: list[float]) -> list[float]:
+        """Of each step, the seconds of the slowest rank."""
+        return list(slowest(self._comm, {str(step): value for step, value in enumerate(values)}).values())
+
+
+def rounded_up(seconds: float) -> float:
+    """To two digits: what no figure tells apart has one name."""
+    if seconds <= 0:
+        return 0.0
+    unit = 10.0 ** (floor(log10(seconds)) - 1)
+    return float(f"{ceil(seconds / unit - 1e-9) * unit:.2g}")
+
+
+class Computing:
+    """Arithmetic on numbers that stay in the cache, for a number of seconds; nothing until `last` was called."""
+
+    def __init__(self, comm: MPI.Comm) -> None:
+        self._comm = comm
+        self._numbers = np.linspace(1.0, 2.0, 1024)  # 8 KiB
+        self._cycles = 0
+        self.seconds = 0.0  # on the slowest rank, when it was tried
+
+    def work(self) -> None:
+        """Local."""
+        for _ in range(self._cycles):
+            np.sqrt(self._numbers, out=self._numbers)
+            np.square(self._numbers, out=self._numbers)
+
+    def last(self, seconds: float) -> None:
+        """From now on the work takes at least so long. Collective.
+
+        It is measured in time of the processor: beside other programs a little work may last long, and would last far
+        too short in the rounds.
+        """
+        self._cycles = 10
+        while True:
+            self._comm.barrier()
+            begin = time.thread_time()
+            self.work()
+            self.seconds = slowest(self._comm, {"work": time.thread_time() - begin})["work"]
+            if self.seconds >= seconds:
+                return
+            self._cycles = int(self._cycles * min(10.0, 1.1 * seconds / self.seconds)) + 1

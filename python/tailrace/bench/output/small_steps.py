@@ -1,0 +1,195 @@
+"""The benchmark of steps with little data: what opening, a step and closing cost, whatever is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tailrace.io import series as arrays
+from tailrace.parallel import agree
+
+from ..io.held_values import values_of
+from ..io.plan import OutputPlan
+from ..io.setting import IoSetting
+from ..ranks.job import Emit, Job
+from ..ranks.limits import PlainFile
+from ..ranks.noise import Warmer, Watch
+from ..ranks.partition import Values
+from ..ranks.round_robin import Turns
+from ..ranks.series_io import OneSeries
+from ..ranks.timing import Timing, Together, slowest
+from ..records.records import Cell
+from ..records.variants import Way
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+ONE = "open"  # a series of one step
+MANY = "steps"  # a series of many tiny steps
+_NULL = Way("null")  # what Tailrace itself needs: it writes nowhere
+_TINY = 2  # points of a rank in each direction
+
+
+@dataclass(frozen=True)
+class StepsPlan(OutputPlan):
+    """One series of one small step, and one of many tiny ones.
+
+    :param count: tiny steps.
+    """
+
+    count: int = 1000
+
+    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
+        """One job for each number of ranks; see `job.Matrix`."""
+        jobs = []
+        for ranks in self.ranks:
+            ones = self.settings("steps", ranks, places, nodes, 1)
+            tiny = (_TINY, _TINY, _TINY * ranks)
+            many = [
+                IoSetting(name, ranks, min(nodes, ranks), (1, 1, ranks), tiny, steps=self.count, bench="steps")
+                for name in places
+            ]
+            work = StepsWork((*ones, *many), self.ways, self.rounds, self.seed)
+            jobs.append(Job(ranks, work, places))
+        return jobs
+
+
+@dataclass(frozen=True)
+class StepsWork:
+    """What this benchmark does on one number of ranks. Settings of one step are opened and closed."""
+
+    settings: tuple[IoSetting, ...]
+    ways: tuple[Way, ...]
+    rounds: int
+    seed: int
+
+    @property
+    def tasks(self) -> int:
+        """Of all settings; see `job.Work`."""
+        limits = sum(1 if setting.steps == 1 else 2 for setting in self.settings)
+        return (self.rounds + 1) * (len(self.settings) * len(self.ways) + limits)
+
+    def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
+        """Measure all settings. Collective."""
+        for number in range(len(self.settings)):
+            StepsRounds(comm, self, job, number, emit).run()
+
+
+class StepsRounds:
+    """The rounds of one setting. All methods are collective."""
+
+    def __init__(self, comm: MPI.Comm, work: StepsWork, job: Job, number: int, emit: Emit) -> None:
+        self._comm, self._work = comm, work
+        self._setting = one = work.settings[number]
+        self._directory = job.directories[one.directory]
+        self._turns = Turns(job, number, emit, self._directory)
+        self._warmer, self._watch = Warmer(comm, self._directory), Watch(comm)
+
+    @cached_property
+    def _values(self) -> Values:
+        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        return values_of(self._setting, self._comm)
+
+    @cached_property
+    def _plain(self) -> PlainFile:
+        """The same of the limits, with two copies more."""
+        expected = self._values.expected
+        return agree(self._comm, lambda: PlainFile(self._comm, self._directory, expected))
+
+    def run(self) -> None:
+        """All rounds; the first one is not counted."""
+        operation, many = (ONE, False) if self._setting.steps == 1 else (MANY, True)
+        ways: dict[str, Callable[[], bool]] = {}
+        for way in self._work.ways:
+            cell = self._setting.cell(operation, "page cache", way)
+            ways[way.name] = partial(self._measure, cell, partial(self._many if many else self._one, way))
+        if many:
+            null = replace(self._setting.cell(operation, "page cache", _NULL), role="limit")
+            ways[null.name] = partial(self._measure, null, partial(self._many, _NULL))
+        plain = self._setting.limit(operation, "page cache", "pwrite")
+        ways[plain.name] = partial(self._measure, plain, self._plain_steps if many else self._plain_one)
+        self._turns.run(ways, self._work.rounds, self._work.seed)
+
+    def _measure(self, cell: Cell, work: Callable[[], tuple[Timing, dict[str, float]]]) -> bool:
+        with self._turns.failures(cell) as outcome:
+            self._turns.begin(cell, outcome)
+            self._warmer.warm(self._values.bytes * 5 // 4)
+            self._watch.start()
+            timing, counts = work()
+            disturbed = self._watch.stop()
+            self._turns.keep(cell, timing, self._setting.bytes, disturbed=disturbed, counts=counts)
+        return outcome.right
+
+    # ---- one step ----------------------------------------------------------------------------------------------------
+    def _one(self, way: Way) -> tuple[Timing, dict[str, float]]:
+        series = OneSeries(self._comm, self._directory, way, self._values, 1)
+        found = series.write(sync=False)
+        counts = series.counts()
+        series.remove()
+        return found.timing, counts
+
+    def _plain_one(self) -> tuple[Timing, dict[str, float]]:
+        timing = self._plain.write(sync=False)
+        agree(self._comm, self._plain.remove)
+        return timing, {}
+
+    # ---- many steps --------------------------------------------------------------------------------------------------
+    def _many(self, way: Way) -> tuple[Timing, dict[str, float]]:
+        """Steps of a tiny array and a number; how long the first and the last tenth of them took."""
+        count = self._setting.steps
+        files = OneSeries(self._comm, self._directory, way, self._values, count)
+        files.remove()
+        moments = np.zeros(count)
+        clock = Together(self._comm)
+        clock.start()
+        series = arrays.open(files.path, "w", comm=self._comm, engine=way.engine, parameters=dict(way.parameters))
+        clock.marks.end("open")
+        with series:
+            for step in range(count):
+                series.begin_step(step, float(step))
+                series.write("u0", self._values.blocks[0])
+                series.write_scalar("energy", float(step))
+                series.end_step()
+                moments[step] = clock.marks.end("steps")
+        clock.marks.end("close")
+        timing = clock.stop()
+        counts = self._tenths(moments)
+        if way.engine != _NULL.engine:
+            counts |= files.counts()
+        files.remove()
+        return timing, counts
+
+    def _plain_steps(self) -> tuple[Timing, dict[str, float]]:
+        """One pwrite on each rank for each step."""
+        data, count = self._values.expected[0].data.cast("B"), self._setting.steps
+        moments = np.zeros(count)
+        clock = Together(self._comm)
+        clock.start()
+
+        def work() -> None:
+            file = os.open(self._plain.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            clock.marks.end("open")
+            try:
+                for step in range(count):
+                    os.pwrite(file, data, step * len(data))
+                    moments[step] = clock.marks.end("steps")
+            finally:
+                os.close(file)
+            clock.marks.end("close")
+
+        agree(self._comm, work)
+        timing = clock.stop()
+        agree(self._comm, self._plain.remove)
+        return timing, self._tenths(moments)
+
+    def _tenths(self, seconds: np.ndarray) -> dict[str, float]:
+        """Seconds of the first and the last tenth of the steps, on the slowest rank of each."""
+        tenth = max(1, seconds.size // 10)
+        own = {"first_tenth_seconds": seconds[:tenth].sum(), "last_tenth_seconds": seconds[-tenth:].sum()}
+        return slowest(self._comm, {name: float(value) for name, value in own.items()})

@@ -1,0 +1,66 @@
+"""The description of a run of a benchmark: machine, software, directories. All functions are local."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailrace import _core, machine
+from tailrace.files.provenance import command
+
+from ..records.records import Run
+from .job import LEFT_OUT, PARAMETERS
+
+
+def now() -> str:
+    """ISO 8601, in seconds, with the offset of the time zone."""
+    return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def describe(directories: Mapping[str, Path], nodes: int, notes: Iterable[str] = ()) -> Run:
+    """This machine and this program.
+
+    :param directories: where is measured, by name.
+    """
+    built = _core.build_info()
+    began = now()
+    room = machine.memory()
+    return Run(
+        run=f"{began}-{secrets.token_hex(3)}",
+        command=command(),
+        began=began,
+        tailrace=built["version"],
+        machine={
+            "processor": machine.processor(),
+            "cores": machine.physical_cores(),
+            "memory": room[0] if room else 0,
+            "nodes": nodes,
+            "load": os.getloadavg()[0],
+            "system": platform.platform(),
+        },
+        software={
+            **{name: built[name] for name in ("mpi", "hdf5", "adios2", "compiler", "commit") if built.get(name)},
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+        },
+        directories={name: _directory(path) for name, path in directories.items()},
+        notes=[*notes, *([LEFT_OUT] if os.environ.get(PARAMETERS) else [])],
+    )
+
+
+def _directory(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "path": str(path.resolve()),
+        "kind": machine.file_system(path),
+        "free": shutil.disk_usage(path).free,
+    }
+    stripes = machine.stripes(path)
+    return {**found, "stripes": stripes} if stripes else found

@@ -1,0 +1,194 @@
+"""Starts jobs of ranks one after the other and stores what they measure. A cell that fails does not end the rest."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING, Any
+
+from tailrace import processes
+from tailrace.text import counted
+
+from ..records.records import Failure, Measurement, parse
+from ..records.results import ResultFile
+from .job import EVENT, Emit, Job, nothing, run_on
+from .timing import meet_asleep
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+Start = Callable[[int, list[str]], "subprocess.Popen[str]"]  # ranks, words of tailrace; both outputs are pipes
+_PATIENCE = 20.0  # seconds that a job gets to end when it is told to
+_START = 120.0  # seconds until the first event at least: thousands of ranks take their time to start
+_LINES = 60  # of the errors of a job, the last ones
+
+
+class Driver:
+    """Runs jobs and keeps their records.
+
+    :param results: gets the records.
+    :param run: the name of the run that they belong to.
+    :param limit: seconds without an event after which the ranks are called hanging.
+    :param progress: called with the number of tasks that are done and a line about what is being measured.
+    :param watched: what watches the ranks: such cells are others than those of ranks that nothing watches.
+    """
+
+    def __init__(
+        self,
+        results: ResultFile,
+        run: str,
+        limit: float,
+        progress: Callable[[int, str], None] = lambda *_: None,
+        watched: str = "",
+    ) -> None:
+        self._watched = f"under {watched}" if watched else ""
+        self._results, self._run, self._limit, self._progress = results, run, limit, progress
+        self.failures = 0
+        self.notes: list[str] = []
+        self._begun: dict[str, Any] | None = None
+        self._done: set[tuple[int, int, str]] = set()
+        self._failed: set[tuple[int, str]] = set()
+        self._tasks = 0
+
+    def run(self, job: Job, start: Start) -> None:
+        """Run a job on ranks that `start` starts, again without what has failed where they die. Local."""
+        while True:
+            self._begun, self._done, self._failed = None, set(), set()
+            error = _Ranks(start(job.ranks, ["bench", "ranks", job.to_word()]), self._limit).follow(self.take)
+            if not error:
+                return
+            self._fail(error, job.ranks)
+            job = job.without(self._done, self._failed)
+
+    def take(self, event: dict[str, Any]) -> None:
+        """An event of rank 0."""
+        kind = event["kind"]
+        if kind == "begin":
+            self._begun = event
+            cell = Failure.from_json(event).cell
+            self._progress(self._tasks, f"round {event['round']}: {cell.words()}")
+        elif kind == "done":
+            self._done.add((event["setting"], event["round"], event["way"]))
+            self._begun = None
+            self._tasks += 1
+            self._progress(self._tasks, "")
+        elif kind == "note":
+            if event["text"] not in self.notes:  # every job may say it
+                self.notes.append(event["text"])
+        else:
+            record = parse(json.dumps(event))
+            assert isinstance(record, Measurement | Failure)
+            self._keep(record)
+
+    def _keep(self, record: Measurement | Failure) -> None:
+        source = ", ".join(filter(None, [record.cell.source, self._watched]))
+        self._results.add(replace(record, run=self._run, cell=replace(record.cell, source=source)))
+        if isinstance(record, Measurement):
+            if record.verified is False:
+                self.failures += 1
+                self._fails_from_now_on()
+                self.notes.append(f"{record.cell.words()}: the values that were read are not those that were written")
+        else:
+            self.failures += 1
+            self._fails_from_now_on()
+
+    def _fails_from_now_on(self) -> None:
+        """The way whose turn it is must not be tried again, not even by a job that replaces one that has died."""
+        if self._begun is not None:
+            self._failed.add((self._begun["setting"], self._begun["way"]))
+
+    def _fail(self, error: str, ranks: int) -> None:
+        """The ranks died: the cell that was being measured has failed.
+
+        :raises JobError: nothing was measured, so it is not a cell that fails.
+        """
+        if self._begun is not None:
+            self._keep(replace(Failure.from_json(self._begun), error=error))
+        elif not self._done:
+            raise JobError(f"{counted(ranks, 'rank')}: {error}")
+
+
+def run_here(job: Job, comm: MPI.Comm, emit: Emit) -> None:
+    """Run a job on the first ranks of `comm`; the others wait without using their cores. Collective.
+
+    :param emit: gets the events, on rank 0.
+    """
+    inside = comm.Split(0 if comm.rank < job.ranks else 1, comm.rank)
+    try:
+        if comm.rank < job.ranks:
+            run_on(inside, job, emit if comm.rank == 0 else nothing)
+    finally:
+        inside.Free()
+    meet_asleep(comm)
+
+
+class JobError(RuntimeError):
+    """Ranks do not start."""
+
+
+class _Ranks:
+    """A running job."""
+
+    def __init__(self, process: subprocess.Popen[str], limit: float) -> None:
+        self._process, self._limit = process, limit
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._errors: deque[str] = deque(maxlen=_LINES)
+        assert process.stdout is not None and process.stderr is not None
+        self._threads = [
+            threading.Thread(target=self._listen, args=(process.stdout,), daemon=True),
+            threading.Thread(target=self._collect, args=(process.stderr,), daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _listen(self, stream: IO[str]) -> None:
+        for line in stream:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _collect(self, stream: IO[str]) -> None:
+        self._errors.extend(stream)
+
+    def follow(self, take: Callable[[dict[str, Any]], None]) -> str:
+        """Pass events on until the job ends. Returns why it failed; "" if it did not. It is ended whatever happens."""
+        try:
+            patience = max(self._limit, _START)
+            while (line := self._lines.get(timeout=patience)) is not None:
+                if line.startswith(EVENT):
+                    take(json.loads(line[len(EVENT) :]))
+                    patience = self._limit
+            code = self._process.wait(_PATIENCE)
+        except (queue.Empty, subprocess.TimeoutExpired):
+            return f"the ranks hang: nothing happened for {self._limit:.0f} s, and they were ended"
+        finally:
+            self._end()
+        return f"the ranks ended with code {code}{self._said()}" if code else ""
+
+    def _said(self) -> str:
+        """The first line of the errors that names an exception, else the last one."""
+        self._threads[1].join(_PATIENCE)
+        return f": {said}" if (said := told(self._errors)) else ""
+
+    def _end(self) -> None:
+        """End the job and its ranks: mpiexec forwards the first signal to the ranks.
+
+        Ranks that outlive it would write on into a directory that is being removed.
+        """
+        if self._process.poll() is None:
+            processes.stop(self._process, _PATIENCE)
+
+
+def told(errors: Iterable[str]) -> str:
+    """The line of the errors of ranks that says most: the first one that names an exception or a signal, else the last.
+
+    "" where there is none.
+    """
+    lines = [line.strip() for line in errors if line.strip() and not set(line.strip()) <= set("-=")]
+    named = [line for line in lines if line.split(":")[0].rsplit(".", 1)[-1].endswith(("Error", "Exception"))]
+    killed = [line for line in lines if "signal" in line]
+    return (named or killed or lines)[0 if named or killed else -1] if lines else ""

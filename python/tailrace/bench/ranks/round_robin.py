@@ -1,0 +1,103 @@
+"""Ways that take turns in rounds, and what is told of each: its begin, its records, its failure, its end."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tailrace import _core
+
+from ..records.records import Cell, Failure, Measurement
+from .job import Emit, Job
+from .timing import Timing
+
+
+class Outcome:
+    """Of a way in a round: the cell that is being measured, and whether all is right so far."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell, self.right = cell, True
+
+
+class Turns:
+    """The rounds of one setting of a job. All methods are local; ranks that measure together call the same ones.
+
+    :param number: of the setting in the job.
+    :param emit: gets what happens, on rank 0: records, and `{"kind": "begin", ...}` before each of them.
+    :param directory: left out of the messages of failures: it is there for this run only.
+    """
+
+    def __init__(self, job: Job, number: int, emit: Emit, directory: Path | None = None) -> None:
+        self._job, self._number, self._emit, self._directory = job, number, emit, directory
+        self._way = ""
+        self.failed = {name for setting, name in job.failed if setting == number}  # ways that are not tried again
+        self.round = self.order = 0
+
+    def run(self, ways: Mapping[str, Callable[[], bool]], rounds: int, seed: int, first: int = 0) -> None:
+        """All rounds of all ways, each a function that is False where it has failed.
+
+        :param seed: of the order in a round, which is the same on all ranks.
+        :param first: the number of the first round; round 0 does not count.
+        """
+        names = list(ways)
+        shuffle = random.Random(seed).shuffle
+        for number in range(first, rounds + 1):
+            shuffle(names)  # the data of one way may still be on the way to the disk while the next one writes
+            for order, name in enumerate(names):
+                if name in self.failed or (self._number, number, name) in self._job.done:
+                    continue
+                self.round, self.order, self._way = number, order, name
+                if not ways[name]():
+                    self.failed.add(name)
+                self._emit({"kind": "done", "setting": self._number, "round": number, "way": name})
+
+    def begin(self, cell: Cell, outcome: Outcome, way: str = "") -> None:
+        """This cell is measured from now on; whatever fails is its failure.
+
+        :param way: whose cell it is, where that is not the one whose turn it is.
+        """
+        outcome.cell = cell
+        text = Failure(cell, self.round, "").to_json()
+        self._emit({**text, "kind": "begin", "setting": self._number, "way": way or self._way})
+
+    def keep(
+        self,
+        cell: Cell,
+        timing: Timing,
+        size: int,
+        *,
+        disturbed: str = "",
+        counts: Mapping[str, float] | None = None,
+        verified: bool | None = None,
+        stacks: Mapping[str, float] | None = None,
+    ) -> None:
+        """A round that counts is a record; of round 0 only the stacks and wrong values are.
+
+        :param size: bytes of the values on all ranks.
+        """
+        if self.round == 0 and not stacks and verified is not False:
+            return
+        record = Measurement(
+            cell, self.round, timing.seconds, size, self.order, timing.phases, timing.per_rank, dict(counts or {}),
+            dict(stacks or {}), verified, disturbed,
+        )  # fmt: skip
+        self._emit(record.to_json())
+
+    def note(self, text: str) -> None:
+        """Something that the user should know, and that is no failure of a cell."""
+        self._emit({"kind": "note", "text": text})
+
+    @contextmanager
+    def failures(self, cell: Cell) -> Iterator[Outcome]:
+        """An error that all ranks have becomes a record of the cell that was being measured."""
+        outcome = Outcome(cell)
+        try:
+            yield outcome
+        except (_core.InputError, _core.IoError, OSError, MemoryError) as error:
+            outcome.right = False
+            text = str(error) or type(error).__name__
+            if self._directory is not None:
+                text = text.replace(str(self._directory), "...")
+            self._emit(Failure(outcome.cell, self.round, text).to_json())

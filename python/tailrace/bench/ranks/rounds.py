@@ -1,0 +1,184 @@
+"""Rounds in which ways of doing the same thing take turns, and the records that they leave."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace.parallel import agree
+
+from ..records.records import Cell
+from .eviction import COLD, DROPPED, Device, check_drop, drop_all, evict, send_to_disk
+from .job import Emit, Job
+from .noise import Warmer, Watch
+from .room import check_room
+from .round_robin import Outcome, Turns
+from .series_io import Found, OneSeries
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+LIMITS = "limits"  # the name of the limits among the ways of a round
+_COLD = 0.9  # the share of the bytes that must come from the device
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """How the rounds of a setting go.
+
+    :param rounds: so many count; one more, the first, does not.
+    :param seed: of the order in which ways take turns.
+    :param drop_caches: before cold reads, let the kernel give up all that it has cached; else only their own pages.
+    """
+
+    rounds: int = 5
+    seed: int = 0
+    drop_caches: bool = False
+
+    @property
+    def cold(self) -> str:
+        """The cache of cold reads, as cells name it: the two kinds are never compared."""
+        return DROPPED if self.drop_caches else COLD
+
+
+class Rounds(ABC):
+    """Measures all ways of one setting, in rounds. All methods are collective.
+
+    :param number: of the setting in its job.
+    :param directory: of this run alone.
+    :param emit: gets what happens, on rank 0: records, and `{"kind": "begin", ...}` before each of them.
+    """
+
+    def __init__(self, comm: MPI.Comm, job: Job, rhythm: Rhythm, number: int, directory: Path, emit: Emit) -> None:
+        if rhythm.drop_caches:
+            agree(comm, check_drop)  # on all nodes, not only that of the command
+        self._comm, self._rhythm, self._directory = comm, rhythm, directory
+        self._turns = Turns(job, number, emit, directory)
+        self._warmer, self._watch = Warmer(comm, directory), Watch(comm)
+        self._device = Device(directory)
+        self._first = self._watch.first_of_node
+
+    @abstractmethod
+    def _names(self) -> list[str]:
+        """Of the ways, and `LIMITS` where they are measured."""
+
+    @abstractmethod
+    def _measure(self, name: str) -> bool:
+        """One round of a way; False where it has failed and must not be tried again."""
+
+    def run(self) -> None:
+        """All rounds; the first one is not counted."""
+        ways = {name: partial(self._measure, name) for name in self._names()}
+        self._turns.run(ways, self._rhythm.rounds, self._rhythm.seed)
+
+    # ---- series ------------------------------------------------------------------------------------------------------
+    def _write(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome, reads: Sequence[Cell] = ()) -> None:
+        """Measure how a series is written, and then how it is read. Values that are wrong are the fault of both.
+
+        The record of writing follows those of reading, which find whether its values are right.
+
+        :param size: bytes of all ranks.
+        :param reads: cells; without any, the series is read for the verdict alone.
+        """
+        self._turns.begin(cell, outcome)
+        series.remove()
+        self._warmer.warm(series.bytes * 5 // 4)  # for the file and buffers of the engine
+        self._watch.start()
+        found = series.write(sync=cell.cache == "synced", stacks=self._turns.round == 0)
+        found = replace(found, disturbed=self._watch.stop(), counts=series.counts())
+        verdict: bool | None = None
+        try:
+            verdict = self._read_all(series, reads, size, outcome) if reads else bool(series.read().verified)
+        finally:  # its time is right even where it cannot be read
+            self._keep(cell, size, replace(found, verified=verdict))
+        outcome.right = outcome.right and verdict
+
+    def _read_all(self, series: OneSeries, cells: Sequence[Cell], size: int, outcome: Outcome) -> bool:
+        """Measure several ways of reading a series; whether all its values are right in all of them."""
+        right = [self._read(series, cell, size, outcome) for cell in cells]  # each is measured, whatever it reads
+        return all(right)
+
+    def _read(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome) -> bool:
+        """Measure how a series of `size` bytes is read; whether its values are right."""
+        self._turns.begin(cell, outcome)
+        if cell.cache in (COLD, DROPPED):
+            paths = [series.path]
+            self._make_cold(paths if self._comm.rank == 0 else (), paths if self._first else ())
+        found = self._look_on(cell, size, lambda: series.read(stacks=self._turns.round == 0))
+        self._keep(cell, size, found)
+        outcome.right = outcome.right and bool(found.verified)
+        return bool(found.verified)
+
+    def _look_on(self, cell: Cell, size: int, work: Callable[[], Found]) -> Found:
+        """What `work` finds, with what disturbed it and, of reads of `size` bytes, what the device has read."""
+        before = self._device.bytes_read()
+        self._watch.start()
+        found = work()
+        disturbed, counts = self._watch.stop(), dict(found.counts)
+        after = self._device.bytes_read()
+        if before is not None and after is not None and cell.cache in (COLD, DROPPED, "warm"):
+            counts["device_bytes"] = float(after - before)
+            share = counts["device_bytes"] / max(1, size)
+            if cell.cache != "warm" and share < _COLD and self._watch.nodes == 1:
+                disturbed = ", ".join(filter(None, [disturbed, f"{share:.0%} of the bytes came from the device"]))
+        return replace(found, counts=counts, disturbed=disturbed)
+
+    def _make_cold(self, stored: Sequence[Path], evicted: Sequence[Path]) -> None:
+        """Take files out of the page cache of all nodes, or all that is in it.
+
+        :param stored: this rank sends them to the disk before any rank evicts one.
+        :param evicted: this rank evicts them.
+        """
+        agree(self._comm, lambda: send_to_disk(stored))
+        evict(evicted)
+        self._comm.barrier()
+        if self._rhythm.drop_caches:
+            agree(self._comm, lambda: drop_all() if self._first else None)
+
+    # ---- limits ------------------------------------------------------------------------------------------------------
+    def _prepare(self, cell: Cell, size: int, work: Callable[[], object]) -> bool:
+        """Do what a cell needs before it is measured; False where that has failed, which is a failure of the cell.
+
+        :param size: bytes of all ranks that are written.
+        """
+        with self._turns.failures(cell) as outcome:
+            self._turns.begin(cell, outcome)
+            check_room(self._comm, self._directory, size)
+            work()
+        return outcome.right
+
+    def _limit(self, cell: Cell, size: int, work: Callable[[], Found], paths: Sequence[Path]) -> bool:
+        """Measure a limit; False where it has failed or read wrong bytes.
+
+        :param size: bytes of all ranks.
+        :param paths: those of this rank that a cold read must not find in the page cache.
+        """
+        with self._turns.failures(cell) as outcome:
+            self._turns.begin(cell, outcome)
+            check_room(self._comm, self._directory, size)
+            if not paths:
+                self._warmer.warm(size // self._comm.size)
+            elif cell.cache in (COLD, DROPPED):
+                self._make_cold(paths, paths)  # each rank its own
+            found = self._look_on(cell, size, work)
+            self._keep(cell, size, found)
+            if found.verified is False:
+                outcome.right = False
+        return outcome.right
+
+    # ---- records -----------------------------------------------------------------------------------------------------
+    def _keep(self, cell: Cell, size: int, found: Found) -> None:
+        self._turns.keep(
+            cell, found.timing, size, disturbed=found.disturbed, counts=found.counts, verified=found.verified,
+            stacks=found.stacks,
+        )  # fmt: skip
+
+    def _remove(self, series: OneSeries) -> None:
+        try:
+            series.remove()
+        except OSError as error:  # the directory of the run is removed in the end
+            self._turns.note(f"{series.path.name} cannot be removed: {error}")

@@ -1,0 +1,51 @@
+"""Directories of the benchmark's own, which nothing of it survives. All is local."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tailrace import _core
+from tailrace.files.locks import take
+
+_PREFIX = "tailrace-bench-"
+_MARK = "this directory was made by tailrace bench and may be removed\n"
+
+
+class Place:
+    """A new directory below one of the user's, removed with all it holds when the benchmark ends.
+
+    What a killed benchmark has left there is removed by the next one: it carries our mark, and nobody holds its lock.
+
+    :raises OSError: the directory cannot be written in.
+    """
+
+    def __init__(self, below: Path) -> None:
+        _remove_left(below)
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=below))
+        with ExitStack() as undo:  # a directory without a mark would stay for ever
+            undo.callback(shutil.rmtree, self.path, ignore_errors=True)
+            self._lock = take(self.path / "data")  # before the mark: others remove what is marked and not locked
+            undo.callback(self._lock.release)
+            (self.path / "mark").write_text(_MARK, encoding="utf-8")
+            undo.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._lock.release()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _remove_left(below: Path) -> None:
+    for path in below.glob(f"{_PREFIX}*"):
+        with suppress(OSError, _core.IoError):  # another one is running there
+            if not path.is_symlink() and (path / "mark").read_text(encoding="utf-8") == _MARK:
+                lock = take(path / "data")
+                shutil.rmtree(path, ignore_errors=True)
+                lock.release()

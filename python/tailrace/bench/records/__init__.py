@@ -1,0 +1,1 @@
+"""What a bench stores, and what can be said of it."""

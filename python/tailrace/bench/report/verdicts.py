@@ -1,0 +1,162 @@
+"""What to choose in each setting, in words: the fastest way, its ties, how sure that is, what is doubtful. Local."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+
+from tailrace.text import counted
+
+from ..records.records import Cell, Failure
+from ..records.results import Results
+from ..records.summary import Ranking, Summary, probability, rankings, share, summarise
+from .figures import figure_of, percent, significant, times
+from .words import Settings
+
+_MANY = 3  # ways with disturbed rounds that share a line
+_LEAST_ROUNDS = 4  # of each of two ways: with fewer, no order of the rounds is unlikely enough
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of one setting."""
+
+    setting: Cell
+    ranking: Ranking | None  # None where no way could be ranked
+    best: tuple[Summary, ...]  # the fastest way and all that tie with it
+    limits: tuple[Summary, ...]
+    wrong: tuple[Summary, ...]  # ways that wrote wrong values
+    failures: tuple[Failure, ...]
+
+    @property
+    def members(self) -> tuple[Summary, ...]:
+        """All that was measured: the ways by their rank, those with wrong values, the limits."""
+        return (*(self.ranking.ways if self.ranking else ()), *self.wrong, *self.limits)
+
+    @property
+    def has_ways(self) -> bool:
+        """Whether there is more than limits, failures included."""
+        return bool(self.ranking or self.wrong or any(one.cell.role == "way" for one in self.failures))
+
+    @property
+    def beaten(self) -> Summary | None:
+        """The fastest of the ways that do not tie with the best."""
+        ways = self.ranking.ways if self.ranking else ()
+        return next((one for one in ways if one not in self.best), None)
+
+    def limit(self) -> Summary | None:
+        """The fastest limit, to which shares refer."""
+        return max(self.limits, key=lambda one: one.rate.median, default=None)
+
+
+def verdicts(results: Results, settings: Settings) -> list[Verdict]:
+    """A verdict for each setting, in the order in which they were measured."""
+    ranked = {one.setting: one for one in rankings(results)}
+    members: dict[Cell, list[Summary]] = defaultdict(list)
+    for one in summarise(results.measurements):
+        members[settings.of(one.cell)].append(one)
+    failures: dict[Cell, list[Failure]] = defaultdict(list)
+    for failure in results.failures:
+        failures[settings.of(failure.cell)].append(failure)
+    found = []
+    for setting in settings.all:
+        ranking = ranked.get(setting)
+        limits = tuple(one for one in members[setting] if one.cell.role == "limit")
+        wrong = tuple(one for one in members[setting] if one.cell.role == "way" and one.wrong)
+        best = ranking.best if ranking else ()
+        found.append(Verdict(setting, ranking, best, limits, wrong, tuple(failures[setting])))
+    return found
+
+
+def sentence(verdict: Verdict, settings: Settings) -> str:
+    """The fastest way and its ties."""
+    if not verdict.best:
+        return "No way could be ranked." if verdict.has_ways else "Only limits were measured."
+    first, *ties = verdict.best
+    figure = figure_of(first)
+    text = f"Fastest: {settings.label(first.cell)}, {figure.words()}"
+    if len(first.rounds) > 1:
+        text += f" ({figure.range()} in {counted(len(first.rounds), 'round')})"
+    part, limit = share(first, verdict.limits), verdict.limit()
+    if part is not None and limit is not None:
+        text += f", {percent(part)} of the limit {settings.label(limit.cell)}"
+    if ties:
+        text += "; tie with " + " and ".join(f"{settings.label(one.cell)} ({figure_of(one).words()})" for one in ties)
+    return text + "."
+
+
+def certainty(verdict: Verdict, settings: Settings) -> str:
+    """How sure that is."""
+    if not verdict.best:
+        return ""
+    first, beaten = verdict.best[0], verdict.beaten
+    if verdict.ranking is not None and len(verdict.ranking.ways) == 1:
+        return "No other way was ranked."
+    if beaten is not None:
+        chance = probability(first.seconds.values, beaten.seconds.values)
+        longer = times(beaten.seconds.median / first.seconds.median) if first.seconds.median else "many times"
+        sure = "Sure" if chance < 0.01 else "Fairly sure"
+        next_one = settings.label(beaten.cell)
+        return f"{sure}: {next_one}, the next, takes {longer} as long (p = {significant(chance, 2)})."
+    if min(len(one.rounds) for one in verdict.best) < _LEAST_ROUNDS:
+        return f"Not sure: ways can be told apart from {_LEAST_ROUNDS} rounds of each on."
+    return "Not told apart: all ways that were measured are within each other's spread, or within 5 %."
+
+
+def warnings(verdict: Verdict, settings: Settings) -> list[str]:
+    """What is doubtful, failed or wrong."""
+    said = [f"{line}." for line in doubts(verdict, settings)]
+    for one in verdict.wrong:
+        rounds = f"{one.wrong} of {counted(len(one.rounds), 'round')}"
+        said.append(f"{settings.label(one.cell)}: wrong values in {rounds}; it has no rank.")
+    failed = Counter(settings.label(one.cell) for one in verdict.failures)
+    said += [f"{name}: {counted(count, 'round')} failed." for name, count in failed.items()]
+    return said
+
+
+def doubts(verdict: Verdict, settings: Settings) -> list[str]:
+    """Groups of rounds, and disturbed rounds: of many ways in one line."""
+    disturbed = [one for one in verdict.members if any(each.disturbed for each in one.rounds)]
+    if len(disturbed) < _MANY:
+        return [f"{settings.label(one.cell)}: {one.doubt}" for one in verdict.members if one.doubt]
+    said = [f"{settings.label(one.cell)}: {text}" for one in verdict.members if (text := _undisturbed(one).doubt)]
+    counts = ((one, sum(bool(each.disturbed) for each in one.rounds)) for one in disturbed)
+    words = ", ".join(f"{settings.label(one.cell)} {count} of {len(one.rounds)}" for one, count in counts)
+    example = next(each.disturbed for each in disturbed[0].rounds if each.disturbed)
+    return [*said, f"disturbed rounds: {words} (such as: {example})"]
+
+
+def _undisturbed(summary: Summary) -> Summary:
+    """The same figures, of which nothing says that they were disturbed."""
+    return Summary(summary.cell, tuple(replace(one, disturbed="") for one in summary.rounds))
+
+
+@dataclass(frozen=True)
+class Tally:
+    """In how many settings of one kind each way is the fastest or ties with the fastest."""
+
+    kind: str  # write, synced, scratch
+    settings: int
+    wins: tuple[tuple[str, int], ...]  # the most frequent first
+
+    def words(self) -> str:
+        """The tally in a line."""
+        if not self.wins:
+            return f"{self.kind}: no way could be ranked."
+        (name, count), *others = self.wins
+        text = (
+            f"{self.kind}: the fastest, alone or in a tie, is {name} in {count} of {counted(self.settings, 'setting')}"
+        )
+        return ", ".join([text, *(f"{name} in {count}" for name, count in others)]) + "."
+
+
+def tallies(found: list[Verdict], settings: Settings) -> list[Tally]:
+    """A tally for each kind of setting with ways: what differs in size, ranks and nodes only is of one kind."""
+    kinds: dict[str, list[Verdict]] = defaultdict(list)
+    for one in (each for each in found if each.has_ways):
+        kinds[settings.words(one.setting, without=("shape", "ranks", "nodes", "decomposition"))].append(one)
+    tallied = []
+    for kind, members in kinds.items():
+        wins = Counter(settings.label(way.cell) for one in members for way in one.best)
+        tallied.append(Tally(kind, len(members), tuple(wins.most_common())))
+    return tallied

@@ -1,0 +1,1 @@
+"""Cases from input files of Xcompact3D."""

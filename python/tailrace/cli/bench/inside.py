@@ -1,0 +1,71 @@
+"""A benchmark inside a job that mpiexec or a scheduler has started: rank 0 keeps the records."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from ..common import fail
+from .show import check_files, show
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from tailrace.bench.ranks.job import Matrix
+
+
+def measure(matrix: Matrix, directories: dict[str, Path], out: Path, append: bool, against: Path | None) -> int:
+    """Run all jobs of a matrix on ranks of this job. Collective. Returns 1 where something failed.
+
+    A rank that dies ends the whole job, as it does of any program under MPI; what was measured before is kept.
+    """
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    try:
+        return _measure(comm, matrix, directories, out, append, against)
+    except typer.Exit:  # all ranks have it
+        raise
+    except BaseException as error:  # the other ranks may wait for this one
+        expected = isinstance(error, OSError | ValueError | MemoryError)
+        said = f"{type(error).__name__}: {error}" if expected else traceback.format_exc()
+        print(f"tailrace: rank {comm.rank}: {said}", file=sys.stderr, flush=True)
+        comm.Abort(1)
+        raise
+
+
+def _measure(
+    comm: MPI.Comm, matrix: Matrix, directories: dict[str, Path], out: Path, append: bool, against: Path | None
+) -> int:
+    from mpi4py import MPI
+
+    from tailrace.bench.ranks.driver import run_here
+    from tailrace.bench.ranks.job import nothing
+    from tailrace.bench.ranks.session import Session
+
+    node = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    nodes = comm.allreduce(int(node.rank == 0))
+    session, places, error = None, {}, ""
+    if comm.rank == 0:
+        try:
+            check_files(out, append, against)
+            session = Session(directories, out, append=append, nodes=nodes)
+            places = session.places
+        except (OSError, ValueError) as problem:
+            error = str(problem)
+    places, error = comm.bcast((places, error))
+    if error:
+        fail(error)
+    jobs = matrix.jobs(places, nodes)
+    if session is None:
+        for job in jobs:
+            run_here(job, comm, nothing)
+        return int(comm.bcast(0))
+    with session:
+        for job in jobs:
+            session.run_here(job, comm)
+    return int(comm.bcast(show(out, against, session.failures, session.notes)))

@@ -1,0 +1,80 @@
+"""Runs what a command of `tailrace bench` measures: here, or inside a job of MPI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ..common import fail
+from ..ranks import launch
+from .darshan import Watched
+from .show import check_files, show
+from .start import start
+
+if TYPE_CHECKING:
+    from tailrace.bench.ranks.job import Matrix
+
+_WATCHED = "Darshan watched the ranks, which takes time of each call"
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """End a command with a message where what it was asked for cannot be."""
+    from tailrace._core import InputError, IoError
+    from tailrace.bench.ranks.darshan_runtime import DarshanError
+
+    try:
+        yield
+    except (ValueError, InputError, IoError, OSError, launch.LaunchError, DarshanError) as error:
+        fail(error)
+
+
+def measure(
+    matrix: Matrix,
+    directories: dict[str, Path],
+    limit: float,
+    out: Path,
+    append: bool,
+    against: Path | None,
+    *,
+    darshan: bool = False,
+) -> None:
+    """Measure all jobs of a matrix and end the command: with 1 where something has failed.
+
+    :param darshan: Darshan watches the jobs, and the results have what it says.
+    """
+    from tailrace.bench.ranks.session import Session
+
+    matrix.jobs(directories)  # what is wrong is said before anything is made
+    if launch.size() is not None and not darshan:
+        from .inside import measure as measure_inside
+
+        raise typer.Exit(measure_inside(matrix, directories, out, append, against))
+    check_files(out, append, against)
+    watched = Watched(out) if darshan else None
+    marks: dict[str, Any] = {"notes": [_WATCHED], "watched": "Darshan"} if watched else {}
+    with Session(directories, out, limit=limit, append=append, **marks) as session:
+        for job in matrix.jobs(session.places):
+            session.run(job, watched.start if watched else start)
+    failures = session.failures + (_add(watched, out, session.notes) if watched else 0)
+    raise typer.Exit(show(out, against, failures, session.notes))
+
+
+def _add(watched: Watched, out: Path, notes: list[str]) -> int:
+    """Add what Darshan says to a file of results. Returns the number of failures; `notes` get the reason."""
+    from tailrace.bench.imported.foreign import ForeignError
+    from tailrace.bench.ranks.darshan_runtime import DarshanError
+    from tailrace.bench.records.results import ResultFile
+
+    try:
+        with ResultFile(out, append=True) as results:
+            watched.add_to(results)
+    except (DarshanError, ForeignError, OSError) as error:
+        notes.append(str(error))
+        return 1
+    notes.append(f"logs of Darshan: {watched.directory}")
+    return 0

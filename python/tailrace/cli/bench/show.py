@@ -1,0 +1,60 @@
+"""What a command of `tailrace bench` says at its end: tables, and the report beside the file of results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tailrace.text import counted
+
+from ..common import say
+
+
+def report_of(out: Path) -> Path:
+    """The report beside a file of results: run.jsonl has run.html, run.1 has run.1.html."""
+    return out.with_suffix(".html") if out.suffix in (".json", ".jsonl") else out.with_name(f"{out.name}.html")
+
+
+def check_files(out: Path, append: bool, against: Path | None) -> None:
+    """Say what is wrong with the files of a command before minutes are spent. Local.
+
+    :raises ValueError: the results exist and `append` is not set, or a file is not what it should be.
+    :raises OSError: a file cannot be read.
+    """
+    from tailrace.bench.records.results import check_place, read_results
+    from tailrace.bench.report.report import check_report
+
+    check_place(out, append=append)
+    if against is not None:
+        read_results(against)
+    check_report(report_of(out))
+
+
+def show(out: Path, against: Path | None, failures: int, notes: Iterable[str]) -> int:
+    """Print the tables of a file of results and write its report. Returns 1 where something failed. Local.
+
+    A report that is not ours is kept, and a note says so.
+
+    :param failures: how many cells and jobs have failed.
+    """
+    from tailrace.bench.records.results import ResultError, read_results
+    from tailrace.bench.report.report import ReportError, check_report, write_report
+    from tailrace.bench.report.tables import print_tables
+
+    results = read_results(out)
+    print_tables(results)
+    report = report_of(out)
+    code = 1 if failures else 0
+    try:
+        old = read_results(against) if against is not None else None
+        check_report(report)
+        write_report(results, report, against=old)
+        print(f"records: {out}\nreport:  {report}")
+    except (ReportError, ResultError, OSError) as error:
+        say(f"tailrace: {error}")
+        code = 1
+    for note in notes:
+        say(f"tailrace: {note}")
+    if failures:
+        say(f"tailrace: {counted(failures, 'failure')}; the records say what failed and why")
+    return code

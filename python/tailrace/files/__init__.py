@@ -1,0 +1,1 @@
+"""Files of this program: written whole or not at all, locked, marked as ours, set aside before they are replaced."""

@@ -1,0 +1,1 @@
+"""Records of Fortran and the frames of a snapshot file."""

@@ -1,0 +1,1 @@
+"""Particles and stalkers of the Pencil Code."""

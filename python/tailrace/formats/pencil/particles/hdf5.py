@@ -1,0 +1,103 @@
+"""Particles and stalkers in HDF5 files: `PVARn.h5`, `PSTALKn.h5`. All is local."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.io.dataset import Dataset
+from tailrace.io.placement import Box, Stored
+
+from ..planes.numbered import plain
+from ..run.dim import Run
+from ..run.grid import read_points
+from ..run.run_attributes import carried
+from ..snapshots.hdf5 import open_hdf5
+
+_NAME = re.compile(r"(PVAR|PSTALK)(\d{1,9})\.h5|pvar\.h5")
+_TYPES = {("f", 4): "float32", ("f", 8): "float64", ("i", 4): "int32", ("i", 8): "int64"}
+
+
+def is_lists(path: Path) -> bool:
+    """By its name."""
+    return _NAME.fullmatch(path.name) is not None
+
+
+class Hdf5Lists(Dataset):
+    """Lists with one column: what is in the groups `part` or `stalker`, and in `proc`. A file is a step.
+
+    :param path: a file, or the data directory of several.
+    :param files: the files, all of one kind.
+    :raises IoError: a file is damaged.
+    """
+
+    format = "pencil"
+
+    def __init__(self, path: Path, run: Run, files: Sequence[Path]) -> None:
+        super().__init__(str(path))
+        self._files = sorted((_File(file) for file in files), key=lambda file: file.index)
+        kind = self._files[0].kind
+        self.steps = [(file.index, file.time) for file in self._files]
+        points = read_points(run)
+        self.attributes = {**carried(run, points), "pencil/file": kind}
+        if points is not None and kind != "PSTALK":
+            self.grid = points.placed(False, None)
+        self.files = [str(file.path) for file in self._files]
+
+    def variables(self, position: int) -> dict[str, Stored]:
+        """See `Dataset.variables`."""
+        return self._files[position].stored
+
+    def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
+        """See `Dataset.read`."""
+        if 0 not in box.count:
+            self._files[position].read(name, box.start[1], box.count[1], out)
+
+
+class _File:
+    """What is in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        match = _NAME.fullmatch(path.name)
+        kind = (match[1] if match else None) or "pvar"
+        self.kind, self.index = kind, int(match[2]) if match and match[2] else 0
+        self._places: dict[str, str] = {}
+        self.stored: dict[str, Stored] = {}
+        with open_hdf5(path) as file:
+            time = plain(file, "time")
+            if time is None or time.size != 1 or time.dtype.kind != "f":
+                raise _core.IoError(f"{path}: has no dataset 'time' of one real number")
+            now = float(np.asarray(time[()]).reshape(-1)[0])
+            rows = 0
+            for group in ("stalker" if kind == "PSTALK" else "part", "proc"):
+                for name in file.get(group, ()):
+                    data = plain(file, f"{group}/{name}")
+                    dtype = None if data is None else _TYPES.get((data.dtype.kind, data.dtype.itemsize))
+                    if data is None or data.ndim != 1 or dtype is None:
+                        raise _core.IoError(f"{path}: its {group}/{name} is no list of numbers in the file itself")
+                    rows = rows or len(data)
+                    if group != "proc" and len(data) != rows:
+                        raise _core.IoError(f"{path}: its {group}/{name} has {len(data)} values; others have {rows}")
+                    self._places[str(name)] = f"{group}/{name}"
+                    self.stored[str(name)] = Stored(dtype, (1, len(data), 1), True)
+        if not self.stored or not np.isfinite(now):
+            raise _core.IoError(f"{path}: has no particles, or the time {now}: the file is damaged")
+        self.time = now
+
+    def read(self, name: str, begin: int, count: int, out: NDArray[Any]) -> None:
+        """Rows [begin, begin + count) of a list."""
+        with open_hdf5(self.path) as file:
+            data = plain(file, self._places[name])
+            if data is None or data.shape != self.stored[name].shape[1:2]:
+                raise _core.IoError(f"{self.path}: its {self._places[name]} has changed since the file was opened")
+            try:
+                data.read_direct(out.reshape(-1), slice(begin, begin + count))
+            except (OSError, RuntimeError) as error:
+                raise _core.IoError(f"{self.path}: {self._places[name]} cannot be read: {error}") from None

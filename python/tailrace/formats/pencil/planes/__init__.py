@@ -1,0 +1,1 @@
+"""Slices and averages of the Pencil Code."""

@@ -1,0 +1,126 @@
+"""Averages of one dimension as text, such as `xyaverages.dat`. Local.
+
+A time in a line for itself, then the values of all averages, eight in a line, one average after the other.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.files.regular import open_regular
+from tailrace.io.dataset import Dataset
+from tailrace.io.placement import Box, Stored, Triple
+
+from ..files.frames import MOST_FRAMES, latest
+from ..run.dim import Run
+from .assembled import describe
+
+_LONGEST = 4096  # letters of a line
+
+
+class TextAverages(Dataset):
+    """Averages over two directions.
+
+    :param names: of the averages; () where they are not known.
+    :param count: their number; 0 where it is not known.
+    :raises IoError: the text is damaged or is cut off.
+    """
+
+    format = "pencil"
+
+    def __init__(self, path: str, run: Run, kind: str, names: tuple[str, ...], shape: Triple, count: int = 0) -> None:
+        super().__init__(path)
+        self._length = max(shape)
+        self._shape, self._dtype = shape, "float32" if run.dim.real == "f4" else "float64"
+        times, self._places, count = self._scan(Path(path), len(names) or count)
+        self._kept, more = latest(path, times)
+        self.notes += more
+        self.steps = [(at, times[frame]) for at, frame in enumerate(self._kept)]
+        self._names = names or tuple(f"average{at + 1}" for at in range(count))
+        if not names:
+            self.notes.append("The names of the averages are not known; the parameter 'names' gives them.")
+        self.notes.append("The values are read from a text of few digits.")
+        self.files = [path]
+        describe(self, run, kind, shape)
+
+    def variables(self, position: int) -> dict[str, Stored]:
+        """See `Dataset.variables`."""
+        return dict.fromkeys(self._names, Stored(self._dtype, self._shape, False))
+
+    def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
+        """See `Dataset.read`."""
+        if 0 in box.count:
+            return
+        begin = self._names.index(name) * self._length + max(box.start)
+        wanted = int(np.prod(box.count))
+        values: list[float] = []
+        passed = 0
+        with open_regular(self.path, "rb") as file:
+            file.seek(self._places[self._kept[position]])
+            while len(values) < wanted:
+                words = _line(file, self.path)
+                if not words:
+                    raise _core.IoError(f"{self.path}: ends at byte {file.tell()}, inside a time")
+                first = max(0, begin - passed)
+                values += words[first : first + wanted - len(values)]
+                passed += len(words)
+        out[...] = np.array(values).reshape(out.shape)
+
+    def _scan(self, path: Path, count: int) -> tuple[list[float], list[int], int]:
+        """The times, the places of their values, and the number of averages, which the first time tells if need be."""
+        times: list[float] = []
+        places: list[int] = []
+        need = count * self._length
+        passed: int | None = None  # values of the last time; None: a time must come
+        with open_regular(path, "rb") as file:
+            while len(times) < MOST_FRAMES and (words := _line(file, self.path)):
+                if not need and passed and passed % self._length == 0 and len(words) == 1:
+                    need, passed = passed, None
+                if passed is None:
+                    if len(words) != 1 or not np.isfinite(words[0]):
+                        raise _core.IoError(
+                            f"{path}: the line before byte {file.tell()} has {len(words)} numbers; expected a time: "
+                            f"the file is damaged, or its averages are not of {self._length} points"
+                        )
+                    times.append(words[0])
+                    places.append(file.tell())
+                    passed = 0
+                    continue
+                passed += len(words)
+                if need and passed >= need:
+                    if passed > need:
+                        raise _core.IoError(
+                            f"{path}: has more than {need} values of the time {times[-1]:g} before byte {file.tell()}"
+                        )
+                    passed = None
+        if passed is not None and not need and passed and passed % self._length == 0:
+            need, passed = passed, None
+        if passed is not None:
+            self.notes.append(f"{path} ends inside its last time, which is left out.")
+            times.pop()
+            places.pop()
+        if not times:
+            raise _core.IoError(f"{path}: has no complete time: each has a multiple of {self._length} values")
+        return times, places, need // self._length
+
+
+def _line(file: IO[bytes], path: str) -> list[float]:
+    """The numbers of the next line that has some; [] at the end."""
+    while raw := file.readline(_LONGEST):
+        words = raw.split()
+        try:
+            # Fortran omits the E of exponents with three digits: 0.1-100.
+            found = [float(re.sub(rb"(?<=\d)([+-]\d{3})$", rb"E\1", word)) for word in words]
+        except ValueError:
+            raise _core.IoError(
+                f"{path}: expected numbers before byte {file.tell()}, found {raw[:60].decode('latin-1')!r}"
+            ) from None
+        if found:
+            return found
+    return []

@@ -1,0 +1,1 @@
+"""Snapshots of the Pencil Code, as Fortran and as HDF5 files."""

@@ -1,0 +1,221 @@
+"""Snapshots of the Pencil Code as steps of arrays. All is local."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.io.dataset import Dataset
+from tailrace.io.placement import Box, Stored, boxes_of, triple
+from tailrace.io.values import Scalar
+
+from ..run.dim import Run
+from ..run.found import Source
+from ..run.grid import Points
+from ..run.run_attributes import carried
+from .derived import Computer, Recipe, recipes
+from .fortran import RecordSnapshot
+from .hdf5 import Hdf5Snapshot
+
+Snapshot = RecordSnapshot | Hdf5Snapshot
+_PIECE = 4 << 20  # values that are looked at at once
+_MOST_FILES = 10_000  # that are listed
+_USUAL = {"uu": "u", "aa": "a", "bb": "b", "jj": "j", "vort": "o"}  # names of vectors
+
+
+class Snapshots(Dataset):
+    """The snapshots of a run, ordered by time.
+
+    :param ghosts: the arrays have the ghost zones too; then nothing is derived.
+    :param whole: all of the box; False: the part of one process.
+    """
+
+    format = "pencil"
+
+    def __init__(
+        self,
+        path: str,
+        run: Run,
+        points: Points | None,
+        snapshots: list[Snapshot],
+        ghosts: bool,
+        whole: bool = True,
+    ) -> None:
+        super().__init__(path)
+        self._run, self._points, self._ghosts, self._whole = run, points, ghosts, whole
+        self._snapshots = sorted(snapshots, key=lambda one: one.time)  # that keeps the order of the same times
+        self.steps = _numbered(self._snapshots)
+        self._recipes = [recipes(run, points, one.names) if not ghosts else {} for one in self._snapshots]
+        self.aliases = dict(run.aliases)
+        if whole:
+            self.attributes = carried(run, points)
+        self._tell_grid()
+        self._tell_parameters()
+        self.files = [str(path) for path in self._files()]
+
+    # ---- what there is -----------------------------------------------------------------------------------------------
+    def variables(self, position: int) -> dict[str, Stored]:
+        """The stored fields."""
+        found = self._snapshots[position].variables()
+        return {name: self._seen(one) for name, one in found.items()}
+
+    def derived(self, position: int) -> dict[str, Stored]:
+        """What is computed of them: bx, by, bz, jx, jy, jz, ox, oy, oz, rho, tt."""
+        stored = self._snapshots[position].variables()
+        return {name: self._seen(stored[recipe.inputs[0]]) for name, recipe in self._recipes[position].items()}
+
+    def vectors(self, position: int) -> dict[str, tuple[str, str, str]]:
+        """uu, aa, bb, jj, vort and what else has components x, y, z."""
+        names = [*self._snapshots[position].names, *self._recipes[position]]
+        usual = {letter: name for name, letter in _USUAL.items()}
+        found = {}
+        for name in names:
+            stem = name[:-1]
+            parts = (f"{stem}x", f"{stem}y", f"{stem}z")
+            if name.endswith("x") and stem and all(part in names for part in parts):
+                vector = usual.get(stem) or (stem * 2 if len(stem) == 1 else stem)
+                if vector not in names:
+                    found[vector] = parts
+        return found
+
+    def scalars(self, position: int) -> dict[str, Scalar]:
+        """The persistent variables, as "persist.random_seeds"; those of several processes are a text of numbers."""
+        return self._snapshots[position].scalars()
+
+    def _seen(self, stored: Stored) -> Stored:
+        return stored if self._ghosts else Stored(stored.dtype, self._run.dim.points, False)
+
+    def _files(self) -> list[Path]:
+        found: list[Path] = []
+        for snapshot in self._snapshots:
+            own = [snapshot.source.path] if isinstance(snapshot, Hdf5Snapshot) else snapshot.files()
+            found += itertools.islice(own, _MOST_FILES + 1 - len(found))
+        if len(found) > _MOST_FILES:
+            self.notes.append(f"Only the first {_MOST_FILES} files are listed.")
+        return found[:_MOST_FILES]
+
+    # ---- reading -----------------------------------------------------------------------------------------------------
+    def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
+        """Fill `out` with a box of a field, stored or derived."""
+        snapshot = self._snapshots[position]
+        ghosts = (0, 0, 0) if self._ghosts else self._run.dim.ghosts
+        held = Box(triple(a + g for a, g in zip(box.start, ghosts, strict=True)), box.count)
+        recipe: Recipe | None = self._recipes[position].get(name)
+        if recipe is None:
+            snapshot.read(name, held, out)
+            return
+        dtype = snapshot.variables()[recipe.inputs[0]].dtype
+        Computer(self._run, self._points, snapshot.read).fill(recipe, held, out, dtype)
+
+    def check(self, position: int) -> list[str]:
+        """Damaged records and settings, files of another time, values that are not finite."""
+        found = self._snapshots[position].check()
+        if found:
+            return found
+        for name, stored in self.variables(position).items():
+            for box in boxes_of(stored.shape, _PIECE):
+                values = np.empty(box.count[::-1], stored.dtype)
+                self.read(position, name, box, values)
+                bad = int(values.size - np.isfinite(values).sum())
+                if bad:
+                    x, y, z = box.start
+                    found.append(
+                        f"{name} has {bad} values that are not finite, in the {values.size} from point {x}, {y}, {z} on"
+                    )
+                    break
+        return found
+
+    # ---- what the files say of all -----------------------------------------------------------------------------------
+    def _tell_grid(self) -> None:
+        if self._points is None:
+            self.notes.append("The coordinates are not known: there is no grid.dat and no grid.h5.")
+            return
+        sheared = any(one.is_sheared for one in self._snapshots) or _is_sheared(self._run)
+        closed = [axis for axis in "xyz" if not _repeats(self._run, axis)]
+        periodic = self._run.parameters.get("init_pars/lperi", [])[:3] == [True] * 3 and not sheared and not closed
+        equal = all(self._points.equal(axis) for axis in range(3))
+        cartesian = self._run.parameter("init_pars/coord_system") in (None, "cartesian")
+        known = periodic and equal and cartesian and self._whole and not self._ghosts
+        if sheared:
+            self.notes.append(
+                "The box is sheared (deltay or Sshear): its boundaries in x are periodic only behind a shift in y, so "
+                "that the arrays are no fields."
+            )
+        elif not periodic:
+            self.notes.append(
+                "A direction is not periodic, or param.nml is not there to tell it: the arrays are no fields, since "
+                "Tailrace does not know such boundaries of the Pencil Code."
+            )
+        elif not equal or not cartesian:
+            self.notes.append("The points are not equally spaced or not cartesian: the arrays are no fields.")
+        self.grid = self._points.placed(self._ghosts, ("periodic",) * 3 if known else None)
+        self.attributes["origin"] = list(self.grid.origin)
+        if known:
+            self.attributes["lengths"] = list(self._points.lengths)
+            self.attributes["boundaries"] = "periodic,periodic,periodic"
+        if self._ghosts:
+            self.attributes["ghosts"] = list(self._run.dim.ghosts)
+
+    def _tell_parameters(self) -> None:
+        nu = self._run.parameter("viscosity_run_pars/nu")
+        if isinstance(nu, float) and nu > 0:
+            self.attributes["reynolds"] = 1.0 / nu
+        dt = self._run.parameter("run_pars/dt")
+        if isinstance(dt, float) and dt > 0:
+            self.attributes["dt"] = dt
+        outside = self._run.parameters.get("magnetic_run_pars/b_ext") or self._run.parameters.get(
+            "magnetic_init_pars/b_ext", []
+        )
+        if any(isinstance(value, float) and value for value in outside):
+            self.notes.append(f"bb is the curl of aa; the imposed field b_ext = {outside[:3]} is not in it.")
+
+
+def _is_sheared(run: Run) -> bool:
+    """By the rate of shear: of the start, or of the run."""
+    names = [f"shear_{when}_pars/{rate}" for when in ("init", "run") for rate in ("sshear", "qshear")]
+    return any(run.parameter(name) not in (None, 0, 0.0) for name in names)
+
+
+def _repeats(run: Run, axis: str) -> bool:
+    """Whether the boundary conditions of all fields in a direction are periodic, as far as the parameters tell them."""
+    kinds = [kind for when in ("init", "run") for kind in run.parameters.get(f"{when}_pars/bc{axis}", [])]
+    return all(kind in ("", "p", "p:p") for kind in kinds)
+
+
+def _numbered(snapshots: list[Snapshot]) -> list[tuple[int, float]]:
+    """Index and time: the number of the time step where all have one and they differ, else the number of VARn."""
+    stored = [one.iteration() for one in snapshots]
+    known = [index for index in stored if index is not None]
+    if len(known) == len(snapshots) and len(set(known)) == len(known):
+        return [(index, one.time) for index, one in zip(known, snapshots, strict=True)]
+    last = max((one.source.number for one in snapshots if one.source.number is not None), default=-1)
+    return [(last + 1 if one.source.number is None else one.source.number, one.time) for one in snapshots]
+
+
+def opened(source: Source, run: Run) -> Snapshot:
+    """A snapshot, of whichever kind it is.
+
+    :raises IoError: it is damaged.
+    """
+    return Hdf5Snapshot(source, run.dim) if source.is_hdf5 else RecordSnapshot(run, source)
+
+
+def ghosts_wanted(path: Path, parameters: Mapping[str, str]) -> bool:
+    """The parameters "ghosts" and its opposite "trim", "true" or "false".
+
+    :raises InputError: another name or value.
+    """
+    found = False
+    for name, value in parameters.items():
+        if name not in ("ghosts", "trim"):
+            raise _core.InputError(f"{path}: the parameter '{name}' is unknown; there are ghosts, trim")
+        if value.lower() not in ("true", "false"):
+            raise _core.InputError(f"{path}: the parameter {name} is {value!r}; expected true or false")
+        found = (value.lower() == "true") == (name == "ghosts")
+    return found

@@ -1,0 +1,313 @@
+"""A snapshot in files of Fortran: one for each process, for each layer of processes in z, or for all. All is local."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace import _core
+from tailrace.formats.flat_array import FlatArray
+from tailrace.io.placement import Box, Stored, Triple, triple
+from tailrace.io.values import Scalar
+
+from ..files.records import Record, Records
+from ..run.dim import Dim, Run
+from ..run.found import Source
+from .persist import as_scalars, joined, read_persist
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the records of a file say.
+
+    :param kind: "dist" one file for each process, "collect_xy" one for each layer of processes in z, "collect" one.
+    :param fields: their number.
+    :param offset: of the first field, in the bytes of `pieces`; where there are none, in the file.
+    :param pieces: of the record of fields.
+    :param end: the first byte behind the grid: the persistent variables.
+    :param deltay: of a shearing box.
+    """
+
+    kind: str
+    order: str
+    fields: int
+    offset: int
+    pieces: tuple[tuple[int, int], ...]
+    end: int
+    time: float
+    deltay: float | None
+
+
+@dataclass(frozen=True)
+class Part:
+    """The part of the fields in one file.
+
+    :param path: the file.
+    :param box: the points that are taken from it: its own and the ghost zones at the outer boundaries.
+    :param shape: of its arrays, ghost zones too.
+    :param start: where `box` begins in its arrays.
+    """
+
+    path: Path
+    box: Box
+    shape: Triple
+    start: Triple
+
+
+class RecordSnapshot:
+    """A snapshot whose fields are in records of Fortran, or without records in one file.
+
+    :param run: of the data directory, or of one process alone.
+    :param alone: the file of one process is all that is wanted.
+    :raises IoError: its first file is damaged, or of another size than `dim.dat` says.
+    """
+
+    def __init__(self, run: Run, source: Source, alone: bool = False) -> None:
+        self.source, self._run, self._alone = source, run, alone
+        self.head = self._read_head(source.path)
+        self._heads: dict[Path, Head] = {source.path: self.head}
+        self._parts: list[Part] = []
+        self.time = self.head.time
+        self._real = f"{self.head.order}{run.dim.real}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_heads": {self.source.path: self.head}, "_parts": []}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the fields, in their order in the file."""
+        known = self._run.fields[: self.head.fields]
+        return known + tuple(f"field{at + 1}" for at in range(len(known), self.head.fields))
+
+    @property
+    def kind(self) -> str:
+        """The strategy that wrote it, in words."""
+        return {"dist": "io_dist", "collect_xy": "io_collect_xy", "collect": "io_collect or io_mpi2"}[self.head.kind]
+
+    @property
+    def is_sheared(self) -> bool:
+        """Whether it has the shift of a shearing box."""
+        return self.head.deltay is not None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its first file has the whole box."""
+        dim = self._run.dim
+        split = 1
+        if dim.processes is not None:
+            px, py, pz = dim.processes
+            split = {"dist": px * py * pz, "collect_xy": pz, "collect": 1}[self.head.kind]
+        return split == 1
+
+    def part_of(self, process: int) -> tuple[Box, Run]:
+        """The points in the file of a process, without ghost zones, and the run as if they were all."""
+        dim = self._run.dim
+        x, y, z = self._run.place(process)
+        box = dim.box_at((x, y, z))
+        if self.head.kind == "collect_xy":
+            box = Box((0, 0, box.start[2]), (*dim.points[:2], box.count[2]))
+        return box, replace(self._run, dim=replace(dim, points=box.count, processes=None))
+
+    def variables(self) -> dict[str, Stored]:
+        """The fields, with ghost zones."""
+        dtype = "float32" if self._run.dim.real == "f4" else "float64"
+        return dict.fromkeys(self.names, Stored(dtype, self._run.dim.held, False))
+
+    def scalars(self) -> dict[str, Scalar]:
+        """What the snapshot has beside the fields; from all its files."""
+        found: dict[str, Scalar] = {}
+        if self.head.deltay is not None:
+            found["deltay"] = self.head.deltay
+        return {**found, **as_scalars(joined(self._persist(part) for part in self.parts()))}
+
+    def iteration(self) -> int | None:
+        """The number of its time step, where it is stored."""
+        with Records(self.source.path, self.head.order, self._first()) as records:
+            found = read_persist(records, self.head.end, self._run.dim.real, 1)
+        return int(found["iteration_number"][0]) if "iteration_number" in found else None
+
+    def read(self, name: str, box: Box, out: NDArray[Any]) -> None:
+        """Fill `out` with a box of a field; the box counts the ghost zones too."""
+        field = self.names.index(name)
+        for part in self.parts():
+            low = [max(a, b) for a, b in zip(box.start, part.box.start, strict=True)]
+            high = [
+                min(a + n, b + m)
+                for a, n, b, m in zip(box.start, box.count, part.box.start, part.box.count, strict=True)
+            ]
+            if any(a >= b for a, b in zip(low, high, strict=True)):
+                continue
+            x, y, z = (slice(a - s, b - s) for a, b, s in zip(low, high, box.start, strict=True))
+            own = Box(
+                triple(a - b + s for a, b, s in zip(low, part.box.start, part.start, strict=True)),
+                triple(b - a for a, b in zip(low, high, strict=True)),
+            )
+            self._array(part, field).read(own, out[z, y, x])
+
+    def files(self) -> Iterator[Path]:
+        """All its files, by their names."""
+        dim = self._run.dim
+        if self._alone or self.head.kind == "collect" or dim.processes is None:
+            yield self.source.path
+            return
+        px, py, pz = dim.processes
+        for process in range(0, px * py * pz, 1 if self.head.kind == "dist" else px * py):
+            yield self.source.of_process(process)
+
+    def parts(self) -> list[Part]:
+        """The files, and what of the fields is in each."""
+        if not self._parts:
+            self._parts = [self._part(path) for path in self.files()]
+        return self._parts
+
+    def _part(self, path: Path) -> Part:
+        dim = self._run.dim
+        if self._alone or self.head.kind == "collect" or dim.processes is None:
+            return Part(path, Box((0, 0, 0), dim.held), dim.held, (0, 0, 0))
+        place = self._run.place(int(path.parent.name.removeprefix("proc")))
+        if self.head.kind == "collect_xy":
+            place, dim = (0, 0, place[2]), replace(dim, processes=(1, 1, dim.processes[2]))
+        return _part(path, dim, place)
+
+    def check(self) -> list[str]:
+        """Damage in its files: records, persistent variables, times that differ."""
+        found = []
+        for part in self.parts():
+            try:
+                self._head_of(part)
+                self._persist(part)
+            except _core.IoError as error:
+                found.append(str(error))
+        return found
+
+    # ---- files -------------------------------------------------------------------------------------------------------
+    def _array(self, part: Part, field: int) -> FlatArray:
+        head = self._head_of(part)
+        size = int(np.prod(part.shape)) * np.dtype(self._real).itemsize
+        return FlatArray(part.path, head.offset + field * size, part.shape, self._real, head.pieces)
+
+    def _head_of(self, part: Part) -> Head:
+        if part.path not in self._heads:
+            head = self._read_head(part.path)
+            first = self.head
+            if (head.kind, head.order, head.fields, head.time) != (first.kind, first.order, first.fields, first.time):
+                raise _core.IoError(
+                    f"{part.path}: has {head.fields} fields of time {head.time!r} ({head.kind}); expected "
+                    f"{first.fields} of {first.time!r} ({first.kind}), as {self.source.path} has: they are not of one "
+                    "snapshot"
+                )
+            self._heads[part.path] = head
+        return self._heads[part.path]
+
+    def _persist(self, part: Part) -> dict[str, NDArray[Any]]:
+        head = self._head_of(part)
+        processes = 1
+        if self._run.dim.processes is not None:
+            px, py, pz = self._run.dim.processes
+            processes = {"dist": 1, "collect_xy": px * py, "collect": px * py * pz}[head.kind]
+        with Records(part.path, head.order, self._first()) as records:
+            return read_persist(records, head.end, self._run.dim.real, processes)
+
+    def _first(self) -> int:
+        return 0 if self.head.kind != "collect" else self.head.offset + self._raw_bytes(self.head.fields)
+
+    def _raw_bytes(self, fields: int) -> int:
+        return fields * int(np.prod(self._run.dim.held)) * np.dtype(self._run.dim.real).itemsize
+
+    def _read_head(self, path: Path) -> Head:
+        if self.source.is_shared:
+            return self._read_raw(path)
+        with Records(path) as records:
+            fields = records.at(0)
+            beside = records.at(fields.end)
+            size = np.dtype(self._run.dim.real).itemsize
+            if beside.size == size:
+                return self._layer_head(records, fields, beside, path)
+            local = self._local()
+            count = self._count(path, fields.size, local.held)
+            time, deltay = _grid_record(records, beside, local)
+            return Head("dist", records.order, count, 0, fields.pieces, beside.end, time, deltay)
+
+    def _local(self) -> Dim:
+        return self._run.dim if self._run.dim.processes is None else self._run.dim.local()
+
+    def _layer_head(self, records: Records, fields: Record, beside: Record, path: Path) -> Head:
+        dim = self._run.dim
+        layer = dim.held
+        if dim.processes is not None and not self._alone:
+            layer = (*dim.held[:2], dim.local().held[2])
+        count = self._count(path, fields.size, layer)
+        time, end = float(records.values(beside, dim.real)[0]), beside.end
+        if end < records.size and records.at(end).size != 4:  # process 0 has the grid of the whole box too
+            end = records.at(end).end
+        return Head("collect_xy", records.order, count, 0, fields.pieces, end, time, None)
+
+    def _read_raw(self, path: Path) -> Head:
+        """Without marks around the fields, their number is that with which a record of the grid follows."""
+        dim = self._run.dim
+        size = path.stat().st_size
+        most = min(dim.mvar + dim.maux + dim.mglobal, size // self._raw_bytes(1))
+        problem = None
+        for count in sorted(range(1, most + 1), key=lambda count: (count != dim.mvar, -count)):
+            begin = self._raw_bytes(count)
+            try:
+                with Records(path, None, begin) as records:
+                    beside = records.at(begin)
+                    time, deltay = _grid_record(records, beside, dim)
+                    return Head("collect", records.order, count, 0, (), beside.end, time, deltay)
+            except _core.IoError as error:
+                problem = problem or error
+        one = " x ".join(map(str, dim.held))
+        raise _core.IoError(
+            f"{path}: has {size} bytes; expected {dim.mvar} to {dim.mvar + dim.maux + dim.mglobal} fields of {one} "
+            f"points of precision {dim.precision} ({self._raw_bytes(1)} bytes each), then a record of time and grid"
+            + (f" ({problem})" if problem else ": it is cut off")
+        )
+
+    def _count(self, path: Path, size: int, shape: Triple) -> int:
+        dim = self._run.dim
+        one = int(np.prod(shape)) * np.dtype(dim.real).itemsize
+        most = dim.mvar + dim.maux + dim.mglobal
+        if size % one or not 1 <= size // one <= most:
+            raise _core.IoError(
+                f"{path}: its first record has {size} bytes; expected 1 to {most} fields of "
+                f"{' x '.join(map(str, shape))} points of precision {dim.precision}, {one} bytes each, as the dim.dat "
+                "files say"
+            )
+        return size // one
+
+
+def _part(path: Path, dim: Dim, place: Triple) -> Part:
+    """The points of a process and the ghost zones that it has at the outer boundaries."""
+    assert dim.processes is not None
+    own = dim.box_at(place)
+    low = [0 if at == 0 else g + a for at, a, g in zip(place, own.start, dim.ghosts, strict=True)]
+    high = [
+        a + n + (2 * g if at == count - 1 else g)
+        for at, a, n, g, count in zip(place, own.start, own.count, dim.ghosts, dim.processes, strict=True)
+    ]
+    box = Box(triple(low), triple(b - a for a, b in zip(low, high, strict=True)))
+    shape = triple(n + 2 * g for n, g in zip(own.count, dim.ghosts, strict=True))
+    return Part(path, box, shape, triple(a - b for a, b in zip(low, own.start, strict=True)))
+
+
+def _grid_record(records: Records, record: Record, dim: Dim) -> tuple[float, float | None]:
+    """Time, and deltay of a shearing box, from the record t, x, y, z, dx, dy, dz (, deltay)."""
+    size = np.dtype(dim.real).itemsize
+    count = 1 + sum(dim.held) + 3
+    if record.size not in (count * size, (count + 1) * size):
+        raise _core.IoError(
+            f"{records.path}: the record at byte {record.begin} has {record.size} bytes; expected {count * size}: "
+            f"time, coordinates of {' x '.join(map(str, dim.held))} points and spacings of precision {dim.precision}"
+        )
+    values = records.values(record, dim.real)
+    if not np.isfinite(values[0]):
+        raise _core.IoError(
+            f"{records.path}: its time, at byte {record.begin + 4}, is {values[0]}: the file is damaged"
+        )
+    return float(values[0]), float(values[-1]) if values.size == count + 1 else None

@@ -1,0 +1,1 @@
+"""Write data directories of the Pencil Code."""

@@ -1,0 +1,1 @@
+"""What a series on disk contains, and whether it is sound: `tailrace info` and `tailrace verify`."""

@@ -1,0 +1,305 @@
+"""The contents of a series on disk, and its damage, for every engine.
+
+`tailrace info` and `tailrace verify` use this module. The engine is found from the files, not from the name. Data are
+read in pieces of limited size. Where a library could crash on metadata that no checksum of ours vouches for, a child
+process reads the series (see `tailrace.io.guard`). All functions are local.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailrace import _core
+from tailrace.files.marks import TIME_SERIES, is_ours
+from tailrace.flow import checkpoint
+from tailrace.formats.recognise import format_in_child, is_series_of_ours, open_dataset
+from tailrace.io import guard, series
+from tailrace.io.handle import Handle
+from tailrace.io.placement import boxes_of
+from tailrace.io.time_series import read_provenance, read_time_series
+
+PIECE_BYTES = 32 << 20  # largest piece that is read at once, unless one row is larger
+_CHECKPOINT = re.compile(r"step-\d+")
+
+
+class NotASeriesError(ValueError):
+    """There is no series at a path."""
+
+
+class DamagedError(OSError):
+    """What another program has written is damaged, so that not even its format can be read."""
+
+
+def engine_of(path: Path) -> str:
+    """The engine of the series at `path`, or the format of another program.
+
+    :raises NotASeriesError: the path does not exist, or contains no series.
+    :raises DamagedError: it cannot be read.
+    """
+    if str(path).startswith("sst:") or path.suffix == ".sst":
+        raise NotASeriesError(
+            f"{path}: a stream is not stored: its steps can be read once, while its writer runs. "
+            "Read them with tailrace.open in Python, or have the writer store a series too"
+        )
+    if not path.exists():
+        raise NotASeriesError(f"{path}: there is no such file or directory")
+    engine = _core.engine_at(str(path)) or _engine_by_names(path)
+    if engine and is_series_of_ours(path):
+        return engine
+    try:
+        found = format_in_child(path)
+    except _core.IoError as error:
+        raise DamagedError(str(error)) from None
+    if found:
+        return found
+    if engine:
+        return engine
+    if path.is_dir():
+        raise NotASeriesError(
+            f"{path}: this directory holds no series: neither series.jsonl (raw, mpiio, sion, adios_hdf5) nor md.idx "
+            "(bp4, bp5), nor files of another program that can be read; docs/formats.md says which can"
+        )
+    raise NotASeriesError(
+        f"{path}: is no series, nor a file of another program that can be read; docs/formats.md says which can"
+    )
+
+
+def _engine_by_names(path: Path) -> str | None:
+    """The engine of a damaged series without sidecar or index, found from the names of its files; None if unknown."""
+    names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    if any(name.endswith(".sion") for name in names):
+        return "sion"
+    if names & {"series.jsonl", "series.xdmf"}:
+        return "raw"
+    if names & {"md.idx", "md.0", "data.0", "tailrace.json"}:
+        return "bp4" if path.suffix == ".bp4" else "bp5"
+    return None
+
+
+def series_at(path: Path) -> list[Path]:
+    """The series at a path: the path itself, or all checkpoints in a directory of checkpoints, the oldest first."""
+    if not path.is_dir():
+        return [path]
+    checkpoints = sorted(entry for entry in path.iterdir() if entry.is_dir() and _CHECKPOINT.fullmatch(entry.name))
+    return checkpoints or [path]
+
+
+def size_on_disk(path: Path) -> int:
+    """The bytes of a file, or of all files in a directory."""
+    return sum(entry.stat().st_size for entry in (path.rglob("*") if path.is_dir() else [path]) if entry.is_file())
+
+
+@dataclass(frozen=True)
+class Range:
+    """Smallest and largest value of a variable without NaN values, and the number of NaN values."""
+
+    min: float
+    max: float
+    not_numbers: int = 0
+
+
+def range_of(step: series.Step, name: str) -> Range:
+    """The range of a whole variable. At most `PIECE_BYTES` of the variable are in memory at the same time."""
+    dtype, shape, _ = step.variables[name]
+    if 0 in shape:
+        return Range(math.nan, math.nan)
+    low, high, bad = math.inf, -math.inf, 0
+    for box in boxes_of(shape, PIECE_BYTES // np.dtype(dtype).itemsize):
+        values = step.read(name, box).ravel()
+        smallest, largest = float(values.min()), float(values.max())
+        if math.isnan(smallest) or math.isnan(largest):
+            known = values[~np.isnan(values)]
+            bad += values.size - known.size
+            if not known.size:
+                continue
+            smallest, largest = float(known.min()), float(known.max())
+        low, high = min(low, smallest), max(high, largest)
+    return Range(low, high, bad) if low <= high else Range(math.nan, math.nan, bad)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of the chosen step. `shape` is (z, y, x), or (rows, columns) for a list."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    is_list: bool
+    range: Range | None = None
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The contents of a series. Variables and scalars are those of the step at position `looked_at`, if any."""
+
+    path: Path
+    engine: str
+    bytes: int
+    attributes: dict[str, Any]
+    grid: series.UniformGrid | None
+    steps: list[tuple[int, float]]
+    looked_at: int | None
+    variables: list[Variable]
+    scalars: dict[str, float | int | str]
+    notes: list[str] = field(default_factory=list)  # why there are no steps; of other programs' files what was assumed
+    others: list[str] = field(default_factory=list)  # paths with more of the same program, to be opened for themselves
+    derived: list[str] = field(default_factory=list)  # what is not stored and can be read all the same
+
+
+def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
+    """The contents of the series at `path`. `step` is a position from 0; negative numbers count from the end.
+
+    :raises NotASeriesError: see `engine_of`.
+    :raises IoError: the series is damaged.
+    :raises InputError: the step does not exist.
+    """
+    if _is_time_series(path):
+        return _table_contents(path)
+    engine = engine_of(path)
+    sidecar_only = engine == "adios_hdf5" and not minmax  # then the files of HDF5 stay closed
+    if sidecar_only or (engine in _core.engine_names() and guard.vouched(path, engine)):
+        return read_contents(path, engine, step, minmax)
+    found: Contents = guard.call(path, engine, f"{__name__}:read_contents", path, engine, step, minmax)
+    return found
+
+
+def _is_time_series(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0 and is_ours(path, TIME_SERIES)
+
+
+def _table_contents(path: Path) -> Contents:
+    columns = read_time_series(path)
+    rows = list(zip(columns["step"].tolist(), columns["time"].tolist(), strict=True))
+    numbers = {name: float(values[-1]) for name, values in columns.items() if rows and name not in ("step", "time")}
+    return Contents(
+        path=path,
+        engine="time series (CSV)",
+        bytes=size_on_disk(path),
+        attributes=dict(read_provenance(path)),
+        grid=None,
+        steps=rows,
+        looked_at=len(rows) - 1 if rows else None,
+        variables=[],
+        scalars=dict(numbers),
+    )
+
+
+def case_of(path: Path) -> str:
+    """The text of the case that a file was made from: a series, a checkpoint or a time series; "" where it has none.
+
+    :raises NotASeriesError, IoError, TimeSeriesError: see `contents`.
+    """
+    return str(contents(series_at(path)[-1]).attributes.get("case", ""))
+
+
+def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
+    """As `contents`, in this process."""
+    with _open(path, engine) as stored:
+        dataset = stored.dataset
+        steps = stored.steps
+        looked_at, variables, scalars = None, [], {}
+        if steps:
+            if not -len(steps) <= step < len(steps):
+                raise _core.InputError(
+                    f"{path}: there is no step number {step}: it has {len(steps)}, counted from 0; -1 is the last"
+                )
+            looked_at = step % len(steps)
+            one = steps[looked_at]
+            scalars = one.scalars
+            for name, (dtype, shape, is_list) in sorted(one.variables.items()):
+                nx, ny, nz = shape
+                extent: tuple[int, ...] = (ny, nx) if is_list else (nz, ny, nx)
+                variables.append(Variable(name, dtype, extent, is_list, range_of(one, name) if minmax else None))
+        return Contents(
+            path=path,
+            engine=engine,
+            bytes=size_on_disk(path),
+            attributes=stored.attributes,
+            grid=stored.grid,
+            steps=[(found.index, found.time) for found in steps],
+            looked_at=looked_at,
+            variables=variables,
+            scalars=scalars,
+            notes=stored.notes if dataset is not None or not len(steps) else [],
+            others=dataset.others if dataset is not None else [],
+            derived=list(dataset.derived(looked_at)) if dataset is not None and looked_at is not None else [],
+        )
+
+
+def _open(path: Path, engine: str) -> series.Series:
+    """The series at a path, of an engine or of another program."""
+    if engine not in _core.engine_names():
+        from mpi4py import MPI
+
+        found = open_dataset(path, MPI.COMM_SELF, None, {}, guard=False)
+        if found is not None:
+            return series.Series(Handle(found), "r", MPI.COMM_SELF)
+    return series.open(path, engine=engine)
+
+
+@dataclass(frozen=True)
+class Soundness:
+    """The result of comparing a series with its checksums."""
+
+    path: Path
+    steps: int
+    damage: list[str]  # one line per damage, with step, variable and box if they are known
+    unchecked: list[str]  # one line per part without checksums
+
+    def lines(self) -> list[str]:
+        """The lines that `tailrace verify` prints."""
+        steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
+        lines = [f"{self.path}: damaged: {line}" for line in self.damage]
+        lines += [f"{self.path}: not checked: {line}" for line in self.unchecked]
+        if not self.damage:
+            lines.append(f"{self.path}: {steps}, {'no damage found' if self.unchecked else 'all well'}")
+        return lines
+
+
+def verify(path: Path) -> Soundness:
+    """Compare every step with its checksums, in pieces of limited size.
+
+    :raises NotASeriesError: see `engine_of`.
+    """
+    try:
+        engine = engine_of(path)
+    except DamagedError as error:
+        return Soundness(path, 0, [str(error)], [])
+    if engine in _core.engine_names() and guard.vouched(path, engine):
+        return read_all(path, engine)
+    try:
+        found: Soundness = guard.call(path, engine, f"{__name__}:read_all", path, engine)
+    except _core.IoError as error:
+        return Soundness(path, 0, [str(error)], [])
+    return found
+
+
+def read_all(path: Path, engine: str) -> Soundness:
+    """As `verify`, in this process."""
+    damage, unchecked, without, count = [], [], [], 0
+    if engine == "raw" and _CHECKPOINT.fullmatch(path.name):
+        try:
+            checkpoint.check_sidecar(path)
+        except (_core.Error, OSError) as error:
+            damage.append(str(error))
+    try:
+        with _open(path, engine) as stored:
+            steps = stored.steps
+            count = len(steps)
+            damage += stored.verify()
+            unchecked += stored.notes if stored.dataset is None else []
+            for step in steps:
+                missing = step.unchecked
+                if missing:
+                    without.append(f"step {step.index} has no checksums of {', '.join(sorted(missing))}")
+    except (_core.Error, OSError) as error:
+        damage.append(str(error))
+    if len(without) == count > 1:  # no step has checksums: one line is enough
+        without = [f"none of the {count} steps has checksums of all its variables"]
+    return Soundness(path, count, damage, unchecked + without)

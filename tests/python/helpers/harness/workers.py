@@ -1,0 +1,177 @@
+"""Ranks that are kept and run one function after another, so that a case takes milliseconds without a start of MPI.
+
+    with Workers(3) as ranks:
+        ranks.run("open_series", path=path, mode="r")  # calls io_programs.open_series(comm, path=..., mode=...)
+
+A case that ends a rank by a signal, or does not end in time, is reported; the next case gets new ranks.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from helpers.harness import mpi_run
+
+_START = 60  # seconds, longer than any start takes
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a function ended on one rank: its result, or type and text of what it raised."""
+
+    result: Any = None
+    error: str = ""
+    text: str = ""
+    trace: str = ""
+
+
+class CrashError(Exception):
+    """The ranks ended, by a signal or by MPI_Abort, or had to be killed."""
+
+
+class Workers:
+    """`size` ranks that call functions of a module of helpers."""
+
+    # Calls and outcomes go over a socket: in what ranks print, libraries write too, in the middle of a line.
+
+    def __init__(self, size: int, module: str = "helpers.programs.io_programs") -> None:
+        self.size = size
+        self.starts = 0
+        self._module = module
+        self._process: subprocess.Popen[str] | None = None
+        self._line: socket.socket | None = None
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def run(self, function: str, limit: float = 120, **arguments: Any) -> list[Outcome]:
+        """Call a function on all ranks and return the outcome of each.
+
+        :raises CrashError: the ranks ended, or did not answer within `limit` seconds.
+        """
+        if self._process is None:
+            self._start()
+        assert self._process is not None and self._line is not None
+        try:
+            self._line.settimeout(limit)
+            self._line.sendall(f"{json.dumps([function, arguments])}\n".encode())
+            answer = self._answers.readline()
+        except TimeoutError:
+            mpi_run.kill_session(self._process)
+            raise CrashError(f"{function}: no answer in {limit} s, {self.stop()}") from None
+        except (BrokenPipeError, ConnectionResetError):
+            answer = ""
+        if not answer.endswith("\n"):
+            raise CrashError(f"{function}: the ranks ended, {self.stop()}")
+        return [Outcome(**one) for one in json.loads(answer)]
+
+    def results(self, function: str, limit: float = 120, **arguments: Any) -> list[Any]:
+        """As `run`, of a function that must not raise."""
+        outcomes = self.run(function, limit, **arguments)
+        for rank, outcome in enumerate(outcomes):
+            assert not outcome.error, f"rank {rank}: {outcome.trace}"
+        return [outcome.result for outcome in outcomes]
+
+    def stop(self) -> str:
+        """End the ranks; returns the exit code of their launcher and what they have printed."""
+        process, self._process = self._process, None
+        if process is None:
+            return ""
+        if self._line is not None:
+            self._answers.close()
+            self._line.close()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            mpi_run.kill_session(process)
+            process.wait()
+        mpi_run.kill_session(process)  # ranks that live longer than their launcher
+        with self._printed as printed:
+            printed.seek(0)
+            return f"code {process.returncode}\n{printed.read()}"
+
+    def _start(self) -> None:
+        self.starts += 1
+        launcher = mpi_run.mpiexec(self.size) if self.size > 1 else []
+        self._printed: TextIO = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
+        with tempfile.TemporaryDirectory() as place, socket.socket(socket.AF_UNIX) as server:
+            address = f"{place}/calls"
+            server.bind(address)
+            server.listen()
+            self._process = subprocess.Popen(
+                [*launcher, sys.executable, "-m", __name__, self._module, address],
+                cwd=Path(__file__).parents[2],
+                env=mpi_run.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=self._printed,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+            self._line = self._accept(server, self._process)
+        self._answers = self._line.makefile()
+
+    def _accept(self, server: socket.socket, process: subprocess.Popen[str]) -> socket.socket:
+        server.settimeout(0.2)
+        end = time.monotonic() + _START
+        while process.poll() is None and time.monotonic() < end:
+            try:
+                return server.accept()[0]
+            except TimeoutError:
+                continue
+        mpi_run.kill_session(process)
+        raise CrashError(f"the ranks did not start, {self.stop()}")
+
+
+# ---- on the ranks ----------------------------------------------------------------------------------------------------
+
+
+def _serve(module: str, address: str) -> None:
+    from mpi4py import MPI
+
+    functions = importlib.import_module(module)
+    world = MPI.COMM_WORLD
+    with socket.socket(socket.AF_UNIX) as line:
+        if world.rank == 0:
+            line.connect(address)
+        calls = line.makefile("rw")
+        while call := _next(world, calls):
+            function, arguments = json.loads(call)
+            outcomes = world.gather(_outcome(getattr(functions, function), world, arguments))
+            if world.rank == 0:
+                calls.write(json.dumps(outcomes) + "\n")
+                calls.flush()
+
+
+def _next(world: Any, calls: TextIO) -> str:
+    """The next call, for all ranks; nothing at the end."""
+    call = calls.readline() if world.rank == 0 else ""
+    waiting, pause = world.Ibarrier(), 0.001
+    while not waiting.Test():  # asleep, longer the longer nothing comes: other ranks and tests need the processors
+        time.sleep(pause)
+        pause = min(1.01 * pause, 0.01)
+    return world.bcast(call)
+
+
+def _outcome(function: Any, world: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"result": function(world, **arguments)}
+    except BaseException as error:
+        return {"error": type(error).__name__, "text": str(error), "trace": traceback.format_exc()}
+
+
+if __name__ == "__main__":
+    _serve(*sys.argv[1:])

@@ -1,0 +1,121 @@
+"""What tests/python/fields/test_ranks.py runs on its ranks: every operator on every process grid, and alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import tailrace as tr
+from helpers.inputs.fields import LENGTHS, MIXED, PERIODIC, noisy_field, noisy_vector
+
+Results = dict[str, Any]
+
+
+STRETCHED = {"stretching": "walls", "beta": 0.4}
+
+
+def compare(comm: Any, nodes: list[int], periodic: bool, single: bool, stretched: bool = False) -> int:
+    """The results on all process grids equal those of one rank; returns how many results there were."""
+    kinds = ("periodic", "dirichlet|free-slip", "periodic") if stretched else PERIODIC if periodic else MIXED
+    more: Any = STRETCHED if stretched else {}
+    dtype = np.float32 if single else np.float64
+    expected = everything(tr.Operators(nodes, LENGTHS, kinds, dtype=dtype, **more))
+    for rows in range(1, comm.size + 1):
+        if comm.size % rows:
+            continue
+        ops = tr.Operators(nodes, LENGTHS, kinds, comm=comm, rows=rows, cols=comm.size // rows, dtype=dtype, **more)
+        found = everything(ops)
+        assert list(found) == list(expected)
+        for name, value in found.items():
+            _same(name, rows, value, expected[name], 1e-5 if single and name.startswith("scheme") else 1e-12)
+    return len(expected)
+
+
+def _same(name: str, rows: int, value: Any, expected: Any, near: float) -> None:
+    if isinstance(value, tr.Field):
+        part = tuple(slice(s, s + n) for s, n in zip(value.start, value.shape, strict=True))
+        scale = abs(expected.data).max()
+        value, expected = value.data, expected.data[part]
+    else:
+        value, expected = np.asarray(value), np.asarray(expected)
+        scale = abs(expected).max() if expected.size else 1
+    assert value.shape == expected.shape, (name, rows)
+    assert value.dtype == expected.dtype, (name, rows)
+    error = abs(value - expected).max() if value.size else 0
+    assert error <= near * scale, (name, rows, error, scale)
+
+
+def everything(ops: Any) -> Results:
+    """All operators of fields, as arrays that every rank has or as fields."""
+    f, g, v = noisy_field(ops, 1), noisy_field(ops, 2), noisy_vector(ops)
+    results: Results = {}
+    if set(ops.grid.boundaries) == {"periodic"}:
+        for name, one in (("scalar", f), ("vector", v)):
+            found = tr.spectrum(one)
+            results |= {f"shells {name}": found.energy, f"modes {name}": found.modes}
+    for d, axis in enumerate("xyz"):
+        if ops.grid.boundaries[d] == "periodic":
+            results[f"line {axis}"] = tr.spectrum_1d(f, axis).energy
+        if axis != "y" or not ops.grid.stretching:
+            for name, one in (("auto", None), ("cross", g)):
+                results[f"{name} {axis}"] = tr.correlation(f, axis, one).values
+            results[f"normalised {axis}"] = tr.correlation(f, axis, g, normalise=True).values
+        results[f"plane {axis}"] = tr.plane(f, axis, 3)
+        results[f"plane at {axis}"] = tr.plane(f, axis, position=0.31)
+        results[f"line at {axis}"] = tr.line(f, axis, position=(0.7, 1.1))
+        results[f"scheme filter {axis}"] = tr.filter(f, axis)
+        centred = tr.interpolate(f, axis, "centre")
+        results[f"scheme centre {axis}"] = centred
+        results[f"scheme node {axis}"] = tr.interpolate(centred, axis, "node")
+        rest = "xyz".replace(axis, "")
+        results[f"about {axis}"] = f - tr.spread(f.mean(rest), f, axis)
+        results[f"about {rest}"] = f - tr.spread(f.mean(axis), f, rest)
+    results |= _sampled(ops, f, v)
+    found, joint = tr.histogram(f, 20), tr.joint_histogram(f, g, (4, 5))
+    results |= {"edges": found.edges, "density": found.density, "joint": joint.density}
+    for name, function in (("q", tr.q_criterion), ("lambda2", tr.lambda2), ("third", tr.third_invariant)):
+        results[f"scheme {name}"] = function(v)
+    for axes in ("", "y", "xz", "xyz"):
+        statistics = tr.Statistics(axes=axes)
+        statistics.update(v)
+        statistics.update(v * 0.25 + v.cross(v * v[0]) + tr.Vector(f, g, f), 0.5)
+        for key, value in statistics.save().items():
+            results[f"statistics {axes} {key}"] = value
+        results[f"stress {axes}"] = statistics.reynolds_stress("x", "y")
+    return results
+
+
+def _sampled(ops: Any, f: Any, v: Any) -> Results:
+    points = np.random.default_rng(9).uniform(0, 1, (50, 3)) * LENGTHS
+    points[:8] = [[(n >> d & 1) * LENGTHS[d] for d in range(3)] for n in range(8)]
+    centred = noisy_field(ops, 3, (False, True, True))
+    return {
+        "probes": tr.Probes(points)(f),
+        "probes of a vector": tr.Probes(points)(v),
+        "probes on centres": tr.Probes(points)(centred),
+        "plane of centres": tr.plane(centred, "z", 2),
+        "correlation of centres": tr.correlation(centred, "x").values,
+    }
+
+
+def wrong(comm: Any) -> list[str]:
+    """The error on each rank where it, or another one, asks for something impossible."""
+    ops = tr.Operators((12, 10, 15), LENGTHS, MIXED, comm=comm)
+    f = noisy_field(ops, 1)
+    last = comm.rank == comm.size - 1
+    texts = []
+    for call in (
+        lambda: tr.Probes([(0.1, 0.1, 0.1 + 0.1 * comm.rank)])(f),
+        lambda: tr.Probes(np.zeros((comm.rank, 3)))(f),
+        lambda: tr.Probes([(0.1, 0.1, 1.6)])(f),
+        lambda: tr.plane(f, "z", 99 if last else 3),
+        lambda: tr.Statistics(("a",), "xz").update({"b" if last else "a": f}),
+    ):
+        try:
+            call()
+            texts.append("")
+        except tr.InputError as error:
+            texts.append(str(error))
+    comm.barrier()
+    return texts
