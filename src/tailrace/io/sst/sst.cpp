@@ -120,6 +120,8 @@ SstOptions sst_options(Mode mode, Parameters &parameters) {
   return options;
 }
 
+namespace {
+
 std::unique_ptr<Engine> open_sst(const OpenRequest &request, Parameters parameters) {
   OpenRequest stream = request;
   SstOptions options;
@@ -139,13 +141,23 @@ std::unique_ptr<Engine> open_sst(const OpenRequest &request, Parameters paramete
   return request.mode == Mode::read ? open_sst_reader(stream, options) : open_sst_writer(stream, options);
 }
 
+} // namespace
+
 #else
+
+namespace {
 
 std::unique_ptr<Engine> open_sst(const OpenRequest &, Parameters) {
   throw InputError("engine sst needs ADIOS2, and this Tailrace was built without it. To fix this, run "
                    "tools/build_adios2.sh and build again with -DTAILRACE_WITH_ADIOS2=ON");
 }
 
+} // namespace
+
 #endif
+
+EngineEntry sst_entry() {
+  return {{.name = "sst", .family = "none", .extensions = {".sst"}, .stores = false, .streams = true}, open_sst};
+}
 
 } // namespace tailrace::io
