@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailrace import _core
 from tailrace.fields.field import Field
-from tailrace.files.paths import default_path
+from tailrace.io.engines import DEFAULT, STORING, default_path
 from tailrace.files.provenance import of_program
 from tailrace.io.coupling import explain
 from tailrace.parallel import agree, on_root, spread
@@ -83,8 +83,7 @@ class Analyse:
         self._source = SeriesSource(request.source, ours, grid_file=given, precision=request.precision)
         agree(comm, self._check_stream)
         self._comm = ours
-        stores = set(_core.engine_names()) - {"sst", "null"}
-        self._engine = request.engine or (self._source.engine if self._source.engine in stores else "hdf5")
+        self._engine = request.engine or (self._source.engine if self._source.engine in STORING else DEFAULT)
         for script in self._scripts:
             self._check_place(script)
             for results in (script.name, f"{script.name}-final"):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tailrace import _core
 from tailrace.files import locks
-from tailrace.files.earlier import Earlier, record_of
-from tailrace.files.paths import default_path
+from tailrace.files.set_aside import SetAside, record_of
+from tailrace.io.engines import default_path
 from tailrace.io.found import Found, check_unlocked, files_of, listed, of_series, of_table
 from tailrace.parallel import agree, on_root
 
@@ -57,8 +57,8 @@ class EarlierResults:
             self.close()
             raise
 
-    def _enter(self) -> Earlier:
-        return Earlier(record_of(self._out / self._names[0]), [self._out])
+    def _enter(self) -> SetAside:
+        return SetAside(record_of(self._out / self._names[0]), [self._out])
 
     def _clear(self, resume: bool, overwrite: bool, beside: bool) -> None:
         assert self._earlier is not None

@@ -20,7 +20,9 @@ from tailrace.fields.parity import Signs
 from tailrace.fields.points import NODES
 from tailrace.fields.vector import Tensor, Vector
 from tailrace.files import locks
-from tailrace.files.paths import default_path, holds_something
+from tailrace.files.paths import holds_something
+from tailrace.files.whole import Whole
+from tailrace.io.engines import default_path
 from tailrace.files.regular import open_regular
 from tailrace.io import series
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
@@ -293,7 +295,8 @@ class Sink:
             try:
                 if path.exists() and not is_ours(path, self._title):
                     return _core.IoError(f"{path} is there already, and is no picture of {self._title}; move it away")
-                figure.savefig(path, metadata=entries(self._title, self._provenance["made_by"]))
+                with Whole(path, binary=True) as file:
+                    figure.savefig(file, format="png", metadata=entries(self._title, self._provenance["made_by"]))
             except Exception as error:  # drawing may fail by the user's figure, too: text that is not valid TeX
                 return _core.IoError(f"cannot draw {path}: {type(error).__name__}: {error}")
         return _plan_of(results)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from tailrace.files.paths import FileEngine, OutputEngine, default_path
+from tailrace.io.engines import DEFAULT, ENGINES, FileEngine, OutputEngine, default_path
 
 from ..io.names import FIELDS
 from . import scripts
@@ -306,7 +306,7 @@ class OutputSection(Rhythm):
 
     name: Name = Field(description="the name of this output")
     fields: list[Text] = Field(min_length=1, description=f"a list out of {', '.join(FIELDS)}, and of the scalars")
-    engine: OutputEngine = Field(description=one_of(get_args(OutputEngine)))
+    engine: OutputEngine = Field(description=one_of(tuple(ENGINES)))
     path: Text = Field("", description="file or directory; by default the name with the ending of the engine")
     precision: Literal["float64", "float32"] = Field("float64", description="in which numbers are stored")
     start: Triple[Index] = Field((0, 0, 0), description="the first point in x, y, z, counted from 0")
@@ -365,7 +365,7 @@ class AnalysisSection(Rhythm):
     script: Text = Field(description="a Python file, relative to the case file, or the name of a ready-made analysis")
     name: Name = Field(description="names the results")
     out: Text = Field("analysis", description="directory of the results")
-    engine: FileEngine = Field("hdf5", description="of returned fields")
+    engine: FileEngine = Field(DEFAULT, description="of returned fields")
     parameters: dict[str, Any] = Field(default_factory=dict, description="of the script")
     on_error: Literal["stop", "off"] = Field("stop", description="an error ends the run, or switches the script off")
 

@@ -17,6 +17,7 @@ from typing import Any
 from tailrace import _core
 from tailrace.files import locks
 from tailrace.files.regular import open_regular
+from tailrace.files.whole import remove, sync, write_text
 
 PARTIAL = ".partial"
 _RECORD = "conversion.json"
@@ -128,7 +129,7 @@ class Draft:
         self._write()
         for entry in self.directory.iterdir():
             if entry.name != _RECORD:
-                _delete(entry)
+                remove(entry)
 
     # ---- going on ----------------------------------------------------------------------------------------------------
     def note(self, **known: Any) -> None:
@@ -137,13 +138,8 @@ class Draft:
         self._write()
 
     def _write(self) -> None:
-        draft = self.directory / f"{_RECORD}.tmp"
-        with open_regular(draft, "w", encoding="utf-8") as file:
-            json.dump(self.record, file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.directory / _RECORD)
-        _sync(self.directory)
+        write_text(self.directory / _RECORD, json.dumps(self.record), ending=".tmp")
+        sync(self.directory)
 
     # ---- the end -----------------------------------------------------------------------------------------------------
     def sync(self) -> None:
@@ -153,7 +149,7 @@ class Draft:
                 with open_regular(Path(top) / name, "rb") as file:
                     os.fsync(file.fileno())
                     os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-            _sync(Path(top))
+            sync(Path(top))
 
     def place(self) -> None:
         """Rename the result, and what lies beside it, to their places; the target itself is the last.
@@ -174,7 +170,7 @@ class Draft:
             if wanted.is_dir() and not entry.is_dir():
                 wanted.rmdir()  # it is empty; a directory as result takes its place in the same way
             entry.rename(wanted)
-        _sync(parent)
+        sync(parent)
 
     def discard(self) -> None:
         """Remove all that was made."""
@@ -193,18 +189,3 @@ class Draft:
 
 def _is_empty(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
-
-
-def _delete(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tailrace import _core
 from tailrace.files import provenance
 from tailrace.formats.writers import writer_of
+from tailrace.io.engines import ENGINES
 from tailrace.io.placement import StretchedGrid, UniformGrid
 from tailrace.io.series import Series
 from tailrace.io.values import Attribute, parameter_text
@@ -123,8 +124,9 @@ class Conversion:
             originals.check_whole(source)
             places = (self._target, draft.directory)
             originals.check_removable(originals.removable(source), Path(request.source), self._target, places)
-        beside = self._target.with_suffix(".xdmf")
-        if isinstance(plan.grid, StretchedGrid) and os.path.lexists(beside) and request.target_engine == "hdf5":
+        companion = ENGINES[request.target_engine].companion if request.target_engine else ""
+        beside = self._target.with_suffix(companion)
+        if companion and isinstance(plan.grid, StretchedGrid) and os.path.lexists(beside):
             raise _core.InputError(f"{beside} is there already, and belongs to the result; move it away")
         if record:
             self._check_source(source)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from tailrace import _core
 from tailrace.files import locks
 from tailrace.files.regular import open_regular
+from tailrace.files.whole import sync
 from tailrace.io import series
 from tailrace.io.names import COMPONENTS
 from tailrace.parallel import agree, on_root
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"step-(\d{8,})")
 _UNDER_WAY = re.compile(rf"{_NAME.pattern}\.(partial|replaced)")
 _LOCK = re.compile(rf"{_NAME.pattern}\.partial\.lock")
+ENGINE = "raw"
 _SIDECAR = "series.jsonl"
 _SUMS = "SHA256SUMS"
 
@@ -125,7 +127,7 @@ class CheckpointStore:
         try:
             on_root(self._comm, lambda: _begin(partial))
             with series.open(
-                partial, "w", comm=self._comm, engine="raw", grid=_grid_of(fields, about),
+                partial, "w", comm=self._comm, engine=ENGINE, grid=_grid_of(fields, about),
                 parameters={"checksums": True, "sync": True},
             ) as out:  # fmt: skip
                 for key, value in {**vars(state), **about}.items():
@@ -154,14 +156,14 @@ class CheckpointStore:
         try:
             _mark(partial, _sha256(partial / _SIDECAR))
             for entry in (*partial.rglob("*"), partial):
-                _sync(entry)
+                sync(entry)
             if not _is_ours(final):
                 _set_aside(final)
             old = final.with_name(final.name + ".replaced")
             if final.exists():  # written before the run was resumed from an earlier step
                 _rename(final, old)
             partial.rename(final)
-            _sync(self.path)
+            sync(self.path)
             _remove(old)
             self._own.add(final)
             self._prune()
@@ -219,7 +221,7 @@ class CheckpointStore:
     def _damage(self, path: Path) -> str:
         try:
             on_root(self._comm, lambda: check_sidecar(path))
-            with series.open(path, "r", comm=self._comm, engine="raw") as stored:
+            with series.open(path, "r", comm=self._comm, engine=ENGINE) as stored:
                 if len(stored) != 1:
                     return f"it holds {len(stored)} steps instead of 1"
                 missing = [name for name in COMPONENTS if name not in stored[0]]
@@ -254,7 +256,7 @@ class OpenCheckpoint:
 
     def __init__(self, path: Path, comm: MPI.Comm) -> None:
         self.path = path
-        self._series = series.open(path, "r", comm=comm, engine="raw")
+        self._series = series.open(path, "r", comm=comm, engine=ENGINE)
         self._step = self._series[0]
         self.about = told = self._series.attributes
         self.state = State(
@@ -340,11 +342,3 @@ def _set_aside(path: Path) -> None:
         place = next(name for name in names if not (name.exists() or name.is_symlink()))
         path.rename(place)
         print(f"note: {path} is no checkpoint; it is now {place}", flush=True)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # which a named pipe would else wait for
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

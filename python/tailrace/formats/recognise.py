@@ -13,6 +13,7 @@ import numpy as np
 from tailrace import _core
 from tailrace.io.dataset import Dataset
 from tailrace.io.dataset_core import DatasetCore
+from tailrace.io.engines import engine_by_extension, is_stream
 from tailrace.io.placement import Box
 from tailrace.parallel import on_root
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 # Each is a package here with the function `dataset_at(path, parameters) -> Dataset | None`, which says None where the
 # content is not of its formats. The last one takes what libraries can read and nobody else knows.
 FAMILIES: tuple[str, ...] = ("xcompact3d", "pencil", "nektar", "sion", "generic")
-_ENDINGS_OF_OURS = (".h5", ".hdf", ".hdf5", ".vtkhdf", ".bp", ".sst")  # their engines say what is wrong with a file
 
 
 def is_series_of_ours(path: Path) -> bool:
@@ -30,15 +30,9 @@ def is_series_of_ours(path: Path) -> bool:
 
     :raises OSError, IoError: there is a named pipe, a socket or a device.
     """
-    if str(path).startswith("sst:"):
+    if is_stream(path) or _core.is_series(str(path)):
         return True
-    engine = _core.engine_at(str(path))
-    if engine == "hdf5":
-        return not _core.is_foreign_file(str(path))
-    if engine in ("bp4", "bp5"):
-        replacing = path.with_name(path.name + ".replaced")  # a program is writing it in the place of that
-        return (path / "tailrace.json").exists() or replacing.exists()
-    return bool(engine) or (path / "series.xdmf").exists()  # of a raw series whose record is lost
+    return not _core.engine_at(str(path)) and (path / "series.xdmf").exists()  # of a raw series whose record is lost
 
 
 def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, str] | None = None) -> Dataset | None:
@@ -102,7 +96,8 @@ def refuse_unknown(path: Path) -> None:
 
     :raises InputError: it says what can be read.
     """
-    if path.is_file() and path.suffix not in _ENDINGS_OF_OURS and not _core.engine_at(str(path)):
+    ours = engine_by_extension(path) is not None  # then the engine says what is wrong with the file
+    if path.is_file() and not ours and not _core.engine_at(str(path)):
         raise _core.InputError(
             f"{path}: is no series of Tailrace, nor a file of {', '.join(FAMILIES[:-1])}, nor HDF5 or BP; to fix this, "
             "name a file or directory of one of these (docs/formats.md says which can be read)"

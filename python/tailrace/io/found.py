@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tailrace import _core
 
 from . import guard, series
+from .engines import ENGINES
 from .time_series import TimeSeriesError, last_step, read_provenance
 
 _MOST_NAMED = 4  # results in a message
@@ -44,7 +45,7 @@ def of_series(path: Path) -> Iterator[Found]:
     _core.finish_replacing(str(path))  # what a killed program began to replace is a result
     try:
         engine = _core.engine_at(str(path))
-        if not engine or (engine == "hdf5" and _core.is_foreign_file(str(path))):
+        if not engine or (ENGINES[engine].one_file and _core.is_foreign_file(str(path))):
             return
         with series.open(path, "r", guard=not guard.vouched(path, engine)) as stored:
             if not len(stored) and not stored.verify():
@@ -53,8 +54,8 @@ def of_series(path: Path) -> Iterator[Found]:
     except (_core.Error, OSError, ValueError):
         yield Found(str(path), None)
         return
-    journal = Path(f"{path}.journal")
-    yield Found(str(path), [*files, *([journal] if journal.exists() else [])], made_by)
+    journal = Path(f"{path}{ENGINES[engine].journal}")
+    yield Found(str(path), [*files, *([journal] if journal != path and journal.exists() else [])], made_by)
 
 
 def files_of(found: Iterable[Found]) -> list[Path]:

@@ -262,10 +262,5 @@ def _step(path: Path, number: int, line: str) -> int:
 
 def _replace(path: Path, text: str) -> None:
     target = path.resolve()  # a link to the file stays a link
-    temporary = target.with_name(target.name + ".new")
-    check_replaceable(temporary)
-    with open_regular(temporary, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(target)
+    check_replaceable(target.with_name(target.name + _DRAFT))
+    write_text(target, text, ending=_DRAFT)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from tailrace import _core
 from tailrace.analysis.earlier_results import of_analysis, refusal
 from tailrace.case.places import left_out
-from tailrace.files.earlier import Earlier, record_of
+from tailrace.files.set_aside import SetAside, record_of
 from tailrace.flow.checkpoint import CheckpointStore
+from tailrace.io.engines import ENGINES
 from tailrace.io.found import Found, check_unlocked, files_of, of_series, of_table
 from tailrace.parallel import agree, on_root
 
@@ -25,9 +26,9 @@ def of_run(case: Case, store: CheckpointStore) -> list[Found]:
     """The results at the places of a case, with its checkpoints; what holds no step is none. Local."""
     found = [*of_table(Path(case.diagnostics.path))]
     for output in case.output:
-        if output.engine == "sst":
+        if ENGINES[output.engine].streams:
             found += of_table(Path(left_out(output.name)))
-        elif output.engine != "null":
+        elif ENGINES[output.engine].stores:
             found += of_series(Path(output.path))
     # Also where the case asks for none: a run that is asked to stop writes one, and removes older ones.
     if checkpoints := store.present():
@@ -37,11 +38,12 @@ def of_run(case: Case, store: CheckpointStore) -> list[Found]:
     return found
 
 
-def _record(case: Case) -> Earlier:
+def _record(case: Case) -> SetAside:
     places = [Path(place.named) for place in case.places() if place.kind != "input"]
-    places += [Path(output.path).with_suffix(".xdmf") for output in case.output if output.engine == "hdf5"]
+    companions = ((output.path, ENGINES[output.engine].companion) for output in case.output)
+    places += [Path(path).with_suffix(companion) for path, companion in companions if companion]
     places += [Path(analysis.out) / analysis.name for analysis in case.analysis]  # its pictures have longer names
-    return Earlier(record_of(case.diagnostics.path), places)
+    return SetAside(record_of(case.diagnostics.path), places)
 
 
 def settle(case: Case) -> bool:
@@ -87,7 +89,7 @@ def claimed(case: Case, comm: MPI.Comm, *, resumed: bool, overwrite: bool) -> It
 
     :returns: a function to call when the new results have their first step: the earlier ones are removed then. From
         then on the locks of the open results keep others away.
-    :raises InputError, IoError: see `check_free` and `Earlier`.
+    :raises InputError, IoError: see `check_free` and `SetAside`.
     """
     store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
     on_root(comm, lambda: _settle(case))

@@ -10,6 +10,7 @@ from tailrace.case.places import left_out
 from tailrace.files.paths import holds_something
 from tailrace.io import series
 from tailrace.io.coupling import explain
+from tailrace.io.engines import ENGINES
 from tailrace.io.names import RAW_NAMES
 from tailrace.io.time_series import TimeSeries, last_step
 from tailrace.parallel import on_root
@@ -42,7 +43,8 @@ class Output:
         self.section = section
         self.schedule = section.schedule(time)
         path = Path(section.path)
-        kept = resume_step is not None and section.engine != "null"
+        traits = ENGINES[section.engine]
+        kept = resume_step is not None and (traits.stores or traits.streams)
         self._region = section.region(grid.points)
         going_on = kept and on_root(comm, lambda: holds_something(path))
         on_root(comm, lambda: _make_directory(path.parent, section.name))
@@ -87,7 +89,7 @@ class Output:
 
     def _stored_name(self, field: str) -> str:
         """Raw files have the names that the tools of Xcompact3D look for; other engines have ours."""
-        return RAW_NAMES.get(field, field) if self._series.engine == "raw" else field
+        return RAW_NAMES.get(field, field) if ENGINES[self._series.engine].file_names else field
 
     @property
     def bytes_written(self) -> int:
@@ -104,7 +106,7 @@ class Output:
 
     def _record_left_out(self) -> None:
         """Write the steps that a stream dropped or skipped to NAME-left-out.csv, if there are any."""
-        if self.section.engine != "sst":
+        if not ENGINES[self.section.engine].streams:
             return
         found = [one for one in self._series.dropped if one.index > self._recorded and one.why != "unread"]
         on_root(self._comm, lambda: self._append_left_out(found))

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from tailrace import _core
 from tailrace.analysis.results import check_results
 from tailrace.files.marks import why_foreign
-from tailrace.files.paths import default_path, holds_something
+from tailrace.files.paths import holds_something
+from tailrace.io.engines import ENGINES, default_path
 from tailrace.files.regular import refuse_special
 from tailrace.parallel import on_root
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from tailrace.case.places import Place
     from tailrace.flow.checkpoint import OpenCheckpoint
 
-_FAMILIES = {"bp4": "bp", "bp5": "bp"}  # engines that may replace the series of each other; others stand alone
 _FILES = "files"  # of a checkpoint: those that were there
 
 
@@ -45,7 +45,7 @@ def _check_all(case: Case) -> None:
         if reason := _why_not(place):
             raise _core.InputError(f"{place.key}: {reason}")
     for at, output in enumerate(case.output):
-        if output.engine not in ("null", "sst") and (reason := _why_not_of(output.engine, output.path)):
+        if ENGINES[output.engine].stores and (reason := _why_not_of(output.engine, output.path)):
             raise _core.InputError(f"output[{at}].path: {reason}")
 
 
@@ -75,7 +75,7 @@ def _why_not(place: Place) -> str:
 def _why_not_of(engine: str, path: str) -> str:
     """Why an engine must not write at a path: there is a series of another kind."""
     there = _core.engine_at(path)
-    if not there or _FAMILIES.get(there, there) == _FAMILIES.get(engine, engine):
+    if not there or ENGINES[there].family == ENGINES[engine].family:
         return ""
     return f"{path} holds a series of the engine {there}; choose the engine {there}, or another path, or remove it"
 
@@ -115,7 +115,7 @@ def _is_missing(path: Path) -> bool:
 def _written(case: Case) -> dict[str, str]:
     """The files that a run goes on writing when it is resumed, and where the case names them. Local."""
     found = {case.diagnostics.path: "diagnostics.path"}
-    found |= {one.path: f"path of output '{one.name}'" for one in case.output if one.engine not in ("sst", "null")}
+    found |= {one.path: f"path of output '{one.name}'" for one in case.output if ENGINES[one.engine].stores}
     for one in case.analysis:
         for name in (f"{one.name}.csv", default_path(one.name, one.engine)):
             found[str(Path(one.out) / name)] = f"out of analysis '{one.name}'"

@@ -22,6 +22,7 @@ from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
 from tailrace.formats.recognise import FAMILIES, open_dataset, refuse_unknown
 from tailrace.io.connection import Mode, connect
+from tailrace.io.engines import ENGINES
 from tailrace.io.handle import Handle
 from tailrace.io.names import RAW_NAMES
 from tailrace.io.placement import Block, Box, Region, StretchedGrid, Triple, UniformGrid
@@ -95,7 +96,7 @@ def open(
 
             comm = MPI.COMM_SELF
         given = agree(comm, lambda: given_grid(grid))
-        family = engine if engine in FAMILIES and engine not in _core.engine_names() else None  # sion is both
+        family = engine if engine in FAMILIES and engine not in ENGINES else None  # sion is both
         texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
         if engine is None or family is not None:
             found = open_dataset(path, comm, family, texts, guard)
@@ -204,7 +205,7 @@ class Series(SeriesOf[StoredStep]):
     def _grid_by(self, step: ArrayStep) -> SeriesGrid:
         if self._known is None:
             dataset = self._handle.dataset
-            aliases = dataset.aliases if dataset is not None else RAW_NAMES if self.engine == "raw" else {}
+            aliases = dataset.aliases if dataset is not None else RAW_NAMES if ENGINES[self.engine].file_names else {}
             self._known = SeriesGrid(
                 self.path, aliases, self.comm, self.attributes, super().grid, step, self._given, self._precision
             )

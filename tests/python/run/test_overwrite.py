@@ -17,7 +17,7 @@ from mpi4py import MPI
 import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.inputs import cases
-from tailrace.files.earlier import Earlier, record_of
+from tailrace.files.set_aside import SetAside, record_of
 from tailrace.io.time_series import read_provenance, read_time_series
 from tailrace.run.existing_results import claimed
 
@@ -206,7 +206,7 @@ def test_only_a_link_gets_a_new_directory(tmp_path: Path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "md.idx").touch()
     (tmp_path / "link").symlink_to("target")
-    with Earlier(record_of(tmp_path / "x"), [tmp_path]) as earlier:
+    with SetAside(record_of(tmp_path / "x"), [tmp_path]) as earlier:
         earlier.set_aside([tmp_path / "plain", tmp_path / "link"])
         assert not (tmp_path / "plain").exists()
         assert list((tmp_path / "link").iterdir()) == []
@@ -218,12 +218,12 @@ def test_one_program_at_a_time(tmp_path: Path):
     """One that has nothing set aside leaves the record of another alone, and nothing comes back after the removal."""
     (tmp_path / "x").write_text("old")
     record = record_of(tmp_path / "x")
-    first, second = Earlier(record, [tmp_path]), Earlier(record, [tmp_path])
+    first, second = SetAside(record, [tmp_path]), SetAside(record, [tmp_path])
     first.set_aside([tmp_path / "x"])
     second.close()
     assert record.exists()
     with pytest.raises(tr.IoError, match="is writing it"):
-        Earlier(record, [tmp_path])
+        SetAside(record, [tmp_path])
     (tmp_path / "x").write_text("new")
     (tmp_path / "x.earlier").unlink()
     (tmp_path / "x.earlier").mkdir()
@@ -244,11 +244,11 @@ def test_a_kill_during_the_removal_brings_no_old_result_back(tmp_path: Path, mon
 
     for path in paths:
         path.write_text("old")
-    with Earlier(record, [tmp_path]) as earlier:
+    with SetAside(record, [tmp_path]) as earlier:
         earlier.set_aside(paths)
         for path in paths:
             path.write_text("new")
-        monkeypatch.setattr("tailrace.files.earlier._delete", delete)
+        monkeypatch.setattr("tailrace.files.set_aside.remove", delete)
         earlier.remove()
     assert told == ["remove", "remove"]
     assert [path.read_text() for path in paths] == ["new", "new"]
@@ -264,11 +264,11 @@ def test_a_removal_that_fails_brings_no_old_result_back(tmp_path: Path, monkeypa
 
     for name in "xy":
         (tmp_path / name).write_text("old")
-    with Earlier(record_of(tmp_path / "x"), [tmp_path]) as earlier:
+    with SetAside(record_of(tmp_path / "x"), [tmp_path]) as earlier:
         earlier.set_aside([tmp_path / "x", tmp_path / "y"])
         for name in "xy":
             (tmp_path / name).write_text("new")
-        monkeypatch.setattr("tailrace.files.earlier._delete", delete)
+        monkeypatch.setattr("tailrace.files.set_aside.remove", delete)
         with pytest.raises(tr.IoError, match=r"cannot remove the earlier results: .*y\.earlier"):
             earlier.remove()
         monkeypatch.undo()
@@ -281,7 +281,7 @@ def test_results_that_are_being_written_are_not_even_set_aside(tmp_path: Path, m
     case = tr.load_case(cases.write_case(tmp_path, outputs=("hdf5",)))
     with tr.open("out.h5", "w", comm=MPI.COMM_SELF) as out:
         out.write_step(0.0, ux=np.zeros((2, 3, 4)))
-        monkeypatch.setattr(Earlier, "set_aside", lambda *_: pytest.fail("set aside"))
+        monkeypatch.setattr(SetAside, "set_aside", lambda *_: pytest.fail("set aside"))
         around = claimed(case, MPI.COMM_SELF, resumed=False, overwrite=True)
         with pytest.raises(tr.IoError, match="is writing it"), around:
             pass
@@ -329,7 +329,7 @@ def test_a_record_lists_no_places_elsewhere(tmp_path: Path):
         for state in ("aside", "remove"):
             record.write_text(f'{{"tailrace": "earlier results", "state": "{state}", "paths": ["{path}"]}}')
             with pytest.raises(tr.IoError, match="is damaged"):
-                Earlier(record, [record.parent])
+                SetAside(record, [record.parent])
     assert (tmp_path / "precious").read_text() == "mine"
     assert (tmp_path / "precious.earlier").read_text() == "mine, too"
 
@@ -382,7 +382,7 @@ def test_a_result_that_goes_away_while_it_is_set_aside(tmp_path):
     """As the journal of a run that is just ending: the others are back in their places."""
     there, gone = tmp_path / "time_series.csv", tmp_path / "out.h5.journal"
     there.write_text("mine")
-    with Earlier(record_of(there), [there, tmp_path / "out.h5"]) as earlier:
+    with SetAside(record_of(there), [there, tmp_path / "out.h5"]) as earlier:
         with pytest.raises(tr.IoError, match="went away while earlier results were being set aside"):
             earlier.set_aside([there, gone])
         assert there.read_text() == "mine"

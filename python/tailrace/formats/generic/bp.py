@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from tailrace import _core
 from tailrace.io import guard
+from tailrace.io.engines import ENGINES
 from tailrace.io.values import Attribute, Scalar
 
 from .parts import Layout, LayoutMaker, Names, Part, PartsDataset, parts_of, plain_name, scalars_of, variable_name
 
 TIMES = ("time", "Time", "TIME", "t", "physical_time", "simulation_time")
 INDICES = ("step", "Step", "iteration", "Iteration", "itime", "timestep", "cycle", "CYCLE")
+_FAMILY = "bp"  # of the engines that write such directories
 _MOST_BLOCKS = 16  # local arrays of more dimensions: each block is a variable
 _MOST_ENDS = 4096  # values that are read to see whether files were cut off
 
@@ -236,12 +238,18 @@ def _ones(file: _core.ForeignBp, name: str) -> list[float]:
     return values
 
 
+def is_foreign_bp(path: Path) -> bool:
+    """Whether there is a BP directory of another program than Tailrace."""
+    found = ENGINES.get(_core.engine_at(str(path))) if path.is_dir() else None
+    return found is not None and found.family == _FAMILY and not (path / "tailrace.json").exists()
+
+
 def dataset_at(path: Path) -> BpDataset | None:
     """The dataset of a directory; None where there is none, or one of ours.
 
     :raises IoError: it is damaged.
     """
-    if not path.is_dir() or _core.engine_at(str(path)) not in ("bp4", "bp5") or (path / "tailrace.json").exists():
+    if not is_foreign_bp(path):
         return None
     for each in sorted(path.iterdir()):
         if each.is_symlink() and not each.resolve().is_relative_to(path.resolve()):

@@ -138,18 +138,3 @@ class NektarWriter(Writer):
 
     def close(self) -> None:  # noqa: D102
         return
-
-
-def rename_new(draft: Path, target: Path) -> None:
-    """Give a finished file or directory its name; nothing is replaced. Local.
-
-    :raises IoError: there is something of that name.
-    """
-    if os.path.lexists(target):
-        raise _core.IoError(f"{target}: is there already; nothing is replaced")
-    draft.rename(target)
-    directory = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)

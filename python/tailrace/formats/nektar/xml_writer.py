@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
+from tailrace.files.whole import publish, remove
 from tailrace.parallel import agree, on_root
 
 from .definition import Definition
@@ -24,7 +25,7 @@ from .ids import ids_text
 from .layout import DECOMPOSITION, Layout
 from .names import numbers_text
 from .slabs import PIECE
-from .writing import NektarWriter, rename_new
+from .writing import NektarWriter
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _HEAD = '<?xml version="1.0" encoding="utf-8" ?>\n<NEKTAR>\n'
@@ -59,17 +60,17 @@ class NektarXmlWriter(NektarWriter):
                 mine = agree(self.comm, lambda: self._write_mine(new, source))
                 parts = self.comm.gather(mine)
                 on_root(self.comm, lambda: self._write_info(new, parts or []))
-            on_root(self.comm, lambda: rename_new(new, target))
+            on_root(self.comm, lambda: publish(new, target))
         except BaseException:
             if self.comm.rank == 0:
-                _remove(new)
+                remove(new)
             raise
         finally:
             source.close()
         on_root(self.comm, self._draft.unlink)
 
     def _source(self, new: Path, how: str) -> Hdf5Checkpoint:
-        _remove(new)  # of a program that was killed
+        remove(new)  # of a program that was killed
         if how == "directory":
             new.mkdir()
         found = hdf5_checkpoint(self._draft)
@@ -116,13 +117,6 @@ class NektarXmlWriter(NektarWriter):
             lines += ["        <Provenance>", *inner, "        </Provenance>"]
         lines += [f"        <{name}>{escape(text)}</{name}>" for name, text in self.metadata.items()]
         return "\n".join([*lines, "    </Metadata>\n"])
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def _elements(source: Hdf5Checkpoint, row: int) -> NDArray[np.int64]:

@@ -40,7 +40,9 @@ def _dataset_at(path: Path) -> Dataset | None:
 
 
 def _directory(path: Path) -> Dataset | None:
-    from .bp import bp_dataset, find_bp, is_bp
+    from tailrace.formats.generic.bp import is_foreign_bp
+
+    from .bp import bp_dataset, find_bp
     from .checkpoint import INFO, Checkpoint
     from .run import find_input, find_input_above, read_run
     from .snapshots import Snapshots, Statistics, has_snapshots, has_statistics
@@ -49,7 +51,7 @@ def _directory(path: Path) -> Dataset | None:
     source = find_input(path)
     if source is None:
         above = find_input_above(path)
-        if is_bp(path):
+        if is_foreign_bp(path):
             return bp_dataset(path, read_run(above)) if above else None
         if above and has_snapshots(path):
             return Snapshots(str(path), path, read_run(above))

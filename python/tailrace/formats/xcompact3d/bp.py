@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace import _core
+from tailrace.formats.generic.bp import is_foreign_bp
 
 from .arrays import ALIASES
 from .checkpoint import INFO, read_info
@@ -19,15 +20,10 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1 << 16  # of a snapN.ini
 
 
-def is_bp(path: Path) -> bool:
-    """Whether there is a BP directory that is none of Tailrace."""
-    return path.is_dir() and _core.engine_at(str(path)) in ("bp4", "bp5") and not (path / "tailrace.json").exists()
-
-
 def find_bp(directory: Path) -> list[Path]:
     """The BP directories of a run: of snapshots first."""
     names = [f"{name}.{kind}" for name in ("data", "checkpoint", "statistics") for kind in ("bp4", "bp5", "bp")]
-    return [directory / name for name in names if is_bp(directory / name)]
+    return [directory / name for name in names if is_foreign_bp(directory / name)]
 
 
 def bp_dataset(path: Path, run: Run) -> BpDataset | None:

@@ -18,11 +18,11 @@ from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.writer import Writer
 from tailrace.io.placement import Box, Stored, Triple
 from tailrace.io.values import Scalar
+from tailrace.files.whole import allocate, publish, refuse_existing, sync, write_text
 from tailrace.parallel import agree, on_root
 
 from . import restart
 from .checkpoint import INFO, layout
-from .new_files import make, refuse_existing, sync_directory, write_text
 from .run import Run, read_run
 from .texts import Told, info_text, input_text, run_of, with_istret, xdmf_text
 
@@ -245,7 +245,7 @@ class Xcompact3dWriter(Writer):
         for array in self._drafts.values():
             ends[array.path] = max(ends[array.path], array.end)
         for draft, size in ends.items():
-            make(draft, size)
+            allocate(draft, size)
 
     def _xdmf(self) -> Path:
         assert self._told is not None
@@ -285,7 +285,7 @@ class Xcompact3dWriter(Writer):
                 final.unlink()
             raise
         for directory in (self._directory, self._directory / "data"):
-            sync_directory(directory)
+            sync(directory)
 
     def _of(self, told: Told | None) -> Told:
         assert told is not None
@@ -321,7 +321,7 @@ class Xcompact3dWriter(Writer):
         final = self._directory / "checkpoint"
         draft = final.with_name(f".checkpoint.{self._token()}")
         size = max(array.end for array in restart.places(draft, run, sources["ux"].dtype).values())
-        on_root(self.comm, lambda: make(draft, size))
+        on_root(self.comm, lambda: allocate(draft, size))
         try:
             agree(self.comm, lambda: restart.fill(draft, run, sources, self.comm.rank, self.comm.size))
         except BaseException:
@@ -330,11 +330,10 @@ class Xcompact3dWriter(Writer):
             raise
 
         def place() -> None:
-            refuse_existing(final)
             refuse_existing(self._directory / INFO)
-            draft.rename(final)
+            publish(draft, final)
             write_text(self._directory / INFO, info_text(run, *self._step))
-            sync_directory(self._directory)
+            sync(self._directory)
 
         on_root(self.comm, place)
 

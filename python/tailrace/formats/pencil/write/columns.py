@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
+from tailrace.files.whole import publish, refuse_existing
 from tailrace.io.placement import Box, Stored
 from tailrace.parallel import on_root
 
 from .schema import put
-from .target import PARTIAL, publish, refuse_there
+from .target import PARTIAL
 from .texts import write_new
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class ColumnsFile:
                 f"{path}: a time series has lists of equal length, one is 'step'; found {', '.join(columns)}"
             )
         self._rows = rows.pop()
-        on_root(comm, lambda: refuse_there(path))
+        on_root(comm, lambda: refuse_existing(path))
 
     def write(self, name: str, box: Box, values: NDArray[Any]) -> None:
         """Keep rows of a column. Local."""

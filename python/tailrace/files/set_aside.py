@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
@@ -19,6 +18,7 @@ from . import locks
 from .marks import EARLIER_RECORD, why_foreign
 from .paths import EARLIER
 from .regular import open_regular
+from .whole import remove, write_text
 
 
 def record_of(path: str | Path) -> Path:
@@ -26,7 +26,7 @@ def record_of(path: str | Path) -> Path:
     return Path(f"{path}{EARLIER}.json")
 
 
-class Earlier:
+class SetAside:
     """What is set aside under one record; a context manager. Only one program at a time has anything there.
 
     What a killed program has left is finished on entering: its old results are back, or removed where new ones were
@@ -136,17 +136,8 @@ class Earlier:
 
     # ---- the record --------------------------------------------------------------------------------------------------
     def _write(self, state: str) -> None:
-        if reason := why_foreign(self._record, EARLIER_RECORD):
-            raise _core.InputError(reason)
-        draft = self._record.with_name(self._record.name + ".tmp")
-        if reason := why_foreign(draft, EARLIER_RECORD):
-            raise _core.InputError(reason)
         text = json.dumps({"tailrace": "earlier results", "state": state, "paths": [str(path) for path in self._paths]})
-        with open_regular(draft, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._record)
+        write_text(self._record, text, EARLIER_RECORD, ".tmp")
 
     def _finish(self) -> bool:
         if not self._record.exists():
@@ -188,7 +179,7 @@ class Earlier:
 
     def _remove(self) -> None:
         for path in self._paths:
-            _delete(_aside(path))
+            remove(_aside(path))
         self._forget()
 
     def _put_back(self) -> None:
@@ -196,7 +187,7 @@ class Earlier:
             if os.path.lexists(_aside(path)):
                 if path.is_dir() and not path.is_symlink():
                     _core.check_only_bp(str(path))  # an unfinished series, or empty
-                _delete(path)
+                remove(path)
                 _aside(path).rename(path)
         self._forget()
 
@@ -207,10 +198,3 @@ class Earlier:
 
 def _aside(path: Path) -> Path:
     return path.with_name(path.name + EARLIER)
-
-
-def _delete(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
