@@ -215,7 +215,7 @@ def test_a_kill_at_the_first_moment_leaves_nothing_for_ever(tmp_path, after):
     place, name = after.split(".")
     text = f"""
 import os, signal
-from tailrace.cli import beside
+from tailrace.cli.ranks import beside
 kept = beside.{after}
 def killed(*arguments, **options):
     found = kept(*arguments, **options)

@@ -12,7 +12,7 @@ namespace tailrace::io {
 /// The beginning of what is at a path: of the file, or of series.jsonl in the directory.
 struct Start {
   bool directory = false;
-  std::string text; ///< at most 4096 bytes; empty: nothing can be read
+  std::string text = {}; ///< at most 4096 bytes; empty: nothing can be read
 };
 
 /// What an engine tells the table of engines (engines.cpp). Each engine defines the function NAME_entry() in its
