@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailrace import _core
 from tailrace.fields.field import Field
-from tailrace.io.engines import DEFAULT, STORING, default_path
 from tailrace.files.provenance import of_program
 from tailrace.io.coupling import explain
+from tailrace.io.engines import DEFAULT, STORING, default_path
 from tailrace.parallel import agree, on_root, spread
 from tailrace.steps.grid_file import read_grid_file
 from tailrace.text import duration

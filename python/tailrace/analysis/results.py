@@ -21,10 +21,10 @@ from tailrace.fields.points import NODES
 from tailrace.fields.vector import Tensor, Vector
 from tailrace.files import locks
 from tailrace.files.paths import holds_something
-from tailrace.files.whole import Whole
-from tailrace.io.engines import default_path
 from tailrace.files.regular import open_regular
+from tailrace.files.whole import Whole
 from tailrace.io import series
+from tailrace.io.engines import default_path
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
 from tailrace.io.values import STORED, is_stored
 from tailrace.parallel import on_root

@@ -98,9 +98,7 @@ class Request:
         if self.format is not None and self.engine is not None:
             raise _core.InputError("engine, format: give one of them; an engine writes a series of Tailrace")
         if self.engine is not None and self.engine not in ENGINES:
-            raise _core.InputError(
-                f"engine = {self.engine!r}: no such engine; there are {', '.join(ENGINES)}"
-            )
+            raise _core.InputError(f"engine = {self.engine!r}: no such engine; there are {', '.join(ENGINES)}")
         if self.target_engine is not None and self.target_engine not in STORING:
             raise _core.InputError(
                 f"engine = {self.target_engine}: keeps nothing on disk, so it is no target of a conversion"

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator

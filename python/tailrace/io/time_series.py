@@ -20,6 +20,7 @@ from ..files import locks
 from ..files.marks import TIME_SERIES, why_foreign
 from ..files.provenance import comments, of_comments
 from ..files.regular import open_regular, refuse_special
+from ..files.whole import write_text
 
 COLUMNS = (
     "step",
@@ -41,6 +42,8 @@ dissipation_laplacian = -nu <u . lap u>, in U^3 / L; follows -d(kinetic_energy)/
 enstrophy = <w . w> / 2, w the vorticity, in U^2 / L^2
 max_divergence = max |div u| L / U on the cells of the pressure
 cfl = max (|ux| / dx + |uy| / dy + |uz| / dz) dt"""
+
+_DRAFT = ".new"  # ending of the name of a file with the rows that stay
 
 
 class TimeSeriesError(ValueError):

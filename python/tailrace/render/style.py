@@ -74,7 +74,5 @@ def save(figure: Figure, out: str | Path) -> Path:
     key = "Creator" if out.suffix == ".pdf" else "Source"
     with rc_context(STYLE), Whole(out, binary=True) as file:
         # "tight": the title may be wider than the image.
-        figure.savefig(
-            file, format=out.suffix[1:], bbox_inches="tight", pad_inches=0.1, metadata={key: _MARK}
-        )
+        figure.savefig(file, format=out.suffix[1:], bbox_inches="tight", pad_inches=0.1, metadata={key: _MARK})
     return out

@@ -11,8 +11,8 @@ from tailrace import _core
 from tailrace.analysis.results import check_results
 from tailrace.files.marks import why_foreign
 from tailrace.files.paths import holds_something
-from tailrace.io.engines import ENGINES, default_path
 from tailrace.files.regular import refuse_special
+from tailrace.io.engines import ENGINES, default_path
 from tailrace.parallel import on_root
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ def open(
 
     :param comm: the ranks that take part; by default all of them (COMM_WORLD) when writing, this one alone (COMM_SELF)
         when reading.
-    :param engine: one of `_core.engine_names()`, or to read a family of `tailrace.formats.recognise.FAMILIES`; without
+    :param engine: one of `tailrace.io.engines.ENGINES`, or to read a family of `formats.recognise.FAMILIES`; without
         it, when reading or appending, the engine or the program that wrote what is there; else that of the environment
         variable TAILRACE_ENGINE; else that of the path: .bp, .h5 or .vtkhdf, .sion, sst:NAME, or a directory.
     :param parameters: of the engine, by their own names; and for all engines `checksums` (True), `sync` (False: a step

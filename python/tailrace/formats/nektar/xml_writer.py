@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import os
 import re
-import shutil
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
+from tailrace.files.whole import allocate, publish, refuse_existing, sync, write_text
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.writer import Writer
 from tailrace.io.placement import Box, Stored, Triple
 from tailrace.io.values import Scalar
-from tailrace.files.whole import allocate, publish, refuse_existing, sync, write_text
 from tailrace.parallel import agree, on_root
 
 from . import restart

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import h5py
 from numpy.typing import NDArray
 
-from tailrace import _core
 from tailrace.files.whole import publish, refuse_existing
 from tailrace.formats.contiguous_hdf5 import ContiguousHdf5
 from tailrace.io.placement import Box, Triple, triple
