@@ -87,8 +87,8 @@ class SeriesOf(ABC, Generic[OneStep]):
     ) -> None:
         """Write one step: arrays, lists, numbers and texts by name.
 
-        After an error the series is as it was before, without the step, and takes the next one; docs/io.md says what a
-        stream cannot take back.
+        After an error the series is as it was before, without the step, and takes the next one; docs/io/errors.md says
+        what a stream cannot take back.
 
         :param time: the time of the step.
         :param fields, more: arrays; on one rank the whole of each, on several ranks this rank's `Block`.

@@ -60,7 +60,7 @@ def mpirun(script: str, ranks: int, cwd: Path, *arguments: str) -> None:
 
 
 def read_directory(path: Path) -> list[dict[str, np.ndarray]]:
-    """All steps of a series, by the description in docs/io.md."""
+    """All steps of a series, by the description in docs/io/raw.md."""
     objects = [json.loads(line)[1] for line in (path / "series.jsonl").read_text().splitlines()]
     steps = []
     for step in (found for found in objects if "index" in found):
