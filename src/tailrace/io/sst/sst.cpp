@@ -7,6 +7,7 @@
 //   first step waits instead, for as long as `wait_for_reader` says.
 // - A call that lasts longer than `timeout` is ended by cutting the connection it waits for, see tcp_sockets.hpp.
 
+#include <tailrace/io/engine/engine_entry.hpp>
 #include <tailrace/io/sst/network/host.hpp>
 #include <tailrace/io/sst/sst_options.hpp>
 #include <tailrace/support/error.hpp>
