@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._core import Error, InputError, IoError
+    from .core import Error, InputError, IoError
 
     __version__: str
     from .case.case import Case, ConfigError, load_case

@@ -89,9 +89,9 @@ def convert(
     """
     options = dict(locals())
     try:
-        from tailrace._core import InputError
         from tailrace.conversion.request import Request
         from tailrace.conversion.selection import Selection
+        from tailrace.core import InputError
     except ImportError as error:
         fail(f"the library does not load: {error}\n  tailrace doctor says what is missing", 1)
     try:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tailrace import _core
+from tailrace.core import FileLock, InputError, IoError
 from tailrace.files import locks
 from tailrace.files.regular import open_regular
 from tailrace.files.whole import remove, sync, write_text
@@ -42,7 +42,7 @@ class Draft:
         self.directory = target.with_name(target.name + PARTIAL)
         self.path = self.directory / target.name  # of the unfinished result
         target.parent.mkdir(parents=True, exist_ok=True)
-        self._lock: _core.FileLock | None = locks.take(target)
+        self._lock: FileLock | None = locks.take(target)
         try:
             self.record: dict[str, Any] = self._found(resume)
         except BaseException:
@@ -67,14 +67,14 @@ class Draft:
             self.check_free()
             return {}
         if not resume:
-            raise _core.InputError(
+            raise InputError(
                 f"{self.directory} is an unfinished conversion. Nothing was changed. Choose one: --resume (resume=True "
                 f"in Python), to go on with it; or remove {self.directory}, to begin again"
             )
         asked = record.get("request", self._request)
         other = [name for name, value in self._request.items() if asked.get(name) != value]
         if other:
-            raise _core.InputError(
+            raise InputError(
                 f"--resume: the conversion in {self.directory} was begun with another {', '.join(other)}: "
                 f"{', '.join(f'{name} = {asked.get(name)}' for name in other)}. Give the same options, or remove "
                 f"{self.directory}, to begin again"
@@ -85,7 +85,7 @@ class Draft:
 
     def _read(self) -> dict[str, Any]:
         path = self.directory / _RECORD
-        strange = _core.InputError(
+        strange = InputError(
             f"{self.directory} is there already, and is no unfinished conversion of Tailrace: it has no {_RECORD}. "
             "Move it away, or choose another target"
         )
@@ -102,7 +102,7 @@ class Draft:
             if found["tailrace"] != "conversion" or not isinstance(found["request"], dict):
                 raise ValueError
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise _core.IoError(
+            raise IoError(
                 f"{path} is damaged: expected the record of a conversion. Nothing was changed; remove "
                 f"{self.directory}, to begin the conversion again"
             ) from None
@@ -115,7 +115,7 @@ class Draft:
         """
         target = self._target
         if os.path.lexists(target) and not (target.is_dir() and not target.is_symlink() and not any(target.iterdir())):
-            raise _core.InputError(
+            raise InputError(
                 f"{target} is there already, and a conversion replaces nothing; choose another target, or move it away"
             )
 
@@ -164,7 +164,7 @@ class Draft:
             if entry.name == self._target.name:
                 self.check_free()
             elif os.path.lexists(wanted):
-                raise _core.InputError(
+                raise InputError(
                     f"{wanted} is there already, and belongs to the result; move it away, and go on with --resume"
                 )
             if wanted.is_dir() and not entry.is_dir():
@@ -181,7 +181,7 @@ class Draft:
         """The conversion is done: remove the record and the empty directory."""
         for entry in self.directory.iterdir():
             if not entry.name.startswith(_RECORD):
-                raise _core.IoError(f"{entry} was not expected there; the conversion is complete, look at it")
+                raise IoError(f"{entry} was not expected there; the conversion is complete, look at it")
         for name in (f"{_RECORD}.tmp", _RECORD):
             (self.directory / name).unlink(missing_ok=True)
         self.directory.rmdir()

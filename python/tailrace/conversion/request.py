@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.formats.recognise import FAMILIES
 from tailrace.formats.writers import writer_of
 from tailrace.io.engines import ENGINES, STORING, engine_by_extension, is_stream
@@ -80,7 +80,7 @@ class Request:
             return dict(self.parameters)
         engine = self.target_engine or str(self.writer)
         if engine not in COMPRESSING:
-            raise _core.InputError(f"compression: {engine} does not compress; {', '.join(COMPRESSING)} do")
+            raise InputError(f"compression: {engine} does not compress; {', '.join(COMPRESSING)} do")
         return {**self.parameters, ENGINES[engine].compression: self.compression}
 
     def check(self) -> None:
@@ -89,31 +89,31 @@ class Request:
         :raises InputError: see the messages.
         """
         if Path(self.target).name in ("", ".."):
-            raise _core.InputError(f"{self.target!r}: is no name for the target of a conversion")
+            raise InputError(f"{self.target!r}: is no name for the target of a conversion")
         for name, path in (("source", self.source), ("target", self.target)):
             if is_stream(path):
-                raise _core.InputError(
+                raise InputError(
                     f"{path}: is a stream, and the {name} of a conversion must be on disk, to be read again"
                 )
         if self.format is not None and self.engine is not None:
-            raise _core.InputError("engine, format: give one of them; an engine writes a series of Tailrace")
+            raise InputError("engine, format: give one of them; an engine writes a series of Tailrace")
         if self.engine is not None and self.engine not in ENGINES:
-            raise _core.InputError(f"engine = {self.engine!r}: no such engine; there are {', '.join(ENGINES)}")
+            raise InputError(f"engine = {self.engine!r}: no such engine; there are {', '.join(ENGINES)}")
         if self.target_engine is not None and self.target_engine not in STORING:
-            raise _core.InputError(
+            raise InputError(
                 f"engine = {self.target_engine}: keeps nothing on disk, so it is no target of a conversion"
             )
         if self.source_format is not None and self.source_format not in FAMILIES:
-            raise _core.InputError(
+            raise InputError(
                 f"source_format = {self.source_format!r}: no such family of formats; there are {', '.join(FAMILIES)}"
             )
         if self.writer is not None:
             writer_of(self.writer)
         self.engine_parameters()
         if self.delete_originals and not self.verify:
-            raise _core.InputError("--delete-originals needs the comparison of the result; leave out --no-verify")
+            raise InputError("--delete-originals needs the comparison of the result; leave out --no-verify")
         if self.delete_originals and self.selection.wishes:
-            raise _core.InputError(
+            raise InputError(
                 f"--delete-originals: with {', '.join('--' + one for one in self.selection.wishes)} the result has "
                 "less than the source, which would be lost; leave out one or the other"
             )

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from tailrace import _core
+from tailrace.core import FileLock, InputError, IoError, check_only_bp
 
 from . import locks
 from .marks import EARLIER_RECORD, why_foreign
@@ -40,7 +40,7 @@ class SetAside:
         self._record = record
         self._places = [Path(os.path.realpath(place)) for place in places]
         self._paths: list[Path] = []
-        self._lock: _core.FileLock | None = None  # from `claim` or before the first renaming on
+        self._lock: FileLock | None = None  # from `claim` or before the first renaming on
         self._removing = False  # from then on nothing is put back
         self.returned = False  # whether results of a killed program are back in their places
         if record.exists():
@@ -93,9 +93,7 @@ class SetAside:
         wanted = list(given)
         for path in wanted:
             if os.path.lexists(_aside(path)):
-                raise _core.InputError(
-                    f"{_aside(path)} is there already; move it away, so that {path} can have its name"
-                )
+                raise InputError(f"{_aside(path)} is there already; move it away, so that {path} can have its name")
         self.claim()
         self._paths = wanted
         try:
@@ -112,13 +110,13 @@ class SetAside:
                     path.mkdir()
         except FileNotFoundError as error:
             self._put_back()
-            raise _core.IoError(
+            raise IoError(
                 f"{error.filename} went away while earlier results were being set aside: another program is writing "
                 "there. Nothing was replaced; start again when it has ended"
             ) from error
         except OSError as error:
             self._put_back()
-            raise _core.IoError(f"cannot set {error.filename} aside: {error.strerror}") from error
+            raise IoError(f"cannot set {error.filename} aside: {error.strerror}") from error
 
     def remove(self) -> None:
         """Remove what is set aside, and let others in: the new results are there.
@@ -131,7 +129,7 @@ class SetAside:
                 self._removing = True
                 self._remove()
         except OSError as error:
-            raise _core.IoError(f"cannot remove the earlier results: {error.filename}: {error.strerror}") from error
+            raise IoError(f"cannot remove the earlier results: {error.filename}: {error.strerror}") from error
         self._release()
 
     # ---- the record --------------------------------------------------------------------------------------------------
@@ -143,7 +141,7 @@ class SetAside:
         if not self._record.exists():
             return False
         if reason := why_foreign(self._record, EARLIER_RECORD):
-            raise _core.InputError(reason)
+            raise InputError(reason)
         with open_regular(self._record, encoding="utf-8") as file:
             found = self._parsed(file.read())
         self._paths = [Path(path) for path in found["paths"]]
@@ -162,7 +160,7 @@ class SetAside:
         except (ValueError, TypeError, KeyError, RecursionError):
             whole = False
         if not whole:
-            raise _core.IoError(
+            raise IoError(
                 f"{self._record} is damaged: it lists results of an earlier run, which lie beside their places, with "
                 f"{EARLIER} behind their names. To fix this, rename those as you want to have them, and remove it"
             )
@@ -186,7 +184,7 @@ class SetAside:
         for path in self._paths:
             if os.path.lexists(_aside(path)):
                 if path.is_dir() and not path.is_symlink():
-                    _core.check_only_bp(str(path))  # an unfinished series, or empty
+                    check_only_bp(str(path))  # an unfinished series, or empty
                 remove(path)
                 _aside(path).rename(path)
         self._forget()

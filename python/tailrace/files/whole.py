@@ -32,8 +32,8 @@ class Whole:
         self._file: IO[Any] | None = None
 
     def __enter__(self) -> IO[Any]:
-        for path in (self._path, self._draft) if self._mark is not None else ():
-            if reason := why_foreign(path, self._mark):
+        for path in (self._path, self._draft):
+            if self._mark is not None and (reason := why_foreign(path, self._mark)):
                 raise InputError(reason)
         how: dict[str, Any] = {"mode": "wb"} if self._binary else {"mode": "w", "encoding": "utf-8"}
         self._file = open_regular(self._draft, **how)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailrace import _core
+from tailrace.core import Error, FileLock, Grid, IoError
 from tailrace.files import locks
 from tailrace.files.regular import open_regular
 from tailrace.files.whole import sync
@@ -90,11 +90,11 @@ class CheckpointStore:
             if lock:
                 lock.release()
 
-    def _lock(self) -> _core.FileLock:
+    def _lock(self) -> FileLock:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise _core.IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
+            raise IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
         return locks.take(self.path)
 
     def write(
@@ -134,9 +134,9 @@ class CheckpointStore:
                         out.set_attribute(key, value)
                 out.write_step(state.time, fields, index=state.step, lists=lists)
                 written = int(out.counters["bytes_written"])
-        except (_core.Error, OSError, ValueError) as error:
+        except (Error, OSError, ValueError) as error:
             on_root(self._comm, lambda: _try_to_remove(partial))
-            raise _core.IoError(f"checkpoint {final} was not written: {error}") from error
+            raise IoError(f"checkpoint {final} was not written: {error}") from error
         on_root(self._comm, lambda: self._commit(partial, final))
         return written
 
@@ -146,10 +146,10 @@ class CheckpointStore:
             for leftover in self._entries(_UNDER_WAY):
                 _remove(leftover)
             for lock in self._entries(_LOCK):  # of a series that a kill left
-                with suppress(_core.IoError):  # a file of something else, which stays
-                    _core.FileLock(str(lock.with_suffix(""))).release()
+                with suppress(IoError):  # a file of something else, which stays
+                    FileLock(str(lock.with_suffix(""))).release()
         except OSError as error:
-            raise _core.IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
+            raise IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
 
     def _commit(self, partial: Path, final: Path) -> None:
         try:
@@ -167,7 +167,7 @@ class CheckpointStore:
             self._own.add(final)
             self._prune()
         except OSError as error:
-            raise _core.IoError(f"checkpoint {final} was not put in place: {error.strerror or error}") from error
+            raise IoError(f"checkpoint {final} was not put in place: {error.strerror or error}") from error
 
     def _prune(self) -> None:
         kept = 0
@@ -204,10 +204,10 @@ class CheckpointStore:
                 return OpenCheckpoint(path, self._comm)
             say(f"checkpoint {path} is damaged and skipped: {damage}")
         if candidates:
-            raise _core.IoError(
+            raise IoError(
                 f"none of the {len(candidates)} checkpoints in {self.path} is undamaged; start again without --resume"
             )
-        raise _core.IoError(f"there is no checkpoint in {self.path} to resume from; start without --resume")
+        raise IoError(f"there is no checkpoint in {self.path} to resume from; start without --resume")
 
     def _recoverable(self) -> list[tuple[int, Path]]:
         # A kill between the two renames of a replacement leaves the old one under its other name.
@@ -225,7 +225,7 @@ class CheckpointStore:
                     return f"it holds {len(stored)} steps instead of 1"
                 missing = [name for name in COMPONENTS if name not in stored[0]]
                 return f"it has no {', '.join(missing)}" if missing else "; ".join(stored.verify())
-        except (_core.Error, OSError, ValueError) as error:
+        except (Error, OSError, ValueError) as error:
             return str(error)
 
 
@@ -236,9 +236,9 @@ def check_sidecar(path: Path) -> None:
     """
     for name in (_SUMS, _SIDECAR):
         if not (path / name).is_file():
-            raise _core.IoError(f"it has no {name}")
+            raise IoError(f"it has no {name}")
     if _bytes(path / _SUMS) != f"{_sha256(path / _SIDECAR)}  {_SIDECAR}\n".encode():
-        raise _core.IoError(f"{_SIDECAR} differs from its checksum in {_SUMS}")
+        raise IoError(f"{_SIDECAR} differs from its checksum in {_SUMS}")
 
 
 def _sha256(path: Path) -> str:
@@ -286,7 +286,7 @@ def _grid_of(fields: dict[str, series.Block], about: dict[str, Any]) -> series.U
     if "ux" not in fields or "lengths" not in about:
         return None
     law = about.get("stretching", ""), about.get("beta", 0.0)
-    return series.UniformGrid.of(_core.Grid(fields["ux"].shape, about["lengths"], about["boundaries"].split(","), *law))
+    return series.UniformGrid.of(Grid(fields["ux"].shape, about["lengths"], about["boundaries"].split(","), *law))
 
 
 def _begin(partial: Path) -> None:

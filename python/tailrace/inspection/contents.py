@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Error, InputError, IoError, engine_at
 from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.flow import checkpoint
 from tailrace.formats.recognise import format_in_child, is_series_of_ours, open_dataset
@@ -50,12 +50,12 @@ def engine_of(path: Path) -> str:
         )
     if not path.exists():
         raise NotASeriesError(f"{path}: there is no such file or directory")
-    engine = _core.engine_at(str(path)) or engine_of_remains(path)
+    engine = engine_at(str(path)) or engine_of_remains(path)
     if engine and is_series_of_ours(path):
         return engine
     try:
         found = format_in_child(path)
-    except _core.IoError as error:
+    except IoError as error:
         raise DamagedError(str(error)) from None
     if found:
         return found
@@ -195,7 +195,7 @@ def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
         looked_at, variables, scalars = None, [], {}
         if steps:
             if not -len(steps) <= step < len(steps):
-                raise _core.InputError(
+                raise InputError(
                     f"{path}: there is no step number {step}: it has {len(steps)}, counted from 0; -1 is the last"
                 )
             looked_at = step % len(steps)
@@ -264,7 +264,7 @@ def verify(path: Path) -> Soundness:
         return read_all(path, engine)
     try:
         found: Soundness = guard.call(path, engine, f"{__name__}:read_all", path, engine)
-    except _core.IoError as error:
+    except IoError as error:
         return Soundness(path, 0, [str(error)], [])
     return found
 
@@ -275,7 +275,7 @@ def read_all(path: Path, engine: str) -> Soundness:
     if engine == checkpoint.ENGINE and _CHECKPOINT.fullmatch(path.name):
         try:
             checkpoint.check_sidecar(path)
-        except (_core.Error, OSError) as error:
+        except (Error, OSError) as error:
             damage.append(str(error))
     try:
         with _open(path, engine) as stored:
@@ -287,7 +287,7 @@ def read_all(path: Path, engine: str) -> Soundness:
                 missing = step.unchecked
                 if missing:
                     without.append(f"step {step.index} has no checksums of {', '.join(sorted(missing))}")
-    except (_core.Error, OSError) as error:
+    except (Error, OSError) as error:
         damage.append(str(error))
     if len(without) == count > 1:  # no step has checksums: one line is enough
         without = [f"none of the {count} steps has checksums of all its variables"]

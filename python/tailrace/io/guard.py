@@ -19,7 +19,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailrace import _core
+from tailrace.core import IoError, engine_at, metadata_vouched
+from tailrace.core import Series as CompiledSeries
 from tailrace.parallel import on_root
 
 from ..files.paths import holds_something
@@ -47,7 +48,7 @@ def vouched(path: Path, engine: str) -> bool:
 
     :raises IoError: the series cannot be read.
     """
-    return _core.metadata_vouched(str(path), engine)
+    return metadata_vouched(str(path), engine)
 
 
 def _library(engine: str) -> str:
@@ -81,33 +82,31 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
                     timeout=seconds,
                 )
             except subprocess.TimeoutExpired:
-                raise _core.IoError(
-                    f"cannot read {path}: {library} did not return within {seconds} s; {fault}"
-                ) from None
+                raise IoError(f"cannot read {path}: {library} did not return within {seconds} s; {fault}") from None
             if child.stdout.startswith(_READY):
                 break
             said.seek(0)
             why = " | ".join(said.read(_MOST_SAID).decode(errors="replace").split("\n"))
     else:
-        raise _core.IoError(
+        raise IoError(
             f"cannot read {path}: the program that reads it first ended with code {child.returncode} before it began, "
             f"{_STARTS} times; is there memory for it, and room for temporary files? It said: {why}"
         )
     if child.returncode < 0:
         number = -child.returncode
-        raise _core.IoError(f"cannot read {path}: the library {library} died of signal {number} on it; {fault}")
+        raise IoError(f"cannot read {path}: the library {library} died of signal {number} on it; {fault}")
     try:
         done, result = pickle.loads(child.stdout[len(_READY) :])
     except (EOFError, pickle.UnpicklingError):
         done = None
     if done is None or child.returncode != 0:
         code = child.returncode
-        raise _core.IoError(f"cannot read {path}: the library {library} ended its program with code {code}; {fault}")
+        raise IoError(f"cannot read {path}: the library {library} ended its program with code {code}; {fault}")
     if done:
         return result
     if isinstance(result, MemoryError) or "bad_alloc" in str(result):
         size = f"{memory >> 20} MiB"
-        raise _core.IoError(f"cannot read {path}: the library {library} needs more than {size} of memory; {fault}")
+        raise IoError(f"cannot read {path}: the library {library} needs more than {size} of memory; {fault}")
     raise result
 
 
@@ -128,7 +127,7 @@ def read_metadata(path: str, engine: str) -> None:
 
     first = Box((0, 0, 0), (1, 1, 1))
 
-    stored = _core.Series.open(path, "r", MPI.COMM_SELF.py2f(), engine, {}, None, None, None)
+    stored = CompiledSeries.open(path, "r", MPI.COMM_SELF.py2f(), engine, {}, None, None, None)
     for number in range(len(stored.steps())):
         stored.scalars(number), stored.unchecked(number)
         for name, dtype, shape, _ in stored.variables(number):
@@ -155,8 +154,8 @@ def _check(name: str, engine: str | None) -> None:
     try:
         something = holds_something(path)
     except OSError as error:  # a name that is too long, a directory that may not be read
-        raise _core.IoError(f"cannot open {name}: {error.strerror or error}") from None
-    found = (engine or _core.engine_at(name)) if something else ""
+        raise IoError(f"cannot open {name}: {error.strerror or error}") from None
+    found = (engine or engine_at(name)) if something else ""
     if _library(found):
         call(path, found, f"{__name__}:read_metadata", name, found)
 

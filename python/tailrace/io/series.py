@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, Type
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 
 from .connection import Mode, connect
 from .coupling import Coupling, CouplingSide, LeftOut
@@ -359,9 +359,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         array = np.asarray(data)
         # On several ranks a bare array is nobody's whole; the check is local, but true of every rank alike.
         if self.comm.size > 1:
-            raise _core.InputError(
-                f"{name}: on {self.comm.size} ranks each rank gives a Block(data, shape, start) of it"
-            )
+            raise InputError(f"{name}: on {self.comm.size} ranks each rank gives a Block(data, shape, start) of it")
         return Block(array, shape_of(array))
 
 

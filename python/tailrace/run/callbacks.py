@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tailrace import _core
 from tailrace.analysis.calls import call_together
 from tailrace.case.schedule import Schedule
+from tailrace.core import InputError
 from tailrace.text import named
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Callbacks:
         :raises InputError: it cannot be called.
         """
         if not callable(work):
-            raise _core.InputError(f"a callback must be a function of the simulation; found {work!r}")
+            raise InputError(f"a callback must be a function of the simulation; found {work!r}")
         self._all.append(Callback(work, schedule))
 
     def next_times(self, time: float) -> list[float | None]:
@@ -57,7 +57,7 @@ class Callbacks:
         :raises InputError: one is.
         """
         if self._busy:
-            raise _core.InputError("a callback must not step the simulation that calls it")
+            raise InputError("a callback must not step the simulation that calls it")
 
     def call(self, simulation: Any, comm: MPI.Comm) -> bool:
         """Call those that are due and have not been called in this state. Collective.
@@ -92,5 +92,5 @@ def checked_times(times: Sequence[float] | float) -> list[float]:
     except (TypeError, ValueError):
         found = []
     if not found or not all(math.isfinite(time) and time >= 0 for time in found):
-        raise _core.InputError(f"the times of a callback must be numbers from 0 on, as [1.0, 2.5]; found {times!r}")
+        raise InputError(f"the times of a callback must be numbers from 0 on, as [1.0, 2.5]; found {times!r}")
     return found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from typing import Any, Self
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.flow.model import Model
 from tailrace.io.time_series import COLUMNS, DEFINITIONS, TimeSeries
 from tailrace.parallel import agree, on_root
@@ -39,9 +39,9 @@ class Diagnostics:
                     provenance=provenance,
                 )
             except OSError as error:
-                if isinstance(error, _core.IoError):
+                if isinstance(error, IoError):
                     raise
-                raise _core.IoError(f"cannot write {case.diagnostics.path}: {error.strerror or error}") from error
+                raise IoError(f"cannot write {case.diagnostics.path}: {error.strerror or error}") from error
 
         self._rows = agree(model.comm, open_series)
 
@@ -65,7 +65,7 @@ class Diagnostics:
             try:
                 work(self._rows)
             except OSError as error:
-                raise _core.IoError(f"cannot write {self._rows.path}: {error.strerror or error}") from error
+                raise IoError(f"cannot write {self._rows.path}: {error.strerror or error}") from error
 
         on_root(self._comm, guarded)
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace import _core
 from tailrace.analysis.earlier_results import of_analysis, refusal
 from tailrace.case.places import left_out
+from tailrace.core import InputError
 from tailrace.files.set_aside import SetAside, record_of
 from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.io.engines import ENGINES
@@ -79,7 +79,7 @@ def _check_free(case: Case, store: CheckpointStore) -> None:
         check_unlocked(found)
         steps = [int(path.name[5:]) for path in store.present()]
         resume = f"--resume, to go on from step {max(steps)}; " if steps else ""
-        raise _core.InputError(refusal(found, "--directory DIR, to write the new ones there", resume))
+        raise InputError(refusal(found, "--directory DIR, to write the new ones there", resume))
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from tailrace import _core
 from tailrace.analysis import state
 from tailrace.analysis.errors import AnalysisError
 from tailrace.analysis.results import Results, Sink
@@ -16,6 +15,7 @@ from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.analysis.task import Task
 from tailrace.case.document import ConfigError
 from tailrace.case.sections import AnalysisSection
+from tailrace.core import InputError
 from tailrace.flow.checkpoint import OpenCheckpoint
 from tailrace.flow.field_cache import FieldCache
 from tailrace.flow.model import Model
@@ -176,6 +176,6 @@ def _load(section: AnalysisSection, directory: Path) -> Script:
         for name, value in section.parameters.items():
             script.set(name, value)
         script.check_complete()
-    except _core.InputError as error:
+    except InputError as error:
         raise ConfigError.single("the case", f"analysis '{section.name}'", str(error)) from None
     return script

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailrace import _core
 from tailrace.case.places import left_out
+from tailrace.core import IoError
 from tailrace.files.paths import holds_something
 from tailrace.io import series
 from tailrace.io.coupling import explain
@@ -126,7 +126,7 @@ class Output:
                 for one in found:
                     rows.append({"step": one.index, "time": one.time, "skipped": float(one.why == "skipped")})
         except OSError as error:
-            raise _core.IoError(f"cannot write {path}: {error.strerror or error}") from error
+            raise IoError(f"cannot write {path}: {error.strerror or error}") from error
         self._recorded = found[-1].index
 
     def close(self) -> None:
@@ -170,4 +170,4 @@ def _make_directory(path: Path, output: str) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _core.IoError(f"output '{output}': cannot make the directory {path}: {error.strerror}") from error
+        raise IoError(f"output '{output}': cannot make the directory {path}: {error.strerror}") from error

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
-from tailrace import _core
 from tailrace.analysis.calls import wait_for_others
 from tailrace.analysis.errors import AnalysisError
 from tailrace.case.schedule import SAME_TIME, Schedule
+from tailrace.core import Error, InputError, keep_freed_memory
 from tailrace.flow.model import FlowError
 
 from .callbacks import Callbacks, checked_times
@@ -114,7 +114,7 @@ class Simulation(CheckpointedModel):
         except TypeError:
             count = 0
         if count < 1:
-            raise _core.InputError(f"every: the number of steps must be a whole number of at least 1; found {steps!r}")
+            raise InputError(f"every: the number of steps must be a whole number of at least 1; found {steps!r}")
         self._callbacks.add(work, Schedule(every=count, dt=self.case.time.constant_dt))
 
     def at(self, times: Sequence[float] | float, work: Callable[[Simulation], object]) -> None:
@@ -125,7 +125,7 @@ class Simulation(CheckpointedModel):
         chosen = checked_times(times)
         for time in chosen:
             if reason := self.case.missed(time):
-                raise _core.InputError(f"at: {reason}")
+                raise InputError(f"at: {reason}")
         self._callbacks.add(work, Schedule(times=chosen, dt=self.case.time.constant_dt))
 
     # ---- running -----------------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ class Simulation(CheckpointedModel):
         if self._recorder is None and not self._opened:
             return super().advance(targets)
         if self._recorder and self.at_end:
-            raise _core.InputError(
+            raise InputError(
                 f"the end of the case is reached, step {self.step}, t = {self.time:g}; to go on, give a later one in "
                 "[time] (end or steps)"
             )
@@ -197,14 +197,14 @@ class Simulation(CheckpointedModel):
 
     def _open_recorder(self) -> Recorder:
         if self._recorder is None:
-            raise _core.InputError("the simulation is not open: write `with tr.Simulation(case) as simulation:`")
+            raise InputError("the simulation is not open: write `with tr.Simulation(case) as simulation:`")
         return self._recorder
 
     def _advance(self, targets: Sequence[float | None]) -> float:
         recorder = self._open_recorder()
         self._callbacks.check_idle()
         due = [*recorder.next_times(self.time), *self._callbacks.next_times(self.time), self.case.time.end]
-        with self._leaving(recorder, _core.InputError):  # of a forcing, raised on all ranks
+        with self._leaving(recorder, InputError):  # of a forcing, raised on all ranks
             dt = super().advance([*targets, *due])
         with self._leaving(recorder):
             self._after_step(dt)
@@ -238,8 +238,8 @@ class Simulation(CheckpointedModel):
         :param show: print the progress, and where the time went.
         """
         if self._recorder is not None:
-            raise _core.InputError("the simulation is open already")
-        _core.keep_freed_memory()  # every step takes the same again: copies of outputs, results of analyses
+            raise InputError("the simulation is open already")
+        keep_freed_memory()  # every step takes the same again: copies of outputs, results of analyses
         started, self.stopped = clock.monotonic(), False
         before = self._phases()  # of steps that the caller made
         self._rhythm.begin(self.step)
@@ -327,7 +327,7 @@ class Simulation(CheckpointedModel):
         if of_script:
             self._tell(f"stopped by an error at step {self.step}, t = {self.time:g}; {self._way_on()}")
         # Readers of a stream are to see its end. A second failure tells less than the error that is raised.
-        with suppress(_core.Error, OSError):
+        with suppress(Error, OSError):
             recorder.close()
 
     @contextmanager
@@ -340,7 +340,7 @@ class Simulation(CheckpointedModel):
         except BaseException as error:
             if self._recorder is not None:  # else it is left already
                 wait_for_others(self._alone, self._alone.Ibarrier(), f"{type(error).__name__}: {error}")
-                with suppress(_core.Error, OSError):
+                with suppress(Error, OSError):
                     recorder.sync()
                     recorder.close()
             raise

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace import _core
 from tailrace.analysis.results import check_results
+from tailrace.core import InputError, IoError, check_only_bp, engine_at
 from tailrace.files.marks import why_foreign
 from tailrace.files.paths import holds_something
 from tailrace.files.regular import refuse_special
@@ -43,10 +43,10 @@ def _check_all(case: Case) -> None:
         if place.kind == "input" or (place.key == "checkpoint.path" and not writes_checkpoints):
             continue
         if reason := _why_not(place):
-            raise _core.InputError(f"{place.key}: {reason}")
+            raise InputError(f"{place.key}: {reason}")
     for at, output in enumerate(case.output):
         if ENGINES[output.engine].stores and (reason := _why_not_of(output.engine, output.path)):
-            raise _core.InputError(f"output[{at}].path: {reason}")
+            raise InputError(f"output[{at}].path: {reason}")
 
 
 def _why_not(place: Place) -> str:
@@ -66,15 +66,15 @@ def _why_not(place: Place) -> str:
         return f"{path} is there already, and is a file; expected a directory. Choose another path, or move it away"
     if place.kind == "emptied":
         try:
-            _core.check_only_bp(str(path))
-        except _core.IoError as error:
+            check_only_bp(str(path))
+        except IoError as error:
             return str(error)
     return ""
 
 
 def _why_not_of(engine: str, path: str) -> str:
     """Why an engine must not write at a path: there is a series of another kind."""
-    there = _core.engine_at(path)
+    there = engine_at(path)
     if not there or ENGINES[there].family == ENGINES[engine].family:
         return ""
     return f"{path} holds a series of the engine {there}; choose the engine {there}, or another path, or remove it"
@@ -98,11 +98,11 @@ def _check_there(case: Case, checkpoint: OpenCheckpoint) -> None:
     try:
         listed = json.loads(checkpoint.about.get(_FILES, "[]"))
     except (ValueError, TypeError, RecursionError) as error:
-        raise _core.IoError(f"checkpoint {checkpoint.path}: its attribute '{_FILES}' is damaged: {error}") from None
+        raise IoError(f"checkpoint {checkpoint.path}: its attribute '{_FILES}' is damaged: {error}") from None
     known = _written(case)
     missing = [f"{path} ({known[path]})" for path in listed if path in known and _is_missing(Path(path))]
     if missing:
-        raise _core.IoError(
+        raise IoError(
             f"checkpoint {checkpoint.path}: the run wrote files that are not there any more: {', '.join(missing)}. To "
             "fix this, put them back; or name another path in the case, where what is to come will be written"
         )

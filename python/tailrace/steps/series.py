@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Grid, InputError
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
 from tailrace.formats.recognise import FAMILIES, open_dataset, refuse_unknown
@@ -53,7 +53,7 @@ def open(
     comm: MPI.Comm | None = None,
     engine: str | None = None,
     parameters: Mapping[str, object] | None = None,
-    grid: UniformGrid | _core.Grid | GridFile | str | PathLike[str] | None = None,
+    grid: UniformGrid | Grid | GridFile | str | PathLike[str] | None = None,
     precision: Literal["float32", "float64"] | None = None,
     rewind_to: int | None = None,
     guard: bool = False,
@@ -105,10 +105,10 @@ def open(
             on_root(comm, lambda: refuse_unknown(Path(path)))
         handle = connect(path, mode, comm=comm, engine=engine, parameters=parameters, rewind_to=rewind_to, guard=guard)
         return Series(*handle, given=given, precision=precision)
-    if isinstance(grid, _core.Grid):
+    if isinstance(grid, Grid):
         grid = UniformGrid.of(grid)
     if grid is not None and not isinstance(grid, UniformGrid):
-        raise _core.InputError(f"grid = {grid!r}: a series is written with a UniformGrid or a StretchedGrid")
+        raise InputError(f"grid = {grid!r}: a series is written with a UniformGrid or a StretchedGrid")
     if grid is not None and grid.boundaries is not None and _has_law(grid):
         grid.checked()
     series = Series(
@@ -121,19 +121,19 @@ def open(
     return series
 
 
-def given_grid(grid: UniformGrid | _core.Grid | GridFile | str | PathLike[str] | None) -> GridFile:
+def given_grid(grid: UniformGrid | Grid | GridFile | str | PathLike[str] | None) -> GridFile:
     """The user's knowledge of a grid, in one form. Local.
 
     :raises ConfigError, InputError: it is wrong, or not enough.
     """
-    if isinstance(grid, _core.Grid):
+    if isinstance(grid, Grid):
         grid = UniformGrid.of(grid)
     if grid is None or isinstance(grid, GridFile):
         return grid or GridFile()
     if not isinstance(grid, UniformGrid):
         return read_grid_file(Path(grid))
     if grid.boundaries is None:
-        raise _core.InputError(
+        raise InputError(
             'grid: a UniformGrid to read with needs its boundaries, as boundaries=("periodic", "free-slip", "periodic")'
         )
     known = grid.checked()
@@ -186,7 +186,7 @@ class Series(SeriesOf[StoredStep]):
         self._known: SeriesGrid | None = None
         if mode == "r" and not self.streaming and len(self) and (comm.size > 1 or given != GridFile()):
             known = self.steps[0].known
-            with suppress(_core.InputError):  # it is raised again where they are needed
+            with suppress(InputError):  # it is raised again where they are needed
                 _ = known.operators  # made while all ranks are here: steps are local afterwards
 
     # ---- steps -------------------------------------------------------------------------------------------------------
@@ -235,10 +235,10 @@ class Series(SeriesOf[StoredStep]):
         :raises InputError: there is none; the message has the times around it.
         """
         if method not in (None, "nearest", "pad", "backfill"):
-            raise _core.InputError(f"method = {method!r}: expected 'nearest', 'pad', 'backfill' or None")
+            raise InputError(f"method = {method!r}: expected 'nearest', 'pad', 'backfill' or None")
         times = self.times
         if not len(times):
-            raise _core.InputError(f"{self.path}: has no steps")
+            raise InputError(f"{self.path}: has no steps")
         close = np.isclose(times, time, rtol=1e-9, atol=1e-12)
         fits = {
             None: close,
@@ -247,7 +247,7 @@ class Series(SeriesOf[StoredStep]):
             "backfill": (times >= time) | close,
         }[method]
         if not fits.any():
-            raise _core.InputError(
+            raise InputError(
                 f"{self.path}: has no step {_asked(time, method)}; its times are {_around(times, time)}. "
                 'series.at(time, method="nearest") gives the nearest'
             )
@@ -319,7 +319,7 @@ class Series(SeriesOf[StoredStep]):
     def _block(self, name: str, data: Field | Vector) -> Block:
         operators = data.operators
         if operators.comm.size != self.comm.size:
-            raise _core.InputError(
+            raise InputError(
                 f"{name}: the field is shared by {operators.comm.size} ranks, the series is written by {self.comm.size}"
             )
         fields = [data] if isinstance(data, Field) else list(data)
@@ -338,7 +338,7 @@ class Series(SeriesOf[StoredStep]):
 
         if self._mode != "r" or self.streaming:
             kind = "a stream" if self._mode == "r" else "open to write"
-            raise _core.InputError(f"{self.path}: is {kind}; xarray needs a series on disk, open to read")
+            raise InputError(f"{self.path}: is {kind}; xarray needs a series on disk, open to read")
         return xarray.open_dataset(self.path, engine="tailrace", chunks=chunks, grid=self._given)
 
 

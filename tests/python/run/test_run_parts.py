@@ -116,7 +116,7 @@ def test_a_damaged_list_is_named(case, files):
      ("raw", "sion", "the engine raw"), ("adios_hdf5", "hdf5", "the engine adios_hdf5")],
 )  # fmt: skip
 def test_engines_that_may_replace_each_other(monkeypatch, there, engine, said):
-    monkeypatch.setattr(write_checks._core, "engine_at", lambda _: there)
+    monkeypatch.setattr(write_checks, "engine_at", lambda _: there)
     found = write_checks._why_not_of(engine, "out")
     assert found == (f"out holds a series of {said}; choose {said}, or another path, or remove it" if said else "")
 

@@ -107,7 +107,7 @@ def test_it_is_told_once_where_a_second_writer_would_not_be_noticed(monkeypatch,
         def __init__(self, target: str) -> None:
             self.note = f"a second writer of {target} would not be noticed"
 
-    monkeypatch.setattr(locks._core, "FileLock", Lock)
+    monkeypatch.setattr(locks, "FileLock", Lock)
     for target in ("table.csv", "table.csv", "checkpoints"):
         locks.take(target)
     assert capsys.readouterr().out == "".join(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
 
 if TYPE_CHECKING:
     from tailrace.io.dataset import Dataset
@@ -27,9 +27,7 @@ def dataset_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     """
     found = _dataset_at(path)
     if found is not None and parameters:
-        raise _core.InputError(
-            f"{path}: files of Xcompact3D are read without parameters; found {', '.join(parameters)}"
-        )
+        raise InputError(f"{path}: files of Xcompact3D are read without parameters; found {', '.join(parameters)}")
     return found
 
 
@@ -72,7 +70,7 @@ def _directory(path: Path) -> Dataset | None:
     if dataset is None and has_statistics(path / "statistics"):
         dataset = Statistics(str(path), path / "statistics", run)
     if dataset is None:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: has the input file {source.name} of Xcompact3D, but no data: expected data/NAME-NUMBER.bin, "
             "data.bp4, checkpoint with restart.info, or statistics/NAME.datSTEP"
         )

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.files.whole import publish, refuse_existing
 from tailrace.io.placement import Box, Stored
 from tailrace.parallel import on_root
@@ -35,7 +35,7 @@ class ColumnsFile:
         self._parts: list[tuple[str, int, NDArray[Any]]] = []
         rows = {stored.shape[1] for stored in columns.values()}
         if "step" not in columns or len(rows) != 1 or any(stored.shape[0] != 1 for stored in columns.values()):
-            raise _core.InputError(
+            raise InputError(
                 f"{path}: a time series has lists of equal length, one is 'step'; found {', '.join(columns)}"
             )
         self._rows = rows.pop()
@@ -68,7 +68,7 @@ class ColumnsFile:
         if (counts > 1).any():
             twice = int(numbers[counts > 1][0])
             first, second = (int(row) for row in np.flatnonzero(steps == twice)[:2])
-            raise _core.InputError(
+            raise InputError(
                 f"{self.path}: the rows {first} and {second} (the first is 0) both have the time step {twice}; the "
                 "format has one row for each. Convert the parts before and after the restart of the run separately, or "
                 "choose another format"
