@@ -129,7 +129,7 @@ def run(
     for warning in loaded.warnings():
         say(f"warning: {warning}")
     try:
-        from tailrace.run.simulation import run as run_case
+        from tailrace.simulation.simulation import run as run_case
     except ImportError as error:
         fail(f"the solver does not load: {error}\n  tailrace doctor says what is missing", 1)
     if beside_stream:

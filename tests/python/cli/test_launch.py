@@ -112,9 +112,9 @@ def run(case, resume, overwrite):
     {body}
     return 0
 
-module = types.ModuleType("tailrace.run.simulation")
+module = types.ModuleType("tailrace.simulation.simulation")
 module.run = run
-sys.modules["tailrace.run.simulation"] = module
+sys.modules["tailrace.simulation.simulation"] = module
 from tailrace.cli.main import main
 sys.argv[0] = "tailrace"
 main()

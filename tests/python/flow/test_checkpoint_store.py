@@ -68,7 +68,7 @@ def test_what_is_set_aside_takes_no_name_of_a_link(tmp_path):
 CLOCKS = """
 from mpi4py import MPI
 from tailrace.case.sections import CheckpointSection
-from tailrace.run import checkpoint_rhythm
+from tailrace.simulation import checkpoint_rhythm
 
 comm, now = MPI.COMM_WORLD, [0.0]
 

@@ -16,9 +16,9 @@ import tailrace as tr
 from helpers.inputs import cases
 from tailrace.io.placement import Region, StretchedGrid, UniformGrid
 from tailrace.io.time_series import TimeSeriesError
-from tailrace.run import checkpointed_model, outputs, write_checks
-from tailrace.run.diagnostics import Diagnostics
-from tailrace.run.stop import STOPPED, Stopped, StopRequest
+from tailrace.simulation import checkpointed_model, outputs, write_checks
+from tailrace.simulation.diagnostics import Diagnostics
+from tailrace.simulation.stop import STOPPED, Stopped, StopRequest
 
 GRID = UniformGrid((8, 9, 10), (1.0, 2.0, 3.0), (0.5, 0.25, 0.125), boundaries=("periodic", "free-slip", "periodic"))
 

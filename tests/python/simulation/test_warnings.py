@@ -11,8 +11,8 @@ import tailrace as tr
 from tailrace.case import templates
 from tailrace.flow.stability import Stability
 from tailrace.io.time_series import read_time_series
-from tailrace.run.simulation import FlowError
-from tailrace.run.warnings import RESOLVED, Resolution, Warnings, resolution
+from tailrace.simulation.simulation import FlowError
+from tailrace.simulation.warnings import RESOLVED, Resolution, Warnings, resolution
 
 VORTEX = """
 [case]

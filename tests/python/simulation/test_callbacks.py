@@ -13,9 +13,9 @@ from tailrace._core import InputError
 from tailrace.analysis.errors import AnalysisError
 from tailrace.case.schedule import Schedule
 from tailrace.case.sections import CheckpointSection
-from tailrace.run import checkpoint_rhythm
-from tailrace.run.callbacks import Callbacks, checked_times
-from tailrace.run.checkpoint_rhythm import CheckpointRhythm
+from tailrace.simulation import checkpoint_rhythm
+from tailrace.simulation.callbacks import Callbacks, checked_times
+from tailrace.simulation.checkpoint_rhythm import CheckpointRhythm
 
 COMM = MPI.COMM_SELF
 

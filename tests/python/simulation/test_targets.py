@@ -10,8 +10,8 @@ import tailrace as tr
 from helpers.inputs.analyses import output, script, write_case
 from tailrace.io.coupling import LeftOut
 from tailrace.io.time_series import TimeSeries, read_time_series
-from tailrace.run.outputs import Output
-from tailrace.run.write_checks import check_targets
+from tailrace.simulation.outputs import Output
+from tailrace.simulation.write_checks import check_targets
 
 PRECIOUS = "\x89HDF\nprecious, and of another program\n"
 BLOCK = '[[analysis]]\nscript = "script.py"\nevery = 2\n'

@@ -10,7 +10,7 @@ import termios
 import pytest
 
 from tailrace.io.series import PhaseSummary
-from tailrace.run.progress import Live, is_terminal, output_table, summary_table
+from tailrace.simulation.progress import Live, is_terminal, output_table, summary_table
 
 
 class Clock:

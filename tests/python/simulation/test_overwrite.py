@@ -19,7 +19,7 @@ from helpers.harness import mpi_run
 from helpers.inputs import cases
 from tailrace.files.set_aside import SetAside, record_of
 from tailrace.io.time_series import read_provenance, read_time_series
-from tailrace.run.existing_results import claimed
+from tailrace.simulation.existing_results import claimed
 
 SCRIPT = """
 import matplotlib
@@ -295,7 +295,7 @@ def test_a_writer_that_ends_while_its_locks_are_waited_for(tmp_path: Path, monke
         out.write_step(0.0, ux=np.zeros((2, 3, 4)))
     journal = Path("out.h5.journal")
     journal.write_bytes(bytes(512))
-    monkeypatch.setattr("tailrace.run.existing_results.check_unlocked", lambda _: journal.unlink())
+    monkeypatch.setattr("tailrace.simulation.existing_results.check_unlocked", lambda _: journal.unlink())
     with claimed(case, MPI.COMM_SELF, resumed=False, overwrite=True) as have_begun:
         assert not Path("out.h5").exists()
         have_begun()

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from helpers.harness.workers import Workers
-from tailrace.run.stop import StopRequest
+from tailrace.simulation.stop import StopRequest
 
 
 @pytest.fixture(scope="module")

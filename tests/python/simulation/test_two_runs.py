@@ -15,7 +15,7 @@ from helpers.inputs import cases
 from tailrace.files import locks
 from tailrace.io.found import Found
 from tailrace.io.time_series import read_time_series
-from tailrace.run import existing_results
+from tailrace.simulation import existing_results
 
 OUTPUTS = ("hdf5", "bp5", "raw")
 STEPS, EVERY = 240, 20  # enough that the first run is still under way when it is stopped after its first checkpoint
