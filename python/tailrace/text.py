@@ -1,10 +1,12 @@
-"""Sizes, lengths of time and functions of users in words. All functions are local."""
+"""Sizes, lengths of time and functions of users in words, and where words go. All functions are local."""
 
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TextIO
 
 
 def size(count: float) -> str:
@@ -43,3 +45,13 @@ def named(work: Callable[..., object]) -> tuple[str, Path]:
     except TypeError:  # an object with __call__, or a function of C
         path = getattr(inspect.getmodule(type(inner)), "__file__", None) or "Python"
     return getattr(inner, "__name__", type(inner).__name__), Path(path)
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a stream is a terminal. Open MPI always gives its ranks a pseudo-terminal, but one without a size."""
+    if not stream.isatty():
+        return False
+    try:
+        return os.get_terminal_size(stream.fileno()).columns > 0
+    except (OSError, ValueError):  # not a file of the system: what isatty says must be enough
+        return True

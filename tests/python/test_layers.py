@@ -68,7 +68,7 @@ def test_the_imports_of_this_package_are_found(layers):
     arrows = layers.python_arrows()
     assert any(one.source == "flow/model" and one.target == "flow/checkpoint" for one in arrows)
     assert any(one.source == "flow/model" and one.target == "case/case" for one in arrows), "for type checkers"
-    assert any(one.source == "cli/main" and one.target == "run/simulation" for one in arrows), "in a function"
+    assert any(one.source == "cli/main" and one.target == "simulation/simulation" for one in arrows), "in a function"
     assert not any(one.target == "" and "ready" not in one.source for one in arrows), "_core is below all rooms"
 
 
@@ -82,3 +82,12 @@ def test_public_header_that_includes_a_private_one(layers):
     assert list(layers.not_installed(listed, sources)) == [
         "src/tailrace/flow/a.hpp:3: tailrace/flow/c.hpp is not among the public headers in src/CMakeLists.txt"
     ]
+
+
+def test_the_compiled_module_has_one_door(layers, tmp_path, monkeypatch):
+    """Who imports the compiled module elsewhere is told; what the door gives is for all rooms."""
+    arrows = layers.python_arrows()
+    assert not any("core" in (one.source, one.target) or one.target == "_core" for one in arrows)
+    for line in ("from tailrace import _core", "from . import _core", "    from tailrace._core import Error"):
+        assert layers._COMPILED.match(line), line
+    assert list(layers.forbidden([arrow(layers, "io/x", "_core")], {"io": []}))

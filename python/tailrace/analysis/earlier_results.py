@@ -11,6 +11,7 @@ from tailrace.files import locks
 from tailrace.files.set_aside import SetAside, record_of
 from tailrace.io.engines import default_path
 from tailrace.io.found import Found, check_unlocked, files_of, listed, of_series, of_table
+from tailrace.io.names import result_names
 from tailrace.parallel import agree, on_root
 
 from .pictures import is_ours, maker, pictures
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def of_analysis(out: Path, name: str, engine: str) -> list[Found]:
     """The results of an analysis in the directory `out`. Local."""
     found: list[Found] = []
-    for each in (name, f"{name}-final"):
+    for each in result_names(name):
         found += [*of_table(out / f"{each}.csv"), *of_series(out / default_path(each, engine))]
         drawn = pictures(out, each) if out.is_dir() else []
         found += [Found(str(path), [path], maker(path)) for path, _ in drawn if is_ours(path, f"analysis {each}")]

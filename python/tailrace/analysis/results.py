@@ -22,7 +22,7 @@ from tailrace.fields.vector import Tensor, Vector
 from tailrace.files import locks
 from tailrace.files.paths import holds_something
 from tailrace.files.regular import open_regular
-from tailrace.files.whole import Whole
+from tailrace.files.whole import drafted
 from tailrace.io import series
 from tailrace.io.engines import default_path
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
@@ -147,7 +147,7 @@ class Sink:
         provenance: Mapping[str, Any],
         resume_step: int | None,
     ) -> None:
-        self.name, self._directory, self._comm, self._operators = name, directory, comm, operators
+        self.name, self._directory, self._comm, self.operators = name, directory, comm, operators
         self._engine, self._resume = engine, resume_step
         self._provenance = provenance
         self._attributes = {"analysis": name, **provenance} | {
@@ -218,7 +218,7 @@ class Sink:
             "a" if going_on else "w",
             comm=self._comm,
             engine=self._engine,
-            grid=series.UniformGrid.of(self._operators.grid),
+            grid=series.UniformGrid.of(self.operators.grid),
             rewind_to=self._resume if going_on else None,
         )
         if going_on and len(self._series):
@@ -273,13 +273,13 @@ class Sink:
         for name, (_, parity) in plan.fields.items():
             out.set_attribute(f"{name}/parity", list(parity))
         out.begin_step(index, time)
-        nodes = tuple(self._operators.grid.nodes)
+        nodes = tuple(self.operators.grid.nodes)
         for name, (dtype, _) in plan.fields.items():
             if results is None:
                 block = series.Block(np.zeros((0, 0, 0), dtype), nodes)  # type: ignore[arg-type] # three of them
             else:
                 values = results.fields[name].data.astype(dtype, copy=False)
-                block = series.Block(values, nodes, tuple(self._operators.box()[0]))  # type: ignore[arg-type]
+                block = series.Block(values, nodes, tuple(self.operators.box()[0]))  # type: ignore[arg-type]
             out.write(name, block)
         for name, array in plan.arrays.items():
             out.write_list(name, array if self._comm.rank == 0 else array[:0])
@@ -295,8 +295,8 @@ class Sink:
             try:
                 if path.exists() and not is_ours(path, self._title):
                     return IoError(f"{path} is there already, and is no picture of {self._title}; move it away")
-                with Whole(path, binary=True) as file:
-                    figure.savefig(file, format="png", metadata=entries(self._title, self._provenance["made_by"]))
+                with drafted(path) as draft:
+                    figure.savefig(draft, metadata=entries(self._title, self._provenance["made_by"]))
             except Exception as error:  # drawing may fail by the user's figure, too: text that is not valid TeX
                 return IoError(f"cannot draw {path}: {type(error).__name__}: {error}")
         return _plan_of(results)
@@ -304,7 +304,7 @@ class Sink:
     def beside(self, name: str, resume_step: int | None = None) -> Sink:
         """One of another name in the same directory, empty or with the results up to a step."""
         return Sink(
-            self._directory, name, self._comm, self._operators,
+            self._directory, name, self._comm, self.operators,
             engine=self._engine, attributes=self._attributes, provenance=self._provenance, resume_step=resume_step,
         )  # fmt: skip
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,9 @@ from tailrace.core import IoError
 from tailrace.fields.field import Field
 from tailrace.fields.operators import Operators
 from tailrace.fields.points import NODES
-from tailrace.flow.checkpoint import OpenCheckpoint
+from tailrace.flow.checkpoint import OpenCheckpoint, Packed
 from tailrace.io import series
 from tailrace.io.values import STORED, is_stored
-
-
-class Packed(NamedTuple):
-    """The states of scripts in the form in which a checkpoint stores them."""
-
-    blocks: dict[str, series.Block]
-    lists: dict[str, NDArray[Any]]
-    about: dict[str, str]
 
 
 def check(state: Any) -> dict[str, Any]:

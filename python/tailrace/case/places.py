@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tailrace.files.marks import CONTACT, FOLDED, HDF5_SERIES, JOURNAL, LOCK, STREAM_RECORD, TIME_SERIES, TRACE, Mark
 from tailrace.io.engines import ENGINES, default_path
+from tailrace.io.names import result_names
 
 if TYPE_CHECKING:
     from .sections import OutputSection
@@ -82,7 +83,7 @@ def left_out(name: str) -> str:
 
 def of_results(key: str, out: Path, name: str, engine: str) -> Iterator[Place]:
     """What an analysis writes; it knows its own results by more than a mark. Local."""
-    for each in (name, f"{name}-final"):
+    for each in result_names(name):
         yield from of_table(key, str(out / f"{each}.csv"), None)
         yield from _of_series(key, default_path(str(out / each), engine), engine, None)
 

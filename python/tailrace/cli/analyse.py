@@ -183,7 +183,7 @@ def analyse(
     on_ranks(ranks, _arguments(locals()), stops_itself=False)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python cannot interrupt the wait for a stream
     try:
-        from tailrace.analysis.after import Request, analyse
+        from tailrace.replay.analyse import Request, analyse
     except ImportError as error:
         fail(f"the library does not load: {error}\n  tailrace doctor says what is missing", 1)
     stop_or_off: Literal["stop", "off"] = "stop" if on_error == "stop" else "off"

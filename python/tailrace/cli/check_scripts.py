@@ -27,9 +27,9 @@ def problem(words: Sequence[str], values: Sequence[str], out: Path, *, resume: b
 
 
 def _main() -> None:
-    from tailrace.analysis.after import check_resume, load_scripts
     from tailrace.analysis.earlier_results import check_free
     from tailrace.io.engines import DEFAULT
+    from tailrace.replay.analyse import check_resume, load_scripts
 
     words, values, out, resume, overwrite = json.loads(sys.argv[1])
     try:

@@ -145,7 +145,7 @@ class _Bar:
         self._task: Any = None
         self._phase = ""
         if shown and not lines:
-            from tailrace.simulation.progress import is_terminal
+            from tailrace.text import is_terminal
 
             if is_terminal(sys.stderr):
                 self._progress = _progress()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
 
 from tailrace.core import InputError
 
@@ -14,50 +15,33 @@ from .marks import Mark, why_foreign
 from .regular import open_regular
 
 
-class Whole:
-    """A context manager that gives a file, open to write, which gets its name when the block ends without an error.
+@contextmanager
+def drafted(path: Path, mark: Mark | None = None, ending: str = "") -> Iterator[Path]:
+    """Gives another name, under which the block makes a file; it gets its own when the block ends without an error.
 
     After an error everything is as it was before.
 
     :param mark: what is there already is replaced if it has the mark; without one, whatever it is: the caller knows it.
-    :param ending: of the name until then. A file that a kill leaves under this name is replaced by the next one, so it
-        needs the mark too. "": a hidden name that nothing else has.
+    :param ending: of the other name. A file that a kill leaves under this name is replaced by the next one, so it needs
+        the mark too. "": a hidden name that nothing else has.
     :raises InputError: something else has one of the names.
     """
-
-    def __init__(self, path: Path, mark: Mark | None = None, ending: str = "", *, binary: bool = False) -> None:
-        self._path, self._mark, self._binary = path, mark, binary
-        hidden = f".{path.name}.{secrets.token_hex(4)}"
-        self._draft = path.with_name(path.name + ending if ending else hidden)
-        self._file: IO[Any] | None = None
-
-    def __enter__(self) -> IO[Any]:
-        for path in (self._path, self._draft):
-            if self._mark is not None and (reason := why_foreign(path, self._mark)):
-                raise InputError(reason)
-        how: dict[str, Any] = {"mode": "wb"} if self._binary else {"mode": "w", "encoding": "utf-8"}
-        self._file = open_regular(self._draft, **how)
-        return self._file
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        assert self._file is not None
-        try:
-            with self._file as file:
-                if kind is None:
-                    file.flush()
-                    os.fsync(file.fileno())
-            if kind is None:
-                self._draft.replace(self._path)
-        except BaseException:
-            self._draft.unlink(missing_ok=True)
-            raise
-        if kind is not None:
-            self._draft.unlink(missing_ok=True)
+    draft = path.with_name(path.name + ending if ending else f".{secrets.token_hex(4)}.{path.name}")
+    for each in (path, draft):
+        if mark is not None and (reason := why_foreign(each, mark)):
+            raise InputError(reason)
+    try:
+        yield draft
+        sync(draft)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def write_text(path: Path, text: str, mark: Mark | None = None, ending: str = "") -> None:
-    """Write a text as a whole or not at all; see `Whole`."""
-    with Whole(path, mark, ending) as file:
+    """Write a text as a whole or not at all; see `drafted`."""
+    with drafted(path, mark, ending) as draft, open_regular(draft, "w", encoding="utf-8") as file:
         file.write(text)
 
 

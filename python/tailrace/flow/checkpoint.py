@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailrace.core import Error, FileLock, Grid, IoError
 from tailrace.files import locks
@@ -37,6 +37,14 @@ _LOCK = re.compile(rf"{_NAME.pattern}\.partial\.lock")
 ENGINE = "raw"
 _SIDECAR = "series.jsonl"
 _SUMS = "SHA256SUMS"
+
+
+class Packed(NamedTuple):
+    """States of others than the flow, in the form in which a checkpoint stores them."""
+
+    blocks: dict[str, series.Block]
+    lists: dict[str, NDArray[Any]]  # of which each rank has its own rows
+    about: dict[str, str]
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ class Model:
         if told.project:
             self.project()  # a formula free of divergence is so in the schemes up to their order only
         else:
-            self._velocity_changed()
+            self.velocity_changed()
 
     def _fill(self, flow: InitialFlow, name: str) -> None:
         """Set the velocity.
@@ -346,17 +346,17 @@ class Model:
     @velocity.setter
     def velocity(self, values: InitialFlow) -> None:
         self._fill(values, "the velocity")
-        self._velocity_changed()
+        self.velocity_changed()
 
     def project(self) -> None:
         """Remove the divergence of the velocity, after it was changed, and forget what was computed from it."""
         self.flow.project()
         if self._forced:
             self._set_force(0.0)  # of the present time: that of the last stage is another one
-        self._velocity_changed()
+        self.velocity_changed()
         self._time_step.limit(self._rate)
 
-    def _velocity_changed(self) -> None:
+    def velocity_changed(self) -> None:
         """Forget what is known of the former velocity. Local."""
         self.flow.invalidate()
         self._finite_step = min(self._finite_step, max(self.step - 1, 0))

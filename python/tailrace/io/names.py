@@ -20,3 +20,8 @@ MEANINGS = {
 COMPONENTS = ("ux", "uy", "uz")
 # The fields that have other names in raw files: those that the tools of Xcompact3D look for.
 RAW_NAMES = {"pressure": "pp", "vorticity": "vort", "q": "critq"}
+
+
+def result_names(analysis: str) -> tuple[str, str]:
+    """The names of the results of an analysis: of its steps, and of its `finish`. Local."""
+    return analysis, f"{analysis}-final"

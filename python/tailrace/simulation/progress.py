@@ -6,11 +6,10 @@ On a terminal: a bar and a line of numbers, drawn again in place. Elsewhere: pla
 from __future__ import annotations
 
 import math
-import os
 import sys
 import time as clock
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Self, TextIO
 
 from rich.console import Console, Group, RenderableType
@@ -19,8 +18,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from tailrace.io.series import PhaseSummary
-from tailrace.text import duration, size
+from tailrace.text import duration, is_terminal, size
 
 _WINDOW = 10.0  # seconds over which the speed is taken
 _QUIET = 10.0  # seconds between plain lines, at least
@@ -182,16 +180,6 @@ class Live:
         return Group(head, line)
 
 
-def is_terminal(stream: TextIO) -> bool:
-    """Whether a stream is a terminal. Open MPI always gives its ranks a pseudo-terminal, but one without a size."""
-    if not stream.isatty():
-        return False
-    try:
-        return os.get_terminal_size(stream.fileno()).columns > 0
-    except (OSError, ValueError):  # not a file of the system: what isatty says must be enough
-        return True
-
-
 def summary_table(phases: Mapping[str, tuple[float, float, float]], total: float, stream: TextIO | None = None) -> None:
     """Print a table of the time: phases by their share, and the rest. Local.
 
@@ -210,20 +198,6 @@ def summary_table(phases: Mapping[str, tuple[float, float, float]], total: float
     rest = total - sum(mean for _, mean, _ in phases.values())
     table.add_row("the rest", "", f"{max(0.0, rest):.2f}", "", _share(max(0.0, rest), total), style="dim")
     console.print(table)
-
-
-def output_table(title: str, phases: Iterable[PhaseSummary], notes: Iterable[str]) -> None:
-    """Print a table of the time of an output, and the notes of its engine. Local, called on rank 0."""
-    console = Console(file=sys.stdout, highlight=False, force_terminal=is_terminal(sys.stdout))
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2))
-    table.add_column("phase")
-    for column in ("calls", "bytes", "min s", "mean s", "max s"):
-        table.add_column(column, justify="right")
-    for name, calls, moved, low, mean, high in phases:
-        table.add_row(name, str(calls), size(moved) if moved else "", f"{low:.2f}", f"{mean:.2f}", f"{high:.2f}")
-    console.print(table)
-    for note in notes:
-        console.print(f"  {note}", soft_wrap=True)
 
 
 def _share(part: float, total: float) -> str:

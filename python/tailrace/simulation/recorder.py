@@ -1,39 +1,48 @@
-"""What a run records of its states: the time series, the outputs and the analyses, open as long as it runs."""
+"""The consumers of a running simulation: the table of averages, the outputs and the analyses of its case."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailrace.flow.stability import stability_of
+from tailrace.analysis.results import Sink
+from tailrace.analysis.script import Script, load
+from tailrace.analysis.script_runner import ScriptRunner
+from tailrace.case.document import ConfigError
+from tailrace.consumers.analysis import Analysis
+from tailrace.consumers.output import Output
+from tailrace.consumers.table import Table
+from tailrace.core import InputError
+from tailrace.flow.model_step import ModelStep
+from tailrace.io.names import result_names
 from tailrace.io.placement import UniformGrid
-from tailrace.parallel import spread
+from tailrace.parallel import agree, spread
 
-from .diagnostics import Diagnostics
-from .inline_analyses import InlineAnalyses
-from .outputs import Output
-from .progress import output_table, summary_table
-from .warnings import Warnings
+from .progress import summary_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
-    from tailrace.analysis.state import Packed
+    from tailrace.case.sections import AnalysisSection
+    from tailrace.consumers.consumer import Consumer
     from tailrace.flow.checkpoint import OpenCheckpoint
     from tailrace.flow.model import Model
 
 
 class Recorder:
-    """Everything that a case asks to be written while it is computed, but for checkpoints. Collective.
+    """Opens the consumers of a case, and gives them the states that they want. Collective.
 
     :param stack: keeps the time series open.
     :param resumed: the step that the run goes on from; None: it starts from the beginning.
-    :param checkpoint: the checkpoint of that step.
+    :param checkpoint: the checkpoint of that step, which may have states of the analyses.
     :param provenance: that of the results.
     :param timed: called with the name of a phase; counts the time of a block.
     :param say: prints a line on rank 0.
+    :raises ConfigError, AnalysisError, InputError: a script cannot be loaded, or has other parameters.
     """
 
     def __init__(
@@ -47,118 +56,118 @@ class Recorder:
         timed: Callable[[str], AbstractContextManager[None]],
         say: Callable[[str], None],
     ) -> None:
-        self._model, self._timed = model, timed
-        self._say = say
-        self.numbers: dict[str, float] = {}  # the volume averages that were measured last
-        self._diagnostics = stack.enter_context(Diagnostics(model, resumed, provenance))
-        case = model.case
-        spacing = tuple(model.grid.spacing(d) for d in range(3))
-        self._warnings = Warnings(
-            spacing, model.shape, case.viscosity, stability_of(case, model.grid), auto=case.time.constant_dt is None
-        )
-        grid = UniformGrid.of(model.grid)
-        self._outputs: list[Output] = []
+        self._model, self._timed, self._say = model, timed, say
+        self._resumed, self._provenance = resumed, provenance
+        self._operators = cache(model.operators)
+        self.table = stack.enter_context(Table(model, resumed, provenance, say))
         with timed("output"):
-            for section in case.output:
-                output = Output(section, case.time, grid, model.comm, resumed)
-                output.describe({**model.about, **provenance})
-                self._outputs.append(output)
-        self._analyses: InlineAnalyses | None = None
-        if case.analysis:
-            self._analyses = InlineAnalyses(model, resumed, checkpoint, provenance=provenance, timed=timed, say=say)
+            outputs = self._outputs()
+        self.consumers: list[Consumer] = [self.table, *outputs, *self._analyses()]
+        if checkpoint is not None:
+            for consumer in self.consumers:
+                consumer.resume(checkpoint)
+
+    def _outputs(self) -> list[Output]:
+        model, case = self._model, self._model.case
+        grid, attributes = UniformGrid.of(model.grid), {**model.about, **self._provenance}
+        return [
+            Output(section, case.time, grid, model.comm, attributes=attributes, resume_step=self._resumed)
+            for section in case.output
+        ]
+
+    def _analyses(self) -> list[Analysis]:
+        case = self._model.case
+        scripts = agree(self._model.comm, lambda: [_load(section, case.directory) for section in case.analysis])
+        return [self._analysis(section, script) for section, script in zip(case.analysis, scripts, strict=True)]
+
+    def _analysis(self, section: AnalysisSection, script: Script) -> Analysis:
+        model = self._model
+        runner = ScriptRunner(script, model.comm)
+        sink = Sink(
+            Path(section.out), section.name, model.comm, self._operators(),
+            engine=section.engine, attributes=model.about, resume_step=self._resumed, provenance=self._provenance,
+        )  # fmt: skip
+        if self._resumed is not None and script.has("finish"):  # else its former results might never be replaced
+            sink.beside(result_names(section.name)[1], self._resumed).close()
+        return Analysis(runner, sink, section.on_error, self._say, schedule=section.schedule(model.case.time))
 
     # ---- during the run ----------------------------------------------------------------------------------------------
     def next_times(self, time: float) -> list[float | None]:
         """The next times that a step must end at. Local."""
-        analyses = self._analyses.next_times(time) if self._analyses else []
-        return [*(output.schedule.next_time(time) for output in self._outputs), *analyses]
+        return [consumer.next_time(time) for consumer in self.consumers]
 
     def record(self, dt: float, *, at_end: bool) -> None:
-        """Measure, write and analyse what is due in the present state.
+        """Give the present state to the consumers that want it.
 
         :param dt: the step that led to it.
         :raises FlowError: it is not finite.
         :raises AnalysisError: a script failed, and its errors stop the run.
         :raises IoError: a disk is full or gone.
         """
-        model = self._model
-        due = [output for output in self._outputs if output.schedule.due(model.step, model.time)]
-        measure = at_end or model.step % model.case.diagnostics.every == 0
-        looking = self._analyses.due(model.step, model.time) if self._analyses else []
-        if measure or due or looking:
-            self.check_finite()
-        if measure:
-            with self._timed("diagnostics"):
-                self.numbers = model.measure()
-                for line in self._warnings.look(self.numbers):
-                    self._say(line)
-                self.numbers["dt"] = dt
-                self._diagnostics.append(self.numbers)
-        fields = model.fields()
-        if due:
-            with self._timed("output"):
-                for output in due:
-                    output.write(model.step, model.time, fields)
-        if looking and self._analyses:
-            self._analyses.look(looking, fields)
+        self.table.dt, self.table.at_end = dt, at_end
+        due = [consumer for consumer in self.consumers if consumer.wants(self._model.step, self._model.time)]
+        if not due:
+            return
+        self.check_finite()
+        step = self.step()
+        for consumer in due:
+            with self._timed(consumer.phase):
+                consumer.take(step)
+
+    def step(self) -> ModelStep:
+        """The present state, with fields that are valid until the next step. Local."""
+        return ModelStep(self._model, self._operators)
 
     def check_finite(self) -> None:
         """See `Model.check_finite`."""
-        self._model.check_finite(self.numbers.get("cfl", float("nan")))
-
-    def flush(self) -> None:
-        """Wait until everything up to now is written."""
-        self._diagnostics.sync()
-        with self._timed("output"):
-            for output in self._outputs:
-                output.flush()
-        if self._analyses:
-            self._analyses.flush()
-
-    # ---- for checkpoints and progress --------------------------------------------------------------------------------
-    def packed(self) -> Packed | None:
-        """The states of the analyses."""
-        return self._analyses.packed() if self._analyses else None
-
-    @property
-    def states_are_whole(self) -> bool:
-        """Whether a checkpoint of the present state has all that the analyses need. Local."""
-        return self._analyses is None or self._analyses.states_are_whole
+        self._model.check_finite(self.table.numbers.get("cfl", float("nan")))
 
     @property
     def bytes_written(self) -> int:
-        """Bytes of outputs written by this rank. Local."""
-        return sum(output.bytes_written for output in self._outputs)
+        """Bytes written by this rank. Local."""
+        return sum(consumer.bytes_written for consumer in self.consumers)
 
     # ---- the end of a run --------------------------------------------------------------------------------------------
-    def finish(self) -> None:
-        """Call `finish` of the analyses, and store what they return."""
-        if self._analyses:
-            self._analyses.finish()
+    def flush(self) -> None:
+        """Wait until everything up to now is written."""
+        for consumer in self.consumers:
+            with self._timed(consumer.phase):
+                consumer.flush()
 
-    def sync(self) -> None:
-        """Wait until the time series is on the disk."""
-        self._diagnostics.sync()
+    def finish(self) -> None:
+        """The last state was reached: analyses call their `finish`, and store what it returns."""
+        step = self.step()
+        for consumer in self.consumers:
+            with self._timed(consumer.phase):
+                consumer.finish(step)
 
     def close(self) -> None:
-        """Close outputs and analyses."""
-        with self._timed("output"):
-            for output in self._outputs:
-                output.close()
-        if self._analyses:
-            self._analyses.close()
+        """Close all but the time series, which takes rows until its file is left."""
+        for consumer in self.consumers:
+            if consumer is not self.table:
+                with self._timed(consumer.phase):
+                    consumer.close()
 
     def sum_up(self, seconds: Mapping[str, float], total: float) -> None:
         """Print where the time of the run went.
 
         :param seconds: of this rank, by phase.
         """
-        names = ["diagnostics", "output", "checkpoint", *(self._analyses.phases if self._analyses else [])]
+        names = ["diagnostics", "output", "checkpoint", *(consumer.phase for consumer in self.consumers)]
         phases = spread(self._model.comm, {**dict.fromkeys(names, 0.0), **seconds})  # the same names on all ranks
         if self._model.comm.rank == 0:
             summary_table({name: times for name, times in phases.items() if times[2] > 0}, total)
-            for output in self._outputs:
-                output_table(f"{output.section.name}: {output.section.path}", output.summary, output.notes)
-            for line in self._warnings.summary():
-                print(line)
+            for consumer in [*self.consumers[1:], self.table]:
+                consumer.report()
             sys.stdout.flush()
+
+
+def _load(section: AnalysisSection, directory: Path) -> Script:
+    try:
+        script = load(section.script, directory, section.name)
+        for name, value in section.parameters.items():
+            script.set(name, value)
+        script.check_complete()
+    except InputError as error:
+        raise ConfigError.single("the case", f"analysis '{section.name}'", str(error)) from None
+    return script

@@ -13,6 +13,7 @@ from tailrace.files.marks import why_foreign
 from tailrace.files.paths import holds_something
 from tailrace.files.regular import refuse_special
 from tailrace.io.engines import ENGINES, default_path
+from tailrace.io.names import result_names
 from tailrace.parallel import on_root
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def check_targets(case: Case, comm: MPI.Comm) -> None:
     """
     on_root(comm, lambda: _check_all(case))
     for section in case.analysis:
-        for name in (section.name, f"{section.name}-final"):
+        for name in result_names(section.name):
             check_results(Path(section.out), name, section.engine, comm)
 
 

@@ -13,6 +13,7 @@ from tailrace.core import Grid, InputError
 from tailrace.fields.field import Field
 from tailrace.fields.parity import EVEN, Signs, axial, polar
 from tailrace.fields.vector import Vector
+from tailrace.io.placement import Block, triple
 from tailrace.notebook import card
 
 if TYPE_CHECKING:
@@ -173,6 +174,14 @@ class Step:
         best = max(forms, key=lambda form: sum(one in self for one in form))
         missing = [one for one in best if one not in self]
         raise InputError(f"vector '{name}': {self._unknown(missing[0])}")
+
+    def block(self, name: str) -> Block:
+        """This rank's part of a field, as a series takes it. Collective.
+
+        :raises InputError: there is no such field on the grid.
+        """
+        start, _ = self.operators.box()
+        return Block(self._on_grid(name).data, triple(self.grid.nodes), triple(start))
 
     def _on_grid(self, name: str) -> Field:
         found = self[name]

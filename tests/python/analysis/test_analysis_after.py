@@ -10,8 +10,8 @@ import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.inputs import cases
 from helpers.inputs.analyses import assert_close, make_run, script
-from tailrace.analysis.after import Analyse, Request
 from tailrace.io.time_series import read_time_series, rewind
+from tailrace.replay.analyse import Analyse, Request
 
 
 @pytest.fixture(scope="module")

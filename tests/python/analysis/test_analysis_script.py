@@ -8,13 +8,13 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from tailrace.analysis.after import load_scripts
 from tailrace.analysis.errors import AnalysisError
 from tailrace.analysis.pictures import pictures
 from tailrace.analysis.results import sort
 from tailrace.analysis.script import load
 from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.case.scripts import check_analysis, ready_made
+from tailrace.replay.analyse import load_scripts
 from tailrace.steps.step import Step
 
 FUNCTION = """

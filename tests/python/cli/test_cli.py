@@ -191,13 +191,13 @@ def test_every_option_of_analyse_reaches_the_ranks(monkeypatch, way):
     """What `-n` starts is asked for the same as one rank is."""
     from dataclasses import fields
 
-    from tailrace.analysis.after import Request
+    from tailrace.replay.analyse import Request
 
     words = ["analyse", "budget", "spectrum", "run.h5", "--out=there", "--set=a=1", "--set=spectrum:b=2", "--every=2"]
     words += ["--steps=1:9", "--steps-at-once=2", "--grid=grid.toml", "--engine=bp5", f"--{way}", "--precision=float32"]
     words += ["--on-error=off", "--beside-run"]
     asked, started = [], []
-    monkeypatch.setattr("tailrace.analysis.after.analyse", lambda request: asked.append(request) or 0)
+    monkeypatch.setattr("tailrace.replay.analyse.analyse", lambda request: asked.append(request) or 0)
     monkeypatch.setattr("signal.signal", lambda *_: None)  # the command gives up Python's handler of Ctrl-C
     monkeypatch.setattr(
         "tailrace.cli.ranks.launch.start", lambda ranks, words, **_: started.append((ranks, words)) or 0

@@ -68,7 +68,7 @@ def test_what_is_set_aside_takes_no_name_of_a_link(tmp_path):
 CLOCKS = """
 from mpi4py import MPI
 from tailrace.case.sections import CheckpointSection
-from tailrace.simulation import checkpoint_rhythm
+from tailrace.consumers import checkpoint as checkpoint_rhythm
 
 comm, now = MPI.COMM_WORLD, [0.0]
 
@@ -76,7 +76,7 @@ class Clock:
     monotonic = staticmethod(lambda: now[0])
 
 checkpoint_rhythm.clock = Clock
-rhythm = checkpoint_rhythm.CheckpointRhythm(CheckpointSection(minutes=1), 0)
+rhythm = checkpoint_rhythm.CheckpointSchedule(CheckpointSection(minutes=1), 0)
 for step, (first, others) in enumerate([(61.0, 59.0), (59.0, 61.0)], 1):
     now[0] = others if comm.rank else first
     assert rhythm.due(step, comm, at_end=False) == (first > 60), (step, comm.rank)
@@ -150,7 +150,7 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path):
 def test_an_error_before_the_last_renaming_is_told(tmp_path, monkeypatch):
     store = CheckpointStore(tmp_path, 9, MPI.COMM_SELF)
     write(store, 1)
-    monkeypatch.setattr(checkpoint, "_sync", lambda _: (_ for _ in ()).throw(OSError(5, "Input/output error")))
+    monkeypatch.setattr(checkpoint, "sync", lambda _: (_ for _ in ()).throw(OSError(5, "Input/output error")))
     with pytest.raises(tr.IoError, match=r"step-00000002 was not put in place: Input/output error"):
         write(store, 2)
     assert [path.name for path in store.present()] == ["step-00000001"]

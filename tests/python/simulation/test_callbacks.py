@@ -13,9 +13,9 @@ from tailrace._core import InputError
 from tailrace.analysis.errors import AnalysisError
 from tailrace.case.schedule import Schedule
 from tailrace.case.sections import CheckpointSection
-from tailrace.simulation import checkpoint_rhythm
+from tailrace.consumers import checkpoint as checkpoint_rhythm
+from tailrace.consumers.checkpoint import CheckpointSchedule
 from tailrace.simulation.callbacks import Callbacks, checked_times
-from tailrace.simulation.checkpoint_rhythm import CheckpointRhythm
 
 COMM = MPI.COMM_SELF
 
@@ -105,12 +105,12 @@ def now(monkeypatch):
     return seconds
 
 
-def due(rhythm: CheckpointRhythm, step: int, *, at_end: bool = False) -> bool:
+def due(rhythm: CheckpointSchedule, step: int, *, at_end: bool = False) -> bool:
     return rhythm.due(step, COMM, at_end=at_end)
 
 
 def test_a_checkpoint_every_so_many_steps_and_at_the_end(now):
-    rhythm = CheckpointRhythm(CheckpointSection(every=4, minutes=0), 8)
+    rhythm = CheckpointSchedule(CheckpointSection(every=4, minutes=0), 8)
     assert rhythm.is_on
     assert [step for step in range(8, 18) if due(rhythm, step)] == [12, 16], "the state that it starts from needs none"
     assert due(rhythm, 13, at_end=True)
@@ -120,7 +120,7 @@ def test_a_checkpoint_every_so_many_steps_and_at_the_end(now):
 
 
 def test_a_checkpoint_every_so_many_minutes(now):
-    rhythm = CheckpointRhythm(CheckpointSection(every=0, minutes=2), 0)
+    rhythm = CheckpointSchedule(CheckpointSection(every=0, minutes=2), 0)
     assert rhythm.is_on
     now[0] = 119.99
     assert not due(rhythm, 1)
@@ -136,7 +136,7 @@ def test_a_checkpoint_every_so_many_minutes(now):
 
 
 def test_a_case_without_checkpoints_has_none_at_the_end_either(now):
-    rhythm = CheckpointRhythm(CheckpointSection(every=0, minutes=0), 0)
+    rhythm = CheckpointSchedule(CheckpointSection(every=0, minutes=0), 0)
     assert not rhythm.is_on
     now[0] = 1e9
     assert not due(rhythm, 4, at_end=True)

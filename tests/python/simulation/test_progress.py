@@ -9,8 +9,10 @@ import termios
 
 import pytest
 
+from tailrace.consumers.output_table import output_table
 from tailrace.io.series import PhaseSummary
-from tailrace.simulation.progress import Live, is_terminal, output_table, summary_table
+from tailrace.simulation.progress import Live, summary_table
+from tailrace.text import is_terminal
 
 
 class Clock:

@@ -13,10 +13,10 @@ import tailrace as tr
 from helpers.inputs import cases
 from tailrace.analysis.results import Sink
 from tailrace.case.case import case_from_document
+from tailrace.consumers.output import Output
+from tailrace.consumers.table import Table
 from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.io.time_series import COLUMNS, read_time_series
-from tailrace.simulation.diagnostics import Diagnostics
-from tailrace.simulation.outputs import Output
 from tailrace.simulation.simulation import FlowError
 
 
@@ -56,7 +56,7 @@ def test_six_lines(tmp_path):
 
 def test_run_is_a_function_whatever_was_imported_before(monkeypatch):
     assert tr.run(vortex(diagnostics__path="one.csv", grid__points=[8, 8, 8], time__steps=1)) == 0
-    from tailrace.simulation import outputs
+    from tailrace.consumers import output as outputs
 
     assert tr.run(vortex(diagnostics__path="other.csv", grid__points=[8, 8, 8], time__steps=1)) == 0
     assert outputs.Output
@@ -195,7 +195,7 @@ def test_a_checkpoint_is_ahead_of_nothing(monkeypatch):
         work = getattr(owner, name)
         monkeypatch.setattr(owner, name, lambda self, *arguments: (order.append(what), work(self, *arguments))[1])
 
-    note(Diagnostics, "sync", "numbers")
+    note(Table, "flush", "numbers")
     note(Output, "flush", "output")
     note(Sink, "flush", "analysis")
     note(CheckpointStore, "write", "checkpoint")

@@ -8,9 +8,9 @@ from mpi4py import MPI
 
 import tailrace as tr
 from helpers.inputs.analyses import output, script, write_case
+from tailrace.consumers.output import Output
 from tailrace.io.coupling import LeftOut
 from tailrace.io.time_series import TimeSeries, read_time_series
-from tailrace.simulation.outputs import Output
 from tailrace.simulation.write_checks import check_targets
 
 PRECIOUS = "\x89HDF\nprecious, and of another program\n"

@@ -9,10 +9,10 @@ from mpi4py import MPI
 
 import tailrace as tr
 from tailrace.case import templates
+from tailrace.consumers.warnings import RESOLVED, Resolution, Warnings, resolution
 from tailrace.flow.stability import Stability
 from tailrace.io.time_series import read_time_series
 from tailrace.simulation.simulation import FlowError
-from tailrace.simulation.warnings import RESOLVED, Resolution, Warnings, resolution
 
 VORTEX = """
 [case]

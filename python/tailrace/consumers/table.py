@@ -1,4 +1,4 @@
-"""The time series of volume averages of a running simulation."""
+"""The time series of volume averages as a consumer."""
 
 from __future__ import annotations
 
@@ -6,23 +6,42 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from typing import Any, Self
 
+from tailrace.case.schedule import Schedule
 from tailrace.core import IoError
 from tailrace.flow.model import Model
+from tailrace.flow.stability import stability_of
 from tailrace.io.time_series import COLUMNS, DEFINITIONS, TimeSeries
 from tailrace.parallel import agree, on_root
+from tailrace.steps.step import Step
+
+from .consumer import Consumer
+from .warnings import Warnings
 
 
-class Diagnostics:
-    """The file, which rank 0 holds; its failure is raised on every rank. Collective; a context manager.
+class Table(Consumer):
+    """Measures the state of a model, and writes the numbers as a row of a file that rank 0 holds. Collective.
 
+    A context manager. A failure of the file is raised on every rank. The last state of a run has a row too.
+
+    :param say: prints a line on rank 0.
     :param resumed: go on after this step: later rows are dropped. None: a former file is replaced.
     :param provenance: see `io.provenance`.
     :raises TimeSeriesError, OSError: see `TimeSeries`.
     """
 
-    def __init__(self, model: Model, resumed: int | None, provenance: Mapping[str, Any]) -> None:
-        self._comm = model.comm
+    def __init__(
+        self, model: Model, resumed: int | None, provenance: Mapping[str, Any], say: Callable[[str], None] = print
+    ) -> None:
         case = model.case
+        super().__init__("diagnostics", Schedule(every=case.diagnostics.every, dt=case.time.constant_dt))
+        self._model, self._comm, self._say = model, model.comm, say
+        self.numbers: dict[str, float] = {}  # those that were measured last
+        self.dt = model.dt  # the step that led to the present state
+        self.at_end = False  # whether it is the last state of the run
+        spacing = tuple(model.grid.spacing(d) for d in range(3))
+        self._warnings = Warnings(
+            spacing, model.shape, case.viscosity, stability_of(case, model.grid), auto=case.time.constant_dt is None
+        )
         nx, ny, nz = model.shape
         title = f"{case.case.name}: Re = {case.case.reynolds:g}, {nx} x {ny} x {nz} nodes, {case.time.scheme}"
 
@@ -45,6 +64,21 @@ class Diagnostics:
 
         self._rows = agree(model.comm, open_series)
 
+    def wants(self, index: int, time: float) -> bool:
+        """Whether a row is due, which one of the last state always is. Local."""
+        return self.at_end or super().wants(index, time)
+
+    def take(self, step: Step) -> None:
+        """Measure the state of the model, warn of what is seen in it, and write a row.
+
+        :raises IoError: the disk is full or gone.
+        """
+        self.numbers = self._model.measure()
+        for line in self._warnings.look(self.numbers):
+            self._say(line)
+        self.numbers["dt"] = self.dt
+        self.append(self.numbers)
+
     def append(self, numbers: Mapping[str, float]) -> None:
         """Write a row.
 
@@ -52,7 +86,7 @@ class Diagnostics:
         """
         self._on_root(lambda rows: rows.append(numbers))
 
-    def sync(self) -> None:
+    def flush(self) -> None:
         """Wait until all rows are on the disk.
 
         :raises IoError: they could not be written.
@@ -69,11 +103,20 @@ class Diagnostics:
 
         on_root(self._comm, guarded)
 
+    def close(self) -> None:
+        """Close the file. Local."""
+        if self._rows:
+            self._rows.close()
+
+    def report(self) -> None:
+        """Print the worst of what was warned of."""
+        for line in self._warnings.summary():
+            print(line)
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         # What a full disk did not take is still in the buffer of the file and fails again; it was told once.
         with suppress(OSError) if kind else nullcontext():
-            if self._rows:
-                self._rows.close()
+            self.close()

@@ -1,4 +1,4 @@
-"""The [[output]] blocks of a running simulation: fields that are written to series."""
+"""An output as a consumer: fields of steps, written to a series."""
 
 from __future__ import annotations
 
@@ -15,19 +15,26 @@ from tailrace.io.names import RAW_NAMES
 from tailrace.io.time_series import TimeSeries, last_step
 from tailrace.parallel import on_root
 
+from .consumer import Consumer
+from .output_table import output_table
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from mpi4py import MPI
 
     from tailrace.case.sections import OutputSection, TimeSection
+    from tailrace.steps.step import Step
 
 _LEFT_OUT = "skipped = 1: to keep to the share of time that the stream may cost; 0: dropped, because the queue was full"
 
 
-class Output:
-    """One block: a series that is open as long as the run. Collective.
+class Output(Consumer):
+    """Fields of steps, written to a series that is open until `close`. Collective.
 
+    :param section: the [[output]] block.
+    :param grid: the places of the points of a whole field.
+    :param attributes: of the series; its rhythm comes with them, by which a reader of a stream knows what it missed.
     :param resume_step: continue after this step: later ones, of before the run was interrupted, are dropped.
     :raises InputError, IoError: the series cannot be opened.
     """
@@ -38,10 +45,12 @@ class Output:
         time: TimeSection,
         grid: series.UniformGrid,
         comm: MPI.Comm,
+        *,
+        attributes: Mapping[str, Any],
         resume_step: int | None,
     ) -> None:
+        super().__init__("output", section.schedule(time))
         self.section = section
-        self.schedule = section.schedule(time)
         path = Path(section.path)
         traits = ENGINES[section.engine]
         kept = resume_step is not None and (traits.stores or traits.streams)
@@ -59,33 +68,29 @@ class Output:
             rewind_to=resume_step if going_on else None,
         )
         self._written = resume_step if going_on and self._last_index() == resume_step else None
-        self.summary: list[series.PhaseSummary] = []
-        self.notes: list[str] = []
-        self._comm, self._resumed = comm, resume_step
+        rhythm = {"every": section.every} if section.every is not None else {}
+        for name, value in {**attributes, **rhythm}.items():
+            self._series.set_attribute(name, value)
+        self._summary: list[series.PhaseSummary] = []
+        self._notes: list[str] = []
+        self._comm, self._resumed, self._is_closed = comm, resume_step, False
         self._recorded = -1  # the last step that is recorded as left out
 
     def _last_index(self) -> int | None:
         return self._series[-1].index if len(self._series) else None
 
-    def describe(self, attributes: dict[str, Any]) -> None:
-        """Set attributes of the series, and its rhythm, by which a reader of a stream knows which steps it missed."""
-        rhythm = {"every": self.section.every} if self.section.every is not None else {}
-        attributes = {**attributes, **rhythm}
-        for name, value in attributes.items():
-            self._series.set_attribute(name, value)
-
-    def write(self, step: int, time: float, fields: Callable[[str], series.Block]) -> None:
-        """Write the fields of this block; a step that is already there (of a resumed run) stays as it is.
+    def take(self, step: Step) -> None:
+        """Write the fields; a step that is already there (of a resumed run) stays as it is.
 
         :raises IoError: the disk is full or gone.
         """
-        if step == self._written:
+        if step.index == self._written:
             return
-        if self._series.begin_step(step, time):  # else a stream leaves it out, and no field is computed for it
+        if self._series.begin_step(step.index, step.time):  # else a stream leaves it out: no field is computed for it
             for name in self.section.fields:
-                self._series.write(self._stored_name(name), fields(name), region=self._region)
+                self._series.write(self._stored_name(name), step.block(name), region=self._region)
         self._series.end_step()
-        self._written = step
+        self._written = step.index
 
     def _stored_name(self, field: str) -> str:
         """Raw files have the names that the tools of Xcompact3D look for; other engines have ours."""
@@ -130,13 +135,20 @@ class Output:
         self._recorded = found[-1].index
 
     def close(self) -> None:
-        """Complete and close the series; then `summary` and `notes` have its costs. Collective."""
+        """Complete and close the series; then `report` has its costs. Closing twice does nothing. Collective."""
+        if self._is_closed:
+            return
         self._series.flush()
-        self.summary = self._series.summary()
-        self.notes = list(self._series.notes)
+        self._summary = self._series.summary()
+        self._notes = list(self._series.notes)
         self._series.close()
+        self._is_closed = True
         self._record_left_out()
-        self.notes += explain(self._series.coupling)
+        self._notes += explain(self._series.coupling)
+
+    def report(self) -> None:
+        """Print a table of what it has written and where the time went, and notes."""
+        output_table(f"{self.section.name}: {self.section.path}", self._summary, self._notes)
 
 
 def _with_closing(

@@ -6,25 +6,27 @@ import sys
 import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tailrace.analysis.earlier_results import EarlierResults
+from tailrace.analysis.errors import AnalysisError
+from tailrace.analysis.results import Results, Sink, check_results, last_result
+from tailrace.analysis.script import Script, load
+from tailrace.analysis.script_runner import ScriptRunner
+from tailrace.consumers.analysis import Analysis, OnError
 from tailrace.core import InputError, keep_freed_memory
 from tailrace.fields.field import Field
 from tailrace.files.provenance import of_program
 from tailrace.io.coupling import explain
 from tailrace.io.engines import DEFAULT, STORING, default_path
+from tailrace.io.names import result_names
 from tailrace.parallel import agree, on_root, spread
 from tailrace.steps.grid_file import read_grid_file
 from tailrace.text import duration
 
-from .earlier_results import EarlierResults
-from .errors import AnalysisError
-from .results import Results, Sink, check_results, last_result
-from .script import Script, load
-from .script_runner import ScriptRunner
 from .source import SeriesSource
-from .task import OnError, Task
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -86,13 +88,13 @@ class Analyse:
         self._engine = request.engine or (self._source.engine if self._source.engine in STORING else DEFAULT)
         for script in self._scripts:
             self._check_place(script)
-            for results in (script.name, f"{script.name}-final"):
+            for results in result_names(script.name):
                 check_results(request.out, results, self._engine, comm)
         self._earlier = EarlierResults(
             comm, request.out, [script.name for script in self._scripts], self._engine,
             resume=request.resume, overwrite=request.overwrite, beside=request.beside,
         )  # fmt: skip
-        self._tasks = [self._task(script) for script in self._scripts]
+        self._analyses = [self._analysis(script) for script in self._scripts]
         self._last: _Moment | None = None
         self._missed = 0
         self._waited = 0.0
@@ -122,7 +124,7 @@ class Analyse:
             raise InputError("--steps: the end of a stream is not known; give numbers from 0 on")
 
     def _check_place(self, script: Script) -> None:
-        for results in (script.name, f"{script.name}-final"):
+        for results in result_names(script.name):
             path = self._request.out / default_path(results, self._engine)
             if path.resolve() == Path(self._source.path).resolve():
                 raise InputError(
@@ -130,7 +132,7 @@ class Analyse:
                     "directory by -o"
                 )
 
-    def _task(self, script: Script) -> Task:
+    def _analysis(self, script: Script) -> Analysis:
         request, source, engine = self._request, self._source, self._engine
         done = rewind_to = None
         if request.resume and source.streaming:
@@ -142,7 +144,7 @@ class Analyse:
             request.out, script.name, self._world, source.operators,
             engine=engine, attributes=source.attributes, provenance=self._provenance, resume_step=rewind_to,
         )  # fmt: skip
-        return Task(runner, sink, request.on_error, self._say, done)
+        return Analysis(runner, sink, request.on_error, self._say, done=done)
 
     # ---- the steps ---------------------------------------------------------------------------------------------------
     def run(self) -> int:
@@ -162,17 +164,17 @@ class Analyse:
         finally:
             failing = sys.exc_info()[0]
             if failing is None or issubclass(failing, AnalysisError):  # raised on all ranks alike
-                for task in self._tasks:
-                    task.close()
+                for analysis in self._analyses:
+                    analysis.close()
                 self._source.close()
             self._earlier.close()
         self._sum_up(clock.monotonic() - self._started)
-        return 1 if any(task.failed for task in self._tasks) else 0
+        return 1 if any(analysis.failed for analysis in self._analyses) else 0
 
     def _read_all(self) -> None:
         source, groups = self._source, self._request.groups
         chosen = source.positions(self._request.chosen)
-        wanted = [at for at in chosen if any(task.wants(source.index(at)) for task in self._tasks)]
+        wanted = [at for at in chosen if any(analysis.wants(source.index(at), 0.0) for analysis in self._analyses)]
         for first in range(0, len(wanted), groups):
             taken = wanted[first : first + groups]
             self._round(source.read(taken[self._group]) if self._group < len(taken) else None, len(taken))
@@ -185,12 +187,12 @@ class Analyse:
         ours = None if step is None else _Moment(step.index, step.time, self._group)
         moments = [ours] if self._request.groups == 1 else self._world.allgather(ours)[:: self._ranks]
         there: list[_Moment] = [moment for moment in moments if moment is not None][:taken]
-        for task in self._tasks:
-            results = self._look(task, step)
+        for analysis in self._analyses:
+            results = self._look(analysis, step)
             for moment in there:
-                if task.wants(moment.step):
+                if analysis.wants(moment.step, moment.time):
                     mine = results if moment.group == self._group else None
-                    task.sink.write(moment.step, moment.time, mine, leader=moment.group * self._ranks)
+                    analysis.sink.write(moment.step, moment.time, mine, leader=moment.group * self._ranks)
         if self._last is None:
             self._replace_earlier()
         self._last = there[-1]
@@ -198,59 +200,55 @@ class Analyse:
 
     def _replace_earlier(self) -> None:
         if self._request.overwrite:
-            for task in self._tasks:
-                task.sink.flush()
+            for analysis in self._analyses:
+                analysis.flush()
             on_root(self._world, self._earlier.replace)
 
-    def _look(self, task: Task, step: Step | None) -> Results | None:
-        work: Callable[[], Results | None] = lambda: task.look(step) if step and task.wants(step.index) else None  # noqa: E731
-        return self._by_groups(task, work)
+    def _look(self, analysis: Analysis, step: Step | None) -> Results | None:
+        seen = step is not None and analysis.wants(step.index, step.time)
+        return self._by_groups(analysis, partial(analysis.look, step) if step and seen else _nothing)
 
-    def _by_groups(self, task: Task, work: Callable[[], Results | None]) -> Results | None:
+    def _by_groups(self, analysis: Analysis, work: Callable[[], Results | None]) -> Results | None:
         """Raise the error of one group on all."""
         if self._request.groups == 1:
             return work()
         error: AnalysisError | None = None
         results = None
-        before = task.failed
+        before = analysis.failed
         try:
             results = work()
         except AnalysisError as caught:
             error = caught
-        errors = self._world.allgather(error if before is None and error else task.failed)
+        errors = self._world.allgather(error if before is None and error else analysis.failed)
         found = next((one for one in errors if one is not None), None)
         if error:
             raise error
-        if found is not None and task.failed is None:
-            task.fail(found)
+        if found is not None and analysis.failed is None:
+            analysis.fail(found)
         return results
 
     # ---- the end -----------------------------------------------------------------------------------------------------
     def _finish(self) -> None:
-        for task in self._tasks:
-            if not task.runner.script.has("finish") or task.failed or self._last is None:
+        for analysis in self._analyses:
+            if not analysis.runner.script.has("finish") or analysis.failed or self._last is None:
                 continue
-            self._merge(task)
-            results = self._by_groups(task, lambda task=task: task.finish() if self._group == 0 else None)  # type: ignore[misc]
-            final = task.sink.beside(f"{task.name}-final")
-            final.write(self._last.step, self._last.time, results)
-            final.flush()
-            final.close()
-            self._finals.append(final.summary())
-        for task in self._tasks:
-            task.sink.flush()
+            self._merge(analysis)
+            results = self._by_groups(analysis, analysis.finished if self._group == 0 else _nothing)
+            self._finals.append(analysis.write_final(self._last.step, self._last.time, results))
+        for analysis in self._analyses:
+            analysis.flush()
 
-    def _merge(self, task: Task) -> None:
+    def _merge(self, analysis: Analysis) -> None:
         """Merge the states of the other groups into that of the first; ranks pair by their parts of the fields."""
         if self._request.groups == 1:
             return
-        state = task.runner.save()
+        state = analysis.runner.save()
         plain = None if state is None else {key: _packed(value) for key, value in state.items()}
         column = self._world.Split(self._comm.rank, self._world.rank)
         states = column.gather(plain)
         for other in (states or [])[1:]:
             if other is not None:
-                task.runner.merge({key: self._unpacked(value) for key, value in other.items()})
+                analysis.runner.merge({key: self._unpacked(value) for key, value in other.items()})
 
     def _unpacked(self, value: Any) -> Any:
         if isinstance(value, _PackedField):
@@ -258,9 +256,9 @@ class Analyse:
         return value
 
     def _sum_up(self, total: float) -> None:
-        seconds = spread(self._world, {task.name: task.runner.seconds for task in self._tasks})
-        for task in self._tasks:
-            self._out(task.sink.summary(f", {seconds[task.name][1]:.2f} s in the script"))
+        seconds = spread(self._world, {analysis.name: analysis.runner.seconds for analysis in self._analyses})
+        for analysis in self._analyses:
+            self._out(analysis.sink.summary(f", {seconds[analysis.name][1]:.2f} s in the script"))
         for line in self._finals:
             self._out(line)
         if self._missed:
@@ -283,6 +281,10 @@ class Analyse:
     def _out(self, text: str) -> None:
         if self._world.rank == 0:
             print(text, flush=True)
+
+
+def _nothing() -> None:
+    """What a group does that has no part in a step."""
 
 
 class _PackedField(NamedTuple):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tailrace.case.schedule import SAME_TIME
 from tailrace.files.provenance import of_program
 from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.flow.model import Model
@@ -17,9 +18,9 @@ from tailrace.text import named
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from tailrace.analysis.state import Packed
     from tailrace.case.case import Case
     from tailrace.case.scripts import Force
+    from tailrace.flow.checkpoint import Packed
     from tailrace.flow.model import InitialFlow
 
 
@@ -47,19 +48,28 @@ class CheckpointedModel(Model):
             comm = MPI.COMM_WORLD
         self.comm = comm
         self.store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
-        self._resumed_from = self.store.newest(self.say) if resume else None
-        super().__init__(case, comm, self._resumed_from, flow=flow, forcing=forcing)
-        told = self._resumed_from.about.get("run") if self._resumed_from else None
+        self.resumed_from = self.store.newest(self.say) if resume else None
+        super().__init__(case, comm, self.resumed_from, flow=flow, forcing=forcing)
+        told = self.resumed_from.about.get("run") if self.resumed_from else None
         # Of rank 0. A resumed run is the same run.
         self.provenance = {
             **of_program("run", comm.size),
             "run": told or secrets.token_hex(8),
             "case": _given("flow", flow) + _given("forcing", forcing) + case.text,
         }
-        if self._resumed_from:
-            self.say(f"resuming from {self._resumed_from.path}: step {self.step}, t = {self.time:g}")
+        if self.resumed_from:
+            self.say(f"resuming from {self.resumed_from.path}: step {self.step}, t = {self.time:g}")
         self.seconds: dict[str, float] = defaultdict(float)  # of this rank, by phase
         self.bytes_checkpoints = 0  # of this rank
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the end of the case is reached. Local."""
+        time = self.case.time
+        if time.end is not None:
+            return self.time >= time.end - SAME_TIME * self.dt
+        assert time.steps is not None  # a case has one of the two
+        return self.step >= time.steps
 
     def write_checkpoint(self, more: Packed | None = None, files: Mapping[str, str] | None = None) -> None:
         """Store the present state so that `resume` finds it.
@@ -87,7 +97,7 @@ class CheckpointedModel(Model):
             inside = sum(self.flow.times.values()) - solver
             self.seconds[phase] += clock.perf_counter() - start - inside
 
-    def _phases(self) -> dict[str, float]:
+    def phases(self) -> dict[str, float]:
         """Seconds of this rank since the simulation was made, by phase. No phase contains another. Local."""
         solver = self.flow.times
         # Ranks that arrive early wait for the others there, so that not all of this time is movement of data.

@@ -1,0 +1,142 @@
+"""An analysis as a consumer: a script that sees steps, and its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from tailrace.analysis import state
+from tailrace.analysis.errors import AnalysisError
+from tailrace.analysis.results import Results, Sink
+from tailrace.analysis.script_runner import ScriptRunner
+from tailrace.io.names import result_names
+
+from .consumer import Consumer
+
+if TYPE_CHECKING:
+    from tailrace.case.schedule import Schedule
+    from tailrace.flow.checkpoint import OpenCheckpoint, Packed
+    from tailrace.steps.step import Step
+
+OnError = Literal["stop", "off"]
+
+
+class Analysis(Consumer):
+    """One script and its results, step by step. Collective over the ranks of `runner`.
+
+    :param sink: takes the results; it may have more ranks than the script runs on.
+    :param on_error: "stop": an error of the script is raised; "off": it is printed, and the script does not run again.
+    :param say: prints a line on rank 0.
+    :param done: index of the last step whose results are stored already.
+    """
+
+    def __init__(
+        self,
+        runner: ScriptRunner,
+        sink: Sink,
+        on_error: OnError,
+        say: Callable[[str], None],
+        *,
+        schedule: Schedule | None = None,
+        done: int | None = None,
+    ) -> None:
+        super().__init__(f"analysis {runner.name}", schedule)
+        self.runner, self.sink, self.done = runner, sink, done
+        self.failed: AnalysisError | None = None
+        self._on_error, self._say = on_error, say
+
+    @property
+    def name(self) -> str:
+        """The name of the script and of its results."""
+        return self.runner.name
+
+    def wants(self, index: int, time: float) -> bool:
+        """Whether the step is due, the script is not switched off, and it has not seen the step. Local."""
+        return super().wants(index, time) and self.failed is None and (self.done is None or index > self.done)
+
+    def take(self, step: Step) -> None:
+        """Give the script a step, and store what it returns."""
+        self.sink.write(step.index, step.time, self.look(step))
+
+    def look(self, step: Step) -> Results:
+        """What the script returns for a step.
+
+        :raises AnalysisError: it failed, and `on_error` is "stop".
+        """
+        return self._guarded(lambda: self.runner.step(step))
+
+    # ---- states ------------------------------------------------------------------------------------------------------
+    def resume(self, checkpoint: OpenCheckpoint) -> None:
+        """Give the script its state in the checkpoint, if there is one."""
+        self.done, found = state.unpack(self.name, checkpoint, self.sink.operators)
+        if found is not None:
+            self.runner.restore(found)
+        elif self.runner.script.has("save"):
+            self._say(f"note: {checkpoint.path} has no state of analysis '{self.name}', which starts without one")
+        elif self.runner.script.has("finish") and self.done is not None:
+            self._say(
+                f"note: analysis '{self.name}' has no `save`: it starts without what it saw up to step {self.done}, "
+                "and `finish` is called only if it sees another step"
+            )
+
+    def state(self) -> Packed | None:
+        """What `save` of the script returns; None: it is switched off."""
+        saved = None
+        try:
+            saved = self.runner.save() if self.failed is None else None
+        except AnalysisError as error:
+            self.fail(error)
+        if self.failed is not None:
+            return None
+        last = self.runner.last_step if self.runner.last_step is not None else self.done
+        return state.pack(self.name, last, saved, self.sink.operators)
+
+    @property
+    def state_is_whole(self) -> bool:
+        """Whether the script has not failed in a step: its state would be in an earlier checkpoint only. Local."""
+        return self.failed is None or not self.runner.script.has("save")
+
+    # ---- the end -----------------------------------------------------------------------------------------------------
+    def finish(self, step: Step) -> None:
+        """Call `finish` of the script if it has seen a step, and store what it returns."""
+        if self.runner.script.has("finish") and self.runner.begun:
+            self.write_final(step.index, step.time, self.finished(step))
+        self.flush()
+
+    def finished(self, step: Step | None = None) -> Results:
+        """What `finish` of the script returns; `step` as `ScriptRunner.finish` takes it."""
+        return self._guarded(lambda: self.runner.finish(step)) if self.failed is None else Results()
+
+    def write_final(self, index: int, time: float, results: Results | None) -> str:
+        """Store what `finish` returned, as results of another name; returns a line about them."""
+        final = self.sink.beside(result_names(self.name)[1])
+        final.write(index, time, results)
+        final.flush()
+        final.close()
+        return final.summary()
+
+    def fail(self, error: AnalysisError) -> None:
+        """Switch the script off after an error.
+
+        :raises AnalysisError: the same error, where `on_error` is "stop".
+        """
+        self.failed = error
+        if self._on_error == "stop":
+            raise error
+        self._say(f"{error}\n  it is switched off (on_error = off); everything else continues")
+
+    def _guarded(self, work: Callable[[], Results]) -> Results:
+        try:
+            return work()
+        except AnalysisError as error:
+            self.fail(error)
+            return Results()
+
+    def flush(self) -> None:
+        """Wait until all results are on the disk."""
+        self.sink.flush()
+
+    def close(self) -> None:
+        """Close the results and the script. Closing twice does nothing."""
+        self.sink.close()
+        self.runner.close()

@@ -1,0 +1,68 @@
+"""What every consumer of steps has."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tailrace.case.schedule import Schedule
+    from tailrace.flow.checkpoint import OpenCheckpoint, Packed
+    from tailrace.steps.step import Step
+
+
+class Consumer(ABC):
+    """Takes the steps that it wants. Collective, but for `wants` and `next_time`.
+
+    :param phase: the name under which the time that it takes is counted: what it costs.
+    :param schedule: when it wants a step; None: it wants each.
+    """
+
+    def __init__(self, phase: str, schedule: Schedule | None = None) -> None:
+        self.phase, self.schedule = phase, schedule
+
+    def wants(self, index: int, time: float) -> bool:
+        """Whether it wants the step with this index and time. Local."""
+        return self.schedule is None or self.schedule.due(index, time)
+
+    def next_time(self, time: float) -> float | None:
+        """The next time that a step must end at; None: no time matters. Local."""
+        return None if self.schedule is None else self.schedule.next_time(time)
+
+    @abstractmethod
+    def take(self, step: Step) -> None:
+        """Take a step that it wants; the fields of the step may change when this returns.
+
+        :raises IoError: a disk is full or gone.
+        :raises AnalysisError: a script failed, and its errors stop the run.
+        """
+
+    def resume(self, checkpoint: OpenCheckpoint) -> None:  # noqa: B027 # most have no state
+        """Take back the state that it had in a checkpoint."""
+
+    def state(self) -> Packed | None:
+        """What a checkpoint must keep, so that it goes on from there."""
+        return None
+
+    @property
+    def state_is_whole(self) -> bool:
+        """Whether a checkpoint of the present step has all of its state. Local."""
+        return True
+
+    def flush(self) -> None:  # noqa: B027
+        """Wait until all that it took is written: a checkpoint must not be ahead of it."""
+
+    def finish(self, step: Step) -> None:  # noqa: B027
+        """After the last step, which is `step`."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Complete and close what it writes. Closing twice does nothing."""
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes that this rank has written. Local."""
+        return 0
+
+    def report(self) -> None:  # noqa: B027
+        """After `close`: print what it did and what that cost. Local, for rank 0."""

@@ -1,0 +1,26 @@
+"""What an output has cost, as a table for the end of a run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.table import Table
+
+from tailrace.io.series import PhaseSummary
+from tailrace.text import is_terminal, size
+
+
+def output_table(title: str, phases: Iterable[PhaseSummary], notes: Iterable[str]) -> None:
+    """Print a table of the time of an output, and the notes of its engine. Local, called on rank 0."""
+    console = Console(file=sys.stdout, highlight=False, force_terminal=is_terminal(sys.stdout))
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2))
+    table.add_column("phase")
+    for column in ("calls", "bytes", "min s", "mean s", "max s"):
+        table.add_column(column, justify="right")
+    for name, calls, moved, low, mean, high in phases:
+        table.add_row(name, str(calls), size(moved) if moved else "", f"{low:.2f}", f"{mean:.2f}", f"{high:.2f}")
+    console.print(table)
+    for note in notes:
+        console.print(f"  {note}", soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Steps of a series, on disk or from a stream, given to consumers: `tailrace analyse`, beside a run and after it."""

@@ -1,0 +1,286 @@
+"""One time that a simulation is open: from opening all that it writes until all is closed."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tailrace.analysis.calls import wait_for_others
+from tailrace.analysis.errors import AnalysisError
+from tailrace.consumers.checkpoint import Checkpoints
+from tailrace.core import Error, keep_freed_memory
+from tailrace.flow.model import FlowError
+
+from .existing_results import claimed
+from .progress import Live
+from .recorder import Recorder
+from .stop import StopRequest
+from .write_checks import check_files_there, check_targets, files_there
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from tailrace.consumers.checkpoint import CheckpointSchedule
+    from tailrace.flow.checkpoint import OpenCheckpoint
+    from tailrace.flow.checkpointed_model import CheckpointedModel
+
+    from .callbacks import Callbacks
+
+
+class State(Enum):
+    """What can be done with a session."""
+
+    OPEN = "open"  # steps follow
+    LEFT = "left"  # an error ended it: what was computed is kept, and no step follows
+    CLOSED = "closed"
+
+
+@dataclass
+class History:
+    """What a session must know of those before it.
+
+    :param overwrite: results of an earlier run may be replaced.
+    :param goes_on: what lies at the places of the case is this run's.
+    :param has_checkpoint: there is one to go on from.
+    :param ended: an earlier session has come to its end.
+    """
+
+    overwrite: bool
+    goes_on: bool
+    has_checkpoint: bool
+    ended: bool = False
+
+
+class Session:
+    """The consumers of a simulation at work, and its requests to stop. Collective.
+
+    :param show: print the progress, and where the time went.
+    """
+
+    _recorder: Recorder
+    _checkpoints: Checkpoints
+    _stop: StopRequest
+    _alone: MPI.Comm  # calls of a rank that failed must not match those of the others
+
+    def __init__(
+        self,
+        simulation: CheckpointedModel,
+        callbacks: Callbacks,
+        rhythm: CheckpointSchedule,
+        history: History,
+        *,
+        show: bool,
+    ) -> None:
+        self.state = State.CLOSED
+        self.numbers: dict[str, float] = {}  # the volume averages that were measured last
+        self.stopped = False  # on request, by a signal
+        self._simulation, self._callbacks, self._rhythm = simulation, callbacks, rhythm
+        self._history, self._show = history, show
+        self._live: Live | None = None
+        self._half_changed = False  # a callback failed, perhaps after it had changed a part of the velocity
+
+    # ---- opening and closing -----------------------------------------------------------------------------------------
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Around all steps: everything that is written is open."""
+        simulation, history = self._simulation, self._history
+        keep_freed_memory()  # every step takes the same again: copies of outputs, results of analyses
+        started = clock.monotonic()
+        before = simulation.phases()  # of steps that the caller made
+        self._rhythm.begin(simulation.step)
+        check_targets(simulation.case, simulation.comm)
+        try:
+            with ExitStack() as stack:
+                have_begun = stack.enter_context(
+                    claimed(simulation.case, simulation.comm, resumed=history.goes_on, overwrite=history.overwrite)
+                )
+                if simulation.resumed_from:
+                    check_files_there(simulation.case, simulation.resumed_from, simulation.comm)
+                history.goes_on = True
+                self._open(stack)
+                with self.leaving():
+                    self._record(simulation.dt)
+                    if history.overwrite:
+                        self._recorder.flush()
+                    have_begun()
+                with self._closing_together():
+                    yield
+                if self.state is State.OPEN:  # else an error, which the caller has caught, has closed everything
+                    with self.leaving():
+                        self._end()
+            recorder = self._recorder if self.state is State.OPEN else None
+            if recorder is not None:
+                recorder.close()
+            self._alone.Free()
+        finally:
+            self.state, self._live = State.CLOSED, None
+            self._let_go()
+        if self._show and recorder is not None:
+            spent = {name: seconds - before.get(name, 0.0) for name, seconds in simulation.phases().items()}
+            recorder.sum_up(spent, clock.monotonic() - started)
+
+    def _open(self, stack: ExitStack) -> None:
+        simulation = self._simulation
+        resumed = simulation.step if simulation.step > 0 else None
+        if self._rhythm.is_on:
+            stack.enter_context(simulation.store.claim())
+        checkpoint, simulation.resumed_from = simulation.resumed_from or self._last(), None  # read once, then closed
+        self._alone = simulation.comm.Dup()
+        self._recorder = Recorder(
+            simulation, stack, resumed, checkpoint,
+            provenance=simulation.provenance, timed=simulation.timed, say=self._tell,
+        )  # fmt: skip
+        self._checkpoints = Checkpoints(
+            simulation, self._rhythm, self._recorder.consumers, lambda: files_there(simulation.case, simulation.comm)
+        )
+        self._stop = stack.enter_context(StopRequest())
+        self.state = State.OPEN
+        if self._show:
+            simulation.say(repr(simulation))
+        if self._show and simulation.comm.rank == 0:
+            time = simulation.case.time
+            live = Live(time.total_steps, first_step=simulation.step, end=time.end, first_time=simulation.time)
+            self._live = stack.enter_context(live)
+
+    def _last(self) -> OpenCheckpoint | None:
+        """Where a simulation is entered again: the checkpoint of this state, which has the states of the analyses."""
+        simulation = self._simulation
+        if not (self._history.ended and simulation.step > 0 and simulation.case.analysis and self._rhythm.is_on):
+            return None
+        checkpoint = simulation.store.newest(simulation.say)
+        return checkpoint if checkpoint.state.step == simulation.step else None
+
+    def _end(self) -> None:
+        """At the end of all steps, wherever that is: the analyses finish, unless the run was asked to stop."""
+        if not self.stopped:
+            if self._rhythm.is_on:
+                self._checkpoint()
+            self._recorder.finish()
+        self._recorder.table.flush()
+        self._history.ended = True
+
+    # ---- steps -------------------------------------------------------------------------------------------------------
+    def next_times(self, time: float) -> list[float | None]:
+        """The next times that a step must end at. Local."""
+        return [*self._recorder.next_times(time), *self._callbacks.next_times(time)]
+
+    def after_step(self, dt: float) -> None:
+        """Do all that is due in the present state, and stop if somebody asks for it.
+
+        :param dt: the step that led to it.
+        :raises FlowError, AnalysisError, IoError: as of `Simulation.run`.
+        """
+        simulation = self._simulation
+        with self.leaving():
+            self._record(dt)
+            if self._stop.agreed(simulation.comm):
+                self._checkpoint()
+                self.stopped = True
+                where = f"step {simulation.step}, t = {simulation.time:g}"
+                self._tell(f"stopped on request at {where}; {self._way_on()}")
+
+    def _record(self, dt: float) -> None:
+        """Numbers, outputs, analyses, callbacks, checkpoint: in the order that resuming needs."""
+        simulation = self._simulation
+        self._checkpoints.at_end = simulation.at_end
+        stores = self._checkpoints.wants(simulation.step, simulation.time)
+        self._recorder.record(dt, at_end=simulation.at_end)
+        self.numbers = self._recorder.table.numbers
+        try:
+            called = self._callbacks.call(simulation, self._alone)
+        except AnalysisError:
+            self._half_changed = True
+            raise
+        if called:
+            simulation.velocity_changed()
+        if stores:
+            self._checkpoint()
+        self._show_progress(dt)
+
+    def _checkpoint(self) -> None:
+        self._recorder.check_finite()
+        self._checkpoints.take(self._recorder.step())
+        self._history.has_checkpoint |= self._rhythm.stored == self._simulation.step
+
+    # ---- errors ------------------------------------------------------------------------------------------------------
+    @contextmanager
+    def leaving(self, *more: type[Exception]) -> Iterator[None]:
+        """Around what may end the run: keep what was computed, and let no step follow.
+
+        :param more: further errors that are raised on all ranks alike.
+        """
+        alike: tuple[type[Exception], ...] = (AnalysisError, FlowError, *more)
+        try:
+            yield
+        except alike as error:
+            self._leave(error)
+            self._let_go()
+            raise
+        except BaseException:  # perhaps of one rank, so that nothing together with the others is possible
+            self._let_go()
+            raise
+
+    def _let_go(self) -> None:
+        """Drop the consumers: one that is not closed lets go of its files with that."""
+        if self.state is State.OPEN:
+            self.state = State.LEFT
+        for name in ("_recorder", "_checkpoints"):
+            self.__dict__.pop(name, None)
+
+    def _leave(self, error: Exception) -> None:
+        """Keep what was computed; where a script stops the run, it can continue once the script is corrected."""
+        of_script = isinstance(error, AnalysisError)
+        if of_script and self._checkpoints.state_is_whole and self._rhythm.is_on and not self._half_changed:
+            self._checkpoint()
+        if of_script:
+            where = f"step {self._simulation.step}, t = {self._simulation.time:g}"
+            self._tell(f"stopped by an error at {where}; {self._way_on()}")
+        # Readers of a stream are to see its end. A second failure tells less than the error that is raised.
+        with suppress(Error, OSError):
+            self._recorder.close()
+
+    @contextmanager
+    def _closing_together(self) -> Iterator[None]:
+        """Around the caller's own code: failed on all ranks, everything is closed; on some, the program ends."""
+        try:
+            yield
+        except GeneratorExit:  # the simulation was never left, and is thrown away
+            raise
+        except BaseException as error:
+            if self.state is State.OPEN:  # else it is left already
+                wait_for_others(self._alone, self._alone.Ibarrier(), f"{type(error).__name__}: {error}")
+                with suppress(Error, OSError):
+                    self._recorder.table.flush()
+                    self._recorder.close()
+            raise
+
+    # ---- telling -----------------------------------------------------------------------------------------------------
+    def _way_on(self) -> str:
+        if self._history.has_checkpoint:
+            return "go on with --resume"
+        return "there is no checkpoint to go on from: start again, with --overwrite"
+
+    def _show_progress(self, dt: float) -> None:
+        if self._live:
+            simulation, numbers = self._simulation, self.numbers
+            written = self._recorder.bytes_written + self._checkpoints.bytes_written
+            self._live.update(
+                simulation.step,
+                simulation.time,
+                dt,
+                energy=numbers.get("kinetic_energy"),
+                divergence=numbers.get("max_divergence"),
+                cfl=numbers.get("cfl"),
+                io_bytes=written * simulation.comm.size,
+            )
+
+    def _tell(self, text: str) -> None:
+        """Print a line on rank 0, beside the progress where that is shown."""
+        if self._live:
+            self._live.message(text)
+        else:
+            self._simulation.say(text)
