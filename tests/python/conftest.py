@@ -13,12 +13,14 @@ from helpers.harness.engines import KINDS, Engine
 from helpers.harness.skips import SkipGuard
 from helpers.harness.snippets import counts
 from helpers.harness.streams import Stream
+from helpers.harness.watcher import end_with_this_process
 from helpers.harness.workers import Workers
 from helpers.inputs.analyses import KEPT, Ranks
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In CI, where the reports of all workers of xdist arrive, compare skips with the list."""
+    """Leave no process behind. In CI, where the reports of all workers of xdist arrive, compare skips with the list."""
+    end_with_this_process()
     if os.environ.get("CI") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(SkipGuard(Path(__file__).parent / "allowed_skips.toml"))
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.harness.watcher import end_with_this_process
+
 # Marks of a launcher in the environment: pytest itself may have been started by one.
 _MARKS = ("OMPI_COMM", "PMI_", "PMIX_", "MPI_LOCALNRANKS")
 _OPTIONS = {
@@ -40,7 +42,8 @@ class Result:
 
 
 def environment() -> dict[str, str]:
-    """The environment of this process, without the marks of a launcher."""
+    """The environment of this process, without the marks of a launcher. Programs that have it end with this process."""
+    end_with_this_process()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_MARKS)}
     return {**kept, **_OPTIONS}
 
