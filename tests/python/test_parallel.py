@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from helpers.harness.kept import KEPT
 from helpers.inputs import cases
-from helpers.inputs.analyses import KEPT
 
 RANKS = (1, 2, 3, 4, 6)
 STEPS = 50

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.inputs.analyses import KEPT
+from helpers.harness.kept import KEPT
 
 NODES, LENGTHS = (17, 12, 14), (2.0, 3.0, 1.5)
 MIXED = ("free-slip", "periodic", "free-slip")

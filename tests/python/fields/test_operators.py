@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.inputs.analyses import KEPT
+from helpers.harness.kept import KEPT
 
 NODES = (16, 11, 13)
 LENGTHS = (2.0, 3.0, 1.5)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from helpers.harness import mpi_run
+from helpers.harness.kept import KEPT
 from helpers.inputs import sidecar
-from helpers.inputs.analyses import KEPT
 from tailrace.io.time_series import read_time_series
 
 SAMPLE = Path(__file__).parents[2] / "data" / "xcompact3d" / "tgv33"

@@ -13,6 +13,7 @@ import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES, KINDS, Engine
 from helpers.harness.workers import Workers
+from helpers.programs import io_programs
 
 HELPERS = {"PYTHONPATH": str(Path(__file__).parents[1])}
 
@@ -26,7 +27,8 @@ def engine(request) -> Engine:
 def test_memory_is_bounded(tmp_path, kind, one, buffers):
     with Workers(1) as fresh:  # memory that earlier cases have given back would hide what this one takes
         path = str(kind.path(tmp_path))
-        found = fresh.results("memory_of_buffers", path=path, engine=kind.name, buffers=buffers, steps=24, limit=60)[0]
+        given = {"path": path, "engine": kind.name, "buffers": buffers, "steps": 24}
+        found = fresh.results(io_programs.memory_of_buffers, limit=60, **given)[0]
     # The engine may hold a step of its own, and the allocator some.
     assert found["grown"] < (buffers + 3) * found["step"], found["grown"] / found["step"]
 
@@ -35,7 +37,8 @@ def test_memory_is_bounded(tmp_path, kind, one, buffers):
 def test_a_copy_of_adios2_counts_as_a_buffer(tmp_path, buffers):
     with Workers(1) as fresh:
         path = str(tmp_path / "run.bp")
-        found = fresh.results("memory_of_buffers", path=path, engine="bp4", buffers=buffers, steps=24, limit=60)[0]
+        given = {"path": path, "engine": "bp4", "buffers": buffers, "steps": 24}
+        found = fresh.results(io_programs.memory_of_buffers, limit=60, **given)[0]
     assert found["grown"] < (buffers + 0.75) * found["step"], found["grown"] / found["step"]
     parameters = {"buffers": buffers}
     with tr.open(tmp_path / "told.bp", "w", engine="bp4", parameters=parameters) as out:
@@ -65,8 +68,8 @@ def test_only_the_end_of_a_step_is_in_the_background_where_adios2_has_the_one_bu
 def test_order_and_close(tmp_path, engine, some):
     path = str(engine.path(tmp_path))
     parameters = {**engine.parameters, "buffers": 4}
-    some.results("write_series", path=path, engine=engine.name, parameters=parameters, steps=40)
-    assert some.results("check_series", path=path)[0] == list(range(1, 41))  # close has waited
+    some.results(io_programs.write_series, path=path, engine=engine.name, parameters=parameters, steps=40)
+    assert some.results(io_programs.check_series, path=path)[0] == list(range(1, 41))  # close has waited
 
 
 @pytest.mark.parametrize(
@@ -78,9 +81,9 @@ def test_two_series_in_the_background(tmp_path, some, pair):
         (tmp_path / str(number)).mkdir()
         paths.append(str(engine.path(tmp_path / str(number))))
     engines = [engine.name for engine in pair]
-    some.results("two_in_the_background", paths=paths, engines=engines, between=str(tmp_path / "plain.h5"))
+    some.results(io_programs.two_in_the_background, paths=paths, engines=engines, between=str(tmp_path / "plain.h5"))
     for path in [*paths, str(tmp_path / "plain.h5")]:
-        assert some.results("check_series", path=path)[0] == list(range(1, 9))
+        assert some.results(io_programs.check_series, path=path)[0] == list(range(1, 9))
 
 
 def test_attributes_of_a_step_that_was_lost_come_with_the_next(tmp_path, engine):
@@ -162,7 +165,8 @@ def test_a_series_that_is_never_closed(tmp_path, one, ranks):
     result = mpi_run.finish(mpi_run.start([*mpi_run.mpiexec(ranks), sys.executable, path], tmp_path, HELPERS), 60)
     assert result.code == 0, result.text
     for engine in ENGINES:
-        assert one.results("check_series", path=str(tmp_path / f"{engine.label}-{engine.place}"))[0] == [1, 2, 3]
+        stored = str(tmp_path / f"{engine.label}-{engine.place}")
+        assert one.results(io_programs.check_series, path=stored)[0] == [1, 2, 3]
 
 
 RAISES = """
@@ -191,7 +195,7 @@ def test_a_rank_that_raises_between_two_calls(tmp_path, kind, one, buffers):
     result = mpi_run.finish(process, 60)
     assert result.code != 0 and "rank 1 alone" in result.err
     if not buffers:
-        assert one.results("check_series", path=str(series))[0] == [1]
+        assert one.results(io_programs.check_series, path=str(series))[0] == [1]
 
 
 def test_buffers_that_no_memory_has_room_for(tmp_path):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from helpers.harness import mpi_run
-from helpers.inputs.analyses import KEPT
+from helpers.harness.kept import KEPT
 from tailrace._core import InputError
 from tailrace.io import series as tr
 

@@ -10,6 +10,7 @@ import pytest
 
 import tailrace as tr
 from helpers.harness import mpi_run
+from helpers.programs import io_programs
 
 FAILS_INSIDE = """
 import os
@@ -55,7 +56,7 @@ def test_one_rank_fails_inside_adios2(tmp_path, one, name, which):
     assert f"(on rank {which})" in text, text
     everybody = (name, which) == ("bp4", 0)  # rank 0 writes last there
     assert text.count("ADIOS2 has not told the other ranks") == (0 if everybody else 1), text
-    assert one.results("check_series", path=str(tmp_path / "run"))[0] == [1]
+    assert one.results(io_programs.check_series, path=str(tmp_path / "run"))[0] == [1]
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -66,7 +67,7 @@ def test_one_rank_fails_inside_hdf5(tmp_path, one, when, which):
     said = [line for line in text.splitlines() if line.startswith("tailrace: ")]
     assert len(said) == 1 and "Nothing was written for " in said[0], text
     assert when == "late" or f"(on rank {which})" in said[0], said
-    assert one.results("check_series", path=str(tmp_path / "run"))[0] == [1]
+    assert one.results(io_programs.check_series, path=str(tmp_path / "run"))[0] == [1]
 
 
 FAILS_MIDWAY = """

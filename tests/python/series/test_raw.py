@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from helpers.harness.kept import KEPT
 from helpers.inputs import sidecar
-from helpers.inputs.analyses import KEPT
 from helpers.programs.io_programs import small_files
 from tailrace._core import InputError, IoError
 from tailrace.io import series as tr

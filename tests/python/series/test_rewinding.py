@@ -13,7 +13,7 @@ import pytest
 
 from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES
-from helpers.inputs.analyses import KEPT
+from helpers.harness.kept import KEPT
 from tailrace._core import InputError, IoError
 from tailrace.io import series as tr
 

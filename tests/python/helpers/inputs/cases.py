@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from ..harness import mpi_run
+from ..harness.kept import KEPT
 from . import sidecar
-from .analyses import KEPT
 
 BOXES = {
     "periodic": ((16, 12, 10), ("periodic", "periodic", "periodic")),

@@ -17,14 +17,6 @@ import numpy as np
 import tailrace as tr
 from helpers.harness.as_click import as_click
 from helpers.inputs.steps import SHAPE, check_step, part, whole, write_arrays, write_rows, write_step
-from helpers.programs.failed_steps import fail_steps as fail_steps
-from helpers.programs.full_disks import fill_disk as fill_disk
-from helpers.programs.full_disks import lose_steps as lose_steps
-from helpers.programs.full_disks import write_too_much as write_too_much
-from helpers.programs.replacing import replace as replace
-from helpers.programs.replacing import replace_in_the_way as replace_in_the_way
-from helpers.programs.replacing import replace_killed as replace_killed
-from helpers.programs.replacing import write_old as write_old
 
 
 def write_series(comm: Any, path: str, engine: str, parameters: dict[str, Any], steps: int) -> None:

@@ -18,8 +18,8 @@ import xxhash
 import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.harness.as_click import invoke
+from helpers.harness.kept import KEPT
 from helpers.inputs import sidecar
-from helpers.inputs.analyses import KEPT
 from tailrace.io import guard
 
 SUFFIX = {"bp4": "bp4", "bp5": "bp", "adios_hdf5": "adios_hdf5", "hdf5": "h5"}

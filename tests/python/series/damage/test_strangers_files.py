@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers.harness.engines import ENGINES, Engine
-from helpers.inputs.analyses import KEPT
+from helpers.harness.kept import KEPT
 from tailrace._core import IoError
 from tailrace.io import series as tr
 
