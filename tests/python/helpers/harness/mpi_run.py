@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -26,6 +27,9 @@ _OPTIONS = {
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }
+
+
+_HELPERS = str(Path(__file__).parents[2])
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,23 @@ def mpiexec(ranks: int) -> list[str]:
     if found is None:
         pytest.skip("there is no mpiexec")
     return [found, "-n", str(ranks)]
+
+
+def start_module(
+    module: ModuleType,
+    *arguments: object,
+    cwd: Path,
+    ranks: int | None = None,
+    aborting: bool = False,
+    more: Mapping[str, str] | None = None,
+) -> subprocess.Popen[str]:
+    """Start a module of helpers as a program.
+
+    :param aborting: a rank that raises ends the others too.
+    """
+    runner = ["-m", "mpi4py", "-m"] if aborting else ["-m"]
+    command = [*(mpiexec(ranks) if ranks else []), sys.executable, *runner, module.__name__, *arguments]
+    return start(command, cwd, {"PYTHONPATH": _HELPERS, **(more or {})})
 
 
 def tailrace(*arguments: object, cwd: Path, ranks: int | None = None, limit: float = 120) -> Result:
