@@ -314,3 +314,26 @@ def write_on_grid(comm: Any, path: str, engine: str, parameters: dict[str, Any])
     with tr.open(path, "w", comm=comm, engine=engine, parameters=parameters, grid=grid) as out:
         for index in (1, 2):
             write_step(out, comm, index)
+
+
+def write_planes(comm: Any, path: str, shape: list[int]) -> None:
+    """A step of which each rank has some planes; a bare array is not taken for a whole."""
+    nx, ny, nz = shape
+    values = np.arange(nx) + 100.0 * np.arange(ny)[:, None] + 10000.0 * np.arange(nz)[:, None, None]
+    begin, end = nz * comm.rank // comm.size, nz * (comm.rank + 1) // comm.size
+    with tr.open(path, "w", comm=comm) as out:
+        out.write_step(0.0, ux=tr.Block(values[begin:end], (nx, ny, nz), (0, 0, begin)))
+        try:
+            out.write_step(1.0, ux=values)
+        except ValueError as error:
+            assert "Block" in str(error)
+            out._handle.drop()
+        else:
+            raise AssertionError("a bare array was taken for a whole")
+
+
+def write_two_planes_each(comm: Any, path: str, parameters: dict[str, Any]) -> None:
+    """Step 7: two planes of each rank, which tell its number."""
+    with tr.open(path, "w", comm=comm, parameters=parameters) as out:
+        planes = np.full((2, 30, 40), comm.rank + 0.5)
+        out.write_step(0.0, index=7, ux=tr.Block(planes, (40, 30, 2 * comm.size), (0, 0, 2 * comm.rank)))
