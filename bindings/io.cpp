@@ -1,7 +1,9 @@
 #include "bindings.hpp"
 #include <tailrace/io/adios2/bp_record.hpp>
 #include <tailrace/io/components.hpp>
-#include <tailrace/io/engines.hpp>
+#include <tailrace/io/engine_traits.hpp>
+#include <tailrace/io/opening/open_engine.hpp>
+#include <tailrace/io/recognition.hpp>
 #include <tailrace/io/series.hpp>
 #include <tailrace/io/trace_report.hpp>
 #include <tailrace/support/error.hpp>
@@ -216,6 +218,42 @@ summary(const io::Series &series) {
   return result;
 }
 
+void bind_engines(nb::module_ &m) {
+  using io::EngineTraits;
+  using io::WriteModel;
+  nb::class_<WriteModel>(m, "WriteModel")
+      .def_ro("pattern", &WriteModel::pattern)
+      .def_ro("file_per_variable", &WriteModel::file_per_variable)
+      .def_ro("collective_parameter", &WriteModel::collective_parameter)
+      .def_ro("collective_default", &WriteModel::collective_default)
+      .def_ro("copies", &WriteModel::copies)
+      .def_ro("statistics", &WriteModel::statistics)
+      .def_ro("preference", &WriteModel::preference);
+  nb::class_<EngineTraits>(m, "EngineTraits")
+      .def_ro("name", &EngineTraits::name)
+      .def_ro("family", &EngineTraits::family)
+      .def_ro("extensions", &EngineTraits::extensions)
+      .def_ro("aliases", &EngineTraits::aliases)
+      .def_ro("stores", &EngineTraits::stores)
+      .def_ro("streams", &EngineTraits::streams)
+      .def_ro("one_file", &EngineTraits::one_file)
+      .def_ro("owns_directory", &EngineTraits::owns_directory)
+      .def_ro("file_names", &EngineTraits::file_names)
+      .def_ro("sidecar", &EngineTraits::sidecar)
+      .def_ro("library", &EngineTraits::library)
+      .def_ro("waits", &EngineTraits::waits)
+      .def_ro("journal", &EngineTraits::journal)
+      .def_ro("companion", &EngineTraits::companion)
+      .def_ro("remains", &EngineTraits::remains)
+      .def_ro("compression", &EngineTraits::compression)
+      .def_ro("longest_text", &EngineTraits::longest_text)
+      .def_ro("empty_texts", &EngineTraits::empty_texts)
+      .def_ro("infinite_scalars", &EngineTraits::infinite_scalars)
+      .def_ro("model", &EngineTraits::model);
+  m.def("engine_names", &io::engine_names);
+  m.def("engine_traits", &io::engine_traits, "name"_a, nb::rv_policy::reference);
+}
+
 } // namespace
 
 void bind_io(nb::module_ &m) {
@@ -266,10 +304,11 @@ void bind_io(nb::module_ &m) {
       .def("notes", &Series::notes)
       .def("counters", &counters)
       .def("summary", &summary, free);
+  bind_engines(m);
   m.def("engine_at", &io::engine_at, "path"_a);
   m.def("finish_replacing", &io::finish_replacing, "path"_a);
-  m.def("metadata_vouched", &io::metadata_vouched, "path"_a);
+  m.def("metadata_vouched", &io::metadata_vouched, "path"_a, "engine"_a);
+  m.def("is_series", &io::is_series, "path"_a);
   m.def("is_foreign_file", &io::is_foreign_file, "path"_a);
   m.def("check_only_bp", &io::check_only_bp, "directory"_a);
-  m.def("engine_names", &io::engine_names);
 }

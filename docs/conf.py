@@ -96,15 +96,24 @@ html_sidebars = {"index": [], "changelog": []}
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
+# Links lead to files of the repository, so that a plain view of it can follow them. The site has pages of these.
+PAGES = {
+    "CHANGELOG.md": "/changelog.md",
+    "python/tailrace/case/sections.py": "/reference/generated/case.md",
+    "python/tailrace/cli/main.py": "/reference/generated/command.md",
+    "src/tailrace/c_api/fortran": "/reference/generated/fortran.md",
+    **{f"src/{header}": cpp_reference.page_of(header) for header in cpp_reference.public_headers(ROOT / "src")},
+}
+REPOSITORY = r"\[([^\]]+)\]\((?:\.\./)+((?:src|examples|benchmarks|tests|tools|python)/[^)]*|[A-Z]+\.(?:md|cff))\)"
+
+
 def link_to_repository(app: Sphinx, page: str, source: list[str]) -> None:
-    """Files and folders of the repository beside docs/ become their names: the site does not contain them."""
-    up = r"(?:\.\./)+" if "/" in page else r"\.\./"
-    source[0] = re.sub(r"\[`?([^\]`]+)`?\]\(" + up + r"CHANGELOG\.md\)", r"[\1](/changelog.md)", source[0])
-    source[0] = re.sub(
-        r"\[`?([^\]`]+)`?\]\(" + up + r"((?:src|examples|benchmarks|tests|tools|python)/[^)]*|[A-Z]+\.(?:md|cff))\)",
-        r"`\2`",
-        source[0],
-    )
+    """Links to files beside docs/ lead to their pages; those that the site does not contain become their names."""
+
+    def link(found: re.Match[str]) -> str:
+        return f"[{found[1]}]({PAGES[found[2]]})" if found[2] in PAGES else f"`{found[2]}`"
+
+    source[0] = re.sub(REPOSITORY, link, source[0])
 
 
 def find_public_name(app: Sphinx, env: Any, node: Any, content: nodes.Node) -> nodes.Node | None:

@@ -15,7 +15,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 _INCLUDE = re.compile(r'\s*#\s*include\s*[<"]tailrace/([^>"]+)[>"]')
 _HEADER = re.compile(r"\btailrace/[\w/]+\.h(?:pp)?\b")
-_COMPILED = re.compile(r"\s*from (tailrace|\.+) import _core\b")  # the compiled module lies below all rooms
+_COMPILED = re.compile(r"\s*from (tailrace)?\.* ?import _core\b|\s*from (tailrace)?\.*\._core import")
+_DOOR = "core"  # the only file that imports the compiled module; below all rooms
 
 
 class Arrow(NamedTuple):
@@ -38,9 +39,10 @@ def python_arrows() -> list[Arrow]:
     for source in graph.modules:
         for target in graph.find_modules_directly_imported_by(source):
             for found in graph.get_import_details(importer=source, imported=target):
-                if not _COMPILED.match(found["line_contents"]):
-                    place = f"{paths[source].relative_to(ROOT)}:{found['line_number']}"
-                    arrows.append(Arrow(_node(source), _node(target), place))
+                place = f"{paths[source].relative_to(ROOT)}:{found['line_number']}"
+                node = "_core" if _COMPILED.match(found["line_contents"]) else _node(target)
+                if _DOOR not in (_node(source), node):
+                    arrows.append(Arrow(_node(source), node, place))
     return arrows
 
 

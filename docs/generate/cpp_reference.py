@@ -45,6 +45,12 @@ def public_headers(source: Path) -> list[str]:
     return re.findall(r"tailrace/[\w/]+\.hpp|tailrace/c_api/tailrace\.h", text.partition("FILE_SET HEADERS")[2])
 
 
+def page_of(header: str) -> str:
+    """The page of a public header on the site."""
+    folder = header.split("/")[1]
+    return f"/reference/generated/{'c' if folder == 'c_api' else f'cpp_{folder}'}.md"
+
+
 def run_doxygen(headers: list[str], source: Path, out: Path) -> None:
     """Write the comments of the headers as XML.
 

@@ -28,7 +28,7 @@ import kill_runs
 import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.inputs import cases
-from tailrace.files.earlier import record_of
+from tailrace.files.set_aside import record_of
 
 OLD = ("--set=time.steps=12", "--set=case.reynolds=200")
 NEW = ("--set=time.steps=24",)

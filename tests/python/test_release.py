@@ -11,5 +11,6 @@ ROOT = Path(__file__).parents[2]
 def test_citation_has_the_version_of_the_build():
     build = re.search(r"project\(Tailrace VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))
     citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
-    assert build and citation
-    assert citation[1] == build[1]
+    page = re.search(r"version = \{(\S+)\}", (ROOT / "docs" / "cite.md").read_text(encoding="utf-8"))
+    assert build and citation and page
+    assert citation[1] == page[1] == build[1]

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tailrace import _core
+from tailrace.core import InputError, keep_freed_memory
 from tailrace.fields.field import Field
-from tailrace.files.paths import default_path
 from tailrace.files.provenance import of_program
 from tailrace.io.coupling import explain
+from tailrace.io.engines import DEFAULT, STORING, default_path
 from tailrace.parallel import agree, on_root, spread
 from tailrace.steps.grid_file import read_grid_file
 from tailrace.text import duration
@@ -83,8 +83,7 @@ class Analyse:
         self._source = SeriesSource(request.source, ours, grid_file=given, precision=request.precision)
         agree(comm, self._check_stream)
         self._comm = ours
-        stores = set(_core.engine_names()) - {"sst", "null"}
-        self._engine = request.engine or (self._source.engine if self._source.engine in stores else "hdf5")
+        self._engine = request.engine or (self._source.engine if self._source.engine in STORING else DEFAULT)
         for script in self._scripts:
             self._check_place(script)
             for results in (script.name, f"{script.name}-final"):
@@ -102,13 +101,13 @@ class Analyse:
     def _check(self) -> None:
         request, size = self._request, self._world.size
         if size % request.groups:
-            raise _core.InputError(
+            raise InputError(
                 f"--steps-at-once {request.groups}: {size} ranks do not make {request.groups} groups of equal size"
             )
         for script in self._scripts:
             missing = [name for name in ("save", "load", "merge") if not script.has(name)]
             if request.groups > 1 and script.is_class and missing:
-                raise _core.InputError(
+                raise InputError(
                     f"--steps-at-once: analysis '{script.name}' may keep a state (it is a class), and has no "
                     f"{', '.join(missing)}, which are needed to merge the states of the groups"
                 )
@@ -117,16 +116,16 @@ class Analyse:
 
     def _check_stream(self) -> None:
         if self._request.groups > 1 and self._source.streaming:
-            raise _core.InputError("--steps-at-once: the steps of a stream come one by one; leave it out")
+            raise InputError("--steps-at-once: the steps of a stream come one by one; leave it out")
         parts = (self._request.chosen.start, self._request.chosen.stop, self._request.chosen.step)
         if self._source.streaming and any(part is not None and part < 0 for part in parts):
-            raise _core.InputError("--steps: the end of a stream is not known; give numbers from 0 on")
+            raise InputError("--steps: the end of a stream is not known; give numbers from 0 on")
 
     def _check_place(self, script: Script) -> None:
         for results in (script.name, f"{script.name}-final"):
             path = self._request.out / default_path(results, self._engine)
             if path.resolve() == Path(self._source.path).resolve():
-                raise _core.InputError(
+                raise InputError(
                     f"{self._source.path} is where the results of analysis '{script.name}' go; choose another "
                     "directory by -o"
                 )
@@ -151,7 +150,7 @@ class Analyse:
 
         :returns: the exit code: 1 where a script was switched off.
         """
-        _core.keep_freed_memory()  # every step allocates the same sizes
+        keep_freed_memory()  # every step allocates the same sizes
         try:
             if self._source.streaming:
                 for step in self._source.stream(self._request.chosen):
@@ -307,16 +306,14 @@ def load_scripts(words: Sequence[str], values: Sequence[str]) -> list[Script]:
     names = [script.name for script in scripts]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise _core.InputError(
-            f"two scripts have the name '{twice}', which names their results; rename one, or run twice"
-        )
+        raise InputError(f"two scripts have the name '{twice}', which names their results; rename one, or run twice")
     for text in values:
         key, separator, value = text.partition("=")
         if not separator or not key.strip():
-            raise _core.InputError(f"--set {text}: must be NAME=VALUE or SCRIPT:NAME=VALUE")
+            raise InputError(f"--set {text}: must be NAME=VALUE or SCRIPT:NAME=VALUE")
         wanted, _, name = key.strip().rpartition(":")
         if wanted and wanted not in names:
-            raise _core.InputError(f"--set {text}: there is no script '{wanted}'; there are {', '.join(names)}")
+            raise InputError(f"--set {text}: there is no script '{wanted}'; there are {', '.join(names)}")
         takers = [script for script in scripts if script.name == wanted or (not wanted and name in script.parameters())]
         for script in takers or scripts[:1]:  # where no script takes it, the first raises the error
             script.set(name, value.strip())
@@ -332,7 +329,7 @@ def check_resume(scripts: Sequence[Script]) -> None:
     """
     for script in scripts:
         if script.is_class:
-            raise _core.InputError(
+            raise InputError(
                 f"--resume: analysis '{script.name}' may keep a state (it is a class), which is stored in the "
                 "checkpoints of a simulation only; run it inside, or analyse from the beginning, without --resume"
             )

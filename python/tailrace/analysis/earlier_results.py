@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.files import locks
-from tailrace.files.earlier import Earlier, record_of
-from tailrace.files.paths import default_path
+from tailrace.files.set_aside import SetAside, record_of
+from tailrace.io.engines import default_path
 from tailrace.io.found import Found, check_unlocked, files_of, listed, of_series, of_table
 from tailrace.parallel import agree, on_root
 
@@ -57,8 +57,8 @@ class EarlierResults:
             self.close()
             raise
 
-    def _enter(self) -> Earlier:
-        return Earlier(record_of(self._out / self._names[0]), [self._out])
+    def _enter(self) -> SetAside:
+        return SetAside(record_of(self._out / self._names[0]), [self._out])
 
     def _clear(self, resume: bool, overwrite: bool, beside: bool) -> None:
         assert self._earlier is not None
@@ -91,13 +91,13 @@ def check_free(out: Path, names: Iterable[str], engine: str, *, beside: bool, ma
     found = [one for name in names for one in of_analysis(out, name, engine)]
     theirs = [one for one in found if one.made_by == "run" or (one.made_by == "beside" and not beside)]
     if theirs:
-        raise _core.InputError(
+        raise InputError(
             f"{listed(theirs)}: the run itself made these results, and no other analysis replaces them; choose another "
             "directory by -o (of `run`: --beside-out)"
         )
     if found and not may_stay:
         elsewhere = "--beside-out DIR" if beside else "-o DIR"
-        raise _core.InputError(refusal(found, f"{elsewhere}, to write the new ones there"))
+        raise InputError(refusal(found, f"{elsewhere}, to write the new ones there"))
     return found
 
 

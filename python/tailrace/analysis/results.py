@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Error, FileLock, InputError, IoError, is_foreign_file
 from tailrace.fields.field import Field
 from tailrace.fields.parity import Signs
 from tailrace.fields.points import NODES
 from tailrace.fields.vector import Tensor, Vector
 from tailrace.files import locks
-from tailrace.files.paths import default_path, holds_something
+from tailrace.files.paths import holds_something
 from tailrace.files.regular import open_regular
+from tailrace.files.whole import Whole
 from tailrace.io import series
+from tailrace.io.engines import default_path
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
 from tailrace.io.values import STORED, is_stored
 from tailrace.parallel import on_root
@@ -160,7 +162,7 @@ class Sink:
         self._last: int | None = None
         self.written = 0  # steps with numbers, arrays or fields
         self.pictures = 0
-        self._lock: _core.FileLock | None = None  # of rank 0, as long as there may be more results
+        self._lock: FileLock | None = None  # of rank 0, as long as there may be more results
         on_root(comm, self._take_lock)
         try:
             check_results(directory, name, engine, comm)
@@ -188,7 +190,7 @@ class Sink:
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise _core.IoError(f"results {self._directory / self.name}: {error.strerror or error}") from error
+            raise IoError(f"results {self._directory / self.name}: {error.strerror or error}") from error
         self._lock = locks.take(self._directory / f"{self.name}.results")
 
     def _release(self) -> None:
@@ -207,7 +209,7 @@ class Sink:
             elif self.table.exists():
                 TimeSeries(self.table, "", self._resume, columns=_columns_of(self.table)).close()
         except OSError as error:
-            raise _core.IoError(f"results {self._directory / self.name}: {error.strerror or error}") from error
+            raise IoError(f"results {self._directory / self.name}: {error.strerror or error}") from error
 
     def _open_series(self) -> None:
         going_on = self._resume is not None and on_root(self._comm, lambda: holds_something(self.path))
@@ -259,7 +261,7 @@ class Sink:
                 )  # fmt: skip
             self._rows.append(row)
         except OSError as error:
-            raise _core.IoError(f"cannot write {self.table}: {error.strerror or error}") from error
+            raise IoError(f"cannot write {self.table}: {error.strerror or error}") from error
 
     def _write_step(self, index: int, time: float, plan: _Plan, results: Results | None) -> None:
         if self._series is None:
@@ -292,10 +294,11 @@ class Sink:
             path = self._directory / f"{self.name}-{key}-{index:06d}.png"
             try:
                 if path.exists() and not is_ours(path, self._title):
-                    return _core.IoError(f"{path} is there already, and is no picture of {self._title}; move it away")
-                figure.savefig(path, metadata=entries(self._title, self._provenance["made_by"]))
+                    return IoError(f"{path} is there already, and is no picture of {self._title}; move it away")
+                with Whole(path, binary=True) as file:
+                    figure.savefig(file, format="png", metadata=entries(self._title, self._provenance["made_by"]))
             except Exception as error:  # drawing may fail by the user's figure, too: text that is not valid TeX
-                return _core.IoError(f"cannot draw {path}: {type(error).__name__}: {error}")
+                return IoError(f"cannot draw {path}: {type(error).__name__}: {error}")
         return _plan_of(results)
 
     def beside(self, name: str, resume_step: int | None = None) -> Sink:
@@ -319,7 +322,7 @@ class Sink:
             if self._rows is not None:
                 self._rows.sync()
         except OSError as error:
-            raise _core.IoError(f"cannot write {self.table}: {error.strerror or error}") from error
+            raise IoError(f"cannot write {self.table}: {error.strerror or error}") from error
 
     def close(self) -> None:
         """Close all files. Collective; closing twice does nothing."""
@@ -353,11 +356,11 @@ def check_results(directory: Path, name: str, engine: str, comm: MPI.Comm) -> No
             with series.open(path, "r", comm=comm) as stored:
                 if stored.attributes.get("analysis") != name and (len(stored) or kind == "nothing"):
                     foreign = path
-        except (_core.Error, OSError, ValueError):  # beside our table: of a program that was killed as it began
-            if kind == "nothing" or on_root(comm, lambda: _core.is_foreign_file(str(path))):
+        except (Error, OSError, ValueError):  # beside our table: of a program that was killed as it began
+            if kind == "nothing" or on_root(comm, lambda: is_foreign_file(str(path))):
                 foreign = path
     if foreign is not None:
-        raise _core.InputError(
+        raise InputError(
             f"{foreign} is there already, and is no result of an analysis '{name}'; choose another directory "
             "by -o (of the command) or out (of the case), or move it away"
         )
@@ -389,7 +392,7 @@ def _kind_of(table: Path, title: str) -> str:
     except FileNotFoundError:
         return "nothing"
     except OSError as error:
-        raise _core.IoError(f"{table} cannot be read: {error.strerror or error}") from error
+        raise IoError(f"{table} cannot be read: {error.strerror or error}") from error
 
 
 def _columns_of(path: Path) -> tuple[str, ...]:

@@ -19,9 +19,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tailrace import _core
 from tailrace.case.document import override_value
 from tailrace.case.scripts import find_analysis, nothing_to_run
+from tailrace.core import InputError
 
 from .errors import failure
 
@@ -67,7 +67,7 @@ class Script:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}"
-            raise _core.InputError(f"analysis '{self.name}' has no parameter '{name}'; {hint}")
+            raise InputError(f"analysis '{self.name}' has no parameter '{name}'; {hint}")
         self.values[name] = _typed(f"analysis '{self.name}': parameter '{name}'", value, known[name])
 
     def check_complete(self) -> None:
@@ -75,9 +75,7 @@ class Script:
         fixed = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
         for name, one in self.parameters().items():
             if one.default is one.empty and one.kind not in fixed and name not in self.values:
-                raise _core.InputError(
-                    f"analysis '{self.name}': parameter '{name}' has no default and no value; give one"
-                )
+                raise InputError(f"analysis '{self.name}': parameter '{name}' has no default and no value; give one")
 
     def make(self) -> Any:
         """A new object of the class, or an object whose `step` is the function. Runs the user's code."""
@@ -99,7 +97,7 @@ def load(word: str, directory: Path = Path(), name: str = "") -> Script:
     try:
         path, entry = find_analysis(word, directory)
     except ValueError as error:
-        raise _core.InputError(str(error)) from None
+        raise InputError(str(error)) from None
     name = name or path.stem
     try:
         module = _run(path)
@@ -132,13 +130,13 @@ def _entry(module: ModuleType, path: Path, wanted: str) -> Entry:
     found: dict[str, Any] = {**classes, **({"analyse": own["analyse"]} if callable(own.get("analyse")) else {})}
     if wanted:
         if not callable(own.get(wanted)):
-            raise _core.InputError(nothing_to_run(path, wanted, list(found)))
+            raise InputError(nothing_to_run(path, wanted, list(found)))
         return own[wanted]
     if not found:
         here = [name for name, value in own.items() if getattr(value, "__module__", "") == module.__name__]
-        raise _core.InputError(nothing_to_run(path, "", here))
+        raise InputError(nothing_to_run(path, "", here))
     if len(found) > 1:
-        raise _core.InputError(
+        raise InputError(
             f"{path} has several functions or classes to run: {', '.join(found)}; choose one, "
             f"as {path.name}:{next(iter(found))}"
         )
@@ -176,11 +174,11 @@ def _typed(label: str, value: Any, parameter: inspect.Parameter) -> Any:
         if type(plain) is wanted:
             return plain
     words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-    raise _core.InputError(f"{label} must be {words.get(wanted, 'a list')} (found {value!r})")
+    raise InputError(f"{label} must be {words.get(wanted, 'a list')} (found {value!r})")
 
 
 def _plain(label: str, value: Any) -> Any:
     try:
         return override_value(value) if isinstance(value, str) else value
     except ValueError as error:
-        raise _core.InputError(f"{label}: {error}") from None
+        raise InputError(f"{label}: {error}") from None

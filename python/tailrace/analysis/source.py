@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
 from tailrace.steps import series
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ class SeriesSource:
         if self.streaming:
             step = self._series.next_step()
             if step is None:
-                raise _core.IoError(f"{self.path}: the stream ended without a step")
+                raise IoError(f"{self.path}: the stream ended without a step")
             return step
         if not len(self._series):
-            raise _core.InputError(f"{self.path}: has no steps to analyse")
+            raise InputError(f"{self.path}: has no steps to analyse")
         return self._series[0]
 
     def positions(self, chosen: slice) -> range:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.fields.field import Field
 from tailrace.fields.operators import Operators
 from tailrace.fields.points import NODES
@@ -96,9 +96,7 @@ def unpack(name: str, checkpoint: OpenCheckpoint, operators: Operators) -> tuple
     try:
         told = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _core.IoError(
-            f"checkpoint {checkpoint.path}: the state of analysis '{name}' is damaged: {error}"
-        ) from None
+        raise IoError(f"checkpoint {checkpoint.path}: the state of analysis '{name}' is damaged: {error}") from None
     if "state" not in told:
         return told["step"], None
     state: dict[str, Any] = {}

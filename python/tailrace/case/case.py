@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 
+from tailrace.io.engines import DEFAULT
 from tailrace.notebook import card
 
 from . import places, scripts
@@ -207,7 +208,7 @@ class Case(Section):
         files = [(f"the script {word}", scripts.find_analysis(word, Path())[0]) for word in words]
         taken = [*self.places(), *(places.Place(key, str(path), "input") for key, path in files)]
         for word in words:
-            for place in places.of_results("--beside-out", out, scripts.name_of(word), "hdf5"):
+            for place in places.of_results("--beside-out", out, scripts.name_of(word), DEFAULT):
                 if reason := places.clash(place, taken):
                     return f"{place.key}: {reason}"
         return ""

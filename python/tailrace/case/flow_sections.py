@@ -55,14 +55,16 @@ class GridSection(Section):
     """
 
     points: Triple[Points] = Field(description="nodes in x, y and z")
-    lengths: Triple[Length] = Field(description="the box in x, y and z")
+    lengths: Triple[Length] = Field(description="lengths of the box in x, y and z")
     boundaries: Triple[Sides] = Field(
         description="in x, y and z: 'periodic', 'free-slip', 'wall', or [\"inflow\", \"outflow\"]"
     )
     stretching: Literal["centre", "walls", "bottom"] | None = Field(
         None, description="where nodes in y are close together; they are uniform by default"
     )
-    beta: Annotated[Real, Field(gt=0)] | None = Field(None, description="how close: the smaller, the closer")
+    beta: Annotated[Real, Field(gt=0)] | None = Field(
+        None, description="how close together: the smaller beta is, the closer"
+    )
 
     @model_validator(mode="after")
     def _stretched(self) -> Self:
@@ -102,17 +104,17 @@ class BoundarySection(Section):
     """[boundary]: the velocity at walls and inflows, where it is not zero, and how an outflow carries away."""
 
     velocity: Text | None = Field(
-        None, description="at all walls and inflows: file.py:function of x, y, z, t that returns ux, uy, uz"
+        None, description="at all walls and inflows, as file.py:function of x, y, z, t that returns ux, uy, uz"
     )
-    x_lower: Triple[Real] | None = Field(None, description="a constant velocity at this end, instead")
-    x_upper: Triple[Real] | None = Field(None, description="likewise")
-    y_lower: Triple[Real] | None = Field(None, description="likewise")
-    y_upper: Triple[Real] | None = Field(None, description="likewise")
-    z_lower: Triple[Real] | None = Field(None, description="likewise")
-    z_upper: Triple[Real] | None = Field(None, description="likewise")
+    x_lower: Triple[Real] | None = Field(None, description="a constant velocity at the lower end of x, instead")
+    x_upper: Triple[Real] | None = Field(None, description="a constant velocity at the upper end of x, instead")
+    y_lower: Triple[Real] | None = Field(None, description="a constant velocity at the lower end of y, instead")
+    y_upper: Triple[Real] | None = Field(None, description="a constant velocity at the upper end of y, instead")
+    z_lower: Triple[Real] | None = Field(None, description="a constant velocity at the lower end of z, instead")
+    z_upper: Triple[Real] | None = Field(None, description="a constant velocity at the upper end of z, instead")
     outflow_speed: OutflowSpeed = Field(
         "largest",
-        description="by which an outflow carries away: the largest velocity before it, the middle of the largest and "
+        description="the speed of an outflow: the largest velocity before it, the middle of the largest and "
         "the least, or a number",
     )
     balance: Flag = Field(True, description="as much flows out as flows in; a body may need false")
@@ -166,9 +168,9 @@ class BandSection(Section):
     """[forcing.band]: a random force on low wave numbers, another one in each step, for isotropic turbulence."""
 
     k_min: Annotated[Real, Field(gt=0)] = Field(description="the smallest wave number, in radians per unit of length")
-    k_max: Annotated[Real, Field(gt=0)] = Field(description="the largest one")
+    k_max: Annotated[Real, Field(gt=0)] = Field(description="the largest wave number")
     power: Annotated[Real, Field(gt=0)] = Field(description="the energy that it adds per unit of time, in the mean")
-    seed: Annotated[Whole, Field(ge=0, lt=2**32)] = Field(1, description="another one gives other random numbers")
+    seed: Annotated[Whole, Field(ge=0, lt=2**32)] = Field(1, description="another seed gives other random numbers")
 
     def problems(self, grid: GridSection) -> Iterator[tuple[str, str]]:
         """Key and reason of what does not fit the grid. Local."""
@@ -188,13 +190,13 @@ class ForcingSection(Section):
     """[forcing]: what drives the flow, besides the function case.forcing."""
 
     flow_rate: Real | None = Field(None, description="the mean velocity along `direction`, which is kept")
-    direction: Literal["x", "z"] = Field("x", description="of flow_rate")
+    direction: Literal["x", "z"] = Field("x", description="the direction of flow_rate")
     acceleration: Triple[Real] = Field(
         (0.0, 0.0, 0.0), description="a constant force: minus the mean pressure gradient"
     )
     coriolis: Triple[Real] = Field((0.0, 0.0, 0.0), description="twice the angular velocity c: the force -c x u")
     coriolis_until: Annotated[Real, Field(gt=0)] | None = Field(
-        None, description="the force coriolis acts in steps whose middle is before this time; None: in all"
+        None, description="the force coriolis acts in steps whose middle is before this time; by default in all"
     )
     linear: Real = Field(
         0.0, description="the force linear * (u - its mean over the box), by which isotropic turbulence is kept up"
@@ -236,7 +238,7 @@ class ScalarSection(Section):
     'periodic'.
     """
 
-    name: ScalarName = Field("phi", description="names it in outputs")
+    name: ScalarName = Field("phi", description="its name in outputs")
     schmidt: Annotated[Real, Field(gt=0)] = Field(1.0, description="viscosity / diffusivity")
     initial: ScalarInitial = Field(
         0.0,
@@ -244,15 +246,22 @@ class ScalarSection(Section):
         "or 'waves' (sin x sin y cos z)",
     )
     front: Real | None = Field(None, description="of initial = 'front': where it is in x")
-    thickness: Annotated[Real, Field(gt=0)] | None = Field(None, description="of initial = 'front': of its tanh")
+    thickness: Annotated[Real, Field(gt=0)] | None = Field(
+        None, description="of initial = 'front': the width of its tanh"
+    )
     level: Real | None = Field(None, description="of initial = 'front': its value below the front, 1 by default")
-    boundaries: Triple[ScalarSides] | None = Field(None, description="in x, y and z: for both ends, or for each")
+    boundaries: Triple[ScalarSides] | None = Field(
+        None, description="at the ends in x, y and z: one value for both, or [lower, upper]"
+    )
     buoyancy: Triple[Real] = Field((0.0, 0.0, 0.0), description="the force on the flow for a scalar of 1")
     settling: Triple[Real] = Field((0.0, 0.0, 0.0), description="the velocity at which it moves through the flow")
     deposit_distance: Annotated[Real, Field(gt=0)] | None = Field(
-        None, description="of 'deposit': from the end to the next node, as it counts; by default as it is"
+        None,
+        description="of 'deposit': the distance from the end to the next node that counts; by default the real one",
     )
-    limits: ScalarLimits | None = Field(None, description="it is cut to these after each stage, if they are given")
+    limits: ScalarLimits | None = Field(
+        None, description="its least and largest value, to which it is cut after each stage"
+    )
 
     @field_validator("initial")
     @classmethod
@@ -319,14 +328,16 @@ class BodySection(Section):
     """
 
     shape: Text = Field(description="'cylinder', 'sphere', or file.py:function of x, y, z that tells what is inside")
-    centre: list[Real] | None = Field(None, description="of a sphere (x, y, z) or cylinder (across its axis)")
-    radius: Annotated[Real, Field(gt=0)] | None = Field(None, description="of a sphere or cylinder")
-    axis: Literal["x", "y", "z"] = Field("z", description="of a cylinder")
+    centre: list[Real] | None = Field(
+        None, description="centre of a sphere (x, y, z) or of a cylinder (across its axis)"
+    )
+    radius: Annotated[Real, Field(gt=0)] | None = Field(None, description="radius of a sphere or cylinder")
+    axis: Literal["x", "y", "z"] = Field("z", description="axis of a cylinder")
     refinement: Annotated[Whole, Field(ge=1, le=1000)] = Field(
         10, description="by how much lines are refined to find where they enter; Xcompact3D's nraf"
     )
     box: Triple[tuple[Real, Real] | Literal["all"]] | None = Field(
-        None, description='around it, for the force on it: [from, to] or "all" in x, y and z'
+        None, description='box around it in which the force on it is measured: [from, to] or "all" in x, y and z'
     )
 
     @model_validator(mode="after")
@@ -358,7 +369,7 @@ class EddySection(Section):
         description="Smagorinsky's, damped at walls, or WALE, which vanishes there by itself"
     )
     constant: Annotated[Real, Field(gt=0)] | None = Field(
-        None, description="of the model: 0.1 (smagorinsky) or 0.5 (wale) by default"
+        None, description="constant of the model: 0.1 (smagorinsky) or 0.5 (wale) by default"
     )
     schmidt: Annotated[Real, Field(gt=0)] | None = Field(
         None, description="eddy viscosity / eddy diffusivity of scalars: 0.9 by default; of the conservative form only"
@@ -385,8 +396,12 @@ class HyperviscositySection(Section):
     It is the only model of an implicit large-eddy simulation; Xcompact3D's nu0nu and cnu.
     """
 
-    at_cutoff: Annotated[Real, Field(ge=0)] = Field(4.0, description="at the grid scale, in parts of the viscosity")
-    middle: Annotated[Real, Field(ge=0)] = Field(0.44, description="at 2/3 of that wave number, in parts of at_cutoff")
+    at_cutoff: Annotated[Real, Field(ge=0)] = Field(
+        4.0, description="what it adds at the grid scale, as a multiple of the viscosity"
+    )
+    middle: Annotated[Real, Field(ge=0)] = Field(
+        0.44, description="what it adds at 2/3 of that wave number, as a multiple of at_cutoff"
+    )
     directions: Annotated[list[Literal["x", "y", "z"]], Field(min_length=1)] = Field(
-        ["x", "y", "z"], description="of the second derivatives that are such; the others are of viscosity alone"
+        ["x", "y", "z"], description="of the second derivatives that it changes; the others have viscosity alone"
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tailrace.files.marks import CONTACT, FOLDED, HDF5_SERIES, JOURNAL, LOCK, STREAM_RECORD, TIME_SERIES, TRACE, Mark
-from tailrace.files.paths import default_path
+from tailrace.io.engines import ENGINES, default_path
 
 if TYPE_CHECKING:
     from .sections import OutputSection
@@ -63,12 +63,12 @@ def of_table(key: str, path: str, mark: Mark | None = TIME_SERIES) -> Iterator[P
 
 def of_output(key: str, output: OutputSection) -> Iterator[Place]:
     """What an output writes. Local."""
-    if output.engine == "sst":
+    if ENGINES[output.engine].streams:
         contact = f"{output.path.removeprefix('sst:')}.sst"
         yield Place(f"{key}.path", contact, "file", CONTACT)
         yield from _replaced(f"{key}.path", f"{contact}.writer", STREAM_RECORD)
         yield from of_table(f"{key}.path", left_out(output.name))
-    elif output.engine != "null":
+    elif ENGINES[output.engine].stores:
         yield from _of_series(f"{key}.path", output.path, output.engine, HDF5_SERIES)
     for name, mark in (("trace", TRACE), ("folded", FOLDED)):
         if isinstance(report := output.parameters.get(name), str):
@@ -91,8 +91,8 @@ def _of_series(key: str, path: str, engine: str, mark: Mark | None) -> Iterator[
     kind = _kind(engine)
     place = Place(key, path, kind, mark if kind == "file" else None)
     yield from (place, place.beside(".lock", LOCK, "lock"))
-    if engine == "hdf5":
-        yield place.beside(".journal", JOURNAL, "journal")
+    if journal := ENGINES[engine].journal:
+        yield place.beside(journal, JOURNAL, "journal")
 
 
 def _replaced(key: str, path: str, mark: Mark) -> Iterator[Place]:
@@ -102,9 +102,8 @@ def _replaced(key: str, path: str, mark: Mark) -> Iterator[Place]:
 
 
 def _kind(engine: str) -> Literal["file", "directory", "emptied"]:
-    if engine in ("bp4", "bp5"):
-        return "emptied"
-    return "file" if engine == "hdf5" else "directory"
+    traits = ENGINES[engine]
+    return "emptied" if traits.owns_directory else "file" if traits.one_file else "directory"
 
 
 def clash(place: Place, others: Iterable[Place]) -> str:

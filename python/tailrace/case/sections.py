@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from tailrace.files.paths import FileEngine, OutputEngine, default_path
+from tailrace.io.engines import DEFAULT, ENGINES, FileEngine, OutputEngine, default_path
 
 from ..io.names import FIELDS
 from . import scripts
@@ -71,27 +71,31 @@ class FlowParameters(Section):
     kind: Literal["taylor-green", "channel", "laminar", "mixing-layer"] | None = Field(
         None, description="xcompact3d: which of its first velocities; laminar is a channel without noise (iin = 0)"
     )
-    direction: Literal["x", "z"] | None = Field(None, description="xcompact3d: of the channel, x by default")
+    direction: Literal["x", "z"] | None = Field(None, description="xcompact3d: direction of the channel, x by default")
     noise: Annotated[Real, Field(ge=0)] | None = Field(
         None, description="random velocities of up to this size are added, away from walls; none by default"
     )
     seed: Annotated[Whole, Field(ge=0)] | None = Field(
-        None, description="another one gives other random numbers; 1 by default"
+        None, description="another seed gives other random numbers; 1 by default"
     )
 
 
 class CaseSection(Section):
     """[case]: the flow. It begins with `flow`, which is a vortex by default, or with a step of the series `from`."""
 
-    name: Name = Field("run", description="names the run")
-    flow: Text | None = Field(None, description="the initial flow, by name or as file.py:function; taylor-green")
+    name: Name = Field("run", description="the name of the run")
+    flow: Text | None = Field(
+        None, description="the initial flow, by name or as file.py:function; taylor-green by default"
+    )
     from_: Text | None = Field(None, alias="from", description="a series that has the initial flow")
-    from_step: Annotated[Whole, Field(ge=0)] | None = Field(None, description="the index of its step; the last one")
-    from_time: Real | None = Field(None, description="the time of its step, instead of the index")
+    from_step: Annotated[Whole, Field(ge=0)] | None = Field(
+        None, description="the index of its step; by default the last"
+    )
+    from_time: Real | None = Field(None, description="the time of its step, instead of its index")
     project: Flag = Field(True, description="make the initial flow free of divergence; Xcompact3D does not")
     forcing: Text | None = Field(None, description="a body force, as file.py:function")
     reynolds: Real = Field(gt=0, description="the Reynolds number; the viscosity is 1/reynolds")
-    parameters: FlowParameters | None = Field(None, description="of a flow by name")
+    parameters: FlowParameters | None = Field(None, description="parameters of a flow that has a name")
 
     @model_validator(mode="before")
     @classmethod
@@ -233,13 +237,14 @@ class TimeSection(Section):
 class NumericsSection(Section):
     """[numerics]: precision of the arithmetic, interpolation between velocity and pressure grids, and dissipation."""
 
-    precision: Literal["double", "single"] = Field("double", description="of the arithmetic")
+    precision: Literal["double", "single"] = Field("double", description="precision of the arithmetic")
     interpolation: Literal["classic", "optimised", "aggressive"] = Field(
-        "aggressive", description="between velocity and pressure grids; Xcompact3D's ipinter 1, 2, 3"
+        "aggressive", description="interpolation between velocity and pressure grids; Xcompact3D's ipinter 1, 2, 3"
     )
     implicit_y: Flag = Field(False, description="take second derivatives of diffusion along y implicitly")
     wall_divergence: Literal["mirrored", "one-sided"] = Field(
-        "mirrored", description="of the velocity beside walls in y; mirrored: Xcompact3D's, of second order"
+        "mirrored",
+        description="scheme of the divergence beside walls in y; mirrored is that of Xcompact3D, of second order",
     )
     eddy_viscosity: EddySection | None = Field(None, description="a large-eddy simulation; none by default")
     hyperviscosity: HyperviscositySection | None = Field(
@@ -261,26 +266,28 @@ class NumericsSection(Section):
 class ParallelSection(Section):
     """[parallel]: the process grid (0: chosen) and the way of transposing."""
 
-    rows: Annotated[Whole, Field(ge=0, le=MOST_RANKS)] = Field(0, description="of the process grid; 0: chosen")
-    cols: Annotated[Whole, Field(ge=0, le=MOST_RANKS)] = Field(0, description="of the process grid; 0: chosen")
+    rows: Annotated[Whole, Field(ge=0, le=MOST_RANKS)] = Field(0, description="rows of the process grid; 0: chosen")
+    cols: Annotated[Whole, Field(ge=0, le=MOST_RANKS)] = Field(0, description="columns of the process grid; 0: chosen")
     transpose: Literal["auto", "shared", "alltoall", "subarray"] = Field(
-        "auto", description="between ranks: shared memory, or messages; auto: measured"
+        "auto", description="how data move between ranks: shared memory or messages; auto: the fastest, measured"
     )
 
 
 class DiagnosticsSection(Section):
     """[diagnostics]: the time series of volume averages."""
 
-    every: Annotated[Whole, Field(ge=1)] = Field(10, description="steps between rows")
-    path: Text = Field("time_series.csv", description="the file")
+    every: Annotated[Whole, Field(ge=1)] = Field(10, description="number of steps between two rows")
+    path: Text = Field("time_series.csv", description="the file of the time series")
 
 
 class Rhythm(Section):
     """How often: one of `every` (steps), `interval` (time) and `times` (a list)."""
 
-    every: Annotated[Whole, Field(ge=1)] | None = Field(None, description="steps")
-    interval: Annotated[Real, Field(gt=0)] | None = Field(None, description="time; met exactly")
-    times: Times | None = Field(None, description="rising times; met exactly")
+    every: Annotated[Whole, Field(ge=1)] | None = Field(None, description="number of steps between two times")
+    interval: Annotated[Real, Field(gt=0)] | None = Field(
+        None, description="interval of time; its ends are met exactly"
+    )
+    times: Times | None = Field(None, description="times in rising order; met exactly")
 
     @model_validator(mode="after")
     def _one_rhythm(self) -> Self:
@@ -306,13 +313,13 @@ class OutputSection(Rhythm):
 
     name: Name = Field(description="the name of this output")
     fields: list[Text] = Field(min_length=1, description=f"a list out of {', '.join(FIELDS)}, and of the scalars")
-    engine: OutputEngine = Field(description=one_of(get_args(OutputEngine)))
+    engine: OutputEngine = Field(description=f"how it is stored: {one_of(tuple(ENGINES))}")
     path: Text = Field("", description="file or directory; by default the name with the ending of the engine")
-    precision: Literal["float64", "float32"] = Field("float64", description="in which numbers are stored")
+    precision: Literal["float64", "float32"] = Field("float64", description="precision of the stored numbers")
     start: Triple[Index] = Field((0, 0, 0), description="the first point in x, y, z, counted from 0")
     count: Triple[Index] = Field((0, 0, 0), description="points in x, y, z; 0: as many as there are")
     stride: Triple[Step] = Field((1, 1, 1), description="every n-th point in x, y, z")
-    parameters: dict[str, Parameter] = Field(default_factory=dict, description="of the engine")
+    parameters: dict[str, Parameter] = Field(default_factory=dict, description="parameters of the engine")
 
     @field_validator("fields")
     @classmethod
@@ -363,11 +370,13 @@ class AnalysisSection(Rhythm):
     """
 
     script: Text = Field(description="a Python file, relative to the case file, or the name of a ready-made analysis")
-    name: Name = Field(description="names the results")
+    name: Name = Field("", description="the name of the results; by default that of the script without .py")
     out: Text = Field("analysis", description="directory of the results")
-    engine: FileEngine = Field("hdf5", description="of returned fields")
-    parameters: dict[str, Any] = Field(default_factory=dict, description="of the script")
-    on_error: Literal["stop", "off"] = Field("stop", description="an error ends the run, or switches the script off")
+    engine: FileEngine = Field(DEFAULT, description="the engine that stores returned fields")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="parameters of the script")
+    on_error: Literal["stop", "off"] = Field(
+        "stop", description="what an error does: end the run, or switch the script off"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -386,7 +395,9 @@ class AnalysisSection(Rhythm):
 class CheckpointSection(Section):
     """[checkpoint]: how often a state to resume from is stored (0: never), how many are kept, and where."""
 
-    every: Annotated[Whole, Field(ge=0)] = Field(0, description="steps")
-    minutes: Annotated[Real, Field(ge=0)] = Field(0.0, description="minutes of the clock; whichever comes first")
-    keep: Annotated[Whole, Field(ge=1)] = Field(2, description="so many stay")
-    path: Text = Field("checkpoints", description="their directory")
+    every: Annotated[Whole, Field(ge=0)] = Field(0, description="number of steps between two; 0: never")
+    minutes: Annotated[Real, Field(ge=0)] = Field(
+        0.0, description="minutes of the clock between two; 0: never. Whichever comes first counts"
+    )
+    keep: Annotated[Whole, Field(ge=1)] = Field(2, description="how many are kept")
+    path: Text = Field("checkpoints", description="directory of the checkpoints")

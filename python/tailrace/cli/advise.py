@@ -186,12 +186,13 @@ def _fit(results: Results, machine: str | None, path: Path) -> None:
     from tailrace.bench.advise.fit import FitError, fit
     from tailrace.bench.advise.observations import cross_validate, observations_of, start_of
     from tailrace.bench.advise.profile import load_profile
+    from tailrace.files.whole import write_text
 
     try:
         start: Profile = load_profile(machine) if machine is not None else start_of(results)
         data = observations_of(results)
         found = fit(data, start)
-        path.write_text(found.profile.to_toml(), encoding="utf-8")
+        write_text(path, found.profile.to_toml())
     except FitError as error:
         fail(error, 1)
     except OSError as error:

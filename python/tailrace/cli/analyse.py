@@ -208,12 +208,10 @@ def _arguments(options: dict[str, object]) -> list[str]:
 
 
 def _check(engine: str | None, precision: str | None, on_error: str) -> None:
-    from typing import get_args
-
-    from tailrace.files.paths import FileEngine
+    from tailrace.io.engines import STORING
 
     for option, value, allowed in (
-        ("--engine", engine, get_args(FileEngine)),
+        ("--engine", engine, STORING),
         ("--precision", precision, ("float32", "float64")),
         ("--on-error", on_error, ("stop", "off")),
     ):

@@ -29,6 +29,7 @@ def problem(words: Sequence[str], values: Sequence[str], out: Path, *, resume: b
 def _main() -> None:
     from tailrace.analysis.after import check_resume, load_scripts
     from tailrace.analysis.earlier_results import check_free
+    from tailrace.io.engines import DEFAULT
 
     words, values, out, resume, overwrite = json.loads(sys.argv[1])
     try:
@@ -36,7 +37,7 @@ def _main() -> None:
         if resume:
             check_resume(scripts)
         names = [script.name for script in scripts]
-        check_free(Path(out), names, "hdf5", beside=True, may_stay=resume or overwrite)
+        check_free(Path(out), names, DEFAULT, beside=True, may_stay=resume or overwrite)
     except (ValueError, RuntimeError, OSError) as error:
         sys.exit(str(error))
 

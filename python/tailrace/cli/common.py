@@ -45,7 +45,7 @@ def enter(directory: Path) -> None:
 
 def settle(case: Case) -> None:
     """After the end of all ranks of a run: put back what a killed one has set aside."""
-    from tailrace.run.existing_results import settle as put_back
+    from tailrace.simulation.existing_results import settle as put_back
 
     try:
         if put_back(case):

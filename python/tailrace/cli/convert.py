@@ -89,9 +89,9 @@ def convert(
     """
     options = dict(locals())
     try:
-        from tailrace._core import InputError
         from tailrace.conversion.request import Request
         from tailrace.conversion.selection import Selection
+        from tailrace.core import InputError
     except ImportError as error:
         fail(f"the library does not load: {error}\n  tailrace doctor says what is missing", 1)
     try:
@@ -145,7 +145,7 @@ class _Bar:
         self._task: Any = None
         self._phase = ""
         if shown and not lines:
-            from tailrace.run.progress import is_terminal
+            from tailrace.simulation.progress import is_terminal
 
             if is_terminal(sys.stderr):
                 self._progress = _progress()

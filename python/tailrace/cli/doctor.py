@@ -72,7 +72,7 @@ def report(stream: TextIO | None = None, directory: str | Path = ".") -> int:
 
 def _extension() -> list[Finding]:
     try:
-        from tailrace._core import build_info
+        from tailrace.core import build_info
     except ImportError as error:
         remedy = "build and install the package: pip install . in the source tree"
         return [Finding("solver", f"the compiled extension does not load: {error}", "missing", remedy)]

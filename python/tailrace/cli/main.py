@@ -129,7 +129,7 @@ def run(
     for warning in loaded.warnings():
         say(f"warning: {warning}")
     try:
-        from tailrace.run.simulation import run as run_case
+        from tailrace.simulation.simulation import run as run_case
     except ImportError as error:
         fail(f"the solver does not load: {error}\n  tailrace doctor says what is missing", 1)
     if beside_stream:
@@ -156,18 +156,32 @@ app.command()(advise)
 @app.command()
 def case(
     path: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             metavar="FILE",
-            help="An Xcompact3D input (.i3d), a case (.toml), or what a run wrote: a series, a checkpoint, a .csv.",
+            help="An Xcompact3D input (.i3d), a case (.toml), or what a run wrote: a series, a checkpoint, a .csv. "
+            "With --keys, the name of a section.",
         ),
-    ],
+    ] = None,
+    keys: Annotated[
+        bool, typer.Option("--keys", help="Print the keys of a case instead: type, default, meaning.")
+    ] = False,
     overrides: Overrides = [],  # noqa: B006
 ) -> None:
-    """Print a case as TOML with all its values.
+    """Print a case as TOML with all its values, or the keys that a case can have.
 
-    From an input, `tailrace case input.i3d`, or from what a run wrote, `tailrace case snapshots.h5`.
+    From an input, `tailrace case input.i3d`, or from what a run wrote, `tailrace case snapshots.h5`. The keys of all
+    sections, `tailrace case --keys`, or of one, `tailrace case --keys grid`.
     """
+    if keys:
+        from .case_keys import show
+
+        if overrides:
+            fail("--set changes a case, and --keys prints what cases can have; leave one out")
+        show(None if path is None else str(path))
+        return
+    if path is None:
+        fail("which case? Give a file, or --keys for the keys that a case can have")
     if path.suffix not in CASES and path.exists():
         if overrides:
             fail("--set changes a case; what a run wrote tells the case as it was")

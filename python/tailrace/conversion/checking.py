@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.placement import Box
 from tailrace.io.values import Attribute
 from tailrace.parallel import agree
@@ -54,13 +54,13 @@ class Checking:
     def _compare_metadata(self) -> None:
         wanted, found = len(self._plan.steps), len(self._result)
         if wanted != found:
-            raise _core.IoError(f"the result has {found} steps, and the source {wanted} that were chosen")
+            raise IoError(f"the result has {found} steps, and the source {wanted} that were chosen")
         if not self._is_series:
             return
         there: Mapping[str, Attribute] = self._result.attributes
         for name, value in self._plan.attributes.items():
             if name not in there or not _same_value(there[name], value):
-                raise _core.IoError(f"the attribute {name} of the result is {there.get(name)!r} instead of {value!r}")
+                raise IoError(f"the attribute {name} of the result is {there.get(name)!r} instead of {value!r}")
 
     def _compare_step(self, planned: PlannedStep, result: Any) -> None:
         where = f"step {planned.index}"
@@ -69,23 +69,23 @@ class Checking:
         else:
             same = math.isclose(planned.time, result.time, rel_tol=_SAME_TIME, abs_tol=1e-12)
         if not same:
-            raise _core.IoError(
+            raise IoError(
                 f"{where} has the time {planned.time!r} in the source, and in the result index {result.index} and time "
                 f"{result.time!r}"
             )
         there = result.variables
         for name, one in planned.variables.items():
             if name not in there:
-                raise _core.IoError(f"{where}: the result has no {name}; it has {', '.join(there) or 'nothing'}")
+                raise IoError(f"{where}: the result has no {name}; it has {', '.join(there) or 'nothing'}")
             if there[name][:2] != one.target[:2]:
-                raise _core.IoError(
+                raise IoError(
                     f"{where}: {name} is {there[name].dtype} {there[name].shape} in the result instead of "
                     f"{one.target.dtype} {one.target.shape}"
                 )
         for name, value in planned.scalars.items() if self._is_series else ():
             if name not in result.scalars or not _same_value(result.scalars[name], value):
                 found = result.scalars.get(name)
-                raise _core.IoError(f"{where}: {name} is {found!r} in the result instead of {value!r}")
+                raise IoError(f"{where}: {name} is {found!r} in the result instead of {value!r}")
 
     def _compare(self, name: str, planned: Planned, step: Any, result: Any) -> None:
         part = part_of(planned.target, self._comm.size, self._comm.rank)
@@ -102,7 +102,7 @@ def _check_equal(wanted: NDArray[Any], found: NDArray[Any], what: str, box: Box)
     if differ.any():
         z, y, x = (int(one[0]) for one in differ.nonzero())
         place = tuple(start + one for start, one in zip(box.start, (x, y, z), strict=True))
-        raise _core.IoError(
+        raise IoError(
             f"{what} differs in {int(differ.sum())} values, the first at (x, y, z) = {place}: the source has "
             f"{wanted[z, y, x]!r}, the result {found[z, y, x]!r}"
         )

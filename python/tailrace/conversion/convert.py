@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.io.placement import Box, Triple, triple
 from tailrace.parallel import agree
 
@@ -104,7 +104,7 @@ def _slices(box: Box | Slices | None) -> Slices | None:
         start, count = triple(box[0]), triple(box[1])
         slices = [slice(s, s + c) for s, c in zip(start, count, strict=True)]
     if len(slices) != 3 or any(one.step not in (None, 1) for one in slices):
-        raise _core.InputError(
+        raise InputError(
             f"box = {box!r}: expected three slices in x, y, z without a step; coarsen takes every n-th point"
         )
     x, y, z = slices

@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tailrace import _core
+from tailrace.core import FileLock, InputError, IoError
 from tailrace.files import locks
 from tailrace.files.regular import open_regular
+from tailrace.files.whole import remove, sync, write_text
 
 PARTIAL = ".partial"
 _RECORD = "conversion.json"
@@ -41,7 +42,7 @@ class Draft:
         self.directory = target.with_name(target.name + PARTIAL)
         self.path = self.directory / target.name  # of the unfinished result
         target.parent.mkdir(parents=True, exist_ok=True)
-        self._lock: _core.FileLock | None = locks.take(target)
+        self._lock: FileLock | None = locks.take(target)
         try:
             self.record: dict[str, Any] = self._found(resume)
         except BaseException:
@@ -66,14 +67,14 @@ class Draft:
             self.check_free()
             return {}
         if not resume:
-            raise _core.InputError(
+            raise InputError(
                 f"{self.directory} is an unfinished conversion. Nothing was changed. Choose one: --resume (resume=True "
                 f"in Python), to go on with it; or remove {self.directory}, to begin again"
             )
         asked = record.get("request", self._request)
         other = [name for name, value in self._request.items() if asked.get(name) != value]
         if other:
-            raise _core.InputError(
+            raise InputError(
                 f"--resume: the conversion in {self.directory} was begun with another {', '.join(other)}: "
                 f"{', '.join(f'{name} = {asked.get(name)}' for name in other)}. Give the same options, or remove "
                 f"{self.directory}, to begin again"
@@ -84,7 +85,7 @@ class Draft:
 
     def _read(self) -> dict[str, Any]:
         path = self.directory / _RECORD
-        strange = _core.InputError(
+        strange = InputError(
             f"{self.directory} is there already, and is no unfinished conversion of Tailrace: it has no {_RECORD}. "
             "Move it away, or choose another target"
         )
@@ -101,7 +102,7 @@ class Draft:
             if found["tailrace"] != "conversion" or not isinstance(found["request"], dict):
                 raise ValueError
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise _core.IoError(
+            raise IoError(
                 f"{path} is damaged: expected the record of a conversion. Nothing was changed; remove "
                 f"{self.directory}, to begin the conversion again"
             ) from None
@@ -114,7 +115,7 @@ class Draft:
         """
         target = self._target
         if os.path.lexists(target) and not (target.is_dir() and not target.is_symlink() and not any(target.iterdir())):
-            raise _core.InputError(
+            raise InputError(
                 f"{target} is there already, and a conversion replaces nothing; choose another target, or move it away"
             )
 
@@ -128,7 +129,7 @@ class Draft:
         self._write()
         for entry in self.directory.iterdir():
             if entry.name != _RECORD:
-                _delete(entry)
+                remove(entry)
 
     # ---- going on ----------------------------------------------------------------------------------------------------
     def note(self, **known: Any) -> None:
@@ -137,13 +138,8 @@ class Draft:
         self._write()
 
     def _write(self) -> None:
-        draft = self.directory / f"{_RECORD}.tmp"
-        with open_regular(draft, "w", encoding="utf-8") as file:
-            json.dump(self.record, file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.directory / _RECORD)
-        _sync(self.directory)
+        write_text(self.directory / _RECORD, json.dumps(self.record), ending=".tmp")
+        sync(self.directory)
 
     # ---- the end -----------------------------------------------------------------------------------------------------
     def sync(self) -> None:
@@ -153,7 +149,7 @@ class Draft:
                 with open_regular(Path(top) / name, "rb") as file:
                     os.fsync(file.fileno())
                     os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-            _sync(Path(top))
+            sync(Path(top))
 
     def place(self) -> None:
         """Rename the result, and what lies beside it, to their places; the target itself is the last.
@@ -168,13 +164,13 @@ class Draft:
             if entry.name == self._target.name:
                 self.check_free()
             elif os.path.lexists(wanted):
-                raise _core.InputError(
+                raise InputError(
                     f"{wanted} is there already, and belongs to the result; move it away, and go on with --resume"
                 )
             if wanted.is_dir() and not entry.is_dir():
                 wanted.rmdir()  # it is empty; a directory as result takes its place in the same way
             entry.rename(wanted)
-        _sync(parent)
+        sync(parent)
 
     def discard(self) -> None:
         """Remove all that was made."""
@@ -185,7 +181,7 @@ class Draft:
         """The conversion is done: remove the record and the empty directory."""
         for entry in self.directory.iterdir():
             if not entry.name.startswith(_RECORD):
-                raise _core.IoError(f"{entry} was not expected there; the conversion is complete, look at it")
+                raise IoError(f"{entry} was not expected there; the conversion is complete, look at it")
         for name in (f"{_RECORD}.tmp", _RECORD):
             (self.directory / name).unlink(missing_ok=True)
         self.directory.rmdir()
@@ -193,18 +189,3 @@ class Draft:
 
 def _is_empty(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
-
-
-def _delete(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
 from tailrace.files import locks
 from tailrace.io.series import Series
 
@@ -47,7 +47,7 @@ def check_unchanged(before: Listed, now: Listed, what: str) -> None:
     changed = next((path for path in sorted({*was, *found}) if was.get(path) != found.get(path)), None)
     if changed is not None:
         how = "is gone" if changed not in found else "is new" if changed not in was else "has changed"
-        raise _core.InputError(f"{changed} {how} since the conversion began; {what}")
+        raise InputError(f"{changed} {how} since the conversion began; {what}")
 
 
 def removable(source: Series) -> list[str]:
@@ -65,7 +65,7 @@ def check_whole(source: Series) -> None:
         return
     if dataset.left_out or dataset.notes or not dataset.removable:
         why = "; ".join([*dataset.left_out, *dataset.notes]) or "it is not known whether all of the files is read"
-        raise _core.InputError(
+        raise InputError(
             f"--delete-originals: {source.path} is of the format {dataset.format}, and the result may not have all "
             f"of it: {why}. To fix this, leave the option out, and remove the files yourself"
         )
@@ -81,18 +81,18 @@ def check_removable(files: Iterable[str], source: Path, target: Path, places: It
     own = {Path(os.path.realpath(file)) for file in files}
     for place in (Path(os.path.realpath(one)) for one in places):
         if place == real_source or real_source in place.parents or place in own or own & set(place.parents):
-            raise _core.InputError(
+            raise InputError(
                 f"--delete-originals: {target} lies in {source}, which would be removed; choose a target elsewhere"
             )
         inside = next((file for file in sorted(own) if place in file.parents), None)
         if inside is not None:
-            raise _core.InputError(
+            raise InputError(
                 f"--delete-originals: {inside} of the source lies in {place}, where the conversion writes; choose a "
                 "target elsewhere"
             )
     for file in [source, *(Path(one) for one in files)]:
         if file.is_symlink():
-            raise _core.InputError(
+            raise InputError(
                 f"--delete-originals: {file} is a symbolic link, which removes nothing; name what it leads to"
             )
 
@@ -111,7 +111,7 @@ def remove(files: Listed, source: Path) -> int:
         except FileNotFoundError:
             continue
         if not stat.S_ISREG(status.st_mode) or [status.st_size, status.st_mtime_ns] != [size, changed]:
-            raise _core.InputError(
+            raise InputError(
                 f"{path} has changed since it was converted, so no original was removed; the result is complete"
             )
         there.append(Path(str(path)))
@@ -120,7 +120,7 @@ def remove(files: Listed, source: Path) -> int:
         for one in there:
             one.unlink()
     except OSError as error:
-        raise _core.IoError(f"cannot remove {error.filename}: {error.strerror}; the result is complete") from error
+        raise IoError(f"cannot remove {error.filename}: {error.strerror}; the result is complete") from error
     finally:
         lock.release()
     return len(there)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.io.placement import Box, Stored, boxes_of, triple
 
 from .plan import Planned
@@ -69,7 +69,7 @@ def read_converted(step: Any, name: str, planned: Planned, box: Box) -> NDArray[
         with np.errstate(over="raise"):
             return values.astype(wanted)
     except FloatingPointError:
-        raise _core.InputError(
+        raise InputError(
             f"{name}, step {step.index}: has numbers that are too large for {wanted}, which ends at "
             f"{np.finfo(wanted).max:.3g}; convert without precision = {wanted}, or leave {name} out"
         ) from None

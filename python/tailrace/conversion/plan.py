@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.io.placement import Stored, Triple, UniformGrid
 from tailrace.io.values import STORED, Attribute, Scalar
 
@@ -110,7 +110,7 @@ def _planned(
         notes[f"{name} is kept whole: it is {'a list' if stored.is_list else 'not on the points of the grid'}"] = None
     dtype = selection.dtype(stored.dtype)
     if for_series and not storable.is_name(name):
-        raise _core.InputError(
+        raise InputError(
             f"{name!r} cannot name a variable of a series: expected letters, digits, '_', '-' and '.'; choose others "
             "by variables (--variables)"
         )
@@ -118,14 +118,14 @@ def _planned(
         notes[f"{name}: its bytes (uint8) are stored as int32, which has the same values"] = None
         dtype = "int32"
     if for_series and dtype not in STORED:
-        raise _core.InputError(f"{name}: has the type {dtype}; a series stores {', '.join(STORED)}")
+        raise InputError(f"{name}: has the type {dtype}; a series stores {', '.join(STORED)}")
     return Planned(stored, converted(stored, dtype, cut), cut)
 
 
 def _check_rising(path: str, steps: list[PlannedStep]) -> None:
     for earlier, later in itertools.pairwise(steps):
         if later.index <= earlier.index:
-            raise _core.InputError(
+            raise InputError(
                 f"{path}: the indices of its steps do not rise: {later.index} comes after {earlier.index}, and a "
                 "series needs that; choose other steps"
             )

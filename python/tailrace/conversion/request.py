@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tailrace import _core
-from tailrace.files.paths import SUFFIX
+from tailrace.core import InputError
 from tailrace.formats.recognise import FAMILIES
 from tailrace.formats.writers import writer_of
+from tailrace.io.engines import ENGINES, STORING, engine_by_extension, is_stream
 
 from .selection import Selection
 
 # Formats that an engine writes, by the names under which others know them.
-ENGINE_OF = {"vtkhdf": "hdf5", "xdmf": "raw"}
-COMPRESSION = {"hdf5": "compression", "bp4": "operator", "bp5": "operator"}  # the parameter of an engine
-_NOWHERE = ("null", "sst")
+ENGINE_OF = {alias: name for name, traits in ENGINES.items() for alias in traits.aliases}
+_OF_DIRECTORIES = "raw"  # the engine of targets without an extension
+COMPRESSING = [name for name, traits in ENGINES.items() if traits.compression]
 
 
 class Converted(NamedTuple):
@@ -68,8 +68,8 @@ class Request:
         """The engine that writes the target, chosen as `tailrace.open` does; None for a format of another program."""
         if self.format is not None:
             return ENGINE_OF.get(self.format)
-        by_ending = {suffix: name for name, suffix in SUFFIX.items()} | {".vtkhdf": "hdf5"}
-        return self.engine or os.environ.get("TAILRACE_ENGINE") or by_ending.get(Path(self.target).suffix, "raw")
+        usual = engine_by_extension(self.target) or _OF_DIRECTORIES
+        return self.engine or os.environ.get("TAILRACE_ENGINE") or usual
 
     def engine_parameters(self) -> dict[str, object]:
         """The parameters of the engine, with the one for compression.
@@ -79,9 +79,9 @@ class Request:
         if self.compression is None:
             return dict(self.parameters)
         engine = self.target_engine or str(self.writer)
-        if engine not in COMPRESSION:
-            raise _core.InputError(f"compression: {engine} does not compress; {', '.join(COMPRESSION)} do")
-        return {**self.parameters, COMPRESSION[engine]: self.compression}
+        if engine not in COMPRESSING:
+            raise InputError(f"compression: {engine} does not compress; {', '.join(COMPRESSING)} do")
+        return {**self.parameters, ENGINES[engine].compression: self.compression}
 
     def check(self) -> None:
         """Look for what contradicts itself. Local.
@@ -89,33 +89,31 @@ class Request:
         :raises InputError: see the messages.
         """
         if Path(self.target).name in ("", ".."):
-            raise _core.InputError(f"{self.target!r}: is no name for the target of a conversion")
+            raise InputError(f"{self.target!r}: is no name for the target of a conversion")
         for name, path in (("source", self.source), ("target", self.target)):
-            if path.startswith("sst:") or path.endswith(".sst"):
-                raise _core.InputError(
+            if is_stream(path):
+                raise InputError(
                     f"{path}: is a stream, and the {name} of a conversion must be on disk, to be read again"
                 )
         if self.format is not None and self.engine is not None:
-            raise _core.InputError("engine, format: give one of them; an engine writes a series of Tailrace")
-        if self.engine is not None and self.engine not in _core.engine_names():
-            raise _core.InputError(
-                f"engine = {self.engine!r}: no such engine; there are {', '.join(_core.engine_names())}"
-            )
-        if self.target_engine in _NOWHERE:
-            raise _core.InputError(
+            raise InputError("engine, format: give one of them; an engine writes a series of Tailrace")
+        if self.engine is not None and self.engine not in ENGINES:
+            raise InputError(f"engine = {self.engine!r}: no such engine; there are {', '.join(ENGINES)}")
+        if self.target_engine is not None and self.target_engine not in STORING:
+            raise InputError(
                 f"engine = {self.target_engine}: keeps nothing on disk, so it is no target of a conversion"
             )
         if self.source_format is not None and self.source_format not in FAMILIES:
-            raise _core.InputError(
+            raise InputError(
                 f"source_format = {self.source_format!r}: no such family of formats; there are {', '.join(FAMILIES)}"
             )
         if self.writer is not None:
             writer_of(self.writer)
         self.engine_parameters()
         if self.delete_originals and not self.verify:
-            raise _core.InputError("--delete-originals needs the comparison of the result; leave out --no-verify")
+            raise InputError("--delete-originals needs the comparison of the result; leave out --no-verify")
         if self.delete_originals and self.selection.wishes:
-            raise _core.InputError(
+            raise InputError(
                 f"--delete-originals: with {', '.join('--' + one for one in self.selection.wishes)} the result has "
                 "less than the source, which would be lost; leave out one or the other"
             )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.io.placement import Box, Stored, StretchedGrid, Triple, UniformGrid, triple
 from tailrace.io.values import Attribute
 
@@ -51,11 +51,11 @@ class Selection:
 
     def __post_init__(self) -> None:
         if self.precision not in (None, "float32", "float64"):
-            raise _core.InputError(f"precision = {self.precision!r}: expected float32 or float64")
+            raise InputError(f"precision = {self.precision!r}: expected float32 or float64")
         if min(self.coarsen) < 1:
-            raise _core.InputError(f"coarsen = {self.coarsen}: expected three numbers from 1 on, for x, y and z")
+            raise InputError(f"coarsen = {self.coarsen}: expected three numbers from 1 on, for x, y and z")
         if self.variables is not None and not self.variables:
-            raise _core.InputError("variables: expected at least one name")
+            raise InputError("variables: expected at least one name")
 
     @property
     def wishes(self) -> list[str]:
@@ -86,10 +86,10 @@ class Selection:
         :raises InputError: there are none.
         """
         if self.steps.step is not None and self.steps.step < 1:
-            raise _core.InputError(f"steps: every n-th step with n from 1 on (found {self.steps.step})")
+            raise InputError(f"steps: every n-th step with n from 1 on (found {self.steps.step})")
         found = range(count)[self.steps]
         if not found:
-            raise _core.InputError(f"steps: the source has {count} steps, none of which is chosen")
+            raise InputError(f"steps: the source has {count} steps, none of which is chosen")
         return found
 
     def chosen(self, step: Any) -> dict[str, Stored]:
@@ -115,7 +115,7 @@ class Selection:
             if name not in met:
                 near = difflib.get_close_matches(name, there, n=1, cutoff=0.5)
                 hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(there)) or 'none'}"
-                raise _core.InputError(f"variables: the chosen steps have no '{name}'; {hint}")
+                raise InputError(f"variables: the chosen steps have no '{name}'; {hint}")
 
     # ---- points ------------------------------------------------------------------------------------------------------
     @property
@@ -132,7 +132,7 @@ class Selection:
         for axis, n, part, stride in zip("xyz", shape, self.box or (slice(None),) * 3, self.coarsen, strict=True):
             first, last = part.start or 0, n if part.stop is None else part.stop
             if not 0 <= first < last <= n:
-                raise _core.InputError(
+                raise InputError(
                     f"box: expected 0 <= begin < end <= {n} in {axis} (found {first}:{last}); the array has "
                     f"{' x '.join(map(str, shape))} points in x, y, z"
                 )

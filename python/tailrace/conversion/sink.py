@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Error, engine_at
 from tailrace.formats.writer import Writer
 from tailrace.io import series
 from tailrace.io.connection import Mode
@@ -143,9 +143,9 @@ class WriterSink(Sink):
 def steps_there(path: Path, comm: MPI.Comm) -> list[tuple[int, float]] | None:
     """Index and time of the complete steps of an unfinished series; None: there is none that can go on."""
     try:
-        if not _core.engine_at(str(path)):
+        if not engine_at(str(path)):
             return None
         with series.open(path, "r", comm=comm) as found:
             return [(step.index, step.time) for step in found.steps]
-    except (_core.Error, OSError, ValueError):
+    except (Error, OSError, ValueError):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace import _core
+from tailrace.core import engine_at
 from tailrace.formats.recognise import is_series_of_ours, open_dataset
 from tailrace.io import guard, series
 from tailrace.io.handle import Handle
@@ -38,4 +38,4 @@ def _is_strange(path: Path) -> bool:
     """Whether a library could die of the metadata of a series."""
     if not path.exists() or not is_series_of_ours(path):
         return False
-    return not guard.vouched(path, _core.engine_at(str(path)))
+    return not guard.vouched(path, engine_at(str(path)))

@@ -6,10 +6,10 @@ import math
 import re
 from collections.abc import Mapping
 
+from tailrace.io.engines import ENGINES
 from tailrace.io.values import Attribute, Scalar
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
-_LONGEST = {"bp4": 65_000}  # bytes of a text
 RENAMED = "renamed"  # the attribute with the names of `names_of`
 
 
@@ -67,7 +67,7 @@ def scalars(
             names[name] = first
             notes[f"the value {first!r} of a step has the name {name}"] = None
         reason = _why_no_text(value, engine) if isinstance(value, str) else ""
-        if isinstance(value, float) and math.isinf(value) and engine not in ("bp4", "bp5"):
+        if isinstance(value, float) and math.isinf(value) and not ENGINES[engine].infinite_scalars:
             reason = f"the engine {engine} has no infinite numbers here"
         if reason:
             notes[f"the value {name} of a step is left out: {reason}"] = None
@@ -79,8 +79,9 @@ def scalars(
 def _why_no_text(text: str, engine: str) -> str:
     if "\0" in text:
         return "it is a text with a character NUL"
-    if not text and engine == "adios_hdf5":
+    traits = ENGINES[engine]
+    if not text and not traits.empty_texts:
         return "it is an empty text, which this engine does not store"
-    if len(text.encode()) > _LONGEST.get(engine, math.inf):
-        return f"it is a text of more than {_LONGEST[engine]} bytes"
+    if traits.longest_text and len(text.encode()) > traits.longest_text:
+        return f"it is a text of more than {traits.longest_text} bytes"
     return ""

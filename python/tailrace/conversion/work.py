@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailrace import _core
+from tailrace.core import Error, InputError, IoError
 from tailrace.files import provenance
 from tailrace.formats.writers import writer_of
+from tailrace.io.engines import ENGINES
 from tailrace.io.placement import StretchedGrid, UniformGrid
 from tailrace.io.series import Series
 from tailrace.io.values import Attribute, parameter_text
@@ -46,7 +47,7 @@ class Conversion:
         source = Path(os.path.realpath(self._request.source))
         target = Path(os.path.realpath(self._target))
         if source == target or (source.is_dir() and source in target.parents):
-            raise _core.InputError(
+            raise InputError(
                 f"{self._request.target}: is or lies in the source, which a conversion leaves as it is; choose another "
                 "target"
             )
@@ -112,20 +113,21 @@ class Conversion:
         request, draft = self._request, self._on_root
         if request.delete_originals:
             if plan.notes:
-                raise _core.InputError(
+                raise InputError(
                     f"--delete-originals: the result would not have all that the source has: {'; '.join(plan.notes)}"
                 )
             if request.writer is not None:
-                raise _core.InputError(
+                raise InputError(
                     f"--delete-originals: {request.writer} does not store all attributes and values of a series, "
                     "so the result alone is not enough; convert to a series, or remove the originals yourself"
                 )
             originals.check_whole(source)
             places = (self._target, draft.directory)
             originals.check_removable(originals.removable(source), Path(request.source), self._target, places)
-        beside = self._target.with_suffix(".xdmf")
-        if isinstance(plan.grid, StretchedGrid) and os.path.lexists(beside) and request.target_engine == "hdf5":
-            raise _core.InputError(f"{beside} is there already, and belongs to the result; move it away")
+        companion = ENGINES[request.target_engine].companion if request.target_engine else ""
+        beside = self._target.with_suffix(companion)
+        if companion and isinstance(plan.grid, StretchedGrid) and os.path.lexists(beside):
+            raise InputError(f"{beside} is there already, and belongs to the result; move it away")
         if record:
             self._check_source(source)
         kept = record.get("attributes")
@@ -214,8 +216,8 @@ class Conversion:
         path = on_root(self._comm, lambda: str(self._on_root.path))
         try:
             self._compare(source, path, plan)
-        except (_core.Error, OSError, ValueError) as error:
-            raise _core.IoError(
+        except (Error, OSError, ValueError) as error:
+            raise IoError(
                 f"the result is not what the source has: {error}. {self._request.target} was not made; what was "
                 f"written is in {Path(path).parent}; remove that to begin again"
             ) from error
@@ -232,7 +234,7 @@ class Conversion:
         """What is at the target may be the result of the same request: it is, if it has all that the source has."""
         request = self._request
         if not request.verify or request.delete_originals:
-            raise _core.InputError(
+            raise InputError(
                 f"{request.target} is there already, and no unfinished conversion to it; nothing was changed"
             )
         with self._open() as source:
@@ -240,8 +242,8 @@ class Conversion:
             kept = {name: value for name, value in plan.attributes.items() if name != "history"}
             try:
                 self._compare(source, request.target, plan._replace(attributes=kept))
-            except (_core.Error, OSError, ValueError) as error:
-                raise _core.InputError(
+            except (Error, OSError, ValueError) as error:
+                raise InputError(
                     f"{request.target} is there already, and is not what this conversion would make: {error}. Nothing "
                     "was changed; choose another target, or move it away"
                 ) from error
@@ -263,11 +265,11 @@ class Conversion:
         if not request.delete_originals:
             return 0
         if not draft.record["verified"]:
-            raise _core.InputError(
+            raise InputError(
                 f"--delete-originals: {request.target} was made with --no-verify, so no original was removed"
             )
         if not os.path.lexists(self._target):
-            raise _core.InputError(
+            raise InputError(
                 f"{request.target} is gone since it was made, so no original was removed; remove {draft.directory}, "
                 "and begin the conversion again"
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from tailrace import _core
+from tailrace.core import InputError
 
 from .field import Field, known_parity, same_points
 from .operators import Term
@@ -124,9 +124,7 @@ def _combine(terms: Sequence[Term], fields: list[Field]) -> list[Field]:
     same_points(*fields)
     operators = fields[0].operators
     if any(fields[0].centred):
-        raise _core.InputError(
-            "derivatives take fields on the nodes; tr.interpolate(f, axis, 'node') moves a field there"
-        )
+        raise InputError("derivatives take fields on the nodes; tr.interpolate(f, axis, 'node') moves a field there")
     parities: list[Any] = [f.parity for f in fields]
     for term in terms:
         known_parity(fields[term.input], term.direction)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 
 from .field import Field, same_points
 
@@ -122,13 +122,13 @@ def _edges(f: Field, bins: Bins, given: Range) -> NDArray[np.float64]:
     if not isinstance(bins, int | np.integer):
         edges = np.asarray(bins, dtype=np.float64)
         if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
-            raise _core.InputError("the edges of bins must be at least two growing numbers")
+            raise InputError("the edges of bins must be at least two growing numbers")
         return edges
     if bins < 1:
-        raise _core.InputError(f"{bins} bins: at least one is needed")
+        raise InputError(f"{bins} bins: at least one is needed")
     low, high = given or _finite_range(f)
     if not (np.isfinite([low, high]).all() and low <= high):
-        raise _core.InputError(f"range is {low} to {high}; expected two finite numbers, the smaller first")
+        raise InputError(f"range is {low} to {high}; expected two finite numbers, the smaller first")
     if low == high:  # as NumPy does
         low, high = low - 0.5, high + 0.5
     return np.linspace(low, high, int(bins) + 1)

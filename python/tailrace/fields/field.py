@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Grid, InputError
 from tailrace.notebook import card, picture
 
 from .averages import average
@@ -63,7 +63,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         )
         expected = operators.local_shape(centred)
         if values.shape != expected:
-            raise _core.InputError(
+            raise InputError(
                 f"{name or 'field'}: the array has shape {values.shape}; this rank's part of the grid is "
                 f"{expected} in z, y, x"
             )
@@ -105,7 +105,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         return self._data
 
     @property
-    def grid(self) -> _core.Grid:
+    def grid(self) -> Grid:
         """Nodes, lengths, boundaries and stretching."""
         return self.operators.grid
 
@@ -237,9 +237,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         """Whether a reduction is over the whole field; arguments of NumPy that have no meaning here are errors."""
         for name, value in others.items():
             if value is not None and value is not False and value is not np._NoValue:
-                raise _core.InputError(
-                    f"a field's reductions take no argument {name}; reduce np.asarray(field) locally"
-                )
+                raise InputError(f"a field's reductions take no argument {name}; reduce np.asarray(field) locally")
         return axis is None
 
     def mean(self, axis: str | int | tuple[int, ...] | None = None, **others: Any) -> Any:
@@ -259,7 +257,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
     def sum(self, axis: Any = None, **others: Any) -> Any:
         """Sum of all values, each counted once. Collective."""
         if not self._whole(axis, others):
-            raise _core.InputError("sum is over the whole field; mean(axis) averages over directions")
+            raise InputError("sum is over the whole field; mean(axis) averages over directions")
         total = self._data.sum(dtype=np.result_type(self.dtype, np.float64 if self.dtype.kind == "f" else np.int64))
         return self.operators.comm.allreduce(total)
 
@@ -273,14 +271,14 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _extreme(self, which: Callable[..., Any], neutral: float, axis: Any, others: dict[str, Any]) -> Any:
         if not self._whole(axis, others):
-            raise _core.InputError("min and max are over the whole field; use np.asarray(field) for this rank's part")
+            raise InputError("min and max are over the whole field; use np.asarray(field) for this rank's part")
         own = which(self._data) if self.size else self.dtype.type(neutral)
         return which(np.array(self.operators.comm.allgather(own)))
 
     def var(self, axis: Any = None, **others: Any) -> float:
         """Variance over the volume, <(f - <f>)^2>. Collective."""
         if not self._whole(axis, others):
-            raise _core.InputError("var is over the whole field; over directions take ((f - f.mean()) ** 2).mean(axis)")
+            raise InputError("var is over the whole field; over directions take ((f - f.mean()) ** 2).mean(axis)")
         about = self - self.mean()
         return float((about * about).mean())
 
@@ -328,12 +326,12 @@ def same_points(*fields: Field) -> None:
     first = fields[0]
     for other in fields[1:]:
         if other.operators is not first.operators and not other.operators.same_points(first.operators):
-            raise _core.InputError(
+            raise InputError(
                 f"{other.name or 'a field'} is on another grid, or on another decomposition, than "
                 f"{first.name or 'the other'}"
             )
         if other.centred != first.centred:
-            raise _core.InputError(
+            raise InputError(
                 f"{first.name or 'one field'} is on the {_places(first.centred)}, {other.name or 'the other'} on the "
                 f"{_places(other.centred)}; tr.interpolate moves fields between them"
             )
@@ -351,7 +349,7 @@ def known_parity(f: Field, direction: int) -> int:
     """
     if f.parity[direction] == 0:
         axis = "xyz"[direction]
-        raise _core.InputError(
+        raise InputError(
             f"{f.name or 'the field'}: its parity about the free-slip boundary in {axis} is not known, since it is "
             f"made of parts with different parities; set it by field.with_parity(({_example(f.parity, direction)}))"
         )
@@ -389,6 +387,6 @@ def _check_broadcast(field: Field, inputs: tuple[Any, ...]) -> None:
             continue
         fits = one.ndim <= 3 and all(n in (1, m) for n, m in zip(reversed(one.shape), reversed(field.shape)))  # noqa: B905
         if not fits:
-            raise _core.InputError(
+            raise InputError(
                 f"an array of shape {one.shape} does not fit this rank's part of the field, {field.shape} in z, y, x"
             )

@@ -6,7 +6,8 @@ from typing import overload
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import InputError
+from tailrace.core import filter as core_filter
 
 from .field import Field, known_parity
 from .points import axis_names
@@ -30,10 +31,10 @@ def filter(f: Field | Vector, axes: str = "xyz", alpha: float = 0.45) -> Field |
     :raises InputError: alpha is outside, or the field is on the cell centres in one of `axes`.
     """
     if not abs(alpha) < 0.5:
-        raise _core.InputError(f"alpha is {alpha}; expected a number between -0.5 and 0.5")
+        raise InputError(f"alpha is {alpha}; expected a number between -0.5 and 0.5")
     if isinstance(f, Vector):
         return Vector(*(filter(one, axes, alpha) for one in f))
     data = np.ascontiguousarray(f.data, f.operators.dtype)
     for d in ("xyz".index(axis) for axis in axis_names(axes)):
-        data = _core.filter(f.operators.core, d, known_parity(f, d), f.centred, alpha, data)
+        data = core_filter(f.operators.core, d, known_parity(f, d), f.centred, alpha, data)
     return f.like(data, name=f.name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Invariant, invariant32, invariant64
 
 from .calculus import grad
 from .field import Field
@@ -17,24 +17,24 @@ from .vector import Vector
 
 def q_criterion(v: Vector) -> Field:
     """Q = (W:W - S:S) / 2: positive where rotation outweighs strain (Hunt, Wray and Moin 1988)."""
-    return _invariant(_core.Invariant.q, v, 2)
+    return _invariant(Invariant.q, v, 2)
 
 
 def lambda2(v: Vector) -> Field:
     """The middle eigenvalue of S^2 + W^2: negative inside vortices (Jeong and Hussain 1995)."""
-    return _invariant(_core.Invariant.lambda2, v, 2)
+    return _invariant(Invariant.lambda2, v, 2)
 
 
 def third_invariant(v: Vector) -> Field:
     """R = -det(A), which with Q classifies a flow of no divergence (Chong, Perry and Cantwell 1990)."""
-    return _invariant(_core.Invariant.third, v, 3)
+    return _invariant(Invariant.third, v, 3)
 
 
-def _invariant(which: _core.Invariant, v: Vector, degree: int) -> Field:
+def _invariant(which: Invariant, v: Vector, degree: int) -> Field:
     gradient = grad(v)
     dtype = v.operators.dtype
     arrays = [np.ascontiguousarray(gradient[i, j].data, dtype) for i in range(3) for j in range(3)]
-    of_arrays = _core.invariant64 if dtype == np.float64 else _core.invariant32
+    of_arrays = invariant64 if dtype == np.float64 else invariant32
     return Field(of_arrays(which, arrays), v.operators, parity=_parity(v, degree))
 
 

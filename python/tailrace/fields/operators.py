@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import (
+    Grid,
+    InputError,
+    Operation,
+    Operators32,
+    Operators64,
+    ProcessGrid,
+    can_share_memory,
+    weighted_sum,
+)
 
 from .points import NODES
 
@@ -69,7 +78,7 @@ class Operators:
         comm: MPI.Comm | None = None,
         rows: int = 0,
         cols: int = 0,
-        processes: _core.ProcessGrid | None = None,
+        processes: ProcessGrid | None = None,
         transpose: Literal["auto", "shared", "alltoall", "subarray"] = "auto",
         interpolation: str = "aggressive",
         dtype: Any = np.float64,
@@ -83,12 +92,12 @@ class Operators:
         self.comm = comm
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.float64, np.float32):
-            raise _core.InputError(f"operators work in float64 or float32, not {self.dtype}")
-        make = _core.Operators64 if self.dtype == np.float64 else _core.Operators32
-        self.grid = _core.Grid(nodes, lengths, boundaries, stretching, beta)
-        self.processes = processes or _core.ProcessGrid(comm.py2f(), rows, cols)
+            raise InputError(f"operators work in float64 or float32, not {self.dtype}")
+        make = Operators64 if self.dtype == np.float64 else Operators32
+        self.grid = Grid(nodes, lengths, boundaries, stretching, beta)
+        self.processes = processes or ProcessGrid(comm.py2f(), rows, cols)
         if transpose == "auto":
-            transpose = "shared" if _core.can_share_memory(comm.py2f()) else "alltoall"
+            transpose = "shared" if can_share_memory(comm.py2f()) else "alltoall"
         self.core = make(self.grid, self.processes, transpose, interpolation)
         self._weights_of: dict[Centred, list[list[float]]] = {}
 
@@ -158,11 +167,11 @@ class Operators:
     def integral(self, values: NDArray[Any], centred: Centred = NODES) -> float:
         """Integral over the box by the trapezoidal rule. Collective."""
         array = np.ascontiguousarray(values, values.dtype if values.dtype == np.float32 else np.float64)
-        return float(self.comm.allreduce(_core.weighted_sum(self._weights(centred), array)))
+        return float(self.comm.allreduce(weighted_sum(self._weights(centred), array)))
 
     def integral_of_products(self, pairs: list[tuple[NDArray[Any], NDArray[Any]]], centred: Centred = NODES) -> float:
         """Integral of a b + c d + ..., without storing the sum. Collective."""
-        return float(self.comm.allreduce(_core.weighted_sum(self._weights(centred), pairs)))
+        return float(self.comm.allreduce(weighted_sum(self._weights(centred), pairs)))
 
     def _weights(self, centred: Centred) -> list[list[float]]:
         if centred not in self._weights_of:
@@ -186,7 +195,7 @@ class Operators:
                 term.input,
                 term.output,
                 term.direction,
-                _core.Operation.first_derivative if term.order == 1 else _core.Operation.second_derivative,
+                Operation.first_derivative if term.order == 1 else Operation.second_derivative,
                 parities[term.input][term.direction],
                 term.factor,
             )
@@ -200,15 +209,15 @@ class Operators:
 
         f'[i-1]/3 + f'[i] + f'[i+1]/3 = 14/9 (f[i+1] - f[i-1]) / 2h + 1/9 (f[i+2] - f[i-2]) / 4h
         """
-        return self._apply(_core.Operation.first_derivative, 0, values, parity)
+        return self._apply(Operation.first_derivative, 0, values, parity)
 
     def ddy(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
         """First derivative along y, by the formula of `ddx`; where y is stretched, times dY/dy. Collective."""
-        return self._apply(_core.Operation.first_derivative, 1, values, parity)
+        return self._apply(Operation.first_derivative, 1, values, parity)
 
     def ddz(self, values: NDArray[Any], parity: Parity = "even") -> NDArray[Any]:
         """First derivative along z, by the formula of `ddx`. Collective."""
-        return self._apply(_core.Operation.first_derivative, 2, values, parity)
+        return self._apply(Operation.first_derivative, 2, values, parity)
 
     def second(self, values: NDArray[Any], direction: int, parity: Parity = "even") -> NDArray[Any]:
         """Second derivative along a direction (0, 1, 2). Collective.
@@ -218,7 +227,7 @@ class Operators:
 
         Where y is stretched, d2f/dy2 = (dY/dy)^2 f'' + d2Y/dy2 f', with both derivatives along the uniform coordinate.
         """
-        return self._apply(_core.Operation.second_derivative, direction, values, parity)
+        return self._apply(Operation.second_derivative, direction, values, parity)
 
     def staggered(
         self,
@@ -237,12 +246,12 @@ class Operators:
         :param parity: of the values about free-slip boundaries in this direction.
         :param centred: per direction, whether `values` are on the cell centres.
         """
-        operation = getattr(_core.Operation, f"{what}_to_{to}")
+        operation = getattr(Operation, f"{what}_to_{to}")
         return self._apply(operation, direction, values, parity, centred)
 
     def _apply(
         self,
-        operation: _core.Operation,
+        operation: Operation,
         direction: int,
         values: NDArray[Any],
         parity: Parity,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tailrace import _core
+from tailrace.core import InputError
 
 Centred = tuple[bool, bool, bool]  # per direction x, y, z: whether the values are on the cell centres
 NODES: Centred = (False, False, False)
@@ -20,7 +20,7 @@ def axis_names(axis: str | int | tuple[int, ...]) -> str:
         numbers = axis if isinstance(axis, tuple) else (axis,)
         names = "".join("zyx"[number] if -3 <= number < 3 else "?" for number in numbers)
     if not names or any(name not in "xyz" for name in names) or len(set(names)) < len(names):
-        raise _core.InputError(f"axis {axis!r}: expected some of the letters x, y, z, or NumPy's numbers of them")
+        raise InputError(f"axis {axis!r}: expected some of the letters x, y, z, or NumPy's numbers of them")
     return names
 
 
@@ -30,5 +30,5 @@ def direction_of(axis: str) -> int:
     :raises InputError: it is none of them.
     """
     if axis not in ("x", "y", "z"):
-        raise _core.InputError(f"axis {axis!r}: expected 'x', 'y' or 'z'")
+        raise InputError(f"axis {axis!r}: expected 'x', 'y' or 'z'")
     return "xyz".index(axis)

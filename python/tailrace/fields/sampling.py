@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailrace import _core
+from tailrace.core import Grid, InputError
 from tailrace.parallel import agree
 
 from .averages import join_parts, kept_directions, sum_over_ranks
@@ -40,7 +40,7 @@ def spread(profile: ArrayLike, f: Field, axes: str) -> Field:
     shape = f.operators.shape(f.centred)
     values, expected = np.asarray(profile), tuple(shape[d] for d in kept)
     if values.shape != expected:
-        raise _core.InputError(
+        raise InputError(
             f"the profile has shape {values.shape}; over {axes!r} the field has {expected} points in z, y, x"
         )
     start, count = f.operators.box(f.centred)
@@ -74,7 +74,7 @@ def line(
     :raises InputError: no such direction, index or position.
     """
     if len(axis_names(axis)) != 1:
-        raise _core.InputError(f"axis {axis!r}: a line goes along one direction")
+        raise InputError(f"axis {axis!r}: a line goes along one direction")
     return _section(f, "xyz".replace(axis_names(axis), ""), index, position)
 
 
@@ -92,7 +92,7 @@ class Probes:
     def __init__(self, points: ArrayLike) -> None:
         self.points = np.atleast_2d(np.array(points, dtype=np.float64))
         if self.points.ndim != 2 or self.points.shape[1] != 3:
-            raise _core.InputError(f"probes need n x 3 coordinates, not an array of shape {np.shape(points)}")
+            raise InputError(f"probes need n x 3 coordinates, not an array of shape {np.shape(points)}")
         self._operators: Operators | None = None
         self._plans: dict[tuple[Centred, Signs], _Plan] = {}
 
@@ -119,7 +119,7 @@ class Probes:
 
         def prepare() -> _Plan:
             if not np.array_equal(first, self.points, equal_nan=True):
-                raise _core.InputError("the ranks have different probes; all of them need the same points")
+                raise InputError("the ranks have different probes; all of them need the same points")
             self._check(f)
             return _Plan(f, self.points)
 
@@ -131,7 +131,7 @@ class Probes:
             outside = ~_inside(grid, d, self.points[:, d])
             if outside.any():
                 number = int(np.argmax(outside))
-                raise _core.InputError(
+                raise InputError(
                     f"probe {number} at {tuple(map(float, self.points[number]))}: {'xyz'[d]} is outside the box, 0 to "
                     f"{grid.lengths[d]:g}"
                 )
@@ -271,7 +271,7 @@ def _fixed(
     """The points of each direction of `axes` that contribute to a section, with their weights."""
     given = index if position is None else position
     if given is None or (index is not None and position is not None) or len(given) != len(axes):
-        raise _core.InputError(f"give the place along {', '.join(axes)} either by index or by position")
+        raise InputError(f"give the place along {', '.join(axes)} either by index or by position")
     directions = ["xyz".index(axis) for axis in axes]
     if position is None:
         return [(d, _at_index(f, d, int(one))) for d, one in zip(directions, given, strict=True)]
@@ -281,18 +281,18 @@ def _fixed(
 def _at_index(f: Field, d: int, index: int) -> _Stencil:
     n = f.operators.shape(f.centred)[d]
     if not -n <= index < n:
-        raise _core.InputError(f"index {index} in {'xyz'[d]}: the field has {n} points there")
+        raise InputError(f"index {index} in {'xyz'[d]}: the field has {n} points there")
     return _Stencil(np.array([[index % n]]), np.ones((1, 1)))
 
 
 def _at_position(f: Field, d: int, position: float) -> _Stencil:
     grid, positions = f.operators.grid, np.array([position])
     if not _inside(grid, d, positions)[0]:
-        raise _core.InputError(f"position {position:g} in {'xyz'[d]} is outside the box, 0 to {grid.lengths[d]:g}")
+        raise InputError(f"position {position:g} in {'xyz'[d]} is outside the box, 0 to {grid.lengths[d]:g}")
     return _stencil(f, d, positions)
 
 
-def _inside(grid: _core.Grid, d: int, positions: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _inside(grid: Grid, d: int, positions: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which positions are in the box; in a periodic direction all finite ones are."""
     if grid.boundaries[d] == "periodic":
         return np.isfinite(positions)

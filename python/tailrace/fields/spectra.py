@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError, mean_cross_spectrum, shell_spectrum
 
 from .field import Field, same_points
 from .points import direction_of
@@ -60,7 +60,7 @@ def spectrum(f: Field | Vector) -> Spectrum:
     fields = [f] if isinstance(f, Field) else list(f)
     operators = fields[0].operators
     arrays = [_real(one) for one in fields]
-    width, energy, modes = _core.shell_spectrum(operators.grid, operators.processes, arrays)
+    width, energy, modes = shell_spectrum(operators.grid, operators.processes, arrays)
     return Spectrum(width * np.arange(len(energy), dtype=np.float64), np.array(energy), np.array(modes), width)
 
 
@@ -75,7 +75,7 @@ def spectrum_1d(f: Field, axis: str) -> Spectrum:
     d = direction_of(axis)
     grid, n = f.operators.grid, f.operators.shape(f.centred)[d]
     if grid.boundaries[d] != "periodic":
-        raise _core.InputError(
+        raise InputError(
             f"a spectrum along {axis} needs that direction to be periodic; it is {grid.boundaries[d]}"
             + ("" if d == 1 and grid.stretching else f". tr.correlation(f, {axis!r}) works there")
         )
@@ -101,7 +101,7 @@ def correlation(f: Field, axis: str, other: Field | None = None, *, normalise: b
     """
     d = direction_of(axis)
     if d == 1 and f.operators.grid.stretching:
-        raise _core.InputError(
+        raise InputError(
             f"a correlation along y needs equally spaced points; y is stretched ({f.operators.grid.stretching}). Along "
             "x and z correlations work; tr.Probes has values at equally spaced places in y"
         )
@@ -130,7 +130,7 @@ def _products(f: Field, g: Field, d: int, points: int) -> NDArray[np.complex128]
     operators = f.operators
     first = _real(f)
     second = first if g is f else _real(g)
-    found = _core.mean_cross_spectrum(operators.grid, f.centred, operators.processes, d, points, first, second)
+    found = mean_cross_spectrum(operators.grid, f.centred, operators.processes, d, points, first, second)
     return np.array(found)
 
 

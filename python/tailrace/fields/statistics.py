@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError, add_products, add_sample
 from tailrace.parallel import agree
 
 from .averages import average, join_parts, kept_directions
@@ -45,7 +45,7 @@ class Statistics:
     def __init__(self, names: Sequence[str] = _VELOCITY, axes: str = "") -> None:
         self.names = tuple(names)
         if isinstance(names, str) or not self.names or len(set(self.names)) < len(self.names):
-            raise _core.InputError(f"names of statistics: expected some, all different, found {names!r}")
+            raise InputError(f"names of statistics: expected some, all different, found {names!r}")
         self.axes = "".join(sorted(axis_names(axes))) if axes else ""
         self.weight = 0.0
         self.updates = 0
@@ -65,7 +65,7 @@ class Statistics:
 
         def check() -> list[Field]:
             if not 0 < weight < np.inf:
-                raise _core.InputError(f"the weight of a sample is {weight}; expected a positive number")
+                raise InputError(f"the weight of a sample is {weight}; expected a positive number")
             samples = [self._sample(given, name) for name in self.names]
             self._settle(samples)
             return samples
@@ -78,7 +78,7 @@ class Statistics:
         if self.axes:
             self._update_reduced(samples, arrays, weight, share, factor)
         else:
-            _core.add_sample(arrays, share, factor, self._means, self._products)
+            add_sample(arrays, share, factor, self._means, self._products)
         self.weight = total
         self.updates += 1
 
@@ -88,7 +88,7 @@ class Statistics:
         :raises InputError: the other one has other fields, directions or points.
         """
         if (other.names, other.axes) != (self.names, self.axes):
-            raise _core.InputError(
+            raise InputError(
                 f"statistics of {', '.join(self.names)} over {self.axes!r} cannot take in those of "
                 f"{', '.join(other.names)} over {other.axes!r}"
             )
@@ -99,9 +99,7 @@ class Statistics:
         if not self._means:
             self._allocate(other._means[0].shape)
         if self._means[0].shape != other._means[0].shape:
-            raise _core.InputError(
-                f"profiles of {other._means[0].shape} and {self._means[0].shape} points do not match"
-            )
+            raise InputError(f"profiles of {other._means[0].shape} and {self._means[0].shape} points do not match")
         total = self.weight + other.weight
         self._combine(other._means, other._products, other.weight / total, other.weight * (self.weight / total))
         self.weight = total
@@ -109,7 +107,7 @@ class Statistics:
 
     def _sample(self, fields: Mapping[str, Field], name: str) -> Field:
         if not isinstance(fields.get(name), Field):
-            raise _core.InputError(f"statistics: there is no field {name!r} among {', '.join(fields) or 'none'}")
+            raise InputError(f"statistics: there is no field {name!r} among {', '.join(fields) or 'none'}")
         return fields[name]
 
     def _settle(self, samples: Sequence[Field]) -> None:
@@ -121,7 +119,7 @@ class Statistics:
         if not self._means:
             self._allocate(shape)
         if self._means[0].shape != shape:
-            raise _core.InputError(f"statistics of {self._means[0].shape} points cannot take in {shape}")
+            raise InputError(f"statistics of {self._means[0].shape} points cannot take in {shape}")
         self._like = dict(zip(self.names, map(_place, samples), strict=True))
 
     def _allocate(self, shape: tuple[int, ...]) -> None:
@@ -143,7 +141,7 @@ class Statistics:
         shares = [(operators.weights(d, field.centred) / operators.grid.lengths[d]).tolist() for d in range(3)]
         kept = tuple(d in self._kept for d in range(3))
         products = np.zeros([len(self._products), *(count[d] for d in self._kept)])
-        _core.add_products(
+        add_products(
             arrays,
             shares,
             kept,
@@ -191,15 +189,15 @@ class Statistics:
 
     def _seen(self, name: str) -> NDArray[np.float64]:
         if name not in self.names:
-            raise _core.InputError(f"statistics of {', '.join(self.names)}: there is no {name!r}")
+            raise InputError(f"statistics of {', '.join(self.names)}: there is no {name!r}")
         if not self._means:
-            raise _core.InputError("statistics: there are no samples yet")
+            raise InputError("statistics: there are no samples yet")
         return self._means[self.names.index(name)].copy()  # the running mean changes with the next sample
 
     def _product(self, first: str, second: str) -> NDArray[np.float64]:
         for name in (first, second):
             if name not in self.names:
-                raise _core.InputError(f"statistics of {', '.join(self.names)}: there is no {name!r}")
+                raise InputError(f"statistics of {', '.join(self.names)}: there is no {name!r}")
         a, b = sorted((self.names.index(first), self.names.index(second)))
         return self._products[self._pairs().index((a, b))]
 
@@ -240,7 +238,7 @@ class Statistics:
             saved += [self._entry(state, f"product_{self.names[a]}_{self.names[b]}") for a, b in self._pairs()]
         if not self.axes:
             if not all(isinstance(one, Field) for one in saved):
-                raise _core.InputError("statistics at every point continue from fields, not from plain arrays")
+                raise InputError("statistics at every point continue from fields, not from plain arrays")
             if saved:
                 same_points(*saved)
         self.weight, self.updates = weight, updates
@@ -251,7 +249,7 @@ class Statistics:
 
     def _entry(self, state: Mapping[str, Any], key: str) -> Any:
         if key not in state:
-            raise _core.InputError(f"statistics of {', '.join(self.names)}: the saved state has no {key!r}")
+            raise InputError(f"statistics of {', '.join(self.names)}: the saved state has no {key!r}")
         return state[key]
 
 

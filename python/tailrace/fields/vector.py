@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 
 from .field import Field, same_points
 from .operators import Operators
@@ -126,7 +126,7 @@ class Tensor:
         :raises InputError: there is none of that name.
         """
         if len(key) != 2:
-            raise _core.InputError(f"a component of a tensor has two indices, as t[0, 1] or t['xy'], not {key!r}")
+            raise InputError(f"a component of a tensor has two indices, as t[0, 1] or t['xy'], not {key!r}")
         i, j = (_number(one) if isinstance(one, str) else one for one in key)
         return self.rows[i][j]
 
@@ -173,7 +173,7 @@ class Tensor:
 def _number(name: str) -> int:
     """The number of a direction."""
     if name not in ("x", "y", "z"):
-        raise _core.InputError(f"there is no component {name!r}; there are 'x', 'y' and 'z'")
+        raise InputError(f"there is no component {name!r}; there are 'x', 'y' and 'z'")
     return "xyz".index(name)
 
 

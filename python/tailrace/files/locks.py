@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import FileLock
 
 _told: set[str] = set()  # notes, each of which is told once
 
 
-def take(target: str | Path) -> _core.FileLock:
+def take(target: str | Path) -> FileLock:
     """Take the lock of a file or directory, which need not exist, and print a note where it cannot be relied on. Local.
 
     :raises IoError: another program holds it; the message says which.
     """
-    lock = _core.FileLock(str(target))
+    lock = FileLock(str(target))
     if lock.note and lock.note not in _told:
         _told.add(lock.note)
         print(f"note: {lock.note}", flush=True)

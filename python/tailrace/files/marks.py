@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import is_foreign_file
 
 from .regular import open_regular
 
@@ -40,7 +40,7 @@ class Mark:
 
 
 TIME_SERIES = Mark("time series of Tailrace", b"# Tailrace time series\n")
-HDF5_SERIES = Mark("series of Tailrace", is_foreign=_core.is_foreign_file)
+HDF5_SERIES = Mark("series of Tailrace", is_foreign=is_foreign_file)
 JOURNAL = Mark("journal of a series", b"tlracej3")
 LOCK = Mark("lock of Tailrace", b"", rb"\d+ \d+ \S+ \S+\s")
 TRACE = Mark("trace of Tailrace", b'{"traceEvents":[\n{"args":{"name":"rank 0: ')

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tailrace import _core
+from tailrace.core import build_info
 
 KEYS = ("made_by", "version", "commit", "date", "host", "ranks", "mpi", "command", "run", "source", "case")
 _CASE = "case"
@@ -25,7 +25,7 @@ def of_program(made_by: str, ranks: int) -> dict[str, Any]:
 
     :param made_by: "run", "beside" (an analysis that a run has started) or "analyse".
     """
-    built = _core.build_info()
+    built = build_info()
     found = {
         "made_by": made_by,
         "version": built["version"],

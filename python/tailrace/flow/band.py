@@ -13,8 +13,8 @@ from .isotropic import RandomVelocity
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tailrace import _core
     from tailrace.case.flow_sections import BandSection
+    from tailrace.core import Grid
 
 
 class BandForce:
@@ -28,7 +28,7 @@ class BandForce:
     :param box: this rank's nodes (start, count in x, y, z).
     """
 
-    def __init__(self, section: BandSection, grid: _core.Grid, box: tuple[Any, Any]) -> None:
+    def __init__(self, section: BandSection, grid: Grid, box: tuple[Any, Any]) -> None:
         self._section, self._lengths = section, list(grid.lengths)
         self._places = coordinates(grid, box)
         self._width = 2 * math.pi / max(self._lengths)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Flow32, Flow64, InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,7 @@ class Cylinder:
 
     def __post_init__(self) -> None:
         if self.axis not in ("x", "y", "z"):
-            raise _core.InputError(f'the axis of a cylinder is "x", "y" or "z"; found {self.axis!r}')
+            raise InputError(f'the axis of a cylinder is "x", "y" or "z"; found {self.axis!r}')
         _check(self.centre, 2, self.radius, "cylinder")
 
     def __call__(self, x: NDArray[Any], y: NDArray[Any], z: NDArray[Any], /) -> NDArray[Any]:
@@ -79,7 +79,7 @@ def of_distance(distance: Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], N
     return lambda x, y, z: np.asarray(distance(x, y, z)) <= 0
 
 
-def put_into(flow: _core.Flow64 | _core.Flow32, shape: Shape, name: str, refinement: int = REFINEMENT) -> None:
+def put_into(flow: Flow64 | Flow32, shape: Shape, name: str, refinement: int = REFINEMENT) -> None:
     """Puts a body into a flow, in place of an earlier one. Collective.
 
     :param shape: a function of x, y, z (arrays of one length), such as `Cylinder` or `Sphere`. It must not communicate.
@@ -92,9 +92,9 @@ def put_into(flow: _core.Flow64 | _core.Flow32, shape: Shape, name: str, refinem
         try:
             answer = np.asarray(shape(x, y, z))
         except Exception as error:
-            raise _core.InputError(f"{name} failed: {type(error).__name__}: {error}") from error
+            raise InputError(f"{name} failed: {type(error).__name__}: {error}") from error
         if answer.shape != x.shape or answer.dtype.kind not in "biu" or (answer.dtype.kind != "b" and _odd(answer)):
-            raise _core.InputError(
+            raise InputError(
                 f"{name} must return a truth value for each of {x.size} points; found an array of {answer.dtype} with "
                 f"shape {answer.shape}. Where the function is a signed distance, compare it with zero"
             )
@@ -109,6 +109,6 @@ def _odd(answer: NDArray[Any]) -> bool:
 
 def _check(centre: tuple[float, ...], expected: int, radius: float, what: str) -> None:
     if len(centre) != expected or not np.isfinite(centre).all():
-        raise _core.InputError(f"the centre of a {what} is {expected} finite numbers; found {centre!r}")
+        raise InputError(f"the centre of a {what} is {expected} finite numbers; found {centre!r}")
     if not (np.isfinite(radius) and radius > 0):
-        raise _core.InputError(f"the radius of a {what} is a positive number; found {radius!r}")
+        raise InputError(f"the radius of a {what} is a positive number; found {radius!r}")

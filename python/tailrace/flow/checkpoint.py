@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -20,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailrace import _core
+from tailrace.core import Error, FileLock, Grid, IoError
 from tailrace.files import locks
 from tailrace.files.regular import open_regular
+from tailrace.files.whole import sync
 from tailrace.io import series
 from tailrace.io.names import COMPONENTS
 from tailrace.parallel import agree, on_root
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"step-(\d{8,})")
 _UNDER_WAY = re.compile(rf"{_NAME.pattern}\.(partial|replaced)")
 _LOCK = re.compile(rf"{_NAME.pattern}\.partial\.lock")
+ENGINE = "raw"
 _SIDECAR = "series.jsonl"
 _SUMS = "SHA256SUMS"
 
@@ -89,11 +90,11 @@ class CheckpointStore:
             if lock:
                 lock.release()
 
-    def _lock(self) -> _core.FileLock:
+    def _lock(self) -> FileLock:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise _core.IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
+            raise IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
         return locks.take(self.path)
 
     def write(
@@ -125,7 +126,7 @@ class CheckpointStore:
         try:
             on_root(self._comm, lambda: _begin(partial))
             with series.open(
-                partial, "w", comm=self._comm, engine="raw", grid=_grid_of(fields, about),
+                partial, "w", comm=self._comm, engine=ENGINE, grid=_grid_of(fields, about),
                 parameters={"checksums": True, "sync": True},
             ) as out:  # fmt: skip
                 for key, value in {**vars(state), **about}.items():
@@ -133,9 +134,9 @@ class CheckpointStore:
                         out.set_attribute(key, value)
                 out.write_step(state.time, fields, index=state.step, lists=lists)
                 written = int(out.counters["bytes_written"])
-        except (_core.Error, OSError, ValueError) as error:
+        except (Error, OSError, ValueError) as error:
             on_root(self._comm, lambda: _try_to_remove(partial))
-            raise _core.IoError(f"checkpoint {final} was not written: {error}") from error
+            raise IoError(f"checkpoint {final} was not written: {error}") from error
         on_root(self._comm, lambda: self._commit(partial, final))
         return written
 
@@ -145,28 +146,28 @@ class CheckpointStore:
             for leftover in self._entries(_UNDER_WAY):
                 _remove(leftover)
             for lock in self._entries(_LOCK):  # of a series that a kill left
-                with suppress(_core.IoError):  # a file of something else, which stays
-                    _core.FileLock(str(lock.with_suffix(""))).release()
+                with suppress(IoError):  # a file of something else, which stays
+                    FileLock(str(lock.with_suffix(""))).release()
         except OSError as error:
-            raise _core.IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
+            raise IoError(f"checkpoint directory {self.path}: {error.strerror or error}") from error
 
     def _commit(self, partial: Path, final: Path) -> None:
         try:
             _mark(partial, _sha256(partial / _SIDECAR))
             for entry in (*partial.rglob("*"), partial):
-                _sync(entry)
+                sync(entry)
             if not _is_ours(final):
                 _set_aside(final)
             old = final.with_name(final.name + ".replaced")
             if final.exists():  # written before the run was resumed from an earlier step
                 _rename(final, old)
             partial.rename(final)
-            _sync(self.path)
+            sync(self.path)
             _remove(old)
             self._own.add(final)
             self._prune()
         except OSError as error:
-            raise _core.IoError(f"checkpoint {final} was not put in place: {error.strerror or error}") from error
+            raise IoError(f"checkpoint {final} was not put in place: {error.strerror or error}") from error
 
     def _prune(self) -> None:
         kept = 0
@@ -203,10 +204,10 @@ class CheckpointStore:
                 return OpenCheckpoint(path, self._comm)
             say(f"checkpoint {path} is damaged and skipped: {damage}")
         if candidates:
-            raise _core.IoError(
+            raise IoError(
                 f"none of the {len(candidates)} checkpoints in {self.path} is undamaged; start again without --resume"
             )
-        raise _core.IoError(f"there is no checkpoint in {self.path} to resume from; start without --resume")
+        raise IoError(f"there is no checkpoint in {self.path} to resume from; start without --resume")
 
     def _recoverable(self) -> list[tuple[int, Path]]:
         # A kill between the two renames of a replacement leaves the old one under its other name.
@@ -219,12 +220,12 @@ class CheckpointStore:
     def _damage(self, path: Path) -> str:
         try:
             on_root(self._comm, lambda: check_sidecar(path))
-            with series.open(path, "r", comm=self._comm, engine="raw") as stored:
+            with series.open(path, "r", comm=self._comm, engine=ENGINE) as stored:
                 if len(stored) != 1:
                     return f"it holds {len(stored)} steps instead of 1"
                 missing = [name for name in COMPONENTS if name not in stored[0]]
                 return f"it has no {', '.join(missing)}" if missing else "; ".join(stored.verify())
-        except (_core.Error, OSError, ValueError) as error:
+        except (Error, OSError, ValueError) as error:
             return str(error)
 
 
@@ -235,9 +236,9 @@ def check_sidecar(path: Path) -> None:
     """
     for name in (_SUMS, _SIDECAR):
         if not (path / name).is_file():
-            raise _core.IoError(f"it has no {name}")
+            raise IoError(f"it has no {name}")
     if _bytes(path / _SUMS) != f"{_sha256(path / _SIDECAR)}  {_SIDECAR}\n".encode():
-        raise _core.IoError(f"{_SIDECAR} differs from its checksum in {_SUMS}")
+        raise IoError(f"{_SIDECAR} differs from its checksum in {_SUMS}")
 
 
 def _sha256(path: Path) -> str:
@@ -254,7 +255,7 @@ class OpenCheckpoint:
 
     def __init__(self, path: Path, comm: MPI.Comm) -> None:
         self.path = path
-        self._series = series.open(path, "r", comm=comm, engine="raw")
+        self._series = series.open(path, "r", comm=comm, engine=ENGINE)
         self._step = self._series[0]
         self.about = told = self._series.attributes
         self.state = State(
@@ -285,7 +286,7 @@ def _grid_of(fields: dict[str, series.Block], about: dict[str, Any]) -> series.U
     if "ux" not in fields or "lengths" not in about:
         return None
     law = about.get("stretching", ""), about.get("beta", 0.0)
-    return series.UniformGrid.of(_core.Grid(fields["ux"].shape, about["lengths"], about["boundaries"].split(","), *law))
+    return series.UniformGrid.of(Grid(fields["ux"].shape, about["lengths"], about["boundaries"].split(","), *law))
 
 
 def _begin(partial: Path) -> None:
@@ -340,11 +341,3 @@ def _set_aside(path: Path) -> None:
         place = next(name for name in names if not (name.exists() or name.is_symlink()))
         path.rename(place)
         print(f"note: {path} is no checkpoint; it is now {place}", flush=True)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # which a named pipe would else wait for
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Grid, InputError
 from tailrace.parallel import agree
 
 from .initial import coordinates
@@ -43,7 +43,7 @@ class Ends:
     :raises InputError: a function fails, or returns something else than it should.
     """
 
-    def __init__(self, case: Case, flow: Any, grid: _core.Grid, comm: MPI.Comm) -> None:
+    def __init__(self, case: Case, flow: Any, grid: Grid, comm: MPI.Comm) -> None:
         self._comm = comm
         self._velocities: list[_End] = []
         self._scalars: list[_End] = []
@@ -115,15 +115,15 @@ def _fill(end: _End, time: float, count: int) -> None:
     try:
         found = end.work(*end.places, time)
     except (Exception, SystemExit) as error:  # the user's code may raise anything
-        raise _core.InputError(f"{end.key} failed at t = {time:g}: {type(error).__name__}: {error}") from error
+        raise InputError(f"{end.key} failed at t = {time:g}: {type(error).__name__}: {error}") from error
     parts: Sequence[Any] = found if count > 1 else (found,)
     if count > 1 and (not isinstance(found, tuple | list) or len(found) != count):
-        raise _core.InputError(f"{end.key} must return {count} arrays or numbers; found {type(found).__name__}")
+        raise InputError(f"{end.key} must return {count} arrays or numbers; found {type(found).__name__}")
     for values, part in zip(end.values, parts, strict=True):
         try:
             given = np.broadcast_to(np.asarray(part, dtype=np.float64), values.shape)
         except (TypeError, ValueError) as error:
-            raise _core.InputError(f"{end.key} returned what does not fit the nodes of an end: {error}") from None
+            raise InputError(f"{end.key} returned what does not fit the nodes of an end: {error}") from None
         if not np.isfinite(given).all():
-            raise _core.InputError(f"{end.key} returned numbers that are not finite, at t = {time:g}")
+            raise InputError(f"{end.key} returned numbers that are not finite, at t = {time:g}")
         values[...] = given

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import ControlVolume32, ControlVolume64, Flow32, Flow64, Grid, InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,18 +30,18 @@ class ControlVolume:
     checkpoint must hold `state`. Constructing and calling are collective.
     """
 
-    flow: _core.Flow64 | _core.Flow32
-    grid: _core.Grid
+    flow: Flow64 | Flow32
+    grid: Grid
     spans: tuple[Span, Span, Span]
     state: list[tuple[float, list[float]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         first, last = zip(*(_nodes(self.grid, d, span) for d, span in enumerate(self.spans)), strict=True)
-        self._volume: _core.ControlVolume64 | _core.ControlVolume32
-        if isinstance(self.flow, _core.Flow64):
-            self._volume = _core.ControlVolume64(self.flow, first, last)
+        self._volume: ControlVolume64 | ControlVolume32
+        if isinstance(self.flow, Flow64):
+            self._volume = ControlVolume64(self.flow, first, last)
         else:
-            self._volume = _core.ControlVolume32(self.flow, first, last)
+            self._volume = ControlVolume32(self.flow, first, last)
 
     def __call__(self, time: float) -> NDArray[np.float64]:
         """The force (x, y, z) at this time, for a density of one; not a number at the first call. Call it after each
@@ -56,14 +56,14 @@ class ControlVolume:
         return np.asarray(sum(outside) - np.asarray(parts["convection"]) - gain)
 
 
-def _nodes(grid: _core.Grid, d: int, span: Span) -> tuple[int, int]:
+def _nodes(grid: Grid, d: int, span: Span) -> tuple[int, int]:
     x = np.asarray(grid.coordinates(d))
     if span is None:
         return 0, len(x) - 1
     first, last = (int(np.abs(x - place).argmin()) for place in span)
     step = (x[-1] - x[0]) / (len(x) - 1)
     if not (x[0] - step / 2 <= span[0] < span[1] <= x[-1] + step / 2) or first >= last:
-        raise _core.InputError(
+        raise InputError(
             f"a box for forces goes from {span[0]:g} to {span[1]:g} in {'xyz'[d]}; expected a span within "
             f"{x[0]:g} .. {x[-1]:g} with two nodes at least, the lower end first"
         )

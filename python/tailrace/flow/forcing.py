@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
-    from tailrace import _core
+    from tailrace.core import Grid
 
 
 class Forcing:
@@ -22,7 +22,7 @@ class Forcing:
     :param name: for messages and checkpoints.
     """
 
-    def __init__(self, work: Force, name: str, grid: _core.Grid, box: tuple[Any, Any], comm: MPI.Comm) -> None:
+    def __init__(self, work: Force, name: str, grid: Grid, box: tuple[Any, Any], comm: MPI.Comm) -> None:
         self.name = name
         self._work, self._grid, self._box, self._comm = work, grid, box, comm
 

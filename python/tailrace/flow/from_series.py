@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Grid, InputError, resample
 from tailrace.fields.parity import polar
 from tailrace.fields.points import NODES
 from tailrace.fields.vector import Vector
@@ -41,7 +41,7 @@ def opened(path: Path, index: int | None, time: float | None, comm: MPI.Comm) ->
         elif len(source):
             yield source[-1]
         else:
-            raise _core.InputError(f"{path}: has no steps")
+            raise InputError(f"{path}: has no steps")
 
 
 def _newest(path: Path) -> Path:
@@ -52,7 +52,7 @@ def _newest(path: Path) -> Path:
 
 
 def components(
-    source: Step | Vector, grid: _core.Grid, box: tuple[Any, Any], name: str, comm: MPI.Comm
+    source: Step | Vector, grid: Grid, box: tuple[Any, Any], name: str, comm: MPI.Comm
 ) -> list[NDArray[Any]]:
     """The velocity of a step on the nodes of this rank's box, each component (nz, ny, nx). Collective.
 
@@ -68,29 +68,29 @@ def components(
     return [_on_grid(vector, d, grid, box, comm) for d in range(3)]
 
 
-def _check(vector: Vector, grid: _core.Grid, name: str, comm: MPI.Comm) -> None:
+def _check(vector: Vector, grid: Grid, name: str, comm: MPI.Comm) -> None:
     theirs = vector.operators.grid
     if vector.operators.comm.size != comm.size:
-        raise _core.InputError(
+        raise InputError(
             f"{name} is shared by {vector.operators.comm.size} ranks, the flow by {comm.size}; open its series with "
             "the same ranks, as tr.open(path, comm=comm)"
         )
     if any(field.centred != NODES for field in vector):
-        raise _core.InputError(f"{name} is on the cell centres; tr.interpolate moves it to the nodes")
+        raise InputError(f"{name} is on the cell centres; tr.interpolate moves it to the nodes")
     for d, axis in enumerate("xyz"):
         if abs(theirs.lengths[d] - grid.lengths[d]) > SAME_LENGTH * grid.lengths[d]:
-            raise _core.InputError(
+            raise InputError(
                 f"{name} is in another box: its length in {axis} is {theirs.lengths[d]:.9g}, that of the case "
                 f"{grid.lengths[d]:.9g} (grid.lengths)"
             )
         if theirs.boundaries[d] != grid.boundaries[d]:
-            raise _core.InputError(
+            raise InputError(
                 f"{name} has other boundaries: {theirs.boundaries[d]} in {axis}, the case {grid.boundaries[d]} "
                 "(grid.boundaries)"
             )
 
 
-def _on_grid(vector: Vector, d: int, grid: _core.Grid, box: tuple[Any, Any], comm: MPI.Comm) -> NDArray[Any]:
+def _on_grid(vector: Vector, d: int, grid: Grid, box: tuple[Any, Any], comm: MPI.Comm) -> NDArray[Any]:
     """Component number `d`."""
     operators = vector.operators
     values = np.asarray(vector[d].data)
@@ -98,7 +98,7 @@ def _on_grid(vector: Vector, d: int, grid: _core.Grid, box: tuple[Any, Any], com
     if tuple(theirs.nodes) == tuple(grid.nodes) and (theirs.stretching, theirs.beta) == (grid.stretching, grid.beta):
         return moved(values, operators.box()[0], box, comm)
     whole = np.ascontiguousarray(values, np.float64)
-    values, start = _core.resample(theirs, operators.processes, polar(d), grid, whole)
+    values, start = resample(theirs, operators.processes, polar(d), grid, whole)
     return moved(values, start, box, comm)
 
 

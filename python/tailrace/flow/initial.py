@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
 from tailrace.case.scripts import Velocity
 from tailrace.case.sections import ISOTROPIC, TAYLOR_GREEN, XCOMPACT3D
+from tailrace.core import Grid, InputError
 from tailrace.io.names import COMPONENTS
 from tailrace.parallel import agree
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tailrace.case.flow_sections import ScalarSection
 
 
-def coordinates(grid: _core.Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.float64], ...]:
+def coordinates(grid: Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.float64], ...]:
     """x, y, z of the nodes of a box (start, count in x, y, z), as (1, 1, nx), (1, ny, 1), (nz, 1, 1)."""
     (x, y, z) = (
         np.array(grid.coordinates(d))[start : start + count] for d, (start, count) in enumerate(zip(*box, strict=True))
@@ -35,7 +35,7 @@ def coordinates(grid: _core.Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.floa
     return x[None, None, :], y[None, :, None], z[:, None, None]
 
 
-def ready_made(case: Case, grid: _core.Grid) -> Velocity:
+def ready_made(case: Case, grid: Grid) -> Velocity:
     """The flow that a case names and that is not a user's. Local."""
     told = case.case
     if told.flow == ISOTROPIC:
@@ -49,7 +49,7 @@ def ready_made(case: Case, grid: _core.Grid) -> Velocity:
 
 
 def scalar(
-    section: ScalarSection, number: int, case: Case, grid: _core.Grid, box: tuple[Any, Any], comm: MPI.Comm
+    section: ScalarSection, number: int, case: Case, grid: Grid, box: tuple[Any, Any], comm: MPI.Comm
 ) -> NDArray[np.float64] | float:
     """The initial values of a scalar on this rank's box, (nz, ny, nx), or a number. Collective.
 
@@ -73,19 +73,19 @@ def scalar(
     return agree(comm, lambda: _values(work, grid, box, f"{section.initial} ({key})"))
 
 
-def _values(work: Callable[..., Any], grid: _core.Grid, box: tuple[Any, Any], name: str) -> NDArray[np.float64]:
+def _values(work: Callable[..., Any], grid: Grid, box: tuple[Any, Any], name: str) -> NDArray[np.float64]:
     x, y, z = coordinates(grid, box)
     try:
         found = work(x, y, z)
         values = np.broadcast_to(np.asarray(found, dtype=np.float64), (z.size, y.size, x.size))
     except (Exception, SystemExit) as error:  # the user's code may raise anything
-        raise _core.InputError(f"{name} failed: {type(error).__name__}: {error}") from error
+        raise InputError(f"{name} failed: {type(error).__name__}: {error}") from error
     if not np.isfinite(values).all():
-        raise _core.InputError(f"{name} returned numbers that are not finite")
+        raise InputError(f"{name} returned numbers that are not finite")
     return values
 
 
-def taylor_green(grid: _core.Grid) -> Velocity:
+def taylor_green(grid: Grid) -> Velocity:
     """The Taylor-Green vortex on a box of any size.
 
     u = sin ax cos by cos cz,  v = -(a/b) cos ax sin by cos cz,  w = 0, which is free of divergence and obeys free-slip
@@ -109,7 +109,7 @@ def _wave_number(length: float, boundary: str) -> float:
 
 def evaluate(
     velocity: Velocity | Sequence[NDArray[Any]],
-    grid: _core.Grid,
+    grid: Grid,
     box: tuple[Any, Any],
     name: str,
     comm: MPI.Comm,
@@ -131,39 +131,37 @@ def evaluate(
 
 
 def _components(
-    velocity: Velocity | Sequence[NDArray[Any]], grid: _core.Grid, box: tuple[Any, Any], name: str
+    velocity: Velocity | Sequence[NDArray[Any]], grid: Grid, box: tuple[Any, Any], name: str
 ) -> list[NDArray[np.float64]]:
     x, y, z = coordinates(grid, box)
     shape = (z.size, y.size, x.size)
     try:
         result: Any = velocity(x, y, z) if callable(velocity) else velocity
     except (Exception, SystemExit) as error:  # the user's code may raise anything
-        raise _core.InputError(f"{name} failed: {type(error).__name__}: {error}") from error
+        raise InputError(f"{name} failed: {type(error).__name__}: {error}") from error
     if not isinstance(result, tuple | list) or len(result) != 3:
         found = f"{len(result)} values" if isinstance(result, tuple | list) else type(result).__name__
         verb = "return" if callable(velocity) else "be"
-        raise _core.InputError(f"{name} must {verb} three arrays (x, y, z of a vector); found {found}")
+        raise InputError(f"{name} must {verb} three arrays (x, y, z of a vector); found {found}")
     components = []
     for label, values in zip(COMPONENTS, result, strict=True):
         if np.iscomplexobj(values):
-            raise _core.InputError(f"{name} returned complex numbers for {label}; return their real part")
+            raise InputError(f"{name} returned complex numbers for {label}; return their real part")
         try:
             component = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
         except (TypeError, ValueError) as error:
-            raise _core.InputError(
-                f"{name} returned {label} that does not fit the grid (nz, ny, nx): {error}"
-            ) from None
+            raise InputError(f"{name} returned {label} that does not fit the grid (nz, ny, nx): {error}") from None
         bad = np.argwhere(~np.isfinite(component))
         if bad.size:
             k, j, i = bad[0]
             place = f"x = {x[0, 0, i]:.4g}, y = {y[0, j, 0]:.4g}, z = {z[k, 0, 0]:.4g}"
-            raise _core.InputError(f"{name} returned {label} = {component[k, j, i]} at {place}")
+            raise InputError(f"{name} returned {label} = {component[k, j, i]} at {place}")
         components.append(component)
     return components
 
 
 def _check_walls(
-    components: list[NDArray[np.float64]], largest: float, grid: _core.Grid, box: tuple[Any, Any], name: str
+    components: list[NDArray[np.float64]], largest: float, grid: Grid, box: tuple[Any, Any], name: str
 ) -> None:
     for d, component in enumerate(components):
         start, count = box[0][d], box[1][d]
@@ -172,7 +170,7 @@ def _check_walls(
             if kind == "free-slip" and start <= node < start + count:
                 through = float(np.abs(component.take(node - start, axis=2 - d)).max(initial=0))
                 if through > 1e-10 * largest:
-                    raise _core.InputError(
+                    raise InputError(
                         f"{name}: u{'xyz'[d]} is {through:.3g} on the {end} {'xyz'[d]} boundary, which is free-slip; "
                         "the velocity normal to it must be 0 there"
                     )

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
 from tailrace.case.random_flow import MOST_SHELLS, shells_of
+from tailrace.core import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,7 @@ class RandomVelocity:
     def __init__(self, lengths: Sequence[float], spectrum: Callable[[Array], Any], shells: int, seed: int = 0) -> None:
         width = 2 * math.pi / max(lengths)
         if not 1 <= shells <= MOST_SHELLS:
-            raise _core.InputError(f"a random velocity has 1 to {MOST_SHELLS} shells of wave numbers; found {shells}")
+            raise InputError(f"a random velocity has 1 to {MOST_SHELLS} shells of wave numbers; found {shells}")
         self._base = [2 * math.pi / length for length in lengths]
         energies = _energies(spectrum, width * np.arange(1.0, shells + 1.0, dtype=np.float64))
         modes, k = _half_space(self._base, (shells + 0.5) * width)
@@ -72,9 +72,7 @@ class RandomVelocity:
         lines = [np.asarray(line, dtype=np.float64) for line in (x, y, z)]
         for name, line, axis in zip("xyz", lines, (2, 1, 0), strict=True):
             if line.ndim != 3 or line.size != line.shape[axis]:
-                raise _core.InputError(
-                    f"a random velocity takes {name} as a line along axis {axis}; found {line.shape}"
-                )
+                raise InputError(f"a random velocity takes {name} as a line along axis {axis}; found {line.shape}")
             self._check_spacing(name, line.ravel())
         x_waves, y_waves, z_waves = (self._waves(line.ravel().tolist(), d) for d, line in enumerate(lines))
         nx, ny, nz = (line.size for line in lines)
@@ -92,7 +90,7 @@ class RandomVelocity:
     def _check_spacing(self, name: str, points: Array) -> None:
         d = "xyz".index(name)
         if points.size > 1 and self._most[d] * self._base[d] * abs(points[1] - points[0]) >= math.pi:
-            raise _core.InputError(
+            raise InputError(
                 f"a random velocity has {self._most[d]} modes in {name}, too many for a spacing of "
                 f"{abs(points[1] - points[0]):.3g}: use more points or fewer shells"
             )
@@ -127,10 +125,10 @@ def _energies(spectrum: Callable[[Array], Any], k: Array) -> Array:
     try:
         found = np.broadcast_to(np.asarray(spectrum(k), dtype=np.float64), k.shape)
     except (TypeError, ValueError) as error:
-        raise _core.InputError(f"the spectrum of a random velocity must be numbers, one for each k: {error}") from error
+        raise InputError(f"the spectrum of a random velocity must be numbers, one for each k: {error}") from error
     bad = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
     if bad.size:
-        raise _core.InputError(f"the spectrum of a random velocity is {found[bad[0]]} at k = {k[bad[0]]:g}")
+        raise InputError(f"the spectrum of a random velocity is {found[bad[0]]} at k = {k[bad[0]]:g}")
     return found
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Grid, weighted_sum
 from tailrace.io.names import COMPONENTS
 
 from .forces import ControlVolume
@@ -23,7 +23,7 @@ class Measures:
     There are only those that the case gives rise to: none for a flow between free-slip or periodic boundaries.
     """
 
-    def __init__(self, case: Case, flow: Any, grid: _core.Grid, comm: MPI.Comm) -> None:
+    def __init__(self, case: Case, flow: Any, grid: Grid, comm: MPI.Comm) -> None:
         self._case, self._flow, self._comm = case, flow, comm
         self._walls = [(d, upper) for d, upper, word in case.grid.given_ends() if word == "wall"]
         driven = case.forcing.flow_rate is not None or any(case.forcing.acceleration)
@@ -86,11 +86,7 @@ class Measures:
         return dict(zip(self.columns, numbers, strict=True))
 
     def _mean(self, values: Any, other: Any = None) -> float:
-        local = (
-            _core.weighted_sum(self._weights, values)
-            if other is None
-            else _core.weighted_sum(self._weights, [(values, other)])
-        )
+        local = weighted_sum(self._weights, values) if other is None else weighted_sum(self._weights, [(values, other)])
         return float(self._comm.allreduce(local))
 
     @property

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.parallel import agree
 from tailrace.text import size
 
@@ -46,7 +46,7 @@ def check_memory(nodes: tuple[int, int, int], bytes_per_node: int, comm: MPI.Com
         there = machine_memory()
         if each * neighbours > there:
             fits = -(-all_bytes * neighbours // there)
-            raise _core.InputError(
+            raise InputError(
                 f"{x} x {y} x {z} points need at least {size(all_bytes)} of memory, {size(each)} on each of the "
                 f"{comm.size} ranks; {neighbours} of them are on a machine with {size(there)}. With as many on each "
                 f"machine, they would fit on {fits} ranks at the earliest; or use fewer points"

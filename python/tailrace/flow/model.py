@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
 from tailrace.case.schedule import next_step
+from tailrace.core import Flow32, Flow64, InputError, ProcessGrid, can_share_memory, tune_process_grid
 from tailrace.fields.field import Field
 from tailrace.fields.operators import Operators
 from tailrace.fields.parity import polar
@@ -82,7 +82,7 @@ class Model:
         self.case, self.comm = case, comm
         self.time = 0.0
         self.grid = grid_of(case.grid)
-        make = _core.Flow64 if case.numerics.precision == "double" else _core.Flow32
+        make = Flow64 if case.numerics.precision == "double" else Flow32
         least = make.least_bytes_per_node(case.time.scheme)
         least += least // 3 * len(case.scalar)  # a scalar as a component of the velocity
         least += 3 * (8 if case.numerics.precision == "double" else 4) * case.numerics.implicit_y
@@ -116,7 +116,7 @@ class Model:
             self._set_force(0.0)  # the pressure of the first state needs it
 
     # ---- making ------------------------------------------------------------------------------------------------------
-    def _share_work(self, before: State | None) -> tuple[_core.ProcessGrid, str]:
+    def _share_work(self, before: State | None) -> tuple[ProcessGrid, str]:
         """The process grid and the way of transposing: as given, as in the run we resume, or the fastest measured."""
         wanted = self.case.parallel
         handle = self.comm.py2f()
@@ -126,10 +126,10 @@ class Model:
         if before and as_before and before.ranks == self.comm.size:
             # Another process grid or way of transposing would be as right, but not the same to the last bit.
             rows, cols = before.rows, before.cols
-            if transpose == "auto" and (before.transpose != "shared" or _core.can_share_memory(handle)):
+            if transpose == "auto" and (before.transpose != "shared" or can_share_memory(handle)):
                 transpose = before.transpose
-        rows, cols, transpose, _ = _core.tune_process_grid(handle, self.grid.nodes, rows, cols, transpose)[0]
-        return _core.ProcessGrid(handle, rows, cols), transpose
+        rows, cols, transpose, _ = tune_process_grid(handle, self.grid.nodes, rows, cols, transpose)[0]
+        return ProcessGrid(handle, rows, cols), transpose
 
     def _initialise(self, flow: InitialFlow | None) -> None:
         told = self.case.case
@@ -167,7 +167,7 @@ class Model:
     def _find_forcing(self, given: Force | None) -> Forcing | None:
         if given is not None:
             if not callable(given):
-                raise _core.InputError(f"forcing must be a function of x, y, z, t; found {given!r}")
+                raise InputError(f"forcing must be a function of x, y, z, t; found {given!r}")
             return Forcing(given, f"forcing '{named(given)[0]}'", self.grid, self.box, self.comm)
         own = agree(self.comm, self.case.body_force)
         return Forcing(own, str(self.case.case.forcing), self.grid, self.box, self.comm) if own else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailrace import _core
+from tailrace.core import FlowOptions, Grid, ScalarOptions
 
 from .body import Cylinder, Shape, Sphere
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 _KINDS = {"deposit": "no-flux", "outflow": "convected", "free": "free"}  # of ends where the schemes are Dirichlet ones
 
 
-def grid_of(section: GridSection) -> _core.Grid:
+def grid_of(section: GridSection) -> Grid:
     """The grid of a case.
 
     :raises InputError: the schemes need more nodes.
     """
-    return _core.Grid(section.points, section.lengths, section.sides, section.stretching or "", section.beta or 0.0)
+    return Grid(section.points, section.lengths, section.sides, section.stretching or "", section.beta or 0.0)
 
 
-def options_of(case: Case) -> _core.FlowOptions:
+def options_of(case: Case) -> FlowOptions:
     """What the solver needs besides the grid.
 
     :raises InputError: the numbers of the hyperviscosity have no scheme.
     """
-    options = _core.FlowOptions(case.viscosity, case.time.scheme, case.numerics.interpolation)
+    options = FlowOptions(case.viscosity, case.time.scheme, case.numerics.interpolation)
     if case.numerics.hyperviscosity is not None:
         more = case.numerics.hyperviscosity
         for name in more.directions:
@@ -66,12 +66,12 @@ def shape_of(case: Case) -> Shape:
     return Sphere((body.centre[0], body.centre[1], body.centre[2]), body.radius)
 
 
-def _scalar_of(scalar: ScalarSection, case: Case) -> _core.ScalarOptions:
+def _scalar_of(scalar: ScalarSection, case: Case) -> ScalarOptions:
     ends = tuple(
         tuple(_KINDS.get(str(end), "given") for end in of_direction) for of_direction in scalar.ends(case.grid)
     )
     least, most = scalar.limits or (None, None)
-    return _core.ScalarOptions(
+    return ScalarOptions(
         case.viscosity / scalar.schmidt,
         scalar.sides(case.grid),
         ends,

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
 from tailrace.case.scripts import Velocity
 from tailrace.case.sections import CHANNEL, MIXING_LAYER, FlowParameters
+from tailrace.core import Grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def shear_flow(name: str, parameters: FlowParameters | None, grid: _core.Grid) -> Velocity:
+def shear_flow(name: str, parameters: FlowParameters | None, grid: Grid) -> Velocity:
     """The flow that a case names.
 
     "channel": 1 - (2 y / Ly - 1)^2; "mixing-layer": a hyperbolic tangent about the middle of y; "uniform": a number.
@@ -41,7 +41,7 @@ def shear_flow(name: str, parameters: FlowParameters | None, grid: _core.Grid) -
 
 
 def noise_of(
-    told: FlowParameters, grid: _core.Grid, x: NDArray[Any], y: NDArray[Any], z: NDArray[Any], in_channel: bool
+    told: FlowParameters, grid: Grid, x: NDArray[Any], y: NDArray[Any], z: NDArray[Any], in_channel: bool
 ) -> NDArray[np.float64]:
     """The random part of the three components on these nodes."""
     noise = _or(told.noise, 0.0) * _noise(grid, x, y, z, 1 if told.seed is None else told.seed)
@@ -56,7 +56,7 @@ def _or(value: float | None, default: float) -> float:
     return default if value is None else value
 
 
-def _noise(grid: _core.Grid, x: NDArray[Any], y: NDArray[Any], z: NDArray[Any], seed: int) -> NDArray[np.float64]:
+def _noise(grid: Grid, x: NDArray[Any], y: NDArray[Any], z: NDArray[Any], seed: int) -> NDArray[np.float64]:
     """Numbers from -1 to 1 for the three components on these nodes, each plane in z from a generator of its own."""
     nx, ny, _ = grid.nodes
     first = [

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from tailrace import _core
     from tailrace.case.case import Case
+    from tailrace.core import Grid
 
 _ANGLES = np.linspace(0.0, np.pi, 129)[1:]
 # Modified wave numbers for a spacing of one; their largest values are 1.989 and 48/7.
@@ -95,7 +95,7 @@ def hyperviscous(at_cutoff: float, middle: float) -> NDArray[np.float64]:
     return np.asarray(found / (1 + 2 * alpha * np.cos(_ANGLES)))
 
 
-def stability_of(case: Case, grid: _core.Grid) -> Stability:
+def stability_of(case: Case, grid: Grid) -> Stability:
     """The stable steps of a case: of its velocity and of its scalars, on its smallest spacings."""
     more = case.numerics.hyperviscosity
     implicit = case.numerics.implicit_y
@@ -113,7 +113,7 @@ def stability_of(case: Case, grid: _core.Grid) -> Stability:
     )
 
 
-def _bending(grid: _core.Grid) -> float:
+def _bending(grid: Grid) -> float:
     """How much a first derivative a stretched y has in the second derivative, per distance: max |y''| / y'^2 / h."""
     y = np.array(grid.coordinates(1))
     along, across = np.gradient(y), np.diff(y, 2)

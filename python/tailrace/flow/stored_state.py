@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.io.names import COMPONENTS
 from tailrace.io.placement import Block, triple
 
@@ -95,13 +95,13 @@ def check_fits(case: Case, forced: bool, checkpoint: OpenCheckpoint) -> None:
         ("numerics.implicit_y", case.numerics.implicit_y, bool(told.get("implicit_y", False))),
     ):
         if mine != theirs:
-            raise _core.InputError(
+            raise InputError(
                 f"checkpoint {checkpoint.path} was written with {key} = {theirs}, the case says {mine}; resume "
                 "with the case it was written by, or start again without --resume"
             )
     before = str(told.get("forcing", ""))
     if before and not forced:
         how = "give it again, by tr.Simulation(case, forcing=...)" if before.startswith("forcing '") else "add it"
-        raise _core.InputError(
+        raise InputError(
             f"checkpoint {checkpoint.path} was written by a run with {before}, this one has no forcing; {how}"
         )

@@ -10,8 +10,8 @@ from .stability import stability_of
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from tailrace import _core
     from tailrace.case.case import Case
+    from tailrace.core import Grid
 
 EVERY = 10  # steps between two evaluations
 _GROWTH = 1.1  # at most, from one evaluation to the next
@@ -32,7 +32,7 @@ class TimeStep:
 
     """
 
-    def __init__(self, case: Case, grid: _core.Grid, comm: MPI.Comm) -> None:
+    def __init__(self, case: Case, grid: Grid, comm: MPI.Comm) -> None:
         self._wanted, self._comm = case.time, comm
         self._stability = stability_of(case, grid)
         self._known = not self.changes

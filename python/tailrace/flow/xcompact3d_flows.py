@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
 from tailrace.case.scripts import Velocity
 from tailrace.case.sections import MIXING_LAYER, TAYLOR_GREEN, FlowParameters
+from tailrace.core import Grid
 
 from .shear_flows import noise_of
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _WAVES = ((4, 1.0), (2, 1 / 8), (1, 1 / 16))
 
 
-def xcompact3d_flow(parameters: FlowParameters | None, grid: _core.Grid) -> Velocity:
+def xcompact3d_flow(parameters: FlowParameters | None, grid: Grid) -> Velocity:
     """The first velocity of a case of Xcompact3D 5.0, on a box of any size.
 
     "taylor-green": its wave numbers are 1, also where they do not fit the box. "channel": 1 - y^2 about the middle,
@@ -44,7 +44,7 @@ def xcompact3d_flow(parameters: FlowParameters | None, grid: _core.Grid) -> Velo
     return channel
 
 
-def evenly(grid: _core.Grid, y: NDArray[Any]) -> NDArray[np.float64]:
+def evenly(grid: Grid, y: NDArray[Any]) -> NDArray[np.float64]:
     """Where these nodes would be if all distances along y were equal."""
     places = np.array(grid.coordinates(1))
     node = np.abs(places[None, :] - y.reshape(-1, 1)).argmin(axis=1)

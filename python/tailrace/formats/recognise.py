@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Error, InputError, IoError, engine_at, is_series
 from tailrace.io.dataset import Dataset
 from tailrace.io.dataset_core import DatasetCore
+from tailrace.io.engines import engine_by_extension, is_stream
 from tailrace.io.placement import Box
 from tailrace.parallel import on_root
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 # Each is a package here with the function `dataset_at(path, parameters) -> Dataset | None`, which says None where the
 # content is not of its formats. The last one takes what libraries can read and nobody else knows.
 FAMILIES: tuple[str, ...] = ("xcompact3d", "pencil", "nektar", "sion", "generic")
-_ENDINGS_OF_OURS = (".h5", ".hdf", ".hdf5", ".vtkhdf", ".bp", ".sst")  # their engines say what is wrong with a file
 
 
 def is_series_of_ours(path: Path) -> bool:
@@ -30,15 +30,9 @@ def is_series_of_ours(path: Path) -> bool:
 
     :raises OSError, IoError: there is a named pipe, a socket or a device.
     """
-    if str(path).startswith("sst:"):
+    if is_stream(path) or is_series(str(path)):
         return True
-    engine = _core.engine_at(str(path))
-    if engine == "hdf5":
-        return not _core.is_foreign_file(str(path))
-    if engine in ("bp4", "bp5"):
-        replacing = path.with_name(path.name + ".replaced")  # a program is writing it in the place of that
-        return (path / "tailrace.json").exists() or replacing.exists()
-    return bool(engine) or (path / "series.xdmf").exists()  # of a raw series whose record is lost
+    return not engine_at(str(path)) and (path / "series.xdmf").exists()  # of a raw series whose record is lost
 
 
 def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, str] | None = None) -> Dataset | None:
@@ -56,12 +50,12 @@ def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, s
             found: Dataset | None = import_module(f".{name}", __package__).dataset_at(path, dict(parameters or {}))
             if found is not None:
                 return found
-    except (_core.Error, _core.IoError):
+    except (Error, IoError):
         raise
     except OSError as error:
-        raise _core.IoError(f"cannot read {error.filename or path}: {error.strerror or error}") from None
+        raise IoError(f"cannot read {error.filename or path}: {error.strerror or error}") from None
     if family is not None:
-        raise _core.InputError(f"{path}: its content is not of the format '{family}'")
+        raise InputError(f"{path}: its content is not of the format '{family}'")
     return None
 
 
@@ -88,10 +82,10 @@ def open_dataset(
             if guard:
                 check_in_child(Path(path))
             return dataset_at(Path(path), family, parameters)
-        except (_core.Error, _core.IoError):
+        except (Error, IoError):
             raise
         except OSError as error:  # a name that is too long, a directory that may not be read
-            raise _core.IoError(f"cannot open {path}: {error.strerror or error}") from None
+            raise IoError(f"cannot open {path}: {error.strerror or error}") from None
 
     found = on_root(comm, find)
     return None if found is None else DatasetCore(found, comm)
@@ -102,8 +96,9 @@ def refuse_unknown(path: Path) -> None:
 
     :raises InputError: it says what can be read.
     """
-    if path.is_file() and path.suffix not in _ENDINGS_OF_OURS and not _core.engine_at(str(path)):
-        raise _core.InputError(
+    ours = engine_by_extension(path) is not None  # then the engine says what is wrong with the file
+    if path.is_file() and not ours and not engine_at(str(path)):
+        raise InputError(
             f"{path}: is no series of Tailrace, nor a file of {', '.join(FAMILIES[:-1])}, nor HDF5 or BP; to fix this, "
             "name a file or directory of one of these (docs/formats.md says which can be read)"
         )
@@ -117,7 +112,7 @@ def check_in_child(path: Path) -> None:
     from tailrace.io import guard
 
     if path.exists() and not is_series_of_ours(path):
-        guard.call(path, _core.engine_at(str(path)), f"{__name__}:read_a_little", fspath(path))
+        guard.call(path, engine_at(str(path)), f"{__name__}:read_a_little", fspath(path))
 
 
 def format_in_child(path: Path) -> str:
@@ -126,7 +121,7 @@ def format_in_child(path: Path) -> str:
 
     if is_series_of_ours(path):
         return ""
-    return str(guard.call(path, _core.engine_at(str(path)), f"{__name__}:format_at", path))
+    return str(guard.call(path, engine_at(str(path)), f"{__name__}:format_at", path))
 
 
 def read_a_little(path: str) -> None:

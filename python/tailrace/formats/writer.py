@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.io.placement import Box, Stored, UniformGrid
 from tailrace.io.values import Attribute, Scalar
 
@@ -48,11 +48,11 @@ class Writer(ABC):
         self.notes: list[str] = []  # what was assumed or left out, in sentences
         for name, value in options.items():
             if name not in self.known:
-                raise _core.InputError(
+                raise InputError(
                     f"format '{self.format}' has no option '{name}'; it has {', '.join(self.known) or 'none'}"
                 )
             if self.known[name] and value not in self.known[name]:
-                raise _core.InputError(f"{name}: expected {' or '.join(self.known[name])}, found '{value}'")
+                raise InputError(f"{name}: expected {' or '.join(self.known[name])}, found '{value}'")
         self.prepare()
 
     @abstractmethod

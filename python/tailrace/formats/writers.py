@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from importlib import import_module
 
-from tailrace import _core
+from tailrace.core import InputError
 
 from .writer import Writer
 
@@ -26,7 +26,7 @@ def writer_of(name: str) -> type[Writer]:
     if name not in WRITERS:
         near = difflib.get_close_matches(name, WRITERS, n=1, cutoff=0.5)
         there = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(WRITERS)) or 'none'}"
-        raise _core.InputError(f"format = {name!r}: no such format can be written; {there}")
+        raise InputError(f"format = {name!r}: no such format can be written; {there}")
     module, kind = WRITERS[name]
     found: type[Writer] = getattr(import_module(module), kind)
     return found

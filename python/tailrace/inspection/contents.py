@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Error, InputError, IoError, engine_at
 from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.flow import checkpoint
 from tailrace.formats.recognise import format_in_child, is_series_of_ours, open_dataset
 from tailrace.io import guard, series
+from tailrace.io.engines import ENGINES, engine_of_remains, is_stream
 from tailrace.io.handle import Handle
 from tailrace.io.placement import boxes_of
 from tailrace.io.time_series import read_provenance, read_time_series
@@ -42,19 +43,19 @@ def engine_of(path: Path) -> str:
     :raises NotASeriesError: the path does not exist, or contains no series.
     :raises DamagedError: it cannot be read.
     """
-    if str(path).startswith("sst:") or path.suffix == ".sst":
+    if is_stream(path):
         raise NotASeriesError(
             f"{path}: a stream is not stored: its steps can be read once, while its writer runs. "
             "Read them with tailrace.open in Python, or have the writer store a series too"
         )
     if not path.exists():
         raise NotASeriesError(f"{path}: there is no such file or directory")
-    engine = _core.engine_at(str(path)) or _engine_by_names(path)
+    engine = engine_at(str(path)) or engine_of_remains(path)
     if engine and is_series_of_ours(path):
         return engine
     try:
         found = format_in_child(path)
-    except _core.IoError as error:
+    except IoError as error:
         raise DamagedError(str(error)) from None
     if found:
         return found
@@ -68,18 +69,6 @@ def engine_of(path: Path) -> str:
     raise NotASeriesError(
         f"{path}: is no series, nor a file of another program that can be read; docs/formats.md says which can"
     )
-
-
-def _engine_by_names(path: Path) -> str | None:
-    """The engine of a damaged series without sidecar or index, found from the names of its files; None if unknown."""
-    names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
-    if any(name.endswith(".sion") for name in names):
-        return "sion"
-    if names & {"series.jsonl", "series.xdmf"}:
-        return "raw"
-    if names & {"md.idx", "md.0", "data.0", "tailrace.json"}:
-        return "bp4" if path.suffix == ".bp4" else "bp5"
-    return None
 
 
 def series_at(path: Path) -> list[Path]:
@@ -162,8 +151,8 @@ def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
     if _is_time_series(path):
         return _table_contents(path)
     engine = engine_of(path)
-    sidecar_only = engine == "adios_hdf5" and not minmax  # then the files of HDF5 stay closed
-    if sidecar_only or (engine in _core.engine_names() and guard.vouched(path, engine)):
+    sidecar_only = engine in ENGINES and ENGINES[engine].sidecar and not minmax  # no library opens its files then
+    if sidecar_only or (engine in ENGINES and guard.vouched(path, engine)):
         return read_contents(path, engine, step, minmax)
     found: Contents = guard.call(path, engine, f"{__name__}:read_contents", path, engine, step, minmax)
     return found
@@ -206,7 +195,7 @@ def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
         looked_at, variables, scalars = None, [], {}
         if steps:
             if not -len(steps) <= step < len(steps):
-                raise _core.InputError(
+                raise InputError(
                     f"{path}: there is no step number {step}: it has {len(steps)}, counted from 0; -1 is the last"
                 )
             looked_at = step % len(steps)
@@ -234,7 +223,7 @@ def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
 
 def _open(path: Path, engine: str) -> series.Series:
     """The series at a path, of an engine or of another program."""
-    if engine not in _core.engine_names():
+    if engine not in ENGINES:
         from mpi4py import MPI
 
         found = open_dataset(path, MPI.COMM_SELF, None, {}, guard=False)
@@ -271,11 +260,11 @@ def verify(path: Path) -> Soundness:
         engine = engine_of(path)
     except DamagedError as error:
         return Soundness(path, 0, [str(error)], [])
-    if engine in _core.engine_names() and guard.vouched(path, engine):
+    if engine in ENGINES and guard.vouched(path, engine):
         return read_all(path, engine)
     try:
         found: Soundness = guard.call(path, engine, f"{__name__}:read_all", path, engine)
-    except _core.IoError as error:
+    except IoError as error:
         return Soundness(path, 0, [str(error)], [])
     return found
 
@@ -283,10 +272,10 @@ def verify(path: Path) -> Soundness:
 def read_all(path: Path, engine: str) -> Soundness:
     """As `verify`, in this process."""
     damage, unchecked, without, count = [], [], [], 0
-    if engine == "raw" and _CHECKPOINT.fullmatch(path.name):
+    if engine == checkpoint.ENGINE and _CHECKPOINT.fullmatch(path.name):
         try:
             checkpoint.check_sidecar(path)
-        except (_core.Error, OSError) as error:
+        except (Error, OSError) as error:
             damage.append(str(error))
     try:
         with _open(path, engine) as stored:
@@ -298,7 +287,7 @@ def read_all(path: Path, engine: str) -> Soundness:
                 missing = step.unchecked
                 if missing:
                     without.append(f"step {step.index} has no checksums of {', '.join(sorted(missing))}")
-    except (_core.Error, OSError) as error:
+    except (Error, OSError) as error:
         damage.append(str(error))
     if len(without) == count > 1:  # no step has checksums: one line is enough
         without = [f"none of the {count} steps has checksums of all its variables"]

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Literal
 
-from tailrace import _core
+from tailrace.core import InputError
+from tailrace.core import Series as CompiledSeries
 
 from .handle import Handle
 from .placement import UniformGrid, triple
@@ -35,12 +36,12 @@ def connect(
     :returns: the handle, the mode, and the ranks.
     """
     if mode not in ("r", "w", "x", "a"):
-        raise _core.InputError(f"unknown mode {mode!r}: expected 'r', 'w', 'x' or 'a'")
+        raise InputError(f"unknown mode {mode!r}: expected 'r', 'w', 'x' or 'a'")
     name = fspath(path)
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise _core.InputError(f"the path {name!r} is not in UTF-8; rename the file or directory") from None
+        raise InputError(f"the path {name!r} is not in UTF-8; rename the file or directory") from None
     if comm is None:
         from mpi4py import MPI
 
@@ -53,7 +54,7 @@ def connect(
     texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
     if texts.get("closing") == "true":  # the engine knows no boundaries
         if grid is None or grid.boundaries is None:
-            raise _core.InputError(
+            raise InputError(
                 "closing = true: it is not known which directions are periodic. To fix this, give a grid with "
                 'boundaries, or name the directions, as closing = "xz"'
             )
@@ -62,5 +63,5 @@ def connect(
         from .guard import check_metadata
 
         check_metadata(name, engine, comm)
-    core = _core.Series.open(name, mode, comm.py2f(), engine or "", texts, place, precision, rewind_to)
+    core = CompiledSeries.open(name, mode, comm.py2f(), engine or "", texts, place, precision, rewind_to)
     return Handle(core), mode, comm

@@ -1,4 +1,4 @@
-"""What a `Series` is made of, over a Dataset: it has the reading methods of `_core.Series`."""
+"""What a `Series` is made of, over a Dataset: it has the reading methods of `core.Series`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Never
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import Error, InputError, IoError
+from tailrace.core import Series as CompiledSeries
 from tailrace.parallel import agree, on_root
 
 from .placement import Box, Stored, StretchedGrid, boxes_of, triple
@@ -50,7 +51,7 @@ class DatasetCore:
         return [*self.dataset.notes, *self.dataset.left_out]
 
     def grid(self) -> tuple[list[int], list[float], list[float], list[list[float]]] | None:
-        """The places of the points, in the form of `_core.Series`."""
+        """The places of the points, in the form of `core.Series`."""
         grid = self.dataset.grid
         if grid is None:
             return None
@@ -93,7 +94,7 @@ class DatasetCore:
             stored = self._stored(step, one)
             ends = [at + n for at, n in zip(box.start, box.count, strict=True)]
             if min(box.start) < 0 or min(box.count) < 0 or any(e > n for e, n in zip(ends, stored.shape, strict=True)):
-                raise _core.InputError(
+                raise InputError(
                     f"{self.path}: {one}: the box from {tuple(box.start)} with {tuple(box.count)} points in x, y, z "
                     f"does not lie in the {tuple(stored.shape)} of the variable"
                 )
@@ -104,18 +105,16 @@ class DatasetCore:
     def _fill_one(self, step: int, name: str, box: Box, out: NDArray[Any]) -> None:
         try:
             self.dataset.read(step, name, box, out)
-        except (_core.Error, _core.IoError):
+        except (Error, IoError):
             raise
         except OSError as error:
-            raise _core.IoError(f"cannot read {error.filename or self.path}: {error.strerror or error}") from None
+            raise IoError(f"cannot read {error.filename or self.path}: {error.strerror or error}") from None
 
     def _stored(self, step: int, name: str) -> Stored:
         known = self.dataset.variables(step) | self.dataset.derived(step)
         if name not in known:
             index = self.dataset.steps[step][0]
-            raise _core.InputError(
-                f"{self.path}: step {index} has no variable '{name}'; it has {', '.join(known) or 'none'}"
-            )
+            raise InputError(f"{self.path}: step {index} has no variable '{name}'; it has {', '.join(known) or 'none'}")
         return known[name]
 
     def verify(self, step: int) -> list[str]:
@@ -130,7 +129,7 @@ class DatasetCore:
             for name, (dtype, shape, _) in self.dataset.variables(step).items():
                 for box in boxes_of(shape, _PIECE // np.dtype(dtype).itemsize) if 0 not in shape else ():
                     self._fill_one(step, name, box, np.empty(box.count[::-1], dtype))
-        except (_core.Error, OSError) as error:
+        except (Error, OSError) as error:
             lines.append(str(error))
         return [f"step {index}: {line}" for line in dict.fromkeys(lines)]
 
@@ -147,7 +146,7 @@ class DatasetCore:
         """Raise on all ranks, where the others read."""
 
         def fail() -> Never:
-            raise (_core.InputError if wrong_input else _core.IoError)(why)
+            raise (InputError if wrong_input else IoError)(why)
 
         agree(self._comm, fail)
         raise AssertionError(why)  # not reached
@@ -165,6 +164,6 @@ class DatasetCore:
         self.dataset.close()
 
     def __getattr__(self, name: str) -> Never:
-        if hasattr(_core.Series, name):
-            raise _core.InputError(f"{self.path}: is open to read; '{name}' is for series of Tailrace")
+        if hasattr(CompiledSeries, name):
+            raise InputError(f"{self.path}: is open to read; '{name}' is for series of Tailrace")
         raise AttributeError(name)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tailrace import _core
+from tailrace.core import Error, FileLock, InputError, engine_at, finish_replacing, is_foreign_file
 
 from . import guard, series
+from .engines import ENGINES
 from .time_series import TimeSeriesError, last_step, read_provenance
 
 _MOST_NAMED = 4  # results in a message
@@ -41,20 +42,20 @@ def of_series(path: Path) -> Iterator[Found]:
 
     :raises IoError: a program is replacing it.
     """
-    _core.finish_replacing(str(path))  # what a killed program began to replace is a result
+    finish_replacing(str(path))  # what a killed program began to replace is a result
     try:
-        engine = _core.engine_at(str(path))
-        if not engine or (engine == "hdf5" and _core.is_foreign_file(str(path))):
+        engine = engine_at(str(path))
+        if not engine or (ENGINES[engine].one_file and is_foreign_file(str(path))):
             return
         with series.open(path, "r", guard=not guard.vouched(path, engine)) as stored:
             if not len(stored) and not stored.verify():
                 return
             files, made_by = [Path(file) for file in stored.files], str(stored.attributes.get("made_by", ""))
-    except (_core.Error, OSError, ValueError):
+    except (Error, OSError, ValueError):
         yield Found(str(path), None)
         return
-    journal = Path(f"{path}.journal")
-    yield Found(str(path), [*files, *([journal] if journal.exists() else [])], made_by)
+    journal = Path(f"{path}{ENGINES[engine].journal}")
+    yield Found(str(path), [*files, *([journal] if journal != path and journal.exists() else [])], made_by)
 
 
 def files_of(found: Iterable[Found]) -> list[Path]:
@@ -65,7 +66,7 @@ def files_of(found: Iterable[Found]) -> list[Path]:
     files: list[Path] = []
     for one in found:
         if one.files is None:
-            raise _core.InputError(
+            raise InputError(
                 f"{one.named} is damaged, so that it is not known which files belong to it; move it away or remove it"
             )
         files += one.files
@@ -78,7 +79,7 @@ def check_unlocked(found: Iterable[Found]) -> None:
     :raises IoError: one does; the message says which.
     """
     for one in found:
-        _core.FileLock(one.named).release()
+        FileLock(one.named).release()
 
 
 def listed(found: Sequence[Found]) -> str:

@@ -19,19 +19,17 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailrace import _core
+from tailrace.core import IoError, engine_at, metadata_vouched
+from tailrace.core import Series as CompiledSeries
 from tailrace.parallel import on_root
 
 from ..files.paths import holds_something
-from ..files.regular import open_regular
+from .engines import ENGINES
 from .placement import Box, boxes_of, triple
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-_LIBRARIES = {"bp4": "ADIOS2", "bp5": "ADIOS2", "adios_hdf5": "ADIOS2", "hdf5": "HDF5"}
-_VERSION = 8  # the byte of an HDF5 file that has the version of its superblock
-_WAITING = ("bp4", "bp5")
 _PIECE = 32 << 20  # bytes that are read at once
 _METADATA = ("md.idx", "md.0", "mmd.0")  # of BP
 # Variables by which launchers tell a process that it is a rank: without them MPI starts alone in the child.
@@ -46,21 +44,16 @@ _PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent e
 
 
 def vouched(path: Path, engine: str) -> bool:
-    """Whether no library parses damaged metadata of the series: `tailrace.json` has checksums of those of BP.
-
-    The format of HDF5 since version 1.8 has checksums itself. Only files of the engine hdf5 are known to use nothing
-    else: those of other programs may mix both formats, and ADIOS2 writes the older one.
+    """Whether checksums cover all metadata that a library of others parses when it reads the series.
 
     :raises IoError: the series cannot be read.
     """
-    if engine not in _LIBRARIES:
-        return True
-    if engine in ("bp4", "bp5"):
-        return _core.metadata_vouched(str(path))
-    if engine == "adios_hdf5" or _core.engine_at(str(path)) != "hdf5" or _core.is_foreign_file(str(path)):
-        return False
-    with open_regular(path, "rb") as file:
-        return file.read(_VERSION + 1)[_VERSION:] >= b"\2"
+    return metadata_vouched(str(path), engine)
+
+
+def _library(engine: str) -> str:
+    """The library that reads the metadata of an engine; "" where our own code does, and for an unknown engine."""
+    return ENGINES[engine].library if engine in ENGINES else ""
 
 
 def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
@@ -69,7 +62,7 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
     :param function: "module:name"; it must be importable, and arguments and result picklable.
     :raises IoError: the child died, or took too much memory or time. Exceptions of the function are raised as they are.
     """
-    library = _LIBRARIES.get(engine, "that reads its format")
+    library = _library(engine) or "that reads its format"
     fault = "its metadata are damaged or made to harm. To fix this, restore it from a copy"
     seconds = _SECONDS + _on_disk(path) // _BYTES_PER_SECOND
     memory = _MEMORY + _MEMORY_PER_BYTE * sum(_on_disk(path / name) for name in _METADATA)
@@ -89,33 +82,31 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
                     timeout=seconds,
                 )
             except subprocess.TimeoutExpired:
-                raise _core.IoError(
-                    f"cannot read {path}: {library} did not return within {seconds} s; {fault}"
-                ) from None
+                raise IoError(f"cannot read {path}: {library} did not return within {seconds} s; {fault}") from None
             if child.stdout.startswith(_READY):
                 break
             said.seek(0)
             why = " | ".join(said.read(_MOST_SAID).decode(errors="replace").split("\n"))
     else:
-        raise _core.IoError(
+        raise IoError(
             f"cannot read {path}: the program that reads it first ended with code {child.returncode} before it began, "
             f"{_STARTS} times; is there memory for it, and room for temporary files? It said: {why}"
         )
     if child.returncode < 0:
         number = -child.returncode
-        raise _core.IoError(f"cannot read {path}: the library {library} died of signal {number} on it; {fault}")
+        raise IoError(f"cannot read {path}: the library {library} died of signal {number} on it; {fault}")
     try:
         done, result = pickle.loads(child.stdout[len(_READY) :])
     except (EOFError, pickle.UnpicklingError):
         done = None
     if done is None or child.returncode != 0:
         code = child.returncode
-        raise _core.IoError(f"cannot read {path}: the library {library} ended its program with code {code}; {fault}")
+        raise IoError(f"cannot read {path}: the library {library} ended its program with code {code}; {fault}")
     if done:
         return result
     if isinstance(result, MemoryError) or "bad_alloc" in str(result):
         size = f"{memory >> 20} MiB"
-        raise _core.IoError(f"cannot read {path}: the library {library} needs more than {size} of memory; {fault}")
+        raise IoError(f"cannot read {path}: the library {library} needs more than {size} of memory; {fault}")
     raise result
 
 
@@ -136,11 +127,11 @@ def read_metadata(path: str, engine: str) -> None:
 
     first = Box((0, 0, 0), (1, 1, 1))
 
-    stored = _core.Series.open(path, "r", MPI.COMM_SELF.py2f(), engine, {}, None, None, None)
+    stored = CompiledSeries.open(path, "r", MPI.COMM_SELF.py2f(), engine, {}, None, None, None)
     for number in range(len(stored.steps())):
         stored.scalars(number), stored.unchecked(number)
         for name, dtype, shape, _ in stored.variables(number):
-            whole = boxes_of(triple(shape), _PIECE // np.dtype(dtype).itemsize) if engine in _WAITING else [first]
+            whole = boxes_of(triple(shape), _PIECE // np.dtype(dtype).itemsize) if ENGINES[engine].waits else [first]
             for box in whole if 0 not in shape else ():
                 stored.read(number, name, box, np.empty(box.count[::-1], dtype))
     stored.close()
@@ -163,9 +154,9 @@ def _check(name: str, engine: str | None) -> None:
     try:
         something = holds_something(path)
     except OSError as error:  # a name that is too long, a directory that may not be read
-        raise _core.IoError(f"cannot open {name}: {error.strerror or error}") from None
-    found = (engine or _core.engine_at(name)) if something else ""
-    if found in _LIBRARIES:
+        raise IoError(f"cannot open {name}: {error.strerror or error}") from None
+    found = (engine or engine_at(name)) if something else ""
+    if _library(found):
         call(path, found, f"{__name__}:read_metadata", name, found)
 
 

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
+from tailrace.core import Series as CompiledSeries
 
 from .dataset import Dataset
 from .dataset_core import DatasetCore
 
 
 class Handle:
-    """Owns an open `_core.Series` until it is dropped; or what stands in its place for files of another program."""
+    """Owns an open `core.Series` until it is dropped; or what stands in its place for files of another program."""
 
-    def __init__(self, core: _core.Series | DatasetCore) -> None:
-        self._core: _core.Series | None = cast("_core.Series", core)
+    def __init__(self, core: CompiledSeries | DatasetCore) -> None:
+        self._core: CompiledSeries | None = cast(CompiledSeries, core)
         self._path = str(core.path)
         self.dataset: Dataset | None = core.dataset if isinstance(core, DatasetCore) else None
 
@@ -25,13 +26,13 @@ class Handle:
         """Whether the series is still held. Local."""
         return self._core is not None
 
-    def core(self) -> _core.Series:
+    def core(self) -> CompiledSeries:
         """The compiled series. Local.
 
         :raises InputError: it is closed.
         """
         if self._core is None:
-            raise _core.InputError(
+            raise InputError(
                 f"{self._path}: the series is closed; a field of it is read at its first use, which must come before"
             )
         return self._core
@@ -41,7 +42,7 @@ class Handle:
         self._core = None
 
     @contextmanager
-    def raise_on_all_ranks(self) -> Iterator[_core.Series]:
+    def raise_on_all_ranks(self) -> Iterator[CompiledSeries]:
         """Around the local preparation of a collective call: an error of one rank is raised on all ranks.
 
         Where the block fails, this rank takes part in the agreement with which the collective call of the other ranks
@@ -53,5 +54,5 @@ class Handle:
         try:
             yield core
         except Exception as error:
-            core.refuse(str(error), not isinstance(error, _core.IoError | MemoryError))
+            core.refuse(str(error), not isinstance(error, IoError | MemoryError))
             raise  # not reached: refusing raises

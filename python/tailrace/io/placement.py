@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import Grid, InputError
 
 Triple = tuple[int, int, int]
 SAME_PLACE = 1e-6  # relative to the length of the box: some formats store places in single precision
@@ -55,7 +55,7 @@ class UniformGrid:
     boundaries: tuple[str, str, str] | None = field(default=None, kw_only=True)
 
     @staticmethod
-    def of(grid: _core.Grid) -> UniformGrid:
+    def of(grid: Grid) -> UniformGrid:
         """The nodes of the grid of operators (`ops.grid`), a StretchedGrid where y is stretched. Local."""
         about: dict[str, Any] = {
             "points": triple(grid.nodes),
@@ -89,12 +89,12 @@ class UniformGrid:
         )
         return x, y, z
 
-    def checked(self) -> _core.Grid:
+    def checked(self) -> Grid:
         """The grid of operators on these points.
 
         :raises InputError: there is none, or its boundaries are not known.
         """
-        return _core.Grid(self.points, self.lengths or (), self.boundaries or ())
+        return Grid(self.points, self.lengths or (), self.boundaries or ())
 
 
 @dataclass(frozen=True)
@@ -117,11 +117,11 @@ class StretchedGrid(UniformGrid):
         if not self.stretching:
             return
         if self.boundaries is None:
-            raise _core.InputError(f"stretching = {self.stretching!r}: its law needs the boundaries of the grid")
+            raise InputError(f"stretching = {self.stretching!r}: its law needs the boundaries of the grid")
         x, y, z = self.coordinates
         law = np.array(self.checked().coordinates(1)) + self.origin[1]
         if len(y) and (len(y) != len(law) or np.abs(np.asarray(y) - law).max() > SAME_PLACE * (law[-1] - law[0])):
-            raise _core.InputError(
+            raise InputError(
                 f"the coordinates in y are not those of stretching = {self.stretching!r}, beta = {self.beta:g} between "
                 f"{law[0]:g} and {law[-1]:g}; leave one of them out"
             )
@@ -147,17 +147,17 @@ class StretchedGrid(UniformGrid):
         x, y, z = (np.array(along, np.float64) if len(along) else even for along, even in own)
         return x, y, z
 
-    def checked(self) -> _core.Grid:
+    def checked(self) -> Grid:
         """The grid of operators on these points.
 
         :raises InputError: there is none, or its boundaries or its law are not known.
         """
         if not self.stretching and any(len(along) for along in self.coordinates):
-            raise _core.InputError(
+            raise InputError(
                 "grid: fields on stretched points need their law, a StretchedGrid with stretching = 'centre', 'walls' "
                 "or 'bottom' and beta; without it they are arrays"
             )
-        return _core.Grid(self.points, self.lengths or (), self.boundaries or (), self.stretching, self.beta)
+        return Grid(self.points, self.lengths or (), self.boundaries or (), self.stretching, self.beta)
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def shape_of(array: NDArray[Any]) -> Triple:
     :raises InputError: it has another number of dimensions.
     """
     if array.ndim not in (3, 4):
-        raise _core.InputError(f"expected an array (nz, ny, nx) or (components, nz, ny, nx), not one of {array.shape}")
+        raise InputError(f"expected an array (nz, ny, nx) or (components, nz, ny, nx), not one of {array.shape}")
     return triple(reversed(array.shape[-3:]))
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, Type
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 
 from .connection import Mode, connect
 from .coupling import Coupling, CouplingSide, LeftOut
@@ -87,8 +87,8 @@ class SeriesOf(ABC, Generic[OneStep]):
     ) -> None:
         """Write one step: arrays, lists, numbers and texts by name.
 
-        After an error the series is as it was before, without the step, and takes the next one; docs/io.md says what a
-        stream cannot take back.
+        After an error the series is as it was before, without the step, and takes the next one; docs/io/errors.md says
+        what a stream cannot take back.
 
         :param time: the time of the step.
         :param fields, more: arrays; on one rank the whole of each, on several ranks this rank's `Block`.
@@ -359,9 +359,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         array = np.asarray(data)
         # On several ranks a bare array is nobody's whole; the check is local, but true of every rank alike.
         if self.comm.size > 1:
-            raise _core.InputError(
-                f"{name}: on {self.comm.size} ranks each rank gives a Block(data, shape, start) of it"
-            )
+            raise InputError(f"{name}: on {self.comm.size} ranks each rank gives a Block(data, shape, start) of it")
         return Block(array, shape_of(array))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar, overload
 
-from tailrace import _core
+from tailrace.core import InputError
 
 One = TypeVar("One")
 
@@ -52,4 +52,4 @@ class Steps(Sequence[One]):
                 return at
         near = min((one for one, _ in self._table), key=lambda one: abs(one - index), default=None)
         hint = "it has no steps" if near is None else f"the nearest is {near}; series.steps has all of them"
-        raise _core.InputError(f"{self._path}: has no step of index {index}; {hint}")
+        raise InputError(f"{self._path}: has no step of index {index}; {hint}")

@@ -20,6 +20,7 @@ from ..files import locks
 from ..files.marks import TIME_SERIES, why_foreign
 from ..files.provenance import comments, of_comments
 from ..files.regular import open_regular, refuse_special
+from ..files.whole import write_text
 
 COLUMNS = (
     "step",
@@ -41,6 +42,8 @@ dissipation_laplacian = -nu <u . lap u>, in U^3 / L; follows -d(kinetic_energy)/
 enstrophy = <w . w> / 2, w the vorticity, in U^2 / L^2
 max_divergence = max |div u| L / U on the cells of the pressure
 cfl = max (|ux| / dx + |uy| / dy + |uz| / dz) dt"""
+
+_DRAFT = ".new"  # ending of the name of a file with the rows that stay
 
 
 class TimeSeriesError(ValueError):
@@ -262,10 +265,5 @@ def _step(path: Path, number: int, line: str) -> int:
 
 def _replace(path: Path, text: str) -> None:
     target = path.resolve()  # a link to the file stays a link
-    temporary = target.with_name(target.name + ".new")
-    check_replaceable(temporary)
-    with open_regular(temporary, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(target)
+    check_replaceable(target.with_name(target.name + _DRAFT))
+    write_text(target, text, ending=_DRAFT)

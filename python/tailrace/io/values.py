@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 
 Attribute = str | int | float | Sequence[int] | Sequence[float]
 Scalar = float | int | str
@@ -27,7 +27,7 @@ def stored_array(name: str, data: Any) -> NDArray[Any]:
     """
     array = np.ascontiguousarray(data)
     if not is_stored(array.dtype):
-        raise _core.InputError(f"{name}: expected an array of float32, float64, int32 or int64, found {array.dtype}")
+        raise InputError(f"{name}: expected an array of float32, float64, int32 or int64, found {array.dtype}")
     return array
 
 
@@ -38,7 +38,7 @@ def scalar_value(value: Any) -> Any:
     """
     plain = value.item() if isinstance(value, np.generic) else value
     if not isinstance(plain, str | int | float):
-        raise _core.InputError(f"expected a number or a text, not {plain!r}")
+        raise InputError(f"expected a number or a text, not {plain!r}")
     return int(plain) if isinstance(plain, bool) else plain
 
 
@@ -53,7 +53,7 @@ def attribute_value(value: Any) -> Any:
         return value
     values = list(value)
     if not all(isinstance(one, int | float) for one in values):
-        raise _core.InputError(f"expected a text, a number or numbers, not {values!r}")
+        raise InputError(f"expected a text, a number or numbers, not {values!r}")
     return values
 
 

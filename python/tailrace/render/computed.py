@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.fields import distributions, reductions, spectra
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
@@ -37,7 +37,7 @@ def computed_curve(
     try:
         if kind == "spectrum":
             return _spectrum(found, name, axis, label, note)
-    except _core.InputError as error:
+    except InputError as error:
         raise PlotError(f"{path}: {error}") from None
     field = found.norm() if isinstance(found, Vector) else found
     if kind == "histogram":

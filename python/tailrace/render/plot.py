@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailrace import _core
+from tailrace.core import engine_at
 from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.formats.pencil.time_series import is_time_series
 
@@ -193,7 +193,7 @@ def _is_table(path: Path) -> bool:
         return path.is_file()
     if is_time_series(path):
         return True
-    return path.stat().st_size > 0 and not _core.engine_at(str(path)) and is_ours(path, TIME_SERIES)
+    return path.stat().st_size > 0 and not engine_at(str(path)) and is_ours(path, TIME_SERIES)
 
 
 def _table(path: Path, label: str, options: Options) -> _Source:

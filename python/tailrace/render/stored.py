@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import IoError, engine_at
 from tailrace.files.regular import refuse_special
 from tailrace.formats.recognise import format_in_child, is_series_of_ours
 from tailrace.io import guard
@@ -29,7 +29,7 @@ def open_stored(path: Path, grid: Path | None = None) -> Series:
     """
     check_there(path)
     path = _newest_checkpoint(path) or path
-    engine = _core.engine_at(str(path))
+    engine = engine_at(str(path))
     ours = is_series_of_ours(path)
     if not engine and not format_in_child(path):
         raise PlotError(
@@ -38,10 +38,10 @@ def open_stored(path: Path, grid: Path | None = None) -> Series:
         )
     try:
         return series.open(path, guard=not ours or not guard.vouched(path, engine), grid=grid)
-    except _core.IoError as error:
+    except IoError as error:
         if str(path) in str(error):
             raise
-        raise _core.IoError(f"{path} cannot be read: {error}") from None
+        raise IoError(f"{path} cannot be read: {error}") from None
 
 
 def check_there(path: Path) -> None:

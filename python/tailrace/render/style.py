@@ -9,6 +9,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure  # without pyplot: no window, and no shared state with plots of the user
 
 from tailrace.files.regular import open_regular
+from tailrace.files.whole import Whole
 
 AXES = ("x", "y", "z")
 FORMATS = (".png", ".pdf", ".svg")
@@ -71,7 +72,7 @@ def save(figure: Figure, out: str | Path) -> Path:
     out = check_picture(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     key = "Creator" if out.suffix == ".pdf" else "Source"
-    with rc_context(STYLE):
+    with rc_context(STYLE), Whole(out, binary=True) as file:
         # "tight": the title may be wider than the image.
-        figure.savefig(out, bbox_inches="tight", pad_inches=0.1, metadata={key: _MARK})
+        figure.savefig(file, format=out.suffix[1:], bbox_inches="tight", pad_inches=0.1, metadata={key: _MARK})
     return out

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Grid, InputError
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
 from tailrace.formats.recognise import FAMILIES, open_dataset, refuse_unknown
 from tailrace.io.connection import Mode, connect
+from tailrace.io.engines import ENGINES
 from tailrace.io.handle import Handle
 from tailrace.io.names import RAW_NAMES
 from tailrace.io.placement import Block, Box, Region, StretchedGrid, Triple, UniformGrid
@@ -52,7 +53,7 @@ def open(
     comm: MPI.Comm | None = None,
     engine: str | None = None,
     parameters: Mapping[str, object] | None = None,
-    grid: UniformGrid | _core.Grid | GridFile | str | PathLike[str] | None = None,
+    grid: UniformGrid | Grid | GridFile | str | PathLike[str] | None = None,
     precision: Literal["float32", "float64"] | None = None,
     rewind_to: int | None = None,
     guard: bool = False,
@@ -67,7 +68,7 @@ def open(
 
     :param comm: the ranks that take part; by default all of them (COMM_WORLD) when writing, this one alone (COMM_SELF)
         when reading.
-    :param engine: one of `_core.engine_names()`, or to read a family of `tailrace.formats.recognise.FAMILIES`; without
+    :param engine: one of `tailrace.io.engines.ENGINES`, or to read a family of `formats.recognise.FAMILIES`; without
         it, when reading or appending, the engine or the program that wrote what is there; else that of the environment
         variable TAILRACE_ENGINE; else that of the path: .bp, .h5 or .vtkhdf, .sion, sst:NAME, or a directory.
     :param parameters: of the engine, by their own names; and for all engines `checksums` (True), `sync` (False: a step
@@ -95,7 +96,7 @@ def open(
 
             comm = MPI.COMM_SELF
         given = agree(comm, lambda: given_grid(grid))
-        family = engine if engine in FAMILIES and engine not in _core.engine_names() else None  # sion is both
+        family = engine if engine in FAMILIES and engine not in ENGINES else None  # sion is both
         texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
         if engine is None or family is not None:
             found = open_dataset(path, comm, family, texts, guard)
@@ -104,10 +105,10 @@ def open(
             on_root(comm, lambda: refuse_unknown(Path(path)))
         handle = connect(path, mode, comm=comm, engine=engine, parameters=parameters, rewind_to=rewind_to, guard=guard)
         return Series(*handle, given=given, precision=precision)
-    if isinstance(grid, _core.Grid):
+    if isinstance(grid, Grid):
         grid = UniformGrid.of(grid)
     if grid is not None and not isinstance(grid, UniformGrid):
-        raise _core.InputError(f"grid = {grid!r}: a series is written with a UniformGrid or a StretchedGrid")
+        raise InputError(f"grid = {grid!r}: a series is written with a UniformGrid or a StretchedGrid")
     if grid is not None and grid.boundaries is not None and _has_law(grid):
         grid.checked()
     series = Series(
@@ -120,19 +121,19 @@ def open(
     return series
 
 
-def given_grid(grid: UniformGrid | _core.Grid | GridFile | str | PathLike[str] | None) -> GridFile:
+def given_grid(grid: UniformGrid | Grid | GridFile | str | PathLike[str] | None) -> GridFile:
     """The user's knowledge of a grid, in one form. Local.
 
     :raises ConfigError, InputError: it is wrong, or not enough.
     """
-    if isinstance(grid, _core.Grid):
+    if isinstance(grid, Grid):
         grid = UniformGrid.of(grid)
     if grid is None or isinstance(grid, GridFile):
         return grid or GridFile()
     if not isinstance(grid, UniformGrid):
         return read_grid_file(Path(grid))
     if grid.boundaries is None:
-        raise _core.InputError(
+        raise InputError(
             'grid: a UniformGrid to read with needs its boundaries, as boundaries=("periodic", "free-slip", "periodic")'
         )
     known = grid.checked()
@@ -185,7 +186,7 @@ class Series(SeriesOf[StoredStep]):
         self._known: SeriesGrid | None = None
         if mode == "r" and not self.streaming and len(self) and (comm.size > 1 or given != GridFile()):
             known = self.steps[0].known
-            with suppress(_core.InputError):  # it is raised again where they are needed
+            with suppress(InputError):  # it is raised again where they are needed
                 _ = known.operators  # made while all ranks are here: steps are local afterwards
 
     # ---- steps -------------------------------------------------------------------------------------------------------
@@ -204,7 +205,7 @@ class Series(SeriesOf[StoredStep]):
     def _grid_by(self, step: ArrayStep) -> SeriesGrid:
         if self._known is None:
             dataset = self._handle.dataset
-            aliases = dataset.aliases if dataset is not None else RAW_NAMES if self.engine == "raw" else {}
+            aliases = dataset.aliases if dataset is not None else RAW_NAMES if ENGINES[self.engine].file_names else {}
             self._known = SeriesGrid(
                 self.path, aliases, self.comm, self.attributes, super().grid, step, self._given, self._precision
             )
@@ -234,10 +235,10 @@ class Series(SeriesOf[StoredStep]):
         :raises InputError: there is none; the message has the times around it.
         """
         if method not in (None, "nearest", "pad", "backfill"):
-            raise _core.InputError(f"method = {method!r}: expected 'nearest', 'pad', 'backfill' or None")
+            raise InputError(f"method = {method!r}: expected 'nearest', 'pad', 'backfill' or None")
         times = self.times
         if not len(times):
-            raise _core.InputError(f"{self.path}: has no steps")
+            raise InputError(f"{self.path}: has no steps")
         close = np.isclose(times, time, rtol=1e-9, atol=1e-12)
         fits = {
             None: close,
@@ -246,7 +247,7 @@ class Series(SeriesOf[StoredStep]):
             "backfill": (times >= time) | close,
         }[method]
         if not fits.any():
-            raise _core.InputError(
+            raise InputError(
                 f"{self.path}: has no step {_asked(time, method)}; its times are {_around(times, time)}. "
                 'series.at(time, method="nearest") gives the nearest'
             )
@@ -318,7 +319,7 @@ class Series(SeriesOf[StoredStep]):
     def _block(self, name: str, data: Field | Vector) -> Block:
         operators = data.operators
         if operators.comm.size != self.comm.size:
-            raise _core.InputError(
+            raise InputError(
                 f"{name}: the field is shared by {operators.comm.size} ranks, the series is written by {self.comm.size}"
             )
         fields = [data] if isinstance(data, Field) else list(data)
@@ -337,7 +338,7 @@ class Series(SeriesOf[StoredStep]):
 
         if self._mode != "r" or self.streaming:
             kind = "a stream" if self._mode == "r" else "open to write"
-            raise _core.InputError(f"{self.path}: is {kind}; xarray needs a series on disk, open to read")
+            raise InputError(f"{self.path}: is {kind}; xarray needs a series on disk, open to read")
         return xarray.open_dataset(self.path, engine="tailrace", chunks=chunks, grid=self._given)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Grid, InputError
 from tailrace.fields.operators import Operators
 from tailrace.io.placement import SAME_PLACE
 
@@ -54,16 +54,16 @@ class SeriesGrid:
         self.attributes = {**theirs, **given.attributes()}
         self._aliases, self._told = aliases, told
         self._made: Operators | None = None
-        self._failed: _core.InputError | None = None  # the ranks cannot share the grid
+        self._failed: InputError | None = None  # the ranks cannot share the grid
         self.problem: str | None = None  # why the grid is not known
         self.points: Triple | None = None
-        self.grid: _core.Grid | None = None
+        self.grid: Grid | None = None
         self.precision = precision or "float64"
         try:
             self.points = self._find_points(first)
             self.names(first)  # the names of the user's file are checked
             self.grid = self._find_grid(self.points)
-        except _core.InputError as error:
+        except InputError as error:
             if given.grid or given.variables:
                 raise
             self.problem = str(error)
@@ -77,7 +77,7 @@ class SeriesGrid:
         given = self.given.grid.points if self.given.grid else None
         if given:
             if given not in shapes:
-                raise _core.InputError(
+                raise InputError(
                     f"{self.path}: no field has the grid.points = {list(given)} of the grid file; "
                     f"found {_listed(shapes)}, each in x, y, z"
                 )
@@ -85,38 +85,38 @@ class SeriesGrid:
         if self._told is not None:
             return self._told.points
         if len(shapes) != 1:
-            raise _core.InputError(
+            raise InputError(
                 f"{self.path}: it is not known which fields are on the grid; they have {_listed(shapes)} points in x, "
                 "y, z. Give grid.points in a TOML file, by --grid FILE, or in Python by tr.open(path, grid=FILE)"
             )
         return next(iter(shapes))
 
-    def _find_grid(self, points: Triple) -> _core.Grid:
+    def _find_grid(self, points: Triple) -> Grid:
         """The grid by its lengths, boundaries and stretching, from the user's file or the attributes."""
         for key in ("lengths", "boundaries"):
             if key not in self.attributes:
-                raise _core.InputError(f"{self.path}: its {key} are not known: it has no attribute '{key}'. {_HOW}")
+                raise InputError(f"{self.path}: its {key} are not known: it has no attribute '{key}'. {_HOW}")
         try:
             lengths = tuple(float(length) for length in self.attributes["lengths"])
         except (TypeError, ValueError):
             lengths = ()
         boundaries = tuple(str(self.attributes["boundaries"]).split(","))
         if len(lengths) != 3 or len(boundaries) != 3:
-            raise _core.InputError(
+            raise InputError(
                 f"{self.path}: the attributes lengths = {self.attributes['lengths']!r} and boundaries = "
                 f"{self.attributes['boundaries']!r} do not tell three directions. {_HOW}"
             )
         self._check_whole(lengths, boundaries)
         stretching, beta = self.attributes.get("stretching", ""), self.attributes.get("beta", 0.0)
         if not isinstance(stretching, str) or not isinstance(beta, int | float):
-            raise _core.InputError(
+            raise InputError(
                 f"{self.path}: the attributes stretching = {stretching!r} and beta = {beta!r} are no name of a "
                 "stretching and a number"
             )
         try:
-            grid = _core.Grid(points, lengths, boundaries, stretching, beta)
-        except _core.InputError as error:
-            raise _core.InputError(f"{self.path}: {error}") from None
+            grid = Grid(points, lengths, boundaries, stretching, beta)
+        except InputError as error:
+            raise InputError(f"{self.path}: {error}") from None
         self._check_places(grid)
         return grid
 
@@ -140,13 +140,13 @@ class SeriesGrid:
             there = reach + spacing if kind == "periodic" else reach
             if abs(there - length) > SAME_PLACE * length or abs(start) > SAME_PLACE * length:
                 apart = reach / (len(along) - 1) if len(along) > 1 else spacing
-                raise _core.InputError(
+                raise InputError(
                     f"{self.path}: holds a part of the field only: {len(along)} points in {axis} from {start:.6g}, "
                     f"{apart:.6g} apart, of a {kind} box of length {length:.6g}. An analysis needs all of it, or "
                     "every n-th point from 0 on up to the end"
                 )
 
-    def _check_places(self, grid: _core.Grid) -> None:
+    def _check_places(self, grid: Grid) -> None:
         """Check that the points are those of the schemes."""
         for d, along in enumerate(self._places() or ()):
             if np.abs(along - grid.coordinates(d)).max() > SAME_PLACE * grid.lengths[d]:
@@ -158,7 +158,7 @@ class SeriesGrid:
                         + (", or in y the attributes stretching and beta" if d == 1 else "")
                     )
                 )
-                raise _core.InputError(f"{self.path}: the points in {'xyz'[d]} are not equally spaced; {law}")
+                raise InputError(f"{self.path}: the points in {'xyz'[d]} are not equally spaced; {law}")
 
     def _stored_precision(self, step: ArrayStep) -> str:
         kinds = {step.variables[name].dtype for name in self.names(step).values()}
@@ -177,7 +177,7 @@ class SeriesGrid:
             if theirs not in stored:
                 near = difflib.get_close_matches(theirs, stored, n=1)
                 hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(stored) or 'none on the grid'}"
-                raise _core.InputError(f"{self.path}: has no '{theirs}' (variables.{ours} of the grid file); {hint}")
+                raise InputError(f"{self.path}: has no '{theirs}' (variables.{ours} of the grid file); {hint}")
             names.pop(theirs, None)
             names[ours] = theirs
         return names
@@ -204,7 +204,7 @@ class SeriesGrid:
         """
         grid = self.grid
         if grid is None:
-            raise _core.InputError(self.problem or f"{self.path}: its grid is not known")
+            raise InputError(self.problem or f"{self.path}: its grid is not known")
         if self._failed is not None:
             raise self._failed
         if self._made is None:
@@ -219,8 +219,8 @@ class SeriesGrid:
                     interpolation=str(self.attributes.get("interpolation", "aggressive")),
                     dtype=self.precision,
                 )
-            except _core.InputError as error:
-                self._failed = _core.InputError(f"{self.path}: {error}")
+            except InputError as error:
+                self._failed = InputError(f"{self.path}: {error}")
                 raise self._failed from None
         return self._made
 

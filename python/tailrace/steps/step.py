@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Grid, InputError
 from tailrace.fields.field import Field
 from tailrace.fields.parity import EVEN, Signs, axial, polar
 from tailrace.fields.vector import Vector
@@ -101,7 +101,7 @@ class Step:
         return self._operators
 
     @property
-    def grid(self) -> _core.Grid:
+    def grid(self) -> Grid:
         """Nodes, lengths, boundaries and stretching."""
         return self.operators.grid
 
@@ -124,7 +124,7 @@ class Step:
         """
         found = self.attributes.get("reynolds")
         if found is None:
-            raise _core.InputError(
+            raise InputError(
                 "the Reynolds number is not known: the source has no attribute 'reynolds'; "
                 "put `reynolds = 1600` into a TOML file and give it by --grid FILE, or in Python by "
                 "tr.open(path, grid=FILE)"
@@ -172,13 +172,13 @@ class Step:
                 return Vector(*(self._on_grid(one) for one in form))
         best = max(forms, key=lambda form: sum(one in self for one in form))
         missing = [one for one in best if one not in self]
-        raise _core.InputError(f"vector '{name}': {self._unknown(missing[0])}")
+        raise InputError(f"vector '{name}': {self._unknown(missing[0])}")
 
     def _on_grid(self, name: str) -> Field:
         found = self[name]
         if not isinstance(found, Field):
             nodes = self.operators.shape()  # an error that says why, where the grid is not known
-            raise _core.InputError(
+            raise InputError(
                 f"{name}: an array of shape {found.shape} is no field on the grid of {nodes} points in x, y, z"
             )
         return found
@@ -193,7 +193,7 @@ class Step:
 
     def _check_name(self, name: str) -> None:
         if name not in self.names:
-            raise _core.InputError(self._unknown(name))
+            raise InputError(self._unknown(name))
 
     def _unknown(self, name: str) -> str:
         near = difflib.get_close_matches(str(name).lower(), self.names, n=1)

@@ -19,7 +19,7 @@ import xarray
 from xarray.backends import BackendEntrypoint, CachingFileManager
 from xarray.core import indexing
 
-from tailrace import _core
+from tailrace.core import Error
 from tailrace.formats.recognise import dataset_at, is_series_of_ours
 from tailrace.io.names import MEANINGS
 
@@ -67,7 +67,7 @@ class TailraceBackend(BackendEntrypoint):
                 return False
             found = None if is_series_of_ours(path) else dataset_at(path)
             return is_series_of_ours(path) if found is None else not found.plain
-        except (OSError, _core.Error):
+        except (OSError, Error):
             return False
 
 

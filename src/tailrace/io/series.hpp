@@ -97,9 +97,9 @@ public:
   /// Sets the global shape and the stored type of a grid variable before its first write, which otherwise sets them.
   void declare(const std::string &name, const Index3 &shape, Type stored);
   /// `index` must be larger than that of the previous step; `time` of rank 0 is stored. Returns whether the step is
-  /// taken. Files take every step; a stream may leave it out, see `policy` in docs/io.md. Writes to a step that is not
-  /// taken are checked and ignored, so callers may skip them but need not; end_step is still required. With `buffers`
-  /// the stream decides later, and this returns true.
+  /// taken. Files take every step; a stream may leave it out, see `policy` in docs/io/sst.md. Writes to a step that is
+  /// not taken are checked and ignored, so callers may skip them but need not; end_step is still required. With
+  /// `buffers` the stream decides later, and this returns true.
   bool begin_step(std::int64_t index, double time);
   bool step_taken() const; ///< the result of the last begin_step; local
   /// The index of the last step that began, or else of the last existing step; empty: there is no step. Local.

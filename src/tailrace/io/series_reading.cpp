@@ -1,7 +1,8 @@
 #include <tailrace/io/components.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/engine/verification.hpp>
-#include <tailrace/io/engines.hpp>
+#include <tailrace/io/opening/open_engine.hpp>
+#include <tailrace/io/opening/settings.hpp>
 #include <tailrace/io/series_implementation.hpp>
 #include <tailrace/io/writing/background_thread.hpp>
 #include <tailrace/support/error.hpp>

@@ -1,4 +1,4 @@
-// Counts the collective MPI calls of a step for each engine. The table in docs/io.md has the same numbers.
+// Counts the collective MPI calls of a step for each engine. The table in docs/io/cost.md has the same numbers.
 
 #include "io/collectives.hpp"
 #include "io/configurations.hpp"

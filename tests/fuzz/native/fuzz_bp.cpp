@@ -5,7 +5,7 @@
 #include <tailrace/io/adios2/bp_record.hpp>
 #include <tailrace/io/adios2/bp_view.hpp>
 #include <tailrace/io/data/json.hpp>
-#include <tailrace/io/engines.hpp>
+#include <tailrace/io/recognition.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ void allow_errors(const std::function<void()> &work) {
 
 void read_all(const std::string &path) {
   engine_at(path);
-  metadata_vouched(path);
+  metadata_vouched(path, "bp5");
   is_empty_bp(path);
   bp_files(path);
   bp::data_sizes(path);

@@ -1,7 +1,7 @@
 // Series of the engines raw, mpiio and sion: their sidecar, series.jsonl, and the files that it names.
 
 #include "files.hpp"
-#include <tailrace/io/engines.hpp>
+#include <tailrace/io/recognition.hpp>
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
 

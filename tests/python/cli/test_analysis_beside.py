@@ -210,19 +210,19 @@ def test_the_folder_of_a_launcher_that_was_killed_goes_at_the_next_start(tmp_pat
     assert (others[0] / "mine").exists()
 
 
-@pytest.mark.parametrize("after", ["_core.FileLock", "Path.mkdir"])
+@pytest.mark.parametrize("after", ["FileLock", "Path.mkdir"])
 def test_a_kill_at_the_first_moment_leaves_nothing_for_ever(tmp_path, after):
-    place, name = after.split(".")
+    place = after.split(".")[0]
     text = f"""
 import os, signal
-from tailrace.cli import beside
+from tailrace.cli.ranks import beside
 kept = beside.{after}
 def killed(*arguments, **options):
     found = kept(*arguments, **options)
     os.kill(os.getpid(), signal.SIGKILL)
 class Patched(type(beside.Path())):
     mkdir = killed
-beside.{place} = Patched if {name!r} == "mkdir" else type("Core", (), {{"FileLock": staticmethod(killed)}})
+beside.{place} = Patched if {place!r} == "Path" else killed
 beside._claim(beside.Path())
 """
     assert subprocess.run([sys.executable, "-c", text], cwd=tmp_path, check=False).returncode == -signal.SIGKILL

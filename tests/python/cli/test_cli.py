@@ -32,7 +32,7 @@ def case_file(tmp_path):
 @pytest.fixture
 def solver(monkeypatch):
     """A solver that records its arguments and returns a given answer."""
-    module = types.ModuleType("tailrace.run.simulation")
+    module = types.ModuleType("tailrace.simulation.simulation")
     module.calls, module.answer = [], lambda: 0
 
     def run(case, resume, overwrite):
@@ -40,7 +40,7 @@ def solver(monkeypatch):
         return module.answer()
 
     module.run = run
-    monkeypatch.setitem(sys.modules, "tailrace.run.simulation", module)
+    monkeypatch.setitem(sys.modules, "tailrace.simulation.simulation", module)
     return module
 
 

@@ -24,9 +24,9 @@ WHOLE = {
 
 @pytest.fixture
 def built(monkeypatch):
-    core = types.ModuleType("tailrace._core")
+    core = types.ModuleType("tailrace.core")
     core.build_info = lambda: WHOLE
-    monkeypatch.setitem(sys.modules, "tailrace._core", core)
+    monkeypatch.setitem(sys.modules, "tailrace.core", core)
 
 
 def test_the_report_names_everything(built, tmp_path):
@@ -52,7 +52,7 @@ def test_the_report_names_everything(built, tmp_path):
 
 
 def test_a_missing_extension_is_reported_with_its_remedy(monkeypatch):
-    monkeypatch.setitem(sys.modules, "tailrace._core", None)
+    monkeypatch.setitem(sys.modules, "tailrace.core", None)
     stream = io.StringIO()
     assert doctor.report(stream) == 1
     assert "extension does not load" in " ".join(stream.getvalue().split())

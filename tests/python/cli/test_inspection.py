@@ -325,7 +325,7 @@ def test_verify_reads_a_large_block_in_pieces(tmp_path):
     with (path / "ux-1.bin").open("r+b") as file:
         file.truncate(8 * n**3)
     program = (
-        "import resource, sys; from pathlib import Path; from tailrace.cli import inspection\n"
+        "import resource, sys; from pathlib import Path; from tailrace.inspection import contents as inspection\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "found = inspection.verify(Path(sys.argv[1]))\n"
         "print(len(found.damage), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"

@@ -112,9 +112,9 @@ def run(case, resume, overwrite):
     {body}
     return 0
 
-module = types.ModuleType("tailrace.run.simulation")
+module = types.ModuleType("tailrace.simulation.simulation")
 module.run = run
-sys.modules["tailrace.run.simulation"] = module
+sys.modules["tailrace.simulation.simulation"] = module
 from tailrace.cli.main import main
 sys.argv[0] = "tailrace"
 main()
@@ -263,7 +263,7 @@ return 3 if MPI.COMM_WORLD.allreduce(len(asked)) else 4
 
 
 def test_a_request_is_not_lost_while_all_ranks_are_busy(parallel, tmp_path):
-    process = parallel(ALL_LATE, first="from tailrace.cli import launch; launch._UNSEEN = 0.2")
+    process = parallel(ALL_LATE, first="from tailrace.cli.ranks import launch; launch._UNSEEN = 0.2")
     wait_for(lambda: len(list(tmp_path.glob("up*"))) == 3, "the start of three ranks")
     process.terminate()
     result = finish(process)

@@ -151,7 +151,7 @@ def test_an_output_that_nobody_takes(capfd):
     """In a child, whose output is a pipe."""
     program = """if True:
         import os
-        from tailrace.cli import lost_ranks
+        from tailrace.cli.ranks import lost_ranks
         before = lost_ranks._output_waits()
         os.set_blocking(1, False)
         try:

@@ -51,9 +51,9 @@ def test_reference_has_all_names() -> None:
     assert documented == set(tr.__all__)
 
 
-def test_script_of_readme_on_two_ranks(runner: Runner, tmp_path: Path) -> None:
+def test_script_of_figures_on_two_ranks(runner: Runner, tmp_path: Path) -> None:
     """Its numbers are those of one rank."""
-    block = next(block for block in read(ROOT / "README.md").blocks if block.file == "figures.py")
+    block = next(block for block in read(ROOT / "docs" / "howto" / "figures.md").blocks if block.file == "figures.py")
     tell = """
 import json
 from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 
 from tailrace._core import FileLock, InputError, IoError
 from tailrace.files import locks
-from tailrace.files.earlier import Earlier, record_of
+from tailrace.files.set_aside import SetAside, record_of
 from tailrace.io import series
 from tailrace.io.found import Found, check_unlocked, files_of, listed, of_series, of_table
 from tailrace.io.time_series import TimeSeries
@@ -39,7 +39,7 @@ def names(folder: Path) -> list[str]:
 def test_what_is_set_aside_comes_back_or_goes(place):
     record = record_of(place)
     assert record.name == "x.earlier.json"
-    with Earlier(record, [place]) as earlier:
+    with SetAside(record, [place]) as earlier:
         earlier.set_aside([place])
         assert json.loads(record.read_text()) == {
             "tailrace": "earlier results",
@@ -50,7 +50,7 @@ def test_what_is_set_aside_comes_back_or_goes(place):
         place.write_text("new")
     assert place.read_text() == "old"
     assert names(place.parent) == ["x"]
-    with Earlier(record, [place]) as earlier:
+    with SetAside(record, [place]) as earlier:
         assert not earlier.returned
         earlier.set_aside([place])
         place.write_text("new")
@@ -64,7 +64,7 @@ def test_what_is_set_aside_comes_back_or_goes(place):
 
 def test_the_right_is_given_back(place):
     record = record_of(place)
-    earlier = Earlier(record, [place])
+    earlier = SetAside(record, [place])
     earlier.set_aside([place])
     with pytest.raises(IoError, match="is writing it"):
         FileLock(str(record))
@@ -74,7 +74,7 @@ def test_the_right_is_given_back(place):
 
 def test_a_program_that_is_killed_between_looking_and_claiming(place):
     """Its record is not replaced: what it had set aside is back."""
-    with Earlier(record_of(place), [place]) as earlier:
+    with SetAside(record_of(place), [place]) as earlier:
         place.rename(place.with_name("x.earlier"))
         write_record(place, "aside", place)
         earlier.claim()
@@ -87,7 +87,7 @@ def test_a_program_that_is_killed_between_looking_and_claiming(place):
 
 
 def test_one_with_nothing_set_aside_touches_no_record(place):
-    earlier, other = (Earlier(record_of(place), [place]) for _ in range(2))
+    earlier, other = (SetAside(record_of(place), [place]) for _ in range(2))
     other.set_aside([place])
     earlier.remove()
     earlier.close()
@@ -100,7 +100,7 @@ def test_another_program_that_finishes_is_waited_for_by_nobody(place):
     (place.parent / "x.earlier").write_text("older")
     lock = FileLock(str(write_record(place, "aside", place)))
     with pytest.raises(IoError, match="is writing it"):
-        Earlier(record_of(place), [place])
+        SetAside(record_of(place), [place])
     assert place.read_text() == "old"
     lock.release()
 
@@ -108,7 +108,7 @@ def test_another_program_that_finishes_is_waited_for_by_nobody(place):
 def test_nothing_is_renamed_where_a_name_is_taken(tmp_path):
     for name in ("a", "b", "b.earlier"):
         (tmp_path / name).write_text(name)
-    with Earlier(record_of(tmp_path / "a"), [tmp_path]) as earlier:
+    with SetAside(record_of(tmp_path / "a"), [tmp_path]) as earlier:
         with pytest.raises(InputError) as error:
             earlier.set_aside([tmp_path / "a", tmp_path / "b"])
         path = tmp_path / "b"
@@ -126,7 +126,7 @@ def test_one_that_cannot_be_renamed_brings_all_back(tmp_path, monkeypatch):
             raise PermissionError(1, "Operation not permitted", str(path))
         return rename(path, target)
 
-    with Earlier(record_of(tmp_path / "a"), [tmp_path]) as earlier:
+    with SetAside(record_of(tmp_path / "a"), [tmp_path]) as earlier:
         with monkeypatch.context() as patched:
             patched.setattr(Path, "rename", refuse)
             with pytest.raises(IoError, match=rf"cannot set {tmp_path / 'b'} aside: Operation not permitted"):
@@ -137,7 +137,7 @@ def test_one_that_cannot_be_renamed_brings_all_back(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["x.earlier.json", "x.earlier.json.tmp"])
 def test_a_file_of_somebody_else_is_no_record(place, name):
-    with Earlier(record_of(place), [place]) as earlier:
+    with SetAside(record_of(place), [place]) as earlier:
         (place.parent / name).write_text("mine")
         with pytest.raises(InputError, match=rf"{name} is there already, and is no record of earlier results"):
             earlier.set_aside([place])
@@ -145,7 +145,7 @@ def test_a_file_of_somebody_else_is_no_record(place, name):
     assert (place.parent / name).read_text() == "mine"
     if not name.endswith(".tmp"):
         with pytest.raises(InputError, match="is no record of earlier results"):
-            Earlier(record_of(place), [place])
+            SetAside(record_of(place), [place])
         FileLock(str(record_of(place))).release()
         assert (place.parent / name).read_text() == "mine"
 
@@ -153,7 +153,7 @@ def test_a_file_of_somebody_else_is_no_record(place, name):
 @pytest.mark.parametrize("state", ["aside", "remove"])
 def test_what_a_killed_program_began_is_finished(place, state):
     (place.parent / "x.earlier").write_text("older")
-    earlier = Earlier(write_record(place, state, place), [place])
+    earlier = SetAside(write_record(place, state, place), [place])
     assert earlier.returned == (state == "aside")
     assert place.read_text() == ("older" if state == "aside" else "old")
     assert names(place.parent) == ["x"]
@@ -168,7 +168,7 @@ def test_a_record_that_another_program_has_finished_meanwhile(place, monkeypatch
         return take(target)
 
     monkeypatch.setattr(locks, "take", late)
-    assert not Earlier(record, [place]).returned
+    assert not SetAside(record, [place]).returned
     assert place.read_text() == "old"
 
 
@@ -177,14 +177,14 @@ def test_the_record_is_on_the_disk_before_anything_is_renamed(place, monkeypatch
     fsync, rename = os.fsync, Path.rename
     monkeypatch.setattr(os, "fsync", lambda descriptor: (calls.append("sync"), fsync(descriptor)))
     monkeypatch.setattr(Path, "rename", lambda path, target: (calls.append("rename"), rename(path, target)))
-    with Earlier(record_of(place), [place]) as earlier:
+    with SetAside(record_of(place), [place]) as earlier:
         earlier.set_aside([place])
         earlier.remove()
     assert calls == ["sync", "rename", "sync"]
 
 
 def test_of_those_that_were_not_renamed_yet_nothing_is_lost(place):
-    assert Earlier(write_record(place, "aside", place), [place]).returned
+    assert SetAside(write_record(place, "aside", place), [place]).returned
     assert place.read_text() == "old"
 
 
@@ -192,7 +192,7 @@ def test_of_those_that_were_not_renamed_yet_nothing_is_lost(place):
 def test_a_record_that_a_power_failure_left(place, text):
     record = record_of(place)
     record.write_text(text)
-    assert Earlier(record, [place]).returned
+    assert SetAside(record, [place]).returned
     assert names(place.parent) == ["x"]
     assert place.read_text() == "old"
 
@@ -206,13 +206,13 @@ def test_a_damaged_record_is_named_and_stays(place, text):
     for end in ("}", ""):
         record.write_text('{"tailrace": "earlier results"' + text + end)
         with pytest.raises(IoError, match=rf"{record} is damaged: it lists results of an earlier run"):
-            Earlier(record, [place])
+            SetAside(record, [place])
         assert names(place.parent) == ["x", "x.earlier.json"]
         FileLock(str(record)).release()
 
 
 def test_places_are_those_of_results_and_what_lies_in_or_beside_them(tmp_path):
-    earlier = Earlier(tmp_path / "none", [tmp_path / "run" / "out"])
+    earlier = SetAside(tmp_path / "none", [tmp_path / "run" / "out"])
     base = tmp_path.resolve() / "run"
     for inside in ("out", "out/deep/file", "out.h5", "out-line-000001.png", "out.journal"):
         assert earlier._is_inside(base / inside), inside

@@ -291,7 +291,7 @@ def test_the_time_to_the_next_one_begins_with_each(tmp_path, monkeypatch):
         times.append(times[-1] + 10)
         return step(self, targets)
 
-    monkeypatch.setattr("tailrace.run.checkpoint_rhythm.clock.monotonic", lambda: times[-1])
+    monkeypatch.setattr("tailrace.simulation.checkpoint_rhythm.clock.monotonic", lambda: times[-1])
     monkeypatch.setattr(tr.Model, "advance", advance)
     assert simulation.run() == 0
     assert cases.checkpoints(tmp_path) == [3, 6, 8]

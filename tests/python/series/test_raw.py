@@ -21,7 +21,7 @@ UX = np.arange(np.prod(SHAPE), dtype=np.float64).reshape(SHAPE)
 
 
 def read_directory(path: Path) -> list[dict[str, np.ndarray]]:
-    """All steps of a series, by the description in docs/io.md."""
+    """All steps of a series, by the description in docs/io/raw.md."""
     objects = [json.loads(line)[1] for line in (path / "series.jsonl").read_text().splitlines()]
     steps = []
     for step in (found for found in objects if "index" in found):

@@ -17,7 +17,7 @@ from .load import GIB, Work
 from .pattern import Pattern, pattern_of
 from .profile import Profile
 
-# Collective calls of a step, and more for each variable: about what the table "Collective calls" in docs/io.md has.
+# Collective calls of a step, and more for each variable: about what docs/io/cost.md has.
 CALLS, CALLS_PER_VARIABLE = 6, 4
 MESSAGE_GIB = 4 * 2**20 / GIB  # blocks are sent in messages of 4 MiB
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
-from tailrace.files.paths import FileEngine
+from tailrace.io.engines import STORING
 
 from ..records.records import Cell
 from ..records.results import Results
@@ -19,7 +19,6 @@ from .load import GIB, Durability, Work
 from .model import predict
 from .profile import Profile
 
-STORES: frozenset[str] = frozenset(get_args(FileEngine))  # engines that store what they write
 CACHES: dict[str, Durability] = {"page cache": "page cache", "synced": "synced"}
 EVERY_TARGET = 2**20  # stripes: more than any file system has, so all of them
 SEED = 1974  # of the halves of a cross-validation
@@ -32,7 +31,7 @@ def is_write(cell: Cell) -> bool:
         cell.bench == "io"
         and cell.operation == "write"
         and cell.role == "way"
-        and cell.engine in STORES
+        and cell.engine in STORING
         and cell.cache in CACHES
         and len(cell.shape) == 3
     )

@@ -1,6 +1,6 @@
 """How an engine writes: which ranks write, into how many files, and what they send each other before. All is local.
 
-This is what `docs/io.md` says of the engines, in numbers.
+This is what `docs/io.md` and the pages of its engines say, in numbers.
 """
 
 from __future__ import annotations

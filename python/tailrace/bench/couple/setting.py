@@ -13,7 +13,7 @@ class StreamWay:
     """A way of coupling: the queue of the stream, and what happens when it is full.
 
     :param queue: steps that wait for the consumer at most.
-    :param policy: "block", "drop_newest", "drop_oldest" or "adapt"; see docs/io.md.
+    :param policy: "block", "drop_newest", "drop_oldest" or "adapt"; see docs/io/sst.md.
     """
 
     queue: int

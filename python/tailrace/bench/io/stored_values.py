@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.io.placement import Box, Triple
 from tailrace.steps.series import open as open_series
 
@@ -20,11 +20,11 @@ def shape_of(path: str) -> tuple[Triple, list[str], str]:
     """
     with open_series(path) as series:
         if not len(series):
-            raise _core.InputError(f"{path}: has no step; --from needs the values of one")
+            raise InputError(f"{path}: has no step; --from needs the values of one")
         stored = series[-1].variables
     found = {name: one for name, one in stored.items() if not one.is_list and one.dtype in ("float32", "float64")}
     if not found:
-        raise _core.InputError(f"{path}: has no array of float32 or float64; --from needs one")
+        raise InputError(f"{path}: has no array of float32 or float64; --from needs one")
     first = next(iter(found.values()))
     names = [name for name, one in found.items() if (one.shape, one.dtype) == (first.shape, first.dtype)]
     return first.shape, names, first.dtype

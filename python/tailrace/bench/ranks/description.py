@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tailrace import _core, machine
+from tailrace import machine
+from tailrace.core import build_info
 from tailrace.files.provenance import command
 
 from ..records.records import Run
@@ -30,7 +31,7 @@ def describe(directories: Mapping[str, Path], nodes: int, notes: Iterable[str] =
 
     :param directories: where is measured, by name.
     """
-    built = _core.build_info()
+    built = build_info()
     began = now()
     room = machine.memory()
     return Run(

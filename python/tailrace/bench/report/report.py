@@ -8,9 +8,9 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import Any
-from uuid import uuid4
 
 from tailrace.files.regular import open_regular
+from tailrace.files.whole import write_text
 
 from ..records.results import COLUMNS, Results
 from . import contents, flames, panels, scaling
@@ -84,12 +84,7 @@ def write_report(results: Results, path: Path, *, against: Results | None = None
     check_report(path)
     text = page(results, against)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_text(path, text)
 
 
 def page(results: Results, against: Results | None = None) -> str:

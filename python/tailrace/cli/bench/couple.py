@@ -58,9 +58,9 @@ def couple(
     Each figure has two sides: how long the producer took for its steps, how long the consumer, and what each of them
     waited for. The work of a step (--cost, --producer-cost) is shared by the ranks of a side. Values are compared.
     """
-    from tailrace._core import engine_names
     from tailrace.bench.couple.matrix import CoupleMatrix
     from tailrace.bench.ranks.rounds import Rhythm
+    from tailrace.core import engine_names
 
     with told():
         if "sst" not in engine_names():

@@ -18,7 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING
 
-from tailrace import _core, processes  # does not start MPI
+from tailrace import processes
+from tailrace.core import FileLock, IoError  # does not start MPI
 from tailrace.files.regular import open_regular
 
 from . import launch, mpi_messages
@@ -77,10 +78,10 @@ def start(simulation: Sequence[str], ranks: int, analysis: Sequence[str], analys
         lock.release()
 
 
-def _claim(place: Path) -> tuple[Path, _core.FileLock]:
+def _claim(place: Path) -> tuple[Path, FileLock]:
     """A new folder, and the lock that says that its program lives. The lock is first: no folder is ever without one."""
     folder = place / f"{_PREFIX}{secrets.token_hex(4)}"
-    lock = _core.FileLock(str(folder))
+    lock = FileLock(str(folder))
     try:
         folder.mkdir(mode=0o700)
     except OSError:
@@ -95,8 +96,8 @@ def _remove_leftovers(place: Path) -> None:
         folder = file.with_suffix("")
         if folder.is_symlink() or _is_held(file):
             continue
-        with contextlib.suppress(_core.IoError):  # its program is on another machine, or it is a file of something else
-            lock = _core.FileLock(str(folder))
+        with contextlib.suppress(IoError):  # its program is on another machine, or it is a file of something else
+            lock = FileLock(str(folder))
             shutil.rmtree(folder, ignore_errors=True)
             lock.release()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.io.dataset import Dataset
 
 from . import bp, hdf5
@@ -21,5 +21,5 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Datas
     """
     found: Dataset | None = bp.dataset_at(path) or hdf5.dataset_at(path)
     if found is not None and parameters:
-        raise _core.InputError(f"{path}: {found.format} has no parameters; found {', '.join(parameters)}")
+        raise InputError(f"{path}: {found.format} has no parameters; found {', '.join(parameters)}")
     return found

@@ -14,14 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import ForeignBp, IoError, engine_at
 from tailrace.io import guard
+from tailrace.io.engines import ENGINES
 from tailrace.io.values import Attribute, Scalar
 
 from .parts import Layout, LayoutMaker, Names, Part, PartsDataset, parts_of, plain_name, scalars_of, variable_name
 
 TIMES = ("time", "Time", "TIME", "t", "physical_time", "simulation_time")
 INDICES = ("step", "Step", "iteration", "Iteration", "itime", "timestep", "cycle", "CYCLE")
+_FAMILY = "bp"  # of the engines that write such directories
 _MOST_BLOCKS = 16  # local arrays of more dimensions: each block is a variable
 _MOST_ENDS = 4096  # values that are read to see whether files were cut off
 
@@ -61,7 +63,7 @@ class BpDataset(PartsDataset):
         self._set_layouts(found.layouts)
         self._scalars, self._blocks = found.scalars, found.blocks
         self.files = sorted(str(one) for one in Path(path).iterdir() if one.is_file())
-        self._file: _core.ForeignBp | None = None
+        self._file: ForeignBp | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the open file."""
@@ -76,9 +78,9 @@ class BpDataset(PartsDataset):
         """See `Dataset`."""
         self._file = None
 
-    def _opened(self) -> _core.ForeignBp:
+    def _opened(self) -> ForeignBp:
         if self._file is None:
-            self._file = _core.ForeignBp(self.path)
+            self._file = ForeignBp(self.path)
         return self._file
 
     def _fetch(self, position: int, part: Part, start: list[int], values: NDArray[Any]) -> None:
@@ -97,7 +99,7 @@ class BpDataset(PartsDataset):
 
 def describe(path: str) -> Description:
     """What is in a BP directory, read through ADIOS2, which may crash on damaged metadata or wait without end."""
-    file = _core.ForeignBp(path)
+    file = ForeignBp(path)
     names = [*file.attributes(), *(one[0] for step in range(min(file.steps(), 2)) for one in file.variables(step))]
     found = Description(ours=any(name.startswith("tailrace/") for name in names))
     left_out = file.left_out_attributes()
@@ -118,7 +120,7 @@ def describe(path: str) -> Description:
     return found
 
 
-def _attributes(file: _core.ForeignBp, layouts: list[Layout]) -> dict[str, Attribute]:
+def _attributes(file: ForeignBp, layouts: list[Layout]) -> dict[str, Attribute]:
     """The attributes by names of ours, those of a variable of the first step as variable/attribute."""
     variables = {part.source: name for one in layouts[:1] for name, part in one.parts.items() if not part.fixed}
     names = Names()
@@ -130,7 +132,7 @@ def _attributes(file: _core.ForeignBp, layouts: list[Layout]) -> dict[str, Attri
     return found
 
 
-def _variables(file: _core.ForeignBp, step: int) -> tuple[Layout, dict[str, Blocks], tuple[str, ...], list[str]]:
+def _variables(file: ForeignBp, step: int) -> tuple[Layout, dict[str, Blocks], tuple[str, ...], list[str]]:
     maker = LayoutMaker()
     joined: dict[str, Blocks] = {}
     scalars = []
@@ -150,11 +152,11 @@ def _variables(file: _core.ForeignBp, step: int) -> tuple[Layout, dict[str, Bloc
     return maker.layout(), joined, tuple(scalars), maker.notes
 
 
-def _is_held(file: _core.ForeignBp, step: int, name: str) -> bool:
+def _is_held(file: ForeignBp, step: int, name: str) -> bool:
     """Whether a single uint64 is below 2^63."""
     try:
         file.value(step, name)
-    except _core.IoError:
+    except IoError:
         return False
     return True
 
@@ -186,7 +188,7 @@ def _add_blocks(
         maker.add(f"{name}_block{number}", parts_of(name, dtype, shape, block=number))
 
 
-def _steps(file: _core.ForeignBp, found: Description, notes: dict[str, None]) -> list[tuple[int, float]]:
+def _steps(file: ForeignBp, found: Description, notes: dict[str, None]) -> list[tuple[int, float]]:
     """Number and time of each step: from a variable of such a name, else the place of the step in the file."""
     count = file.steps()
     times, time_name = _along(file, found, TIMES)
@@ -209,7 +211,7 @@ def _steps(file: _core.ForeignBp, found: Description, notes: dict[str, None]) ->
     return [(one, float(one)) for one in numbers]
 
 
-def _along(file: _core.ForeignBp, found: Description, names: tuple[str, ...]) -> tuple[list[float], str]:
+def _along(file: ForeignBp, found: Description, names: tuple[str, ...]) -> tuple[list[float], str]:
     """The values in all steps of the first single number of these names; none where a step has none."""
     for name in names:
         same = [one for one in found.scalars[0] if one.strip("/").rsplit("/", 1)[-1] == name] if found.scalars else []
@@ -224,7 +226,7 @@ def _along(file: _core.ForeignBp, found: Description, names: tuple[str, ...]) ->
     return [], ""
 
 
-def _ones(file: _core.ForeignBp, name: str) -> list[float]:
+def _ones(file: ForeignBp, name: str) -> list[float]:
     """The values of a list with one row, in the steps that have it."""
     values = []
     for step in range(file.steps()):
@@ -236,15 +238,21 @@ def _ones(file: _core.ForeignBp, name: str) -> list[float]:
     return values
 
 
+def is_foreign_bp(path: Path) -> bool:
+    """Whether there is a BP directory of another program than Tailrace."""
+    found = ENGINES.get(engine_at(str(path))) if path.is_dir() else None
+    return found is not None and found.family == _FAMILY and not (path / "tailrace.json").exists()
+
+
 def dataset_at(path: Path) -> BpDataset | None:
     """The dataset of a directory; None where there is none, or one of ours.
 
     :raises IoError: it is damaged.
     """
-    if not path.is_dir() or _core.engine_at(str(path)) not in ("bp4", "bp5") or (path / "tailrace.json").exists():
+    if not is_foreign_bp(path):
         return None
     for each in sorted(path.iterdir()):
         if each.is_symlink() and not each.resolve().is_relative_to(path.resolve()):
-            raise _core.IoError(f"{each}: expected a file of the BP directory, found a link to {each.readlink()}")
-    found: Description = guard.call(path, _core.engine_at(str(path)), f"{__name__}:describe", str(path))
+            raise IoError(f"{each}: expected a file of the BP directory, found a link to {each.readlink()}")
+    found: Description = guard.call(path, engine_at(str(path)), f"{__name__}:describe", str(path))
     return None if found.ours else BpDataset(str(path), found)

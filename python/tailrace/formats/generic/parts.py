@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored, triple
 from tailrace.io.values import Scalar
@@ -248,7 +248,7 @@ class PartsDataset(Dataset):
             values = np.empty(count, dtype)
             self._fetch(position, part, start, values)
             if dtype.kind == "u" and dtype.itemsize == 8 and values.size and values.max() >= 1 << 63:
-                raise _core.IoError(
+                raise IoError(
                     f"{self.path}: '{part.source}' has the value {values.max()}; expected values below 2^63, the "
                     f"largest that an int64 holds"
                 )

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import ParseError
 
 from defusedxml import DefusedXmlException, ElementTree
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 
 _MOST = 64 << 20  # bytes
@@ -23,13 +23,11 @@ def steps_in(path: Path, hdf5: str) -> list[tuple[float | None, dict[str, str]]]
     with open_regular(path, "rb") as file:
         text = file.read(_MOST + 1)
     if len(text) > _MOST:
-        raise _core.IoError(f"{path}: expected at most {_MOST} bytes of XML, found more. To fix this, move it away")
+        raise IoError(f"{path}: expected at most {_MOST} bytes of XML, found more. To fix this, move it away")
     try:
         root = ElementTree.fromstring(text)
     except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
-        raise _core.IoError(
-            f"{path}: expected XML without entities, found {error}. To fix this, move it away"
-        ) from None
+        raise IoError(f"{path}: expected XML without entities, found {error}. To fix this, move it away") from None
     return [(_time(grid), names) for grid in _grids(root) if (names := dict(_arrays(grid, hdf5)))]
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.files.regular import open_regular
 
 from .checkpoint import Checkpoint
@@ -46,7 +46,7 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Nekta
         if not checkpoints:
             return None
     if parameters:
-        raise _core.InputError(f"{path}: checkpoints of Nektar++ have no parameter '{next(iter(parameters))}'")
+        raise InputError(f"{path}: checkpoints of Nektar++ have no parameter '{next(iter(parameters))}'")
     return NektarDataset(str(path), checkpoints, numbers)
 
 

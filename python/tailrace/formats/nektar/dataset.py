@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
@@ -74,11 +74,11 @@ class NektarDataset(Dataset):
                 fields = field_names(definition)
                 new = lists(definition, suffix, elements, values)
             except DefinitionError as error:
-                raise _core.IoError(f"{one.path}: {error}") from None
+                raise IoError(f"{one.path}: {error}") from None
             for name, stored in new.items():
                 short = name.removesuffix(suffix) if suffix else name
                 if name in found:
-                    raise _core.IoError(f"{one.path}: expected fields with different names, found '{name}' twice")
+                    raise IoError(f"{one.path}: expected fields with different names, found '{name}' twice")
                 found[name] = (k, short, fields.index(short) if short in fields else -1, stored)
         return found
 

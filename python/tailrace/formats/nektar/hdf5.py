@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 
 from .checkpoint import EMPTY, Checkpoint, Row, check_values
@@ -101,7 +101,7 @@ def read_table(file: SlabFile, structure: Structure, first: int = 0, count: int 
     """
     place = structure.places["DECOMPOSITION"]
     if place.count % WIDTH:
-        raise _core.IoError(
+        raise IoError(
             f"{file.path}: /NEKTAR/DECOMPOSITION: expected rows of {WIDTH} numbers, found {place.count} numbers"
         )
     some = place.count // WIDTH if count is None else count

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tailrace.files.whole import publish
 from tailrace.parallel import on_root
 
-from .writing import NektarWriter, rename_new
+from .writing import NektarWriter
 
 
 class NektarHdf5Writer(NektarWriter):
@@ -15,4 +16,4 @@ class NektarHdf5Writer(NektarWriter):
     format = "nektar-hdf5"
 
     def finish(self, target: Path) -> None:  # noqa: D102
-        on_root(self.comm, lambda: rename_new(self._draft, target))
+        on_root(self.comm, lambda: publish(self._draft, target))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
 from tailrace.parallel import agree
 
 from .definition import Definition, DefinitionError
@@ -117,10 +117,10 @@ class _Reading:
         def wanted() -> NDArray[np.int64]:
             found = np.asarray(element_ids)
             if found.size and found.dtype.kind not in "iu":
-                raise _core.InputError(f"{file.path}: element_ids: expected whole numbers, found {found.dtype}")
+                raise InputError(f"{file.path}: element_ids: expected whole numbers, found {found.dtype}")
             found = found.reshape(-1).astype(np.int64)
             if len(np.unique(found)) < len(found):
-                raise _core.InputError(f"{file.path}: element_ids: expected each number once, found some twice")
+                raise InputError(f"{file.path}: element_ids: expected each number once, found some twice")
             return found
 
         self.wanted = agree(comm, wanted)
@@ -146,15 +146,13 @@ class _Reading:
                 return None
             found = read_structure(counted, self.file.path, counted.size)  # type: ignore[arg-type] # what h5py calls
             if found is None:
-                raise _core.IoError(
-                    f"{self.file.path}: expected an HDF5 checkpoint of Nektar++, found another HDF5 file"
-                )
+                raise IoError(f"{self.file.path}: expected an HDF5 checkpoint of Nektar++, found another HDF5 file")
             return found
 
         try:
             found: Structure = self.comm.bcast(agree(self.comm, look), root=0)
         except OSError as error:
-            raise _core.IoError(f"cannot read {self.file.path}: {error.strerror or error}") from None
+            raise IoError(f"cannot read {self.file.path}: {error.strerror or error}") from None
         return found
 
     def _read_rows(self) -> None:
@@ -165,7 +163,7 @@ class _Reading:
         try:
             self.counts = checked_counts(table, self.structure, all_rows=False)
         except DefinitionError as error:
-            raise _core.IoError(f"{self.file.path}: /NEKTAR/DECOMPOSITION: from row {first} on: {error}") from None
+            raise IoError(f"{self.file.path}: /NEKTAR/DECOMPOSITION: from row {first} on: {error}") from None
         self.groups = [self.structure.groups.get(one) for one in table[:, -1].tolist()]
         self.as_written = rows % size == 0
 
@@ -181,7 +179,7 @@ class _Reading:
         for name, total in zip(COLUMNS, last.tolist(), strict=True):
             there = self.structure.place(name).count
             if total != there:
-                raise _core.IoError(
+                raise IoError(
                     f"{self.file.path}: /NEKTAR/DECOMPOSITION: expected rows with the {there} entries of {name}, found "
                     f"rows with {total}"
                 )
@@ -218,7 +216,7 @@ class _Reading:
             try:
                 self._measure(at, definition)
             except DefinitionError as error:
-                raise _core.IoError(f"{self.file.path}: /NEKTAR/DECOMPOSITION: {error}") from None
+                raise IoError(f"{self.file.path}: /NEKTAR/DECOMPOSITION: {error}") from None
         groups = {(one.fields, one.shape, one.basis, one.modes, one.lengths) for one in self.definitions}
         one_of_each = len(groups) == len(self.definitions)
         found = np.concatenate([*self.ids, np.empty(0, np.int64)])
@@ -278,7 +276,7 @@ class _Reading:
             missing = np.setdiff1d(self.wanted, found[:, 0])
             if len(missing):
                 some = ", ".join(map(str, missing[:8].tolist()))
-                raise _core.InputError(f"{self.file.path}: {len(missing)} of the elements are not in it: {some}")
+                raise InputError(f"{self.file.path}: {len(missing)} of the elements are not in it: {some}")
 
         agree(self.comm, check)
         return found

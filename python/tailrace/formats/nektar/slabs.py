@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_descriptor
 
 PIECE = 4 << 20  # bytes that are read at once where values are converted
@@ -39,7 +39,7 @@ class SlabFile:
         while done < len(view):
             got = os.preadv(self.descriptor, [view[done:]], offset + done)
             if not got:
-                raise _core.IoError(
+                raise IoError(
                     f"{self.path}: ends at byte {offset + done}, expected values up to byte {offset + len(view)}: it "
                     "has become shorter since it was opened"
                 )

@@ -7,7 +7,7 @@ import os
 import zlib
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import IoError
 
 _TEXT = 128 << 10  # letters that are decoded at once
 _BYTES = 1 << 20  # that are decompressed at once
@@ -101,5 +101,5 @@ class XmlValues:
                 return decoded
         return b""
 
-    def _wrong(self, why: str) -> _core.IoError:
-        return _core.IoError(f"{self.path}: <ELEMENTS> with its values at byte {self.offset}: {why}")
+    def _wrong(self, why: str) -> IoError:
+        return IoError(f"{self.path}: <ELEMENTS> with its values at byte {self.offset}: {why}")

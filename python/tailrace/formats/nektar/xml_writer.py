@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import os
 import re
-import shutil
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +14,8 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
+from tailrace.files.whole import publish, remove
 from tailrace.parallel import agree, on_root
 
 from .definition import Definition
@@ -24,7 +24,7 @@ from .ids import ids_text
 from .layout import DECOMPOSITION, Layout
 from .names import numbers_text
 from .slabs import PIECE
-from .writing import NektarWriter, rename_new
+from .writing import NektarWriter
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _HEAD = '<?xml version="1.0" encoding="utf-8" ?>\n<NEKTAR>\n'
@@ -43,10 +43,10 @@ class NektarXmlWriter(NektarWriter):
     def check(self, layout: Layout) -> None:  # noqa: D102
         for name in (*self.metadata, *self.provenance):
             if not _NAME.fullmatch(name):
-                raise _core.InputError(f"{self.path}: metadata '{name}': expected a name that a tag of XML can have")
+                raise InputError(f"{self.path}: metadata '{name}': expected a name that a tag of XML can have")
         for text in (*self.metadata.values(), *self.provenance.values()):
             if re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]", text):
-                raise _core.InputError(f"{self.path}: metadata: expected letters that XML has, found {text[:40]!r}")
+                raise InputError(f"{self.path}: metadata: expected letters that XML has, found {text[:40]!r}")
 
     def finish(self, target: Path) -> None:  # noqa: D102
         how = self.options.get("layout", "file" if self.comm.size == 1 else "directory")
@@ -59,17 +59,17 @@ class NektarXmlWriter(NektarWriter):
                 mine = agree(self.comm, lambda: self._write_mine(new, source))
                 parts = self.comm.gather(mine)
                 on_root(self.comm, lambda: self._write_info(new, parts or []))
-            on_root(self.comm, lambda: rename_new(new, target))
+            on_root(self.comm, lambda: publish(new, target))
         except BaseException:
             if self.comm.rank == 0:
-                _remove(new)
+                remove(new)
             raise
         finally:
             source.close()
         on_root(self.comm, self._draft.unlink)
 
     def _source(self, new: Path, how: str) -> Hdf5Checkpoint:
-        _remove(new)  # of a program that was killed
+        remove(new)  # of a program that was killed
         if how == "directory":
             new.mkdir()
         found = hdf5_checkpoint(self._draft)
@@ -116,13 +116,6 @@ class NektarXmlWriter(NektarWriter):
             lines += ["        <Provenance>", *inner, "        </Provenance>"]
         lines += [f"        <{name}>{escape(text)}</{name}>" for name, text in self.metadata.items()]
         return "\n".join([*lines, "    </Metadata>\n"])
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def _elements(source: Hdf5Checkpoint, row: int) -> NDArray[np.int64]:

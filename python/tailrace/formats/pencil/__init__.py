@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.dataset import Dataset
 
 from .auxiliary import others_at, others_in
@@ -60,7 +60,7 @@ def _series(path: Path, data: Path, given: dict[str, str]) -> Dataset | None:
     for source in sources:
         try:
             one = opened(source, run)
-        except _core.IoError as error:
+        except IoError as error:
             if source is not sources[-1] or len(sources) == 1:
                 raise
             left_out.append(f"The last snapshot is left out, it may still be written: {error}.")
@@ -94,7 +94,7 @@ def _dim_of(data: Path, sources: list[Source]) -> Dim:
             found = dim_of_hdf5(path)
             if found is not None:
                 return found
-    raise _core.IoError(f"{data}: has neither a dim.dat nor a HDF5 file with settings: the sizes are not known")
+    raise IoError(f"{data}: has neither a dim.dat nor a HDF5 file with settings: the sizes are not known")
 
 
 def _hdf5_file(path: Path, given: dict[str, str]) -> Dataset | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import triple
 
@@ -75,7 +75,7 @@ def _refuse(path: Path, parameters: Mapping[str, str], known: tuple[str, ...]) -
     wrong = sorted(set(parameters) - set(known))
     if wrong:
         there = f"there is {', '.join(known)}" if known else "there are none"
-        raise _core.InputError(f"{path}: the parameter {wrong[0]!r} is unknown; {there}")
+        raise InputError(f"{path}: the parameter {wrong[0]!r} is unknown; {there}")
 
 
 def run_beside(path: Path) -> Run | None:
@@ -107,7 +107,7 @@ def dim_of_grid(path: Path) -> Dim:
         for name in (*(f"{m}{axis}" for m in ("m", "n", "nproc") for axis in "xyz"), "mvar", "maux", "mglobal"):
             data = plain(file, f"settings/{name}")
             if data is None or data.size != 1 or data.dtype.kind != "i":
-                raise _core.IoError(f"{path}: its settings/{name} must be one whole number")
+                raise IoError(f"{path}: its settings/{name} must be one whole number")
             numbers[name] = int(np.asarray(data[()]).reshape(-1)[0])
         letter = plain(file, "settings/precision")
         word = np.asarray(letter[()]).reshape(-1)[0] if letter is not None and letter.size == 1 else b"D"
@@ -116,7 +116,7 @@ def dim_of_grid(path: Path) -> Dim:
     fields = [numbers[name] for name in ("mvar", "maux", "mglobal")]
     even = all(m == n + 2 * g and g >= 0 for m, n, g in zip(held, points, ghosts, strict=True))
     if min(points) < 1 or max(held) > _MOST_POINTS or min(processes) < 1 or not even or not 0 <= sum(fields) <= 10_000:
-        raise _core.IoError(f"{path}: its settings say {points} points, {held} with ghost zones: that cannot be")
+        raise IoError(f"{path}: its settings say {points} points, {held} with ghost zones: that cannot be")
     precision = "S" if word in (b"S", "S") else "D"
     return Dim(points, ghosts, fields[0], fields[1], fields[2], precision, processes)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
 
 if TYPE_CHECKING:
     from tailrace.io.dataset import Dataset
@@ -27,9 +27,7 @@ def dataset_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     """
     found = _dataset_at(path)
     if found is not None and parameters:
-        raise _core.InputError(
-            f"{path}: files of Xcompact3D are read without parameters; found {', '.join(parameters)}"
-        )
+        raise InputError(f"{path}: files of Xcompact3D are read without parameters; found {', '.join(parameters)}")
     return found
 
 
@@ -40,7 +38,9 @@ def _dataset_at(path: Path) -> Dataset | None:
 
 
 def _directory(path: Path) -> Dataset | None:
-    from .bp import bp_dataset, find_bp, is_bp
+    from tailrace.formats.generic.bp import is_foreign_bp
+
+    from .bp import bp_dataset, find_bp
     from .checkpoint import INFO, Checkpoint
     from .run import find_input, find_input_above, read_run
     from .snapshots import Snapshots, Statistics, has_snapshots, has_statistics
@@ -49,7 +49,7 @@ def _directory(path: Path) -> Dataset | None:
     source = find_input(path)
     if source is None:
         above = find_input_above(path)
-        if is_bp(path):
+        if is_foreign_bp(path):
             return bp_dataset(path, read_run(above)) if above else None
         if above and has_snapshots(path):
             return Snapshots(str(path), path, read_run(above))
@@ -70,7 +70,7 @@ def _directory(path: Path) -> Dataset | None:
     if dataset is None and has_statistics(path / "statistics"):
         dataset = Statistics(str(path), path / "statistics", run)
     if dataset is None:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: has the input file {source.name} of Xcompact3D, but no data: expected data/NAME-NUMBER.bin, "
             "data.bp4, checkpoint with restart.info, or statistics/NAME.datSTEP"
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored, Triple, boxes_of
@@ -53,22 +53,22 @@ class FlatDataset(Dataset):
         """Fill `out` with a box of a variable."""
         try:
             self.array(position, name).read(box, out)
-        except _core.IoError:
+        except IoError:
             raise
         except OSError as error:
-            raise _core.IoError(f"{self.path}: {name} cannot be read: {error}") from None
+            raise IoError(f"{self.path}: {name} cannot be read: {error}") from None
 
     def check(self, position: int) -> list[str]:
         """Sizes of the files, and values that are not finite."""
         found = []
         try:
             arrays = self.arrays(position)
-        except _core.IoError as error:
+        except IoError as error:
             return [str(error)]
         for name, array in arrays.items():
             try:
                 bad = _not_finite(array)
-            except (OSError, _core.IoError) as error:
+            except (OSError, IoError) as error:
                 found.append(str(error))
                 continue
             if bad:
@@ -100,7 +100,7 @@ def fitting(path: Path, shapes: list[Triple]) -> FlatArray:
         f"{count * 8} bytes (float64) or {count * 4} (float32) for {' x '.join(map(str, shape))} points"
         for count, shape in zip(counts, shapes, strict=True)
     )
-    raise _core.IoError(f"{path}: has {size} bytes; expected {expected}. It is cut off, or of another run")
+    raise IoError(f"{path}: has {size} bytes; expected {expected}. It is cut off, or of another run")
 
 
 def size_of(path: Path) -> int:
@@ -111,4 +111,4 @@ def size_of(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError as error:
-        raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
+        raise IoError(f"{path}: cannot be read: {error.strerror}") from None

@@ -6,7 +6,8 @@ import configparser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace import _core
+from tailrace.core import IoError
+from tailrace.formats.generic.bp import is_foreign_bp
 
 from .arrays import ALIASES
 from .checkpoint import INFO, read_info
@@ -19,15 +20,10 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1 << 16  # of a snapN.ini
 
 
-def is_bp(path: Path) -> bool:
-    """Whether there is a BP directory that is none of Tailrace."""
-    return path.is_dir() and _core.engine_at(str(path)) in ("bp4", "bp5") and not (path / "tailrace.json").exists()
-
-
 def find_bp(directory: Path) -> list[Path]:
     """The BP directories of a run: of snapshots first."""
     names = [f"{name}.{kind}" for name in ("data", "checkpoint", "statistics") for kind in ("bp4", "bp5", "bp")]
-    return [directory / name for name in names if is_bp(directory / name)]
+    return [directory / name for name in names if is_foreign_bp(directory / name)]
 
 
 def bp_dataset(path: Path, run: Run) -> BpDataset | None:
@@ -70,6 +66,6 @@ def _step(path: Path, at: int, run: Run) -> tuple[int, float]:
         parser.read_string(text.decode("latin-1"))
         index, time = parser.getint("time", "itime"), parser.getfloat("time", "t")
     except (configparser.Error, ValueError) as error:
-        raise _core.IoError(f"{path}: has no itime and t in [time]: {' '.join(str(error).split())[:200]}") from None
+        raise IoError(f"{path}: has no itime and t in [time]: {' '.join(str(error).split())[:200]}") from None
     # t has 4 digits after the point; dt of the input file has all.
     return index, index * run.dt if run.dt and abs(index * run.dt - time) <= 1e-4 else time

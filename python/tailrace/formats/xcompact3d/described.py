@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.values import Attribute
 
@@ -40,7 +40,7 @@ class Described(FlatDataset):
                 for number, file in self._find(key, one).items():
                     found.setdefault(number, {})[key] = file
         if not found:
-            raise _core.IoError(f"{path}: names no file that is there; expected those of a field beside it")
+            raise IoError(f"{path}: names no file that is there; expected those of a field beside it")
         self._files = [files for _, files in sorted(found.items())]
         timed = run if run is not None and run.points == self._run.points else None
         if timed is None:
@@ -81,9 +81,7 @@ class Described(FlatDataset):
         properties = field.get("properties")
         name = properties.get("filename") if isinstance(properties, dict) else None
         if not isinstance(name, str):
-            raise _core.IoError(
-                f"{self._where}: {key[:60]!r} has no properties.filename; expected the name of its files"
-            )
+            raise IoError(f"{self._where}: {key[:60]!r} has no properties.filename; expected the name of its files")
         root = self._inside(name)
         pattern = re.compile(re.escape(root.name) + r"-?(\d{1,12})(\.bin)?")
         found = {0: root} if root.is_file() else {}
@@ -92,10 +90,10 @@ class Described(FlatDataset):
                 match = pattern.fullmatch(entry.name)
                 if match and int(match[1]) not in found:
                     found[int(match[1])] = inside(self._where, str(entry))
-        except _core.IoError:
+        except IoError:
             raise
         except OSError as error:
-            raise _core.IoError(f"{self._where}: the files {name[:100]!r} cannot be found: {error.strerror}") from None
+            raise IoError(f"{self._where}: the files {name[:100]!r} cannot be found: {error.strerror}") from None
         if not found:
             self.notes.append(f"{self._where}: {key[:60]!r}: there are no files {name[:100]!r}: left out")
         return found
@@ -104,7 +102,7 @@ class Described(FlatDataset):
         """A file that the text names; an absolute name of another machine is that of a file beside the text."""
         try:
             return inside(self._where, name)
-        except _core.IoError:
+        except IoError:
             if not name.startswith("/"):
                 raise
             self.notes.append(f"{self._where}: {name[:200]!r} is taken as {Path(name).name!r} beside it")
@@ -113,7 +111,7 @@ class Described(FlatDataset):
     def _whole(self, told: dict[str, Any], key: str, least: int, most: int) -> int:
         value = told.get(key)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise _core.IoError(
+            raise IoError(
                 f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected a whole number "
                 f"from {least} to {most}"
             )
@@ -122,7 +120,7 @@ class Described(FlatDataset):
     def _positive(self, told: dict[str, Any], key: str, bounds: tuple[float, float] = (1e-30, LARGEST)) -> float:
         value = told.get(key)
         if isinstance(value, bool) or not isinstance(value, int | float) or not bounds[0] <= value <= bounds[1]:
-            raise _core.IoError(
+            raise IoError(
                 f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected a number from {bounds[0]:g} to "
                 f"{bounds[1]:g}"
             )
@@ -143,7 +141,7 @@ def described_at(path: Path, run: Callable[[], Run | None]) -> Described | None:
         # Examples of Py4Incompact3D have commas before closing brackets.
         told = json.loads(re.sub(rb",(\s*[}\]])", rb"\1", text))
     except (ValueError, RecursionError) as error:
-        raise _core.IoError(f"{path}: is not valid JSON: {error}") from None
+        raise IoError(f"{path}: is not valid JSON: {error}") from None
     mesh = told.get("mesh") if isinstance(told, dict) else None
     if not isinstance(mesh, dict) or not isinstance(mesh.get("properties"), dict):
         return None

@@ -1,7 +1,7 @@
 // The engines bp4 and bp5: a directory in ADIOS2's formats of those names.
 //
-// Two defaults differ from those of ADIOS2 (docs/io.md has the measurements). On up to 64 ranks, every rank writes its
-// own data file. BP5 writes every large array directly from the caller's memory and computes no minima and maxima
+// Two defaults differ from those of ADIOS2 (docs/io/bp.md has the measurements). On up to 64 ranks, every rank writes
+// its own data file. BP5 writes every large array directly from the caller's memory and computes no minima and maxima
 // (StatsLevel=0), because each of these passes over memory costs as much as the writing.
 //
 // When one rank fails, ADIOS2 throws on that rank and leaves the others waiting in collective calls. So rank 0 first

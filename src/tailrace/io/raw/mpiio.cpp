@@ -259,10 +259,20 @@ void MpiioEngine::read_stored(std::size_t step, const VariableInfo &variable, co
   read_box(binary.get(), path, 0, variable.shape, box, size_of(variable.type), data);
 }
 
-} // namespace
-
 std::unique_ptr<Engine> open_mpiio(const OpenRequest &request, Parameters parameters) {
   return std::make_unique<MpiioEngine>(request, parameters);
+}
+
+} // namespace
+
+EngineEntry mpiio_entry() {
+  EngineTraits traits{.name = "mpiio", .family = "mpiio"};
+  traits.model = {.pattern = "shared",
+                  .file_per_variable = true,
+                  .collective_parameter = "transfer",
+                  .collective_default = "auto",
+                  .preference = 5};
+  return sidecar_entry(std::move(traits), open_mpiio);
 }
 
 } // namespace tailrace::io

@@ -312,10 +312,17 @@ void RawEngine::read_stored(std::size_t step, const VariableInfo &variable, cons
   }
 }
 
-} // namespace
-
 std::unique_ptr<Engine> open_raw(const OpenRequest &request, Parameters parameters) {
   return std::make_unique<RawEngine>(request, parameters);
+}
+
+} // namespace
+
+EngineEntry raw_entry() {
+  EngineTraits traits{.name = "raw", .family = "raw", .aliases = {"xdmf"}, .file_names = true};
+  traits.remains = {"series.jsonl", "series.xdmf"};
+  traits.model = {.pattern = "aggregators", .preference = 4};
+  return sidecar_entry(std::move(traits), open_raw);
 }
 
 } // namespace tailrace::io

@@ -25,6 +25,15 @@ json reversed(const Index3 &n) { return {n[2], n[1], n[0]}; }
 
 } // namespace
 
+EngineEntry sidecar_entry(EngineTraits traits, std::unique_ptr<Engine> (*open)(const OpenRequest &, Parameters)) {
+  traits.sidecar = true;
+  const auto wrote = [format = fmt::format("\"tailrace {} series\"", traits.name)](const std::string &,
+                                                                                   const Start &start) {
+    return start.directory && start.text.substr(0, start.text.find('\n')).find(format) != std::string::npos;
+  };
+  return {std::move(traits), open, wrote};
+}
+
 SidecarEngine::SidecarEngine(const OpenRequest &request, std::string name, std::string layout)
     : request_(request), name_(std::move(name)), layout_(std::move(layout)), log_(file("series.jsonl")) {}
 

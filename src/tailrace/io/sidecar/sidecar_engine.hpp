@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/engine/engine_entry.hpp>
 #include <tailrace/io/sidecar/xdmf_files.hpp>
 #include <tailrace/io/storage/json_log.hpp>
 #include <tailrace/io/storage/own_files.hpp>
@@ -13,6 +13,9 @@
 #include <vector>
 
 namespace tailrace::io {
+
+/// The entry of an engine whose series have a sidecar, with the rest of its traits. Local.
+EngineEntry sidecar_entry(EngineTraits traits, std::unique_ptr<Engine> (*open)(const OpenRequest &, Parameters));
 
 /// An engine that keeps a series in a directory: files with values, and a sidecar, series.jsonl, that describes them.
 /// The sidecar has one line for the series, and then one for every step and every change of attributes, each with a

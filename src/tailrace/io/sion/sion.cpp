@@ -214,10 +214,16 @@ void SionEngine::read_stored(std::size_t step, const VariableInfo &variable, con
   }
 }
 
-} // namespace
-
 std::unique_ptr<Engine> open_sion(const OpenRequest &request, Parameters parameters) {
   return std::make_unique<SionEngine>(request, parameters);
+}
+
+} // namespace
+
+EngineEntry sion_entry() {
+  EngineTraits traits{.name = "sion", .family = "sion", .extensions = {".sion"}, .remains = {"*.sion"}};
+  traits.model = {.pattern = "containers", .preference = 6};
+  return sidecar_entry(std::move(traits), open_sion);
 }
 
 } // namespace tailrace::io

@@ -7,6 +7,7 @@
 //   first step waits instead, for as long as `wait_for_reader` says.
 // - A call that lasts longer than `timeout` is ended by cutting the connection it waits for, see tcp_sockets.hpp.
 
+#include <tailrace/io/engine/engine_entry.hpp>
 #include <tailrace/io/sst/network/host.hpp>
 #include <tailrace/io/sst/sst_options.hpp>
 #include <tailrace/support/error.hpp>
@@ -120,6 +121,8 @@ SstOptions sst_options(Mode mode, Parameters &parameters) {
   return options;
 }
 
+namespace {
+
 std::unique_ptr<Engine> open_sst(const OpenRequest &request, Parameters parameters) {
   OpenRequest stream = request;
   SstOptions options;
@@ -139,13 +142,23 @@ std::unique_ptr<Engine> open_sst(const OpenRequest &request, Parameters paramete
   return request.mode == Mode::read ? open_sst_reader(stream, options) : open_sst_writer(stream, options);
 }
 
+} // namespace
+
 #else
+
+namespace {
 
 std::unique_ptr<Engine> open_sst(const OpenRequest &, Parameters) {
   throw InputError("engine sst needs ADIOS2, and this Tailrace was built without it. To fix this, run "
                    "tools/build_adios2.sh and build again with -DTAILRACE_WITH_ADIOS2=ON");
 }
 
+} // namespace
+
 #endif
+
+EngineEntry sst_entry() {
+  return {{.name = "sst", .family = "none", .extensions = {".sst"}, .stores = false, .streams = true}, open_sst};
+}
 
 } // namespace tailrace::io

@@ -74,6 +74,17 @@ std::size_t read_some(int fd, void *data, std::size_t size, std::int64_t offset,
   return static_cast<std::size_t>(done);
 }
 
+std::string start_of(const std::string &path, std::size_t size) {
+  refuse_special(path);
+  std::string text(size, '\0');
+  try {
+    text.resize(read_some(FileDescriptor(path, O_RDONLY).get(), text.data(), size, 0, path));
+  } catch (const IoError &) {
+    text.clear();
+  }
+  return text;
+}
+
 bool has_zeros_from(const FileDescriptor &file, std::int64_t begin, const std::string &path) {
   std::vector<char> piece(read_bytes);
   while (const std::size_t size = read_some(file.get(), piece.data(), piece.size(), begin, path)) {

@@ -43,6 +43,9 @@ void sync_parent(const std::string &path);
 
 /// Reads at most `size` bytes, fewer only at the end of the file; returns their number. Local. Throws IoError.
 std::size_t read_some(int fd, void *data, std::size_t size, std::int64_t offset, const std::string &path);
+/// The first bytes of a file, at most `size`; empty if it does not exist or cannot be read. Throws IoError if it is no
+/// file: opening it again in another way could wait forever. Local.
+std::string start_of(const std::string &path, std::size_t size);
 /// Whether a file has only zeros, or nothing, from byte `begin` to its end. Local. Throws IoError.
 bool has_zeros_from(const FileDescriptor &file, std::int64_t begin, const std::string &path);
 /// Writes or reads all of [data, data + size) at byte `offset` of the file. Local. Throws IoError, which names `path`.

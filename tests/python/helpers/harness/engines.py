@@ -11,7 +11,7 @@ from pathlib import Path
 class Engine:
     """A way to store a series, and what it can do.
 
-    Every `False` is a gap that docs/io.md names.
+    Every `False` is a gap that docs/io/limits.md names.
     """
 
     label: str

@@ -11,7 +11,7 @@ from mpi4py import MPI
 from tailrace.case.sections import CheckpointSection
 from tailrace.flow.checkpoint import CheckpointStore, State
 from tailrace.io import series as tr
-from tailrace.run import checkpoint_rhythm
+from tailrace.simulation import checkpoint_rhythm
 
 
 def ask_different_clocks(comm: Any) -> list[bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from tailrace.run.stop import StopRequest
+from tailrace.simulation.stop import StopRequest
 
 if TYPE_CHECKING:
     from mpi4py import MPI

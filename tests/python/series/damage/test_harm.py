@@ -47,7 +47,7 @@ def in_a_program(text: str, *arguments: object) -> str:
 LOOK = """
 import json, sys
 from pathlib import Path
-from tailrace.cli import inspection
+from tailrace.inspection import contents as inspection
 
 said = []
 for look in (inspection.contents, inspection.verify):

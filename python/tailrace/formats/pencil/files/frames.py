@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 
 MOST_FRAMES = 10_000_000
@@ -69,22 +69,20 @@ class Frames:
         for offset, expected in self.marks:
             found = int(np.frombuffer(self._bytes(file, begin + offset, 4), f"{self.real[0]}i4")[0])
             if found != expected:
-                raise _core.IoError(
+                raise IoError(
                     f"{self.path}: has {found} at byte {begin + offset}; expected {expected}, the size of a record: "
                     "the file is damaged, or its data directory is of a run with other sizes"
                 )
         kind = np.dtype(self.real)
         time = float(np.frombuffer(self._bytes(file, begin + self.time, kind.itemsize), kind)[0])
         if not np.isfinite(time):
-            raise _core.IoError(f"{self.path}: its time at byte {begin + self.time} is {time}: the file is damaged")
+            raise IoError(f"{self.path}: its time at byte {begin + self.time} is {time}: the file is damaged")
         return time
 
     def _bytes(self, file: int, offset: int, count: int) -> bytes:
         raw = os.pread(file, count, offset)
         if len(raw) != count:
-            raise _core.IoError(
-                f"{self.path}: ends at byte {offset + len(raw)}: it was cut off while it was being read"
-            )
+            raise IoError(f"{self.path}: ends at byte {offset + len(raw)}: it was cut off while it was being read")
         return raw
 
 
@@ -97,12 +95,10 @@ def whole_frames(path: Path, size: int, records: bool) -> tuple[int, list[str]]:
     try:
         there = path.stat().st_size
     except OSError as error:
-        raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
+        raise IoError(f"{path}: cannot be read: {error.strerror}") from None
     count, rest = divmod(there, size)
     if count < 1 or count > MOST_FRAMES or (rest and not records):
-        raise _core.IoError(
-            f"{path}: has {there} bytes; expected a multiple of {size} bytes, one time of this run each"
-        )
+        raise IoError(f"{path}: has {there} bytes; expected a multiple of {size} bytes, one time of this run each")
     return count, [f"{path} ends inside its last time, which is left out ({rest} bytes)."] if rest else []
 
 

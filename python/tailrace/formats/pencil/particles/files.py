@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.dataset import Dataset
@@ -89,7 +89,7 @@ class Particles(Dataset):
             if part.count:
                 widths.add(width)
         if len(widths) > 1 or len(times) != 1:
-            raise _core.IoError(
+            raise IoError(
                 f"{path}: the files of this name in proc0, proc1, ... have {sorted(widths)} values of each particle "
                 f"and the times {sorted(times)}; expected the same everywhere: they are of several runs"
             )
@@ -103,7 +103,7 @@ class Particles(Dataset):
             found = records.values(head, "i4", 4)
             count = int(found[0]) if found.size == 1 else -1
             if count < 0 or count > records.size // 4:
-                raise _core.IoError(
+                raise IoError(
                     f"{path}: its first record says {count} particles; a file of {records.size} bytes cannot have them"
                 )
             at, ids, width = head.end, 0, 0
@@ -113,7 +113,7 @@ class Particles(Dataset):
                 data = records.at(numbers.end)
                 width, rest = divmod(data.size, count * real)
                 if numbers.size != 4 * count or rest or not 1 <= width <= _MOST_COLUMNS:
-                    raise _core.IoError(
+                    raise IoError(
                         f"{path}: its records have {numbers.size} and {data.size} bytes; expected {4 * count}, the "
                         f"numbers of {count} particles, and a multiple of {count * real}, their values"
                     )
@@ -121,7 +121,7 @@ class Particles(Dataset):
             last = records.at(at)
             time = float(records.values(last, self._real)[0]) if last.size >= real else np.nan
             if not np.isfinite(time):
-                raise _core.IoError(f"{path}: the record at byte {at} must begin with the time: the file is damaged")
+                raise IoError(f"{path}: the record at byte {at} must begin with the time: the file is damaged")
             return _Part(path, records.order, first, count, ids, 0, pieces), width, time
 
     def _add_raw(self, path: Path, run: Run) -> tuple[int, float]:
@@ -134,7 +134,7 @@ class Particles(Dataset):
         possible = {order: shape for order, shape in shapes.items() if shape is not None}
         if not possible:
             found = " or ".join(f"{_value(path, 0, f'{order}i4'):.0f}" for order in shapes)
-            raise _core.IoError(
+            raise IoError(
                 f"{path}: says {found} particles and has {size} bytes; expected 4 bytes, 4 for each particle, their "
                 f"values of {real} bytes, and a time"
             )
@@ -145,7 +145,7 @@ class Particles(Dataset):
         (count, width), time = possible[order], times[order][0]
         self._parts.append(_Part(path, order, 0, count, 4, 4 + 4 * count, ()))
         if not np.isfinite(time):
-            raise _core.IoError(f"{path}: its time, at byte {size - real}, is no finite number: the file is damaged")
+            raise IoError(f"{path}: its time, at byte {size - real}, is no finite number: the file is damaged")
         return width, time
 
     def variables(self, position: int) -> dict[str, Stored]:
@@ -233,7 +233,7 @@ def _bounds(run: Run) -> dict[str, list[float]]:
         try:
             with Records(path) as records:
                 values = [records.values(record, run.dim.real, 1 << 20) for record in records]
-        except _core.IoError:
+        except IoError:
             return {}
     if [len(some) for some in values] != counts:
         return {}

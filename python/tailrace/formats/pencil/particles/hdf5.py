@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 
@@ -73,7 +73,7 @@ class _File:
         with open_hdf5(path) as file:
             time = plain(file, "time")
             if time is None or time.size != 1 or time.dtype.kind != "f":
-                raise _core.IoError(f"{path}: has no dataset 'time' of one real number")
+                raise IoError(f"{path}: has no dataset 'time' of one real number")
             now = float(np.asarray(time[()]).reshape(-1)[0])
             rows = 0
             for group in ("stalker" if kind == "PSTALK" else "part", "proc"):
@@ -81,14 +81,14 @@ class _File:
                     data = plain(file, f"{group}/{name}")
                     dtype = None if data is None else _TYPES.get((data.dtype.kind, data.dtype.itemsize))
                     if data is None or data.ndim != 1 or dtype is None:
-                        raise _core.IoError(f"{path}: its {group}/{name} is no list of numbers in the file itself")
+                        raise IoError(f"{path}: its {group}/{name} is no list of numbers in the file itself")
                     rows = rows or len(data)
                     if group != "proc" and len(data) != rows:
-                        raise _core.IoError(f"{path}: its {group}/{name} has {len(data)} values; others have {rows}")
+                        raise IoError(f"{path}: its {group}/{name} has {len(data)} values; others have {rows}")
                     self._places[str(name)] = f"{group}/{name}"
                     self.stored[str(name)] = Stored(dtype, (1, len(data), 1), True)
         if not self.stored or not np.isfinite(now):
-            raise _core.IoError(f"{path}: has no particles, or the time {now}: the file is damaged")
+            raise IoError(f"{path}: has no particles, or the time {now}: the file is damaged")
         self.time = now
 
     def read(self, name: str, begin: int, count: int, out: NDArray[Any]) -> None:
@@ -96,8 +96,8 @@ class _File:
         with open_hdf5(self.path) as file:
             data = plain(file, self._places[name])
             if data is None or data.shape != self.stored[name].shape[1:2]:
-                raise _core.IoError(f"{self.path}: its {self._places[name]} has changed since the file was opened")
+                raise IoError(f"{self.path}: its {self._places[name]} has changed since the file was opened")
             try:
                 data.read_direct(out.reshape(-1), slice(begin, begin + count))
             except (OSError, RuntimeError) as error:
-                raise _core.IoError(f"{self.path}: {self._places[name]} cannot be read: {error}") from None
+                raise IoError(f"{self.path}: {self._places[name]} cannot be read: {error}") from None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
@@ -60,7 +60,7 @@ class Stalkers(Dataset):
             all_times.append(times)
         count = min(len(times) for times in all_times)
         if any(times[:count] != all_times[0][:count] for times in all_times):
-            raise _core.IoError(f"{path}: the files of this name in proc0, proc1, ... have different times")
+            raise IoError(f"{path}: the files of this name in proc0, proc1, ... have different times")
         if any(len(times) != count for times in all_times):
             self.notes.append(f"Some processes have written more than {count} times; those that all have are read.")
         self._kept, more = latest(path, all_times[0][:count])
@@ -68,7 +68,7 @@ class Stalkers(Dataset):
         self.steps = [(at, all_times[0][frame]) for at, frame in enumerate(self._kept)]
         widths = {time.columns for _, _, times in self._files for time in times if time.count}
         if len(widths) > 1:
-            raise _core.IoError(f"{path}: has {sorted(widths)} values of each particle; expected the same at each time")
+            raise IoError(f"{path}: has {sorted(widths)} values of each particle; expected the same at each time")
         self._columns = _names(run, widths.pop() if widths else 0)
         self.attributes = {**carried(run, read_points(run)), "pencil/file": "PSTALK"}
         self.files = [str(file) for file, _, _ in self._files]
@@ -83,28 +83,28 @@ class Stalkers(Dataset):
                 head = records.at(at)
                 raw = records.content(head) if head.size == real + 4 else b""
                 if not raw:
-                    raise _core.IoError(
+                    raise IoError(
                         f"{path}: the record at byte {at} has {head.size} bytes; expected {real + 4}: a time of "
                         f"precision {'S' if real == 4 else 'D'} and a number of particles"
                     )
                 time = float(np.frombuffer(raw[:real], records.order + self._real)[0])
                 count = int(np.frombuffer(raw[real:], f"{records.order}i4")[0])
                 if not np.isfinite(time) or not 0 <= count <= records.size // 4:
-                    raise _core.IoError(f"{path}: has time {time} and {count} particles at byte {at}: it is damaged")
+                    raise IoError(f"{path}: has time {time} and {count} particles at byte {at}: it is damaged")
                 at = head.end
                 one = _Time(0, 0, 0, 0)
                 if count:
                     try:
                         numbers = records.at(at)
                         data = records.at(numbers.end)
-                    except _core.IoError as error:
+                    except IoError as error:
                         if not times or at < records.size - 4:
                             raise
                         self.notes.append(f"{path} ends inside its last time, which is left out ({error}).")
                         break
                     columns, rest = divmod(data.size, count * real)
                     if numbers.size != 4 * count or rest or not 1 <= columns <= _MOST_COLUMNS:
-                        raise _core.IoError(
+                        raise IoError(
                             f"{path}: the records at byte {at} have {numbers.size} and {data.size} bytes; expected "
                             f"{4 * count}, the numbers of {count} particles, and a multiple of {count * real}"
                         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored, StretchedGrid, Triple, UniformGrid, triple
@@ -83,7 +83,7 @@ class Planes(Dataset):
         """A process that was started again alone, or a file of another run, has other times."""
         time, expected = frames.time_of(self._kept[position]), self._times[position]
         if time != expected:
-            raise _core.IoError(
+            raise IoError(
                 f"{frames.path}: its record {self._kept[position]} has the time {time:.17g}; the other processes have "
                 f"{expected:.17g} there"
             )
@@ -94,7 +94,7 @@ class Planes(Dataset):
         for part in self._parts:
             try:
                 self._check_time(part.frames, position)
-            except _core.IoError as error:
+            except IoError as error:
                 found.append(str(error))
         return found
 

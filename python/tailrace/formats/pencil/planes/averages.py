@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Triple, triple
 
@@ -50,9 +50,7 @@ def averages_at(path: Path, run: Run, parameters: Mapping[str, str]) -> Dataset:
         parts, count, notes = _of_processes(path, run, over, shape)
     names = _names(run, over, parameters) or tuple(f"average{at + 1}" for at in range(count))
     if len(names) != count:
-        raise _core.InputError(
-            f"{path}: has {count} averages at each time; found {len(names)} names: {', '.join(names)}"
-        )
+        raise InputError(f"{path}: has {count} averages at each time; found {len(names)} names: {', '.join(names)}")
     found = Planes(str(path), run, f"averages/{over}", names, shape, parts, 0)
     found.notes = notes + found.notes
     if names[0] == "average1":
@@ -74,7 +72,7 @@ def _names(run: Run, over: str, parameters: Mapping[str, str]) -> tuple[str, ...
         names = tuple(name.strip() for name in parameters["names"].split(","))
         wrong = next((name for name in names if not re.fullmatch(r"\w{1,64}", name)), None)
         if wrong is not None or len(set(names)) != len(names):
-            raise _core.InputError(f"names: expected different names with commas, found {parameters['names'][:80]!r}")
+            raise InputError(f"names: expected different names with commas, found {parameters['names'][:80]!r}")
         return names
     for directory in (run.data.parent, run.data):
         path = directory / f"{over}aver.in"
@@ -96,7 +94,7 @@ def _of_all(
     names = _names(run, over, parameters)
     count = len(names) or _counter(run, over)
     if not count:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: nothing says how many averages it has at each time; give their names by the parameter 'names'"
         )
     size = real + count * one
@@ -129,7 +127,7 @@ def _of_processes(path: Path, run: Run, over: str, whole: Triple) -> tuple[list[
         notes += more
     covered = sum(int(np.prod(part.box.count)) for part in parts)
     if covered != int(np.prod(whole)) or len(counts) != 1:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: the files of this name in proc0, proc1, ... have {covered} points of {sorted(counts)} averages; "
             f"expected {' x '.join(map(str, whole))} points of equally many: a file is missing, or is of another run"
         )
@@ -144,7 +142,7 @@ def _records(path: Path, run: Run, shape: Triple) -> tuple[Frames, int, list[str
         order, head = records.order, records.at(0)
         values = records.at(head.end).size if head.size == real else 0
     if head.size != real or values % one or not values:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: its first records have {head.size} and {values} bytes; expected {real}, a time of precision "
             f"{run.dim.precision}, and a multiple of {one}: averages of {' x '.join(map(str, shape))} points"
         )

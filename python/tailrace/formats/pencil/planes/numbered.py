@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored, Triple, triple
 from tailrace.io.values import Scalar
@@ -66,13 +66,11 @@ class Numbered(Dataset):
         last = _number(file, self.path, "last", "i")
         first = int(self._is_slice)
         if not first <= last < first + len(file):
-            raise _core.IoError(
-                f"{self.path}: says 'last' is {last}; expected the number of one of its {len(file)} groups"
-            )
+            raise IoError(f"{self.path}: says 'last' is {last}; expected the number of one of its {len(file)} groups")
         numbers = list(range(first, int(last) + 1))
         times = [_number(file, self.path, f"{number}/time", "f") for number in numbers]
         if not np.isfinite(times).all():
-            raise _core.IoError(f"{self.path}: has a time that is no finite number: the file is damaged")
+            raise IoError(f"{self.path}: has a time that is no finite number: the file is damaged")
         return numbers, times
 
     def _variables(self, file: h5py.File, number: int) -> dict[str, str]:
@@ -82,7 +80,7 @@ class Numbered(Dataset):
             data = _array(file, self.path, f"{number}/{name}", self._dataset_shape())
             found[self._field if self._is_slice else name] = data.dtype.newbyteorder("=").name
         if not found:
-            raise _core.IoError(f"{self.path}: its group {number} has no array")
+            raise IoError(f"{self.path}: its group {number} has no array")
         return found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -128,7 +126,7 @@ class Numbered(Dataset):
             try:
                 data.read_direct(flat, places)
             except (OSError, RuntimeError) as error:
-                raise _core.IoError(f"{self.path}: {where} cannot be read: {error}") from None
+                raise IoError(f"{self.path}: {where} cannot be read: {error}") from None
 
     def check(self, position: int) -> list[str]:
         """See `Dataset.check`."""
@@ -136,7 +134,7 @@ class Numbered(Dataset):
             with open_hdf5(Path(self.path)) as file:
                 self._variables(file, self._groups[position])
             self.scalars(position)
-        except _core.IoError as error:
+        except IoError as error:
             return [str(error)]
         return []
 
@@ -158,9 +156,7 @@ def plain(file: h5py.File, name: str) -> Any:
 def _number(file: h5py.File, path: str, name: str, kind: str) -> Any:
     data = plain(file, name)
     if data is None or data.size != 1 or data.dtype.kind != kind:
-        raise _core.IoError(
-            f"{path}: has no {name} with one {'whole' if kind == 'i' else 'real'} number: it is damaged"
-        )
+        raise IoError(f"{path}: has no {name} with one {'whole' if kind == 'i' else 'real'} number: it is damaged")
     return np.asarray(data[()]).reshape(-1)[0].item()
 
 
@@ -168,5 +164,5 @@ def _array(file: h5py.File, path: str, name: str, shape: tuple[int, ...]) -> Any
     data = plain(file, name)
     if data is None or data.shape != shape or data.dtype.kind != "f" or data.dtype.itemsize not in (4, 8):
         found = "no array in the file itself" if data is None else f"{data.shape} of {data.dtype}"
-        raise _core.IoError(f"{path}: its {name} is {found}; expected {shape} real numbers as the run has points")
+        raise IoError(f"{path}: its {name} is {found}; expected {shape} real numbers as the run has points")
     return data

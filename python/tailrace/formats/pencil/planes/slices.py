@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.placement import Box, Triple, triple
 
 from ..files.frames import Frames, whole_frames
@@ -65,7 +65,7 @@ def _check_whole(path: Path, parts: list[PlanePart], whole: Triple) -> None:
     starts = [part.box.start for part in parts]
     covered = sum(int(np.prod(part.box.count)) for part in parts)
     if len(set(starts)) != len(starts) or covered != int(np.prod(whole)):
-        raise _core.IoError(
+        raise IoError(
             f"{path}: the files of this name in proc0, proc1, ... have {covered} points at {len(set(starts))} places; "
             f"expected a plane of {' x '.join(map(str, whole))} points: a file is missing, or is of another run"
         )
@@ -78,7 +78,7 @@ def _records(path: Path, run: Run, shape: Triple) -> tuple[Frames, list[str]]:
     with Records(path) as records:
         order, first = records.order, records.at(0).size
     if first not in (values + 2 * real, values + 3 * real):
-        raise _core.IoError(
+        raise IoError(
             f"{path}: its first record has {first} bytes; expected {values + 2 * real}: {' x '.join(map(str, shape))} "
             f"values of precision {run.dim.precision}, time and position"
         )

@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored, Triple
@@ -66,7 +66,7 @@ class TextAverages(Dataset):
             while len(values) < wanted:
                 words = _line(file, self.path)
                 if not words:
-                    raise _core.IoError(f"{self.path}: ends at byte {file.tell()}, inside a time")
+                    raise IoError(f"{self.path}: ends at byte {file.tell()}, inside a time")
                 first = max(0, begin - passed)
                 values += words[first : first + wanted - len(values)]
                 passed += len(words)
@@ -84,7 +84,7 @@ class TextAverages(Dataset):
                     need, passed = passed, None
                 if passed is None:
                     if len(words) != 1 or not np.isfinite(words[0]):
-                        raise _core.IoError(
+                        raise IoError(
                             f"{path}: the line before byte {file.tell()} has {len(words)} numbers; expected a time: "
                             f"the file is damaged, or its averages are not of {self._length} points"
                         )
@@ -95,7 +95,7 @@ class TextAverages(Dataset):
                 passed += len(words)
                 if need and passed >= need:
                     if passed > need:
-                        raise _core.IoError(
+                        raise IoError(
                             f"{path}: has more than {need} values of the time {times[-1]:g} before byte {file.tell()}"
                         )
                     passed = None
@@ -106,7 +106,7 @@ class TextAverages(Dataset):
             times.pop()
             places.pop()
         if not times:
-            raise _core.IoError(f"{path}: has no complete time: each has a multiple of {self._length} values")
+            raise IoError(f"{path}: has no complete time: each has a multiple of {self._length} values")
         return times, places, need // self._length
 
 
@@ -118,7 +118,7 @@ def _line(file: IO[bytes], path: str) -> list[float]:
             # Fortran omits the E of exponents with three digits: 0.1-100.
             found = [float(re.sub(rb"(?<=\d)([+-]\d{3})$", rb"E\1", word)) for word in words]
         except ValueError:
-            raise _core.IoError(
+            raise IoError(
                 f"{path}: expected numbers before byte {file.tell()}, found {raw[:60].decode('latin-1')!r}"
             ) from None
         if found:

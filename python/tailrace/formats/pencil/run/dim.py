@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.io.placement import Box, Triple, triple
 
@@ -108,12 +108,12 @@ class Run:
             return process % px, process // px % py, process // (px * py)
         own = read_dim(path)
         if own.place is None or any(not 0 <= i < p for i, p in zip(own.place, (px, py, pz), strict=True)):
-            raise _core.IoError(
+            raise IoError(
                 f"{path}: its last line says position {own.place}; expected one in the {px} x {py} x {pz} processes of "
                 f"{self.data / 'dim.dat'}"
             )
         if own.points != self.dim.local().points or own.precision != self.dim.precision:
-            raise _core.IoError(
+            raise IoError(
                 f"{path}: has {own.points} points of precision {own.precision}; expected {self.dim.local().points} of "
                 f"{self.dim.precision} from {self.data / 'dim.dat'}"
             )
@@ -132,7 +132,7 @@ def _is_data(directory: Path) -> bool:
     if (directory / "dim.dat").is_file():
         try:
             read_dim(directory / "dim.dat")
-        except _core.IoError:
+        except IoError:
             return any((directory / name).is_file() for name in ("index.pro", "param.nml"))
         return True
     return (directory / "index.pro").is_file() and (directory / "param.nml").is_file()
@@ -155,15 +155,15 @@ def read_dim(path: Path) -> Dim:
     """
     lines = [line.split() for line in read_text(path).splitlines()[:8] if line.strip()]
     if len(lines) != 4:
-        raise _core.IoError(f"{path}: has {len(lines)} lines; expected 4: sizes, precision, ghost zones, processes")
+        raise IoError(f"{path}: has {len(lines)} lines; expected 4: sizes, precision, ghost zones, processes")
     sizes = _numbers(path, 1, lines[0], range(5, 7))
     held, (mvar, maux, mglobal) = sizes[:3], (*sizes[3:], 0, 0)[:3]
     if lines[1] not in (["S"], ["D"]):
-        raise _core.IoError(f"{path}: line 2 is {' '.join(lines[1])[:40]!r}; expected the precision S or D")
+        raise IoError(f"{path}: line 2 is {' '.join(lines[1])[:40]!r}; expected the precision S or D")
     ghosts = triple(_numbers(path, 3, lines[2], range(3, 4)))
     points = triple(m - 2 * g for m, g in zip(held, ghosts, strict=True))
     if min(points) < 1 or max(held) > _MOST_POINTS or mvar + maux + mglobal > _MOST_FIELDS:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: line 1 says {held} points with ghost zones of {ghosts}, and {mvar + maux + mglobal} fields; "
             f"expected 1 to {_MOST_POINTS} points in each direction, and at most {_MOST_FIELDS} fields"
         )
@@ -172,9 +172,9 @@ def read_dim(path: Path) -> Dim:
         return Dim(points, ghosts, mvar, maux, mglobal, lines[1][0], None, triple(last))
     processes = triple(last[:3])
     if min(processes) < 1 or any(n % p for n, p in zip(points, processes, strict=True)):
-        raise _core.IoError(f"{path}: {points} points cannot be divided evenly among {processes} processes")
+        raise IoError(f"{path}: {points} points cannot be divided evenly among {processes} processes")
     if math.prod(processes) > _MOST_PROCESSES:
-        raise _core.IoError(f"{path}: says {math.prod(processes)} processes; expected at most {_MOST_PROCESSES}")
+        raise IoError(f"{path}: says {math.prod(processes)} processes; expected at most {_MOST_PROCESSES}")
     return Dim(points, ghosts, mvar, maux, mglobal, lines[1][0], processes)
 
 
@@ -182,7 +182,7 @@ def _numbers(path: Path, line: int, words: list[str], counts: range) -> list[int
     if len(words) not in counts or not all(re.fullmatch(r"[0-9]{1,9}", word) for word in words):
         found = " ".join(words)[:60]
         expected = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
-        raise _core.IoError(f"{path}: line {line} is {found!r}; expected {expected} whole numbers")
+        raise IoError(f"{path}: line {line} is {found!r}; expected {expected} whole numbers")
     return [int(word) for word in words]
 
 
@@ -195,9 +195,9 @@ def read_text(path: Path) -> str:
         with open_regular(path, "rb") as file:
             raw = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
+        raise IoError(f"{path}: cannot be read: {error.strerror}") from None
     if len(raw) > _MOST_BYTES:
-        raise _core.IoError(f"{path}: has more than {_MOST_BYTES} bytes; expected a short text")
+        raise IoError(f"{path}: has more than {_MOST_BYTES} bytes; expected a short text")
     return str(raw.decode("latin-1"))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.placement import Box, StretchedGrid, Triple, UniformGrid
 
 from ..files.records import Records
@@ -122,7 +122,7 @@ def read_grid_file(path: Path, dim: Dim, order: str | None = None) -> Points:
     counts = [sum(held) + 4, 3, 3, sum(held), sum(held)]
     sizes = [values.size for values in found]
     if len(found) < 2 or sizes != counts[: len(found)]:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: its records have {sizes} values; expected {counts} for {' x '.join(map(str, held))} points, "
             "ghost zones too"
         )
@@ -175,7 +175,7 @@ def _array(file: h5py.File, path: Path, name: str, count: int, optional: bool = 
         return None
     if not isinstance(data, h5py.Dataset) or data.size != count or data.dtype.kind != "f" or data.dtype.itemsize > 8:
         found = f"{data.shape} of {data.dtype}" if isinstance(data, h5py.Dataset) else "none"
-        raise _core.IoError(f"{path}: its dataset {name} must have {count} real numbers; found {found}")
+        raise IoError(f"{path}: its dataset {name} must have {count} real numbers; found {found}")
     refuse_large_chunks(data)
     return np.asarray(data[()]).reshape(-1).astype(data.dtype.newbyteorder("="))
 
@@ -190,9 +190,9 @@ def _checked(path: Path, axes: list[Any], ghosts: Triple) -> Points:
     for name, axis, g in zip("xyz", made, ghosts, strict=True):
         for what, values in (("coordinates", axis.points), ("spacing", np.array([axis.spacing, axis.length]))):
             if not np.isfinite(values).all():
-                raise _core.IoError(f"{path}: the {what} in {name} are not finite numbers: the file is damaged")
+                raise IoError(f"{path}: the {what} in {name} are not finite numbers: the file is damaged")
         if axis.points.size > 2 * g + 1 and (np.diff(axis.points) <= 0).any():
-            raise _core.IoError(f"{path}: the coordinates in {name} do not increase: the file is damaged")
+            raise IoError(f"{path}: the coordinates in {name} do not increase: the file is damaged")
     x, y, z = made
     return Points((x, y, z), ghosts)
 

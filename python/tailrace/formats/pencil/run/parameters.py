@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 
 Value = bool | int | float | str
@@ -56,9 +56,9 @@ def _text(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
+        raise IoError(f"{path}: cannot be read: {error.strerror}") from None
     if len(raw) > _MOST_BYTES:
-        raise _core.IoError(f"{path}: has more than {_MOST_BYTES} bytes; parameters of a run have fewer")
+        raise IoError(f"{path}: has more than {_MOST_BYTES} bytes; parameters of a run have fewer")
     return str(raw.decode("latin-1"))
 
 

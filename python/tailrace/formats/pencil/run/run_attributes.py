@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.values import Attribute
 
 from .dim import Run, read_text
@@ -48,7 +48,7 @@ def carried(run: Run, points: Points | None) -> dict[str, Attribute]:
     for name in TEXTS:
         try:
             text = read_text(run.data / name) if (run.data / name).is_file() else ""
-        except _core.IoError:
+        except IoError:
             continue  # it is no text of the code, or a very long one
         if text and len(text) <= _MOST_BYTES and "\0" not in text:
             found[f"pencil/{name}"] = text

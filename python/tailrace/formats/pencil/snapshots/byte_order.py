@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import IoError
 
 from ..files.frames import Frames
 from ..files.records import Records
@@ -27,13 +27,13 @@ def order_of(run: Run) -> str | None:
             if (run.data / name).is_file():
                 with Records(run.data / name) as records:
                     return records.order
-        except _core.IoError:
+        except IoError:
             continue  # it is damaged: another file may tell it
     for source in snapshots_in(run.data)[0]:
         try:
             if not source.is_hdf5:
                 return RecordSnapshot(run, source).head.order
-        except _core.IoError:
+        except IoError:
             continue
     return None
 

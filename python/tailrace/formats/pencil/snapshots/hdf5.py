@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import Error, IoError
 from tailrace.files.regular import open_regular, refuse_special
 from tailrace.io.placement import Box, Stored, Triple, triple
 from tailrace.io.values import Scalar
@@ -50,10 +50,10 @@ class Hdf5Snapshot:
         with open_hdf5(source.path) as file:
             time = _plain(file, "time")
             if time is None or time.size != 1 or time.dtype.kind != "f":
-                raise _core.IoError(f"{source.path}: has no dataset 'time' of one real number")
+                raise IoError(f"{source.path}: has no dataset 'time' of one real number")
             self.time = float(np.asarray(time[()]).reshape(-1)[0])
             if not np.isfinite(self.time):
-                raise _core.IoError(f"{source.path}: its time is {self.time}: the file is damaged")
+                raise IoError(f"{source.path}: its time is {self.time}: the file is damaged")
             self._stored = self._fields(file)
             self.is_sheared = "persist/shear_delta_y" in file  # what is deltay in files of records
 
@@ -64,7 +64,7 @@ class Hdf5Snapshot:
             # The Fortran order x, y, z is the order z, y, x of HDF5.
             if data is None or data.shape != self._dim.held[::-1] or data.dtype.name not in _REAL:
                 what = f"{data.shape} of {data.dtype}" if hasattr(data, "dtype") else "no array"
-                raise _core.IoError(
+                raise IoError(
                     f"{self.source.path}: its data/{name} is {what}; expected {self._dim.held[::-1]} (z, y, x, with "
                     f"ghost zones) of float32 or float64 in the file itself, as its settings say"
                 )
@@ -87,7 +87,7 @@ class Hdf5Snapshot:
             for name in file.get("persist", ()):
                 data = _plain(file, f"persist/{name}")
                 if data is None or data.dtype.kind not in "if" or data.size > _MOST_VALUES:
-                    raise _core.IoError(f"{self.source.path}: its persist/{name} is no list of numbers")
+                    raise IoError(f"{self.source.path}: its persist/{name} is no list of numbers")
                 found[str(name)] = np.asarray(data[()]).reshape(-1)
         return as_scalars(found)
 
@@ -105,7 +105,7 @@ class Hdf5Snapshot:
         with open_hdf5(self.source.path) as file:
             data = _plain(file, f"data/{name}")
             if data is None or data.shape != self._dim.held[::-1]:
-                raise _core.IoError(f"{self.source.path}: its data/{name} has changed since it was opened")
+                raise IoError(f"{self.source.path}: its data/{name} has changed since it was opened")
             data.read_direct(out, (z, y, x))
 
     def check(self) -> list[str]:
@@ -114,7 +114,7 @@ class Hdf5Snapshot:
             with open_hdf5(self.source.path) as file:
                 self._fields(file)
             self.scalars()
-        except _core.IoError as error:
+        except IoError as error:
             return [str(error)]
         return []
 
@@ -134,10 +134,10 @@ def open_hdf5(path: Path) -> Iterator[h5py.File]:
         refuse_special(path)
         with hdf5_file.open_hdf5(path) as file:
             yield file
-    except _core.Error:
+    except Error:
         raise
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:  # h5py has no exception of its own
-        raise _core.IoError(f"{path}: cannot be read as HDF5: {error}") from None
+        raise IoError(f"{path}: cannot be read as HDF5: {error}") from None
 
 
 def _plain(file: h5py.File, name: str) -> Any:
@@ -158,7 +158,7 @@ def refuse_large_chunks(data: h5py.Dataset) -> None:
     """
     size = math.prod(data.chunks or (0,)) * data.dtype.itemsize
     if size > _MOST_CHUNK:
-        raise _core.IoError(
+        raise IoError(
             f"{data.file.filename}: its {data.name} has chunks of {data.chunks}, {size} bytes each; expected at most "
             f"{_MOST_CHUNK} bytes, as any part of it needs the memory of a whole chunk. The Pencil Code writes no "
             "chunks; h5repack makes smaller ones"
@@ -185,10 +185,10 @@ def dim_of_hdf5(path: Path) -> Dim | None:
             or max(held) > 1 << 24
             or any(m != n + 2 * g or g < 0 for m, n, g in zip(held, points, ghosts, strict=True))
         ):
-            raise _core.IoError(f"{path}: its settings say {points} points, {held} with ghost zones: that cannot be")
+            raise IoError(f"{path}: its settings say {points} points, {held} with ghost zones: that cannot be")
         processes = triple(_setting(file, path, f"nproc{axis}", 1) for axis in "xyz")
         if not all(1 <= p <= n for p, n in zip(processes, points, strict=True)):
-            raise _core.IoError(f"{path}: its settings say {processes} processes for {points} points: that cannot be")
+            raise IoError(f"{path}: its settings say {processes} processes for {points} points: that cannot be")
         counts = [_setting(file, path, name, 0) for name in ("mvar", "maux", "mglobal")]
         precision = _plain(file, "settings/precision")
         word = np.asarray(precision[()]).reshape(-1)[0] if precision is not None and precision.size == 1 else b"D"
@@ -201,5 +201,5 @@ def _setting(file: h5py.File, path: Path, name: str, default: int | None = None)
     if data is None and default is not None:
         return default
     if data is None or data.size != 1 or data.dtype.kind != "i":
-        raise _core.IoError(f"{path}: its settings/{name} must be one whole number")
+        raise IoError(f"{path}: its settings/{name} must be one whole number")
     return int(np.asarray(data[()]).reshape(-1)[0])

@@ -15,14 +15,15 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
 from tailrace.files.regular import refuse_special
+from tailrace.files.whole import publish
 from tailrace.formats.contiguous_hdf5 import allocate
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.placement import Box, Stored
 from tailrace.parallel import agree, on_root
 
-from .target import PARTIAL, publish
+from .target import PARTIAL
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -89,14 +90,14 @@ class AppendedFile:
     def _next(self, file: h5py.File, time: float) -> int:
         last = file.get("last")
         if not isinstance(last, h5py.Dataset) or last.shape != (1,) or last.dtype != np.dtype("<i4"):
-            raise _core.IoError(f"{self.path}: has no number 'last' as averages and slices have; it is another file")
+            raise IoError(f"{self.path}: has no number 'last' as averages and slices have; it is another file")
         number = int(last[0]) + 1
         if number > self._first:
             before = file.get(f"{number - 1}/time")
             if not isinstance(before, h5py.Dataset) or before.shape != ():
-                raise _core.IoError(f"{self.path}: has no {number - 1}/time, which 'last' says is there; it is damaged")
+                raise IoError(f"{self.path}: has no {number - 1}/time, which 'last' says is there; it is damaged")
             if not time > float(before[()]):
-                raise _core.InputError(
+                raise InputError(
                     f"{self.path}: has the time {float(before[()]):.17g} already; a step of time {time:.17g} cannot be "
                     "added behind it. Nothing is replaced: move the file away, or choose another target"
                 )

@@ -10,12 +10,13 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
+from tailrace.files.whole import publish, refuse_existing
 from tailrace.io.placement import Box, Stored
 from tailrace.parallel import on_root
 
 from .schema import put
-from .target import PARTIAL, publish, refuse_there
+from .target import PARTIAL
 from .texts import write_new
 
 if TYPE_CHECKING:
@@ -34,11 +35,11 @@ class ColumnsFile:
         self._parts: list[tuple[str, int, NDArray[Any]]] = []
         rows = {stored.shape[1] for stored in columns.values()}
         if "step" not in columns or len(rows) != 1 or any(stored.shape[0] != 1 for stored in columns.values()):
-            raise _core.InputError(
+            raise InputError(
                 f"{path}: a time series has lists of equal length, one is 'step'; found {', '.join(columns)}"
             )
         self._rows = rows.pop()
-        on_root(comm, lambda: refuse_there(path))
+        on_root(comm, lambda: refuse_existing(path))
 
     def write(self, name: str, box: Box, values: NDArray[Any]) -> None:
         """Keep rows of a column. Local."""
@@ -67,7 +68,7 @@ class ColumnsFile:
         if (counts > 1).any():
             twice = int(numbers[counts > 1][0])
             first, second = (int(row) for row in np.flatnonzero(steps == twice)[:2])
-            raise _core.InputError(
+            raise InputError(
                 f"{self.path}: the rows {first} and {second} (the first is 0) both have the time step {twice}; the "
                 "format has one row for each. Convert the parts before and after the restart of the run separately, or "
                 "choose another format"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.files.whole import publish, refuse_existing
 from tailrace.formats.contiguous_hdf5 import ContiguousHdf5
 from tailrace.io.placement import Box, Triple, triple
 from tailrace.parallel import on_root
@@ -47,7 +46,7 @@ class WholeFile:
         self._file = ContiguousHdf5(self._partial, comm, layout, tuple(self._large.values()))
 
     def _make_place(self) -> None:
-        refuse_there(self.path)
+        refuse_existing(self.path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._partial.unlink(missing_ok=True)  # of a conversion that was killed: nobody else has such names
 
@@ -71,26 +70,6 @@ class WholeFile:
         self._file.abandon()
         if self._comm.rank == 0:
             self._partial.unlink(missing_ok=True)
-
-
-def refuse_there(path: Path) -> None:
-    """Check that there is nothing at a path.
-
-    :raises InputError: there is something.
-    """
-    if os.path.lexists(path):
-        raise _core.InputError(f"{path}: is there already; nothing is replaced. Move it away, or choose another target")
-
-
-def publish(partial: Path, path: Path) -> None:
-    """Give a complete file its name, which no other file may have by now."""
-    refuse_there(path)
-    partial.rename(path)
-    place = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(place)
-    finally:
-        os.close(place)
 
 
 def repeats(box: Box, points: Triple, ghosts: Triple) -> Iterator[tuple[Triple, Box]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tailrace.files.regular import open_regular
+from tailrace.files.whole import write_text
 from tailrace.io.placement import Triple
 from tailrace.io.values import Attribute
 
@@ -30,12 +31,7 @@ def write_new(path: Path, text: str) -> None:
     if os.path.lexists(path):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + PARTIAL)
-    with open_regular(partial, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.rename(path)
+    write_text(path, text, ending=PARTIAL)
 
 
 def dim(points: Triple, ghosts: int, real: str, counts: Mapping[str, int]) -> str:

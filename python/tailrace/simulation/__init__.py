@@ -1,0 +1,1 @@
+"""A running simulation: its steps, and what is written, measured and told on the way."""

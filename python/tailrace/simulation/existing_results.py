@@ -1,0 +1,119 @@
+"""The results of an earlier run where a run is going to write: what they are, and the files that they consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace.analysis.earlier_results import of_analysis, refusal
+from tailrace.case.places import left_out
+from tailrace.core import InputError
+from tailrace.files.set_aside import SetAside, record_of
+from tailrace.flow.checkpoint import CheckpointStore
+from tailrace.io.engines import ENGINES
+from tailrace.io.found import Found, check_unlocked, files_of, of_series, of_table
+from tailrace.parallel import agree, on_root
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from tailrace.case.case import Case
+
+
+def of_run(case: Case, store: CheckpointStore) -> list[Found]:
+    """The results at the places of a case, with its checkpoints; what holds no step is none. Local."""
+    found = [*of_table(Path(case.diagnostics.path))]
+    for output in case.output:
+        if ENGINES[output.engine].streams:
+            found += of_table(Path(left_out(output.name)))
+        elif ENGINES[output.engine].stores:
+            found += of_series(Path(output.path))
+    # Also where the case asks for none: a run that is asked to stop writes one, and removes older ones.
+    if checkpoints := store.present():
+        found.append(Found(case.checkpoint.path, checkpoints))
+    for analysis in case.analysis:
+        found += of_analysis(Path(analysis.out), analysis.name, analysis.engine)
+    return found
+
+
+def _record(case: Case) -> SetAside:
+    places = [Path(place.named) for place in case.places() if place.kind != "input"]
+    companions = ((output.path, ENGINES[output.engine].companion) for output in case.output)
+    places += [Path(path).with_suffix(companion) for path, companion in companions if companion]
+    places += [Path(analysis.out) / analysis.name for analysis in case.analysis]  # its pictures have longer names
+    return SetAside(record_of(case.diagnostics.path), places)
+
+
+def settle(case: Case) -> bool:
+    """After a run that may have been killed: finish what it began to replace. Local.
+
+    :returns: whether earlier results are back in their places.
+    :raises IoError: the run lives, or a file cannot be renamed.
+    """
+    if not record_of(case.diagnostics.path).exists():
+        return False
+    with _record(case) as earlier:
+        return earlier.returned
+
+
+def check_free(case: Case, comm: MPI.Comm, *, resume: bool = False, overwrite: bool = False) -> None:
+    """Check that a run replaces no results without being told so; before, finish what a killed one began. Collective.
+
+    :raises InputError: there are results of an earlier run, and the run neither goes on with them nor replaces them.
+    """
+    on_root(comm, lambda: _settle(case))
+    if not resume and not overwrite:
+        store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
+        on_root(comm, lambda: _check_free(case, store))
+
+
+def _settle(case: Case) -> None:
+    if settle(case):
+        print("note: a run was killed while it replaced earlier results; these are back in their places", flush=True)
+
+
+def _check_free(case: Case, store: CheckpointStore) -> None:
+    if found := of_run(case, store):
+        check_unlocked(found)
+        steps = [int(path.name[5:]) for path in store.present()]
+        resume = f"--resume, to go on from step {max(steps)}; " if steps else ""
+        raise InputError(refusal(found, "--directory DIR, to write the new ones there", resume))
+
+
+@contextmanager
+def claimed(case: Case, comm: MPI.Comm, *, resumed: bool, overwrite: bool) -> Iterator[Callable[[], None]]:
+    """Around a run: no other may begin in its places. With `overwrite`, earlier results are set aside, and are back
+    where the run fails early. Collective.
+
+    :returns: a function to call when the new results have their first step: the earlier ones are removed then. From
+        then on the locks of the open results keep others away.
+    :raises InputError, IoError: see `check_free` and `SetAside`.
+    """
+    store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
+    on_root(comm, lambda: _settle(case))
+    earlier = agree(comm, lambda: _record(case) if comm.rank == 0 else None)
+
+    def look() -> None:
+        assert earlier is not None
+        earlier.claim()
+        if resumed:
+            return
+        if not overwrite:
+            _check_free(case, store)
+        else:
+            check_unlocked(of_run(case, store))
+            if found := of_run(case, store):  # again: a run that ended meanwhile has removed its journals
+                earlier.set_aside(files_of(found))
+
+    def remove() -> None:
+        if earlier is not None:
+            earlier.remove()
+
+    try:
+        on_root(comm, look)
+        yield lambda: on_root(comm, remove)
+    finally:
+        if earlier is not None:
+            earlier.close()

@@ -1,0 +1,173 @@
+"""The [[output]] blocks of a running simulation: fields that are written to series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tailrace.case.places import left_out
+from tailrace.core import IoError
+from tailrace.files.paths import holds_something
+from tailrace.io import series
+from tailrace.io.coupling import explain
+from tailrace.io.engines import ENGINES
+from tailrace.io.names import RAW_NAMES
+from tailrace.io.time_series import TimeSeries, last_step
+from tailrace.parallel import on_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mpi4py import MPI
+
+    from tailrace.case.sections import OutputSection, TimeSection
+
+_LEFT_OUT = "skipped = 1: to keep to the share of time that the stream may cost; 0: dropped, because the queue was full"
+
+
+class Output:
+    """One block: a series that is open as long as the run. Collective.
+
+    :param resume_step: continue after this step: later ones, of before the run was interrupted, are dropped.
+    :raises InputError, IoError: the series cannot be opened.
+    """
+
+    def __init__(
+        self,
+        section: OutputSection,
+        time: TimeSection,
+        grid: series.UniformGrid,
+        comm: MPI.Comm,
+        resume_step: int | None,
+    ) -> None:
+        self.section = section
+        self.schedule = section.schedule(time)
+        path = Path(section.path)
+        traits = ENGINES[section.engine]
+        kept = resume_step is not None and (traits.stores or traits.streams)
+        self._region = section.region(grid.points)
+        going_on = kept and on_root(comm, lambda: holds_something(path))
+        on_root(comm, lambda: _make_directory(path.parent, section.name))
+        self._series = series.open(
+            path,
+            "a" if going_on else "w",
+            comm=comm,
+            engine=section.engine,
+            parameters=_with_closing(section.parameters, grid, self._region),
+            grid=grid if self._region is None else _grid_of(grid, self._region),
+            precision=section.precision,
+            rewind_to=resume_step if going_on else None,
+        )
+        self._written = resume_step if going_on and self._last_index() == resume_step else None
+        self.summary: list[series.PhaseSummary] = []
+        self.notes: list[str] = []
+        self._comm, self._resumed = comm, resume_step
+        self._recorded = -1  # the last step that is recorded as left out
+
+    def _last_index(self) -> int | None:
+        return self._series[-1].index if len(self._series) else None
+
+    def describe(self, attributes: dict[str, Any]) -> None:
+        """Set attributes of the series, and its rhythm, by which a reader of a stream knows which steps it missed."""
+        rhythm = {"every": self.section.every} if self.section.every is not None else {}
+        attributes = {**attributes, **rhythm}
+        for name, value in attributes.items():
+            self._series.set_attribute(name, value)
+
+    def write(self, step: int, time: float, fields: Callable[[str], series.Block]) -> None:
+        """Write the fields of this block; a step that is already there (of a resumed run) stays as it is.
+
+        :raises IoError: the disk is full or gone.
+        """
+        if step == self._written:
+            return
+        if self._series.begin_step(step, time):  # else a stream leaves it out, and no field is computed for it
+            for name in self.section.fields:
+                self._series.write(self._stored_name(name), fields(name), region=self._region)
+        self._series.end_step()
+        self._written = step
+
+    def _stored_name(self, field: str) -> str:
+        """Raw files have the names that the tools of Xcompact3D look for; other engines have ours."""
+        return RAW_NAMES.get(field, field) if ENGINES[self._series.engine].file_names else field
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes written by this rank."""
+        return int(self._series.counters["bytes_written"])
+
+    def flush(self) -> None:
+        """Wait until everything is written. Collective.
+
+        :raises IoError: something could not be written.
+        """
+        self._series.flush()
+        self._record_left_out()
+
+    def _record_left_out(self) -> None:
+        """Write the steps that a stream dropped or skipped to NAME-left-out.csv, if there are any."""
+        if not ENGINES[self.section.engine].streams:
+            return
+        found = [one for one in self._series.dropped if one.index > self._recorded and one.why != "unread"]
+        on_root(self._comm, lambda: self._append_left_out(found))
+
+    def _append_left_out(self, found: list[series.LeftOut]) -> None:
+        if not found:
+            return
+        resumed = self._resumed if self._recorded < 0 else self._recorded
+        path = left_out(self.section.name)
+        try:
+            if self._recorded >= 0 and last_step(path) != self._recorded:
+                raise OSError("it was replaced by somebody else while it was being written")
+            with TimeSeries(
+                path, f"Steps that the stream {self.section.path} left out", resumed,
+                columns=("step", "time", "skipped"), definitions=_LEFT_OUT,
+            ) as rows:  # fmt: skip
+                for one in found:
+                    rows.append({"step": one.index, "time": one.time, "skipped": float(one.why == "skipped")})
+        except OSError as error:
+            raise IoError(f"cannot write {path}: {error.strerror or error}") from error
+        self._recorded = found[-1].index
+
+    def close(self) -> None:
+        """Complete and close the series; then `summary` and `notes` have its costs. Collective."""
+        self._series.flush()
+        self.summary = self._series.summary()
+        self.notes = list(self._series.notes)
+        self._series.close()
+        self._record_left_out()
+        self.notes += explain(self._series.coupling)
+
+
+def _with_closing(
+    parameters: Mapping[str, Any], grid: series.UniformGrid, region: series.Region | None
+) -> Mapping[str, Any]:
+    """The parameters, with `closing = true` as the names of the periodic directions that are stored as a whole."""
+    if parameters.get("closing") is not True:
+        return parameters
+    start, count, stride = region or ((0, 0, 0), grid.points, (1, 1, 1))
+    whole = [
+        axis
+        for axis, first, n, step, points in zip("xyz", start, count, stride, grid.points, strict=True)
+        if axis in grid.periodic and first == 0 and n * step == points
+    ]
+    return {**parameters, "closing": "".join(whole)}
+
+
+def _grid_of(grid: series.UniformGrid, region: series.Region) -> series.UniformGrid:
+    """The places of the points of a region."""
+    origin = tuple(o + s * h for o, s, h in zip(grid.origin, region.start, grid.spacing, strict=True))
+    spacing = tuple(h * n for h, n in zip(grid.spacing, region.stride, strict=True))
+    place: tuple[Any, Any, Any] = (region.count, origin, spacing)
+    if not isinstance(grid, series.StretchedGrid):
+        return series.UniformGrid(*place)
+    along = zip(grid.coordinates, region.start, region.count, region.stride, strict=True)
+    x, y, z = (tuple(one[s : s + (n - 1) * step + 1 : step]) for one, s, n, step in along)
+    return series.StretchedGrid(*place, (x, y, z))
+
+
+def _make_directory(path: Path, output: str) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise IoError(f"output '{output}': cannot make the directory {path}: {error.strerror}") from error

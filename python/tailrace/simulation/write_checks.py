@@ -1,0 +1,122 @@
+"""What lies where a run is going to write: only what Tailrace wrote may be replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace.analysis.results import check_results
+from tailrace.core import InputError, IoError, check_only_bp, engine_at
+from tailrace.files.marks import why_foreign
+from tailrace.files.paths import holds_something
+from tailrace.files.regular import refuse_special
+from tailrace.io.engines import ENGINES, default_path
+from tailrace.parallel import on_root
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from tailrace.case.case import Case
+    from tailrace.case.places import Place
+    from tailrace.flow.checkpoint import OpenCheckpoint
+
+_FILES = "files"  # of a checkpoint: those that were there
+
+
+def check_targets(case: Case, comm: MPI.Comm) -> None:
+    """Check everything that a run replaces, before it replaces any of it. Collective.
+
+    :raises InputError: something is not of Tailrace.
+    :raises OSError, IoError: it cannot be read.
+    """
+    on_root(comm, lambda: _check_all(case))
+    for section in case.analysis:
+        for name in (section.name, f"{section.name}-final"):
+            check_results(Path(section.out), name, section.engine, comm)
+
+
+def _check_all(case: Case) -> None:
+    writes_checkpoints = case.checkpoint.every or case.checkpoint.minutes
+    for place in case.places():
+        if place.kind == "input" or (place.key == "checkpoint.path" and not writes_checkpoints):
+            continue
+        if reason := _why_not(place):
+            raise InputError(f"{place.key}: {reason}")
+    for at, output in enumerate(case.output):
+        if ENGINES[output.engine].stores and (reason := _why_not_of(output.engine, output.path)):
+            raise InputError(f"output[{at}].path: {reason}")
+
+
+def _why_not(place: Place) -> str:
+    """Why a run must not write at a place; "" if it may."""
+    path = Path(place.named)
+    above = next(each for each in (path.absolute(), *path.absolute().parents)[1:] if each.exists())
+    if not above.is_dir():
+        return f"{path} cannot be made, because {above} is a file; choose another path, or move that away"
+    if place.kind == "file":
+        if path.is_dir():
+            return f"{path} is there already, and is a directory; expected a file. Choose another path, or move it away"
+        return why_foreign(path, place.mark) if place.mark else ""
+    if not path.exists():
+        return ""
+    refuse_special(path)
+    if not path.is_dir():
+        return f"{path} is there already, and is a file; expected a directory. Choose another path, or move it away"
+    if place.kind == "emptied":
+        try:
+            check_only_bp(str(path))
+        except IoError as error:
+            return str(error)
+    return ""
+
+
+def _why_not_of(engine: str, path: str) -> str:
+    """Why an engine must not write at a path: there is a series of another kind."""
+    there = engine_at(path)
+    if not there or ENGINES[there].family == ENGINES[engine].family:
+        return ""
+    return f"{path} holds a series of the engine {there}; choose the engine {there}, or another path, or remove it"
+
+
+def files_there(case: Case, comm: MPI.Comm) -> dict[str, str]:
+    """For a checkpoint: the files that a resumed run goes on writing. Collective."""
+    found = on_root(comm, lambda: [path for path in _written(case) if holds_something(Path(path))])
+    return {_FILES: json.dumps(found)}
+
+
+def check_files_there(case: Case, checkpoint: OpenCheckpoint, comm: MPI.Comm) -> None:
+    """Check that all files that a run goes on writing are still there: else it would begin them again. Collective.
+
+    :raises IoError: some are missing; the message names them.
+    """
+    on_root(comm, lambda: _check_there(case, checkpoint))
+
+
+def _check_there(case: Case, checkpoint: OpenCheckpoint) -> None:
+    try:
+        listed = json.loads(checkpoint.about.get(_FILES, "[]"))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise IoError(f"checkpoint {checkpoint.path}: its attribute '{_FILES}' is damaged: {error}") from None
+    known = _written(case)
+    missing = [f"{path} ({known[path]})" for path in listed if path in known and _is_missing(Path(path))]
+    if missing:
+        raise IoError(
+            f"checkpoint {checkpoint.path}: the run wrote files that are not there any more: {', '.join(missing)}. To "
+            "fix this, put them back; or name another path in the case, where what is to come will be written"
+        )
+
+
+def _is_missing(path: Path) -> bool:
+    return not path.exists() or (path.is_dir() and not holds_something(path))
+
+
+def _written(case: Case) -> dict[str, str]:
+    """The files that a run goes on writing when it is resumed, and where the case names them. Local."""
+    found = {case.diagnostics.path: "diagnostics.path"}
+    found |= {one.path: f"path of output '{one.name}'" for one in case.output if ENGINES[one.engine].stores}
+    for one in case.analysis:
+        for name in (f"{one.name}.csv", default_path(one.name, one.engine)):
+            found[str(Path(one.out) / name)] = f"out of analysis '{one.name}'"
+    return {os.path.normpath(path): key for path, key in found.items()}

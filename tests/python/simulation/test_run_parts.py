@@ -1,0 +1,194 @@
+"""Parts of a run without a flow: places of outputs, files that must be there, requests to stop, parts of the case."""
+
+from __future__ import annotations
+
+import functools
+import json
+import signal
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import tailrace as tr
+from helpers.inputs import cases
+from tailrace.io.placement import Region, StretchedGrid, UniformGrid
+from tailrace.io.time_series import TimeSeriesError
+from tailrace.simulation import checkpointed_model, outputs, write_checks
+from tailrace.simulation.diagnostics import Diagnostics
+from tailrace.simulation.stop import STOPPED, Stopped, StopRequest
+
+GRID = UniformGrid((8, 9, 10), (1.0, 2.0, 3.0), (0.5, 0.25, 0.125), boundaries=("periodic", "free-slip", "periodic"))
+
+
+@pytest.mark.parametrize(
+    ("given", "region", "closing"),
+    [
+        (True, None, "xz"),
+        (True, Region((0, 0, 0), (8, 1, 5), (1, 1, 2)), "xz"),
+        (True, Region((0, 0, 0), (7, 9, 10)), "z"),
+        (True, Region((0, 0, 0), (4, 9, 9), (2, 1, 1)), "x"),
+        (True, Region((1, 0, 1), (8, 9, 10)), ""),
+        (False, None, False),
+        ("x", None, "x"),
+    ],
+)
+def test_directions_that_are_stored_as_a_whole_are_closed(given, region, closing):
+    found = outputs._with_closing({"closing": given, "level": 3}, GRID, region)
+    assert found == {"closing": closing, "level": 3}
+
+
+def test_the_grid_of_a_region():
+    found = outputs._grid_of(GRID, Region((2, 0, 1), (3, 9, 4), (2, 1, 2)))
+    assert type(found) is UniformGrid
+    assert (found.points, found.origin, found.spacing) == ((3, 9, 4), (2.0, 2.0, 3.125), (1.0, 0.25, 0.25))
+    y = tuple(float(at**2) for at in range(9))
+    stretched = StretchedGrid((8, 9, 10), (1.0, 2.0, 3.0), (0.5, 0.25, 0.125), ((), y, ()))
+    found = outputs._grid_of(stretched, Region((0, 1, 0), (8, 4, 10), (1, 2, 1)))
+    assert isinstance(found, StretchedGrid)
+    assert found.coordinates == ((), (1.0, 9.0, 25.0, 49.0), ())
+
+
+def test_a_directory_that_cannot_be_made_names_its_output(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        tr.IoError, match=rf"output 'a': cannot make the directory {tmp_path}/file/deep: Not a directory"
+    ):
+        outputs._make_directory(tmp_path / "file" / "deep", "a")
+    outputs._make_directory(tmp_path / "deep" / "deeper", "a")
+    outputs._make_directory(tmp_path / "deep" / "deeper", "a")
+    assert (tmp_path / "deep" / "deeper").is_dir()
+
+
+# ---- files that must be there ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def case(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    block = '[[output]]\nname = "s"\nfields = ["ux"]\nevery = 1\nengine = "sst"\npath = "s"\n'
+    return tr.load_case(cases.write_case(tmp_path, outputs=("hdf5", "raw"), extra=block))
+
+
+def checkpoint(files: Any) -> Any:
+    return SimpleNamespace(path="checkpoints/step-00000004", about={"files": files} if files is not None else {})
+
+
+def test_files_that_a_run_goes_on_writing(case, tmp_path):
+    assert write_checks.files_there(case, MPI.COMM_SELF) == {"files": "[]"}
+    (tmp_path / "time_series.csv").touch()
+    (tmp_path / "out.h5").touch()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "s").touch()
+    assert json.loads(write_checks.files_there(case, MPI.COMM_SELF)["files"]) == ["time_series.csv", "out.h5"]
+    (tmp_path / "out" / "series.jsonl").touch()
+    assert json.loads(write_checks.files_there(case, MPI.COMM_SELF)["files"]) == ["time_series.csv", "out.h5", "out"]
+
+
+def test_missing_ones_are_named_with_their_keys(case, tmp_path):
+    (tmp_path / "time_series.csv").touch()
+    (tmp_path / "out").mkdir()
+    write_checks.check_files_there(case, checkpoint(None), MPI.COMM_SELF)
+    write_checks.check_files_there(case, checkpoint('["time_series.csv", "of an earlier case.h5"]'), MPI.COMM_SELF)
+    with pytest.raises(tr.IoError) as error:
+        write_checks.check_files_there(case, checkpoint('["time_series.csv", "out.h5", "out"]'), MPI.COMM_SELF)
+    assert str(error.value) == (
+        "checkpoint checkpoints/step-00000004: the run wrote files that are not there any more: out.h5 (path of output "
+        "'hdf5'), out (path of output 'raw'). To fix this, put them back; or name another path in the case, where what "
+        "is to come will be written"
+    )
+    (tmp_path / "out.h5").touch()
+    (tmp_path / "out" / "series.jsonl").touch()
+    write_checks.check_files_there(case, checkpoint('["time_series.csv", "out.h5", "out"]'), MPI.COMM_SELF)
+
+
+@pytest.mark.parametrize("files", ["{", "[" * 100_000, 3])
+def test_a_damaged_list_is_named(case, files):
+    with pytest.raises(tr.IoError, match="checkpoints/step-00000004: its attribute 'files' is damaged: "):
+        write_checks.check_files_there(case, checkpoint(files), MPI.COMM_SELF)
+
+
+@pytest.mark.parametrize(
+    ("there", "engine", "said"),
+    [("hdf5", "hdf5", ""), ("bp4", "bp5", ""), ("bp5", "bp4", ""), ("", "raw", ""), ("hdf5", "bp5", "the engine hdf5"),
+     ("raw", "sion", "the engine raw"), ("adios_hdf5", "hdf5", "the engine adios_hdf5")],
+)  # fmt: skip
+def test_engines_that_may_replace_each_other(monkeypatch, there, engine, said):
+    monkeypatch.setattr(write_checks, "engine_at", lambda _: there)
+    found = write_checks._why_not_of(engine, "out")
+    assert found == (f"out holds a series of {said}; choose {said}, or another path, or remove it" if said else "")
+
+
+# ---- requests to stop ------------------------------------------------------------------------------------------------
+
+
+def test_a_second_interrupt_ends_at_once():
+    with StopRequest() as request:
+        assert not request.agreed(MPI.COMM_SELF)
+        signal.raise_signal(signal.SIGINT)
+        assert request.agreed(MPI.COMM_SELF)
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGUSR1)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_a_run_that_was_stopped_has_the_code_of_a_signal():
+    assert STOPPED == 143
+    assert Stopped().code == 143
+
+
+# ---- the case and the time series ------------------------------------------------------------------------------------
+
+
+def flow(x, y, z):
+    return 0.0, 0.0, 0.0
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, ""),
+        (flow, f"# flow: flow of {__file__}, given in Python\n"),
+        (functools.partial(flow, 1.0), f"# flow: flow of {__file__}, given in Python\n"),
+        (np.zeros(3), "# flow: ndarray, given in Python\n"),
+        ((1.0, 0.0), "# flow: tuple, given in Python\n"),
+    ],
+)
+def test_what_was_given_in_python_is_told(value, said):
+    assert checkpointed_model._given("flow", value) == said
+
+
+@pytest.fixture
+def model(case):
+    return tr.Simulation(case, MPI.COMM_SELF)
+
+
+def test_the_time_series_of_a_run(model, tmp_path):
+    with Diagnostics(model, None, {"made_by": "run"}) as rows:
+        rows.append({**model.measure(), "dt": 0.01})
+        rows.sync()
+        with pytest.raises(tr.IoError, match="is writing it"):
+            Diagnostics(model, None, {})
+    lines = (tmp_path / "time_series.csv").read_text().splitlines()
+    assert lines[1] == "# test: Re = 100, 16 x 11 x 13 nodes, rk3"
+    assert "# made_by: run" in lines
+    assert lines[-1].startswith("0,0,0.01")
+    with pytest.raises(TimeSeriesError, match="a row needs the columns of the file"), Diagnostics(model, 0, {}) as rows:
+        rows.append({"step": 1})
+    assert (tmp_path / "time_series.csv").read_text().splitlines() == lines
+
+
+def test_errors_of_the_system_name_the_time_series(model, tmp_path):
+    (tmp_path / "time_series.csv").mkdir()
+    with pytest.raises((tr.IoError, TimeSeriesError), match=r"time_series\.csv"):
+        Diagnostics(model, None, {})
+    (tmp_path / "time_series.csv").rmdir()
+    rows = Diagnostics(model, None, {})
+    (tmp_path / "time_series.csv").unlink()
+    for use in (rows.sync, lambda: rows.append({**model.measure(), "dt": 0.01})):
+        with pytest.raises(tr.IoError, match=r"^cannot write time_series\.csv: the file was removed by somebody else"):
+            use()
+    rows.__exit__(None)
