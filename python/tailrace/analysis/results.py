@@ -158,7 +158,7 @@ class Sink:
         self.table = directory / f"{name}.csv"
         self.path = directory / default_path(name, engine)
         self._rows: TimeSeries | None = None  # of rank 0
-        self._series: series.Series | None = None
+        self._series: series.ArraySeries | None = None
         self._last: int | None = None
         self.written = 0  # steps with numbers, arrays or fields
         self.pictures = 0

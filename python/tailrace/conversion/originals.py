@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailrace.core import InputError, IoError
 from tailrace.files import locks
-from tailrace.io.series import Series
+from tailrace.io.series import ArraySeries
 
 Listed = list[list[object]]  # path, bytes and time of change (ns) of each file, as JSON has them
 
@@ -50,12 +50,12 @@ def check_unchanged(before: Listed, now: Listed, what: str) -> None:
         raise InputError(f"{changed} {how} since the conversion began; {what}")
 
 
-def removable(source: Series) -> list[str]:
+def removable(source: ArraySeries) -> list[str]:
     """The files of a source whose values are all among its variables; of a series of Tailrace, all files."""
     return source.files if source.dataset is None else source.dataset.removable
 
 
-def check_whole(source: Series) -> None:
+def check_whole(source: ArraySeries) -> None:
     """Check that nothing of the files of a source stays unread.
 
     :raises InputError: something does, or it is not known.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def open_arrays(
     path: str, comm: MPI.Comm, *, family: str | None = None, parameters: Mapping[str, str] | None = None, trusted: bool
-) -> series.Series:
+) -> series.ArraySeries:
     """Open what is at a path to read. Collective.
 
     :param family: of formats, as `tailrace.formats.recognise` has them; by default that of the content.
@@ -29,7 +29,7 @@ def open_arrays(
     """
     found = open_dataset(path, comm, family, dict(parameters or {}), not trusted)
     if found is not None:
-        return series.Series(Handle(found), "r", comm)
+        return series.ArraySeries(Handle(found), "r", comm)
     strange = not trusted and on_root(comm, lambda: _is_strange(Path(path)))
     return series.open(path, "r", comm=comm, parameters=parameters, guard=strange)
 

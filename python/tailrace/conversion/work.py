@@ -13,7 +13,7 @@ from tailrace.files import provenance
 from tailrace.formats.writers import writer_of
 from tailrace.io.engines import ENGINES
 from tailrace.io.placement import StretchedGrid, UniformGrid
-from tailrace.io.series import Series
+from tailrace.io.series import ArraySeries
 from tailrace.io.values import Attribute, parameter_text
 from tailrace.parallel import agree, on_root
 
@@ -68,7 +68,7 @@ class Conversion:
             if self._draft is not None:
                 self._draft.close()
 
-    def _open(self) -> Series:
+    def _open(self) -> ArraySeries:
         request = self._request
         texts = {name: parameter_text(value) for name, value in request.source_parameters.items()}
         return open_arrays(request.source, self._comm, family=request.source_format, parameters=texts, trusted=False)
@@ -84,7 +84,7 @@ class Conversion:
         return self._draft
 
     # ---- writing -----------------------------------------------------------------------------------------------------
-    def _convert(self, source: Series, record: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    def _convert(self, source: ArraySeries, record: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         request = self._request
         plan = on_root(self._comm, lambda: make_plan(source, request.selection, request.target_engine))
         plan = on_root(self._comm, lambda: self._prepare(source, plan, record))
@@ -108,7 +108,7 @@ class Conversion:
         on_root(self._comm, lambda: self._on_root.note(summary=summary, notes=plan.notes, verified=request.verify))
         return summary, plan.notes
 
-    def _prepare(self, source: Series, plan: Plan, record: dict[str, Any]) -> Plan:
+    def _prepare(self, source: ArraySeries, plan: Plan, record: dict[str, Any]) -> Plan:
         """Check what must be right before anything is made, and complete the attributes. Local, on rank 0."""
         request, draft = self._request, self._on_root
         if request.delete_originals:
@@ -135,7 +135,7 @@ class Conversion:
         notes = [*plan.notes, *(str(note) for note in source.notes)]
         return plan._replace(attributes=attributes, notes=notes)
 
-    def _check_source(self, source: Series) -> None:
+    def _check_source(self, source: ArraySeries) -> None:
         draft = self._on_root
         originals.check_unchanged(
             draft.record.get("files", []),
@@ -143,7 +143,7 @@ class Conversion:
             f"remove {draft.directory}, and begin the conversion again",
         )
 
-    def _attributes(self, source: Series, plan: Plan) -> dict[str, Attribute]:
+    def _attributes(self, source: ArraySeries, plan: Plan) -> dict[str, Attribute]:
         """Those of the source, and what the target was made from."""
         told = provenance.of_program("convert", self._comm.size)
         line = f"{told['date']} tailrace {told['version']}: {told['command']}; from {self._request.source}"
@@ -166,7 +166,7 @@ class Conversion:
         planned = [(step.index, step.time) for step in plan.steps]
         return len(there) if there and there == planned[: len(there)] else 0
 
-    def _write(self, source: Series, plan: Plan, done: int) -> str:
+    def _write(self, source: ArraySeries, plan: Plan, done: int) -> str:
         left = plan.steps[done:]
         written = done
         try:
@@ -212,7 +212,7 @@ class Conversion:
         return told
 
     # ---- the end -----------------------------------------------------------------------------------------------------
-    def _verify(self, source: Series, plan: Plan) -> None:
+    def _verify(self, source: ArraySeries, plan: Plan) -> None:
         path = on_root(self._comm, lambda: str(self._on_root.path))
         try:
             self._compare(source, path, plan)
@@ -222,7 +222,7 @@ class Conversion:
                 f"written is in {Path(path).parent}; remove that to begin again"
             ) from error
 
-    def _compare(self, source: Series, path: str, plan: Plan) -> None:
+    def _compare(self, source: ArraySeries, path: str, plan: Plan) -> None:
         writer = None if self._request.writer is None else writer_of(self._request.writer)
         family = None if writer is None else writer.family
         parameters = {} if writer is None else writer.reading(plan.attributes)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tailrace.core import Error, InputError, IoError, engine_at, is_series
 from tailrace.io.dataset import Dataset
-from tailrace.io.dataset_core import DatasetCore
+from tailrace.io.dataset_reader import DatasetReader
 from tailrace.io.engines import engine_by_extension, is_stream
 from tailrace.io.placement import Box
 from tailrace.parallel import on_root
@@ -70,7 +70,7 @@ def format_at(path: Path) -> str:
 
 def open_dataset(
     path: str | PathLike[str], comm: MPI.Comm, family: str | None, parameters: Mapping[str, str], guard: bool
-) -> DatasetCore | None:
+) -> DatasetReader | None:
     """What another program has written at a path, to be read by all ranks: rank 0 finds it out. Collective.
 
     :param guard: a child process reads it first, see `tailrace.io.guard`.
@@ -88,7 +88,7 @@ def open_dataset(
             raise IoError(f"cannot open {path}: {error.strerror or error}") from None
 
     found = on_root(comm, find)
-    return None if found is None else DatasetCore(found, comm)
+    return None if found is None else DatasetReader(found, comm)
 
 
 def refuse_unknown(path: Path) -> None:

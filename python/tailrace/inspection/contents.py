@@ -93,7 +93,7 @@ class Range:
     not_numbers: int = 0
 
 
-def range_of(step: series.Step, name: str) -> Range:
+def range_of(step: series.ArrayStep, name: str) -> Range:
     """The range of a whole variable. At most `PIECE_BYTES` of the variable are in memory at the same time."""
     dtype, shape, _ = step.variables[name]
     if 0 in shape:
@@ -221,14 +221,14 @@ def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
         )
 
 
-def _open(path: Path, engine: str) -> series.Series:
+def _open(path: Path, engine: str) -> series.ArraySeries:
     """The series at a path, of an engine or of another program."""
     if engine not in ENGINES:
         from mpi4py import MPI
 
         found = open_dataset(path, MPI.COMM_SELF, None, {}, guard=False)
         if found is not None:
-            return series.Series(Handle(found), "r", MPI.COMM_SELF)
+            return series.ArraySeries(Handle(found), "r", MPI.COMM_SELF)
     return series.open(path, engine=engine)
 
 

@@ -55,6 +55,9 @@ class Coupling:
     unread: int  # steps when there was no reader
 
 
+NO_COUPLING = Coupling("none", CouplingSide(0, 0, 0.0, 0.0, 0.0, 0.0, "", "", 0), (), 0, 0, 0)  # of files
+
+
 def explain(coupling: Coupling) -> list[str]:
     """The report as lines of text; none where there is nothing to report, and on other ranks than 0. Local."""
     if coupling.role == "none":

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from tailrace.core import InputError
 
 from .connection import Mode, connect
-from .coupling import Coupling, CouplingSide, LeftOut
+from .coupling import NO_COUPLING, Coupling, CouplingSide, LeftOut
 from .dataset import Dataset
-from .handle import Handle
+from .handle import Handle, raise_on_all_ranks
 from .placement import Block, Box, Region, StretchedGrid, Triple, UniformGrid, shape_of, triple
-from .step import Step
+from .step import ArrayStep
 from .steps import Steps
 from .values import Attribute, Scalar, attribute_value, scalar_value, stored_array
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 __all__ = [
+    "ArraySeries",
+    "ArrayStep",
     "Block",
     "Box",
     "LeftOut",
     "Region",
-    "Series",
-    "Step",
     "StretchedGrid",
     "UniformGrid",
     "connect",
@@ -70,7 +70,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         self._handle = handle
         self._mode = mode
         self.comm = comm
-        self._kept: list[NDArray[Any]] = []  # arrays that the core reads in end_step
+        self._kept: list[NDArray[Any]] = []  # arrays that are read in end_step
         self._closing: tuple[list[LeftOut], Coupling] | None = None  # how it stood when it was closed
 
     # ---- writing --------------------------------------------------------------------------------
@@ -98,20 +98,20 @@ class SeriesOf(ABC, Generic[OneStep]):
         :raises InputError: see `begin_step` and `write`. Nothing was written, or all of it is dropped.
         :raises IoError: the disk is full or gone.
         """
-        with self._handle.raise_on_all_ranks() as core:
-            last = core.last_index()
+        with raise_on_all_ranks(self._handle.writer()) as writer:
+            last = writer.last_index()
             number = int(index) if index is not None else 0 if last is None else last + 1
             moment = float(time)
             arrays = [self._place(name, data) for name, data in {**(fields or {}), **more}.items()]
             rows = [(name, _rows(name, data)) for name, data in (lists or {}).items()]
             values = {name: scalar_value(value) for name, value in (scalars or {}).items()}
-        core.write_step(number, moment, arrays, rows, values)
+        writer.write_step(number, moment, arrays, rows, values)
 
     def declare(self, name: str, shape: Sequence[int], dtype: str) -> None:
         """Fix the shape (x, y, z) and the stored type ("float32", "int64") of a variable before its first write."""
-        with self._handle.raise_on_all_ranks() as core:
+        with raise_on_all_ranks(self._handle.writer()) as writer:
             extent, stored = triple(shape), str(dtype)
-        core.declare(name, extent, stored)
+        writer.declare(name, extent, stored)
 
     def begin_step(self, index: int, time: float) -> bool:
         """Begin a step; `index` must be larger than that of the step before. Returns whether the step is taken.
@@ -120,9 +120,9 @@ class SeriesOf(ABC, Generic[OneStep]):
         taken is checked and ignored; `end_step` is needed in both cases. With `buffers` this is decided later, and the
         result is True.
         """
-        with self._handle.raise_on_all_ranks() as core:
+        with raise_on_all_ranks(self._handle.writer()) as writer:
             number, moment = int(index), float(time)
-        return bool(core.begin_step(number, moment))
+        return bool(writer.begin_step(number, moment))
 
     def write(
         self, name: str, data: NDArray[Any] | Block, *, region: Region | None = None, deferred: bool = False
@@ -135,36 +135,36 @@ class SeriesOf(ABC, Generic[OneStep]):
         :param deferred: nothing is copied, and the array must stay as it is until `end_step`; one that has changed
             is an error there.
         """
-        with self._handle.raise_on_all_ranks() as core:
+        with raise_on_all_ranks(self._handle.writer()) as writer:
             _, array, shape, block, memory = self._place(name, data)
             place = None if region is None else Region(*(triple(three) for three in Region(*region)))
         if deferred:
             self._kept.append(array)
-        core.write(name, array, shape, block, memory, place, deferred)
+        writer.write(name, array, shape, block, memory, place, deferred)
 
     def write_list(self, name: str, rows: NDArray[Any]) -> None:
         """Write this rank's rows of a list: particles, probes. Each rank has any number of rows, also none.
 
         :param rows: (rows,) or (rows, columns); stored in the order of the ranks.
         """
-        with self._handle.raise_on_all_ranks() as core:
+        with raise_on_all_ranks(self._handle.writer()) as writer:
             array = _rows(name, rows)
-        core.write_list(name, array)
+        writer.write_list(name, array)
 
     def write_scalar(self, name: str, value: Scalar) -> None:
         """Write one number or text of the open step; that of rank 0 is stored."""
-        with self._handle.raise_on_all_ranks() as core:
+        with raise_on_all_ranks(self._handle.writer()) as writer:
             plain = scalar_value(value)
-        core.write_scalar(name, plain)
+        writer.write_scalar(name, plain)
 
     def set_attribute(self, name: str, value: Attribute) -> None:
         """Set an attribute of the series, or as "variable/name" of a variable. Stored with the next step.
 
         :param value: text, a number or a list of numbers.
         """
-        with self._handle.raise_on_all_ranks() as core:
+        with raise_on_all_ranks(self._handle.writer()) as writer:
             plain = attribute_value(value)
-        core.set_attribute(name, plain)
+        writer.set_attribute(name, plain)
 
     def end_step(self) -> None:
         """End the step: from now on readers can read it, and it stays when this program is killed.
@@ -173,7 +173,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         `begin_step`, `flush` or `close`.
         """
         try:
-            self._handle.core().end_step()
+            self._handle.writer().end_step()
         finally:
             self._kept.clear()
 
@@ -183,7 +183,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         The series is as it was before `begin_step`. Of a stream this holds where nothing was written yet.
         """
         try:
-            self._handle.core().abandon_step()
+            self._handle.writer().abandon_step()
         finally:
             self._kept.clear()
 
@@ -192,12 +192,12 @@ class SeriesOf(ABC, Generic[OneStep]):
 
         :raises IoError: one of them could not be written.
         """
-        self._handle.core().flush()
+        self._handle.writer().flush()
 
     def close(self) -> None:
         """Close the series. Closing twice does nothing."""
         if self._handle.is_open:
-            self._handle.core().close()  # a closed core still answers the next two questions
+            self._handle.reader().close()  # a closed one still answers the next two questions
             self._closing = self.dropped, self.coupling
             self._handle.drop()
 
@@ -209,7 +209,8 @@ class SeriesOf(ABC, Generic[OneStep]):
         """
         if self._closing is not None:
             return self._closing[0]
-        return [LeftOut(*one) for one in self._handle.core().dropped()]
+        stream = self._handle.stream()
+        return [] if stream is None else [LeftOut(*one) for one in stream.dropped()]
 
     # ---- reading --------------------------------------------------------------------------------
     @abstractmethod
@@ -219,17 +220,17 @@ class SeriesOf(ABC, Generic[OneStep]):
     @property
     def steps(self) -> Steps[OneStep]:
         """The complete steps, in order; in a stream those received so far, of which only the last can be read."""
-        return Steps(self.path, self._handle.core().steps(), self._step)
+        return Steps(self.path, self._handle.reader().steps(), self._step)
 
     @property
     def times(self) -> NDArray[np.float64]:
         """The times of the steps."""
-        return np.array([time for _, time in self._handle.core().steps()])
+        return np.array([time for _, time in self._handle.reader().steps()])
 
     @property
     def attributes(self) -> dict[str, Any]:
         """The attributes of the series as a whole."""
-        return dict(self._handle.core().attributes())
+        return dict(self._handle.reader().attributes())
 
     @property
     def files(self) -> list[str]:
@@ -237,7 +238,7 @@ class SeriesOf(ABC, Generic[OneStep]):
 
         Only of a series that is open to read; none of a stream.
         """
-        return list(self._handle.core().files())
+        return list(self._handle.reader().files())
 
     @property
     def dataset(self) -> Dataset | None:
@@ -247,7 +248,7 @@ class SeriesOf(ABC, Generic[OneStep]):
     @property
     def grid(self) -> UniformGrid | None:
         """The places of the points, where the writer gave them; else None."""
-        found = self._handle.core().grid()
+        found = self._handle.reader().grid()
         if found is None:
             return None
         points, origin, spacing, (x, y, z) = found
@@ -255,7 +256,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         return StretchedGrid(*place, (x, y, z)) if x or y or z else UniformGrid(*place)
 
     def __len__(self) -> int:
-        return len(self._handle.core().steps())
+        return len(self._handle.reader().steps())
 
     @overload
     def __getitem__(self, position: int) -> OneStep: ...
@@ -272,19 +273,20 @@ class SeriesOf(ABC, Generic[OneStep]):
 
         :returns: one line for each damage.
         """
-        return [*self._handle.core().damage(), *(line for step in self for line in step.verify())]
+        return [*self._handle.reader().damage(), *(line for step in self for line in step.verify())]
 
     @property
     def streaming(self) -> bool:
         """Whether this is a stream that is open to read: each step comes when its writer ends it. Local."""
-        return bool(self._handle.core().streaming)
+        stream = self._handle.stream()
+        return stream is not None and stream.streaming
 
     def next_step(self, timeout: float | None = None) -> OneStep | None:
         """In a stream: wait for the next step; then only that one can be read. None: the writer has ended.
 
         :raises IoError: nothing came for `timeout` seconds, by default those of the parameter `timeout`.
         """
-        return self.steps[-1] if self._handle.core().next_step(-1.0 if timeout is None else timeout) else None
+        return self.steps[-1] if self._handle.writer().next_step(-1.0 if timeout is None else timeout) else None
 
     # ---- both -----------------------------------------------------------------------------------
     @property
@@ -292,23 +294,26 @@ class SeriesOf(ABC, Generic[OneStep]):
         """What a stream has cost both of its ends so far, in rank 0. Also after `close`."""
         if self._closing is not None:
             return self._closing[1]
-        role, own, others, *counts = self._handle.core().coupling()
+        stream = self._handle.stream()
+        if stream is None:
+            return NO_COUPLING
+        role, own, others, *counts = stream.coupling()
         return Coupling(role, CouplingSide(*own), tuple(CouplingSide(*one) for one in others), *counts)  # type: ignore[arg-type] # one of the three roles
 
     @property
     def path(self) -> str:
         """Where the series is."""
-        return str(self._handle.core().path)
+        return self._handle.reader().path
 
     @property
     def engine(self) -> str:
         """Name of the engine in use."""
-        return str(self._handle.core().engine)
+        return self._handle.reader().engine
 
     @property
     def counters(self) -> dict[str, float]:
         """Bytes moved and seconds spent by this rank so far."""
-        return dict(self._handle.core().counters())
+        return dict(self._handle.reader().counters())
 
     @property
     def notes(self) -> list[str]:
@@ -316,11 +321,12 @@ class SeriesOf(ABC, Generic[OneStep]):
 
         Rank 0 has all of them. Local.
         """
-        return list(self._handle.core().notes())
+        return list(self._handle.reader().notes())
 
     def summary(self) -> list[PhaseSummary]:
         """Calls, bytes and time of all ranks so far, by phase. Collective."""
-        return [PhaseSummary(*row) for row in self._handle.core().summary()]
+        stream = self._handle.stream()
+        return [] if stream is None else [PhaseSummary(*row) for row in stream.summary()]
 
     def __enter__(self) -> Self:
         return self
@@ -334,19 +340,19 @@ class SeriesOf(ABC, Generic[OneStep]):
     def __repr__(self) -> str:
         if not self._handle.is_open:
             return "<Series, closed>"
-        core = self._handle.core()
+        reader = self._handle.reader()
         verb = {"r": "reading", "w": "writing", "x": "writing", "a": "appending"}[self._mode]
-        steps = core.steps()
+        steps = reader.steps()
         lines = [f"<Series {self.path}: {self.engine}, {verb}, {len(steps)} step{'' if len(steps) == 1 else 's'}>"]
         if steps:
             lines.append(f"  index {steps[0][0]} to {steps[-1][0]}, time {steps[0][1]:g} to {steps[-1][1]:g}")
-        if steps and self._mode == "r" and not core.streaming:
-            variables = core.variables(len(steps) - 1)
+        if steps and self._mode == "r" and not self.streaming:
+            variables = reader.variables(len(steps) - 1)
             width = max((len(name) for name, *_ in variables), default=0)
             for name, dtype, shape, is_list in variables:
                 extent = f"list of {shape[1]} x {shape[0]}" if is_list else f"(z, y, x) = {tuple(reversed(shape))}"
                 lines.append(f"  {name:{width}} {dtype} {extent}")
-            lines += [f"  {name} = {value}" for name, value in core.scalars(len(steps) - 1).items()]
+            lines += [f"  {name} = {value}" for name, value in reader.scalars(len(steps) - 1).items()]
         return "\n".join(lines)
 
     def _place(self, name: str, data: NDArray[Any] | Block) -> tuple[str, NDArray[Any], Triple, Box, Box]:
@@ -363,16 +369,16 @@ class SeriesOf(ABC, Generic[OneStep]):
         return Block(array, shape_of(array))
 
 
-class Series(SeriesOf[Step]):
+class ArraySeries(SeriesOf[ArrayStep]):
     """A series whose steps give arrays; made by `open`. That of users is `tailrace.steps.series.Series`."""
 
-    def _step(self, number: int, index: int, time: float) -> Step:
-        return Step(self._handle, number, index, time)
+    def _step(self, number: int, index: int, time: float) -> ArrayStep:
+        return ArrayStep(self._handle, number, index, time)
 
 
-def open(path: str | PathLike[str], mode: Mode = "r", **how: Any) -> Series:
+def open(path: str | PathLike[str], mode: Mode = "r", **how: Any) -> ArraySeries:
     """Open the series at `path`; its steps give plain arrays. Collective. Arguments are those of `connect`."""
-    return Series(*connect(path, mode, **how))
+    return ArraySeries(*connect(path, mode, **how))
 
 
 def _rows(name: str, data: Any) -> NDArray[Any]:

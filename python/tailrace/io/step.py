@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .handle import Handle
+from .handle import Handle, raise_on_all_ranks
 from .placement import Box, Stored, triple
+from .readable import Readable
 from .values import Scalar
 
 
-class Step:
+class ArrayStep:
     """A step of a series that is being read: index, time, and its variables by name. Properties are local."""
 
     def __init__(self, handle: Handle, number: int, index: int, time: float) -> None:
@@ -26,7 +27,7 @@ class Step:
     @property
     def variables(self) -> dict[str, Stored]:
         """Stored type and shape (x, y, z) of every array and list."""
-        found = self._handle.core().variables(self._number)
+        found = self._handle.reader().variables(self._number)
         return {name: Stored(dtype, triple(shape), is_list) for name, dtype, shape, is_list in found}
 
     @property
@@ -49,12 +50,13 @@ class Step:
     @property
     def scalars(self) -> dict[str, Scalar]:
         """The single numbers and texts of the step, by name."""
-        return dict(self._handle.core().scalars(self._number))
+        return dict(self._handle.reader().scalars(self._number))
 
     @property
     def missed(self) -> list[int]:
         """The indices of the steps that the writer of a stream has left out since the step that was read before."""
-        return list(self._handle.core().missed(self._number))
+        stream = self._handle.stream()
+        return list(stream.missed(self._number)) if stream is not None else []
 
     def verify(self) -> list[str]:
         """Compare the step with its checksums, in pieces of bounded size. Collective.
@@ -62,12 +64,12 @@ class Step:
         :returns: one line for every damaged block.
         :raises IoError: the writer of a stream is lost, which is no damage.
         """
-        return list(self._handle.core().verify(self._number))
+        return list(self._handle.reader().verify(self._number))
 
     @property
     def unchecked(self) -> list[str]:
         """The arrays without checksums, which `verify` cannot check."""
-        return list(self._handle.core().unchecked(self._number))
+        return list(self._handle.reader().unchecked(self._number))
 
     def read(
         self, name: str, box: Box | tuple[Sequence[int], Sequence[int]] | None = None, *, dtype: str | None = None
@@ -81,7 +83,7 @@ class Step:
         :raises InputError: there is no such variable or box.
         :raises IoError: the file is damaged or gone.
         """
-        with self._handle.raise_on_all_ranks() as core:
+        with self.raise_on_all_ranks() as opened:
             variables = self.variables | self.derived
             components = 0 if name in variables else self.components(name)
             unknown = Stored("float64", (0, 0, 0), False)  # an unknown name is an error below, on all ranks
@@ -90,18 +92,18 @@ class Step:
             start, count = ((0, 0, 0), stored.shape) if box is None else (triple(box[0]), triple(box[1]))
             extent = ((components,) if components else ()) + tuple(max(0, n) for n in reversed(count))
             array = np.empty(extent, dtype=dtype or stored.dtype)
-        core.read(self._number, name, (start, count), array)
+        opened.read(self._number, name, (start, count), array)
         if not stored.is_list:
             return array
         return array[0, :, 0] if stored.shape[0] == 1 else array[0]
 
     def components(self, name: str) -> int:
         """The number of components of an array that was written as (components, nz, ny, nx); 0 for others. Local."""
-        return int(self._handle.core().components(self._number, name))
+        return int(self._handle.reader().components(self._number, name))
 
-    def raise_on_all_ranks(self) -> AbstractContextManager[object]:
-        """Around the local preparation of `read`: an error of one rank is raised on all ranks; see `Handle`."""
-        return self._handle.raise_on_all_ranks()
+    def raise_on_all_ranks(self) -> AbstractContextManager[Readable]:
+        """Around the local preparation of `read`: an error of one rank is raised on all ranks; see `handle`."""
+        return raise_on_all_ranks(self._handle.reader())
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.read(name)

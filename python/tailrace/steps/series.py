@@ -27,7 +27,7 @@ from tailrace.io.handle import Handle
 from tailrace.io.names import RAW_NAMES
 from tailrace.io.placement import Block, Box, Region, StretchedGrid, Triple, UniformGrid
 from tailrace.io.series import SeriesOf
-from tailrace.io.step import Step as ArrayStep
+from tailrace.io.step import ArrayStep
 from tailrace.io.values import parameter_text
 from tailrace.notebook import card
 from tailrace.parallel import agree, on_root
@@ -216,7 +216,7 @@ class Series(SeriesOf[StoredStep]):
         lost = set(stored.missed) if self.streaming else set()
         every = int(self.attributes.get("every", 0))
         if number and every:
-            lost.update(range(self._handle.core().steps()[number - 1][0] + every, stored.index, every))
+            lost.update(range(self._handle.reader().steps()[number - 1][0] + every, stored.index, every))
         return sorted(lost)
 
     def step(self, index: int) -> StoredStep:
@@ -256,7 +256,7 @@ class Series(SeriesOf[StoredStep]):
     @property
     def times(self) -> NDArray[np.float64]:
         """The times of the steps."""
-        return np.array([self._given.time_of(index, time) for index, time in self._handle.core().steps()])
+        return np.array([self._given.time_of(index, time) for index, time in self._handle.reader().steps()])
 
     # ---- the grid ----------------------------------------------------------------------------------------------------
     @property

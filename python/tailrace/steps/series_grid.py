@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tailrace.io.placement import Triple, UniformGrid
-    from tailrace.io.step import Step as ArrayStep
+    from tailrace.io.step import ArrayStep
 
     from .grid_file import GridFile
 

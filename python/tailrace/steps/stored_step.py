@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tailrace.fields.operators import Operators
     from tailrace.io.placement import Box, Stored
-    from tailrace.io.step import Step as ArrayStep
+    from tailrace.io.step import ArrayStep
 
     from .series_grid import SeriesGrid
 

@@ -7,12 +7,13 @@ import pytest
 from mpi4py import MPI
 
 from tailrace import _core
-from tailrace.io import dataset_core
+from tailrace.io import dataset_reader
 from tailrace.io.dataset import Dataset
-from tailrace.io.dataset_core import DatasetCore
+from tailrace.io.dataset_reader import DatasetReader
 from tailrace.io.handle import Handle
 from tailrace.io.placement import Stored, StretchedGrid, UniformGrid
-from tailrace.io.step import Step
+from tailrace.io.series import ArraySeries
+from tailrace.io.step import ArrayStep
 
 POINTS = (4, 3, 2)
 
@@ -60,19 +61,18 @@ def numbers():
 
 @pytest.fixture
 def core(numbers):
-    return DatasetCore(numbers, MPI.COMM_SELF)
+    return DatasetReader(numbers, MPI.COMM_SELF)
 
 
 def test_what_there_is(numbers, core):
-    assert (core.path, core.engine, core.streaming) == ("numbers.dat", "numbers", False)
+    assert (core.path, core.engine) == ("numbers.dat", "numbers")
     assert core.steps() == numbers.steps and core.files() == ["numbers.dat"]
     assert core.attributes() == {"reynolds": 100.0}
     assert core.notes() == ["assumed", "step 30 is cut"] and core.damage() == ["step 30 is cut"]
     assert core.variables(0) == [("ux", "float64", [4, 3, 2], False), ("n", "int32", [2, 3, 1], True)]
     assert (core.components(0, "v"), core.components(0, "vx"), core.components(0, "ux")) == (3, 0, 0)
-    assert core.scalars(0) == {} and core.missed(1) == [] and core.dropped() == []
+    assert core.scalars(0) == {}
     assert core.unchecked(0) == ["ux", "n"]
-    assert core.coupling()[0] == "none" and core.coupling()[2:] == ([], 0, 0, 0)
     assert core.counters() == {"bytes_written": 0, "bytes_read": 0, "steps": 2}
 
 
@@ -85,7 +85,7 @@ def test_the_grid(numbers, core):
 
 
 def test_boxes_of_arrays_lists_and_vectors(core):
-    step = Step(Handle(core), 1, 20, 1.0)
+    step = ArrayStep(Handle(core), 1, 20, 1.0)
     ux = step["ux"]
     assert ux.shape == (2, 3, 4) and ux[1, 2, 3] == 1123.0
     np.testing.assert_array_equal(step.read("ux", ((1, 0, 1), (2, 2, 1))), ux[1:, :2, 1:3])
@@ -115,12 +115,17 @@ def test_what_is_not_there_is_named(core):
     with pytest.raises(_core.InputError) as error:
         core.read(1, "uy", ((0, 0, 0), (1, 1, 1)), np.zeros((1, 1, 1)))
     assert str(error.value) == "numbers.dat: step 20 has no variable 'uy'; it has ux, n, none, vx, vy, vz"
-    with pytest.raises(
-        _core.InputError, match=r"numbers\.dat: is open to read; 'begin_step' is for series of Tailrace"
-    ):
-        core.begin_step(0, 0.0)
-    with pytest.raises(AttributeError, match="nonsense"):
-        core.nonsense  # noqa: B018
+
+
+def test_it_is_no_stream_and_cannot_be_written(core):
+    series = ArraySeries(Handle(core), "r", MPI.COMM_SELF)
+    assert not series.streaming and series.dropped == [] and series[1].missed == [] and series.summary() == []
+    assert series.coupling.role == "none" and series.coupling.others == ()
+    for call in (lambda: series.begin_step(0, 0.0), lambda: series.write_step(0.0), series.flush, series.next_step):
+        with pytest.raises(_core.InputError, match=r"numbers\.dat: is open to read; only series of Tailrace can be"):
+            call()
+    series.close()
+    assert series.dropped == [] and series.coupling.role == "none"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +147,7 @@ def test_errors_of_the_system_name_the_file(numbers, core, fails, said):
 
 
 def test_verify_reads_all_that_is_stored_in_pieces(numbers, core, monkeypatch):
-    monkeypatch.setattr(dataset_core, "_PIECE", 100)
+    monkeypatch.setattr(dataset_reader, "_PIECE", 100)
     numbers.damaged = ["a mark is wrong", "a mark is wrong"]
     assert core.verify(1) == ["step 20: a mark is wrong"], "each once"
     ux = [box for _, name, *box in numbers.boxes if name == "ux"]

@@ -19,7 +19,7 @@ from tailrace.io.placement import Box
 from ..ranks.partition import made_up
 
 if TYPE_CHECKING:
-    from tailrace.io.series import Series, Step
+    from tailrace.io.series import ArraySeries, ArrayStep
 
 _STEP = 1_000_003  # between the ids of two elements that follow each other: ids are not their places
 
@@ -53,12 +53,12 @@ class ElementLists:
         """Of this rank."""
         return sum(rows.nbytes for rows in self.lists.values())
 
-    def write(self, series: Series) -> None:
+    def write(self, series: ArraySeries) -> None:
         """Write the rows into the open step of a series. Collective."""
         for name, rows in self.lists.items():
             series.write_list(name, rows)
 
-    def read(self, step: Step) -> list[NDArray[Any]]:
+    def read(self, step: ArrayStep) -> list[NDArray[Any]]:
         """Read the rows, which other ranks may have written. Collective."""
         columns = {name: rows.shape[1] if rows.ndim == 2 else 1 for name, rows in self.lists.items()}
         return [step.read(name, Box((0, self._first, 0), (count, self._count, 1))) for name, count in columns.items()]

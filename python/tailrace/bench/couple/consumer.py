@@ -106,5 +106,5 @@ def _consume(comm: MPI.Comm, task: CoupleTask, directory: Path) -> Consumed:
     return Consumed(timing, steps, all_ranks(comm, right), processor)
 
 
-def _read(step: arrays.Step, values: StreamValues) -> list[NDArray[Any]]:
+def _read(step: arrays.ArrayStep, values: StreamValues) -> list[NDArray[Any]]:
     return [step.read(name, values.box) for name in values.names]

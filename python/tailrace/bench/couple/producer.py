@@ -99,7 +99,7 @@ def _produce(comm: MPI.Comm, task: CoupleTask, directory: Path) -> Produced:
     return comm.bcast(Produced(timing, per_step, series.coupling.own.steps, len(series.dropped)))
 
 
-def _write(series: arrays.Series, values: StreamValues, index: int) -> None:
+def _write(series: arrays.ArraySeries, values: StreamValues, index: int) -> None:
     series.begin_step(index, float(index))
     for name, block in zip(values.names, values.blocks(index), strict=True):
         series.write(name, block)

@@ -169,7 +169,9 @@ class OverlapRounds:
         counts = {"step_seconds": median(both), "step_seconds_most": max(both), "end_step_seconds": median(last)}
         return timing, {**counts, "compute_seconds": self._computing.seconds}
 
-    def _write(self, out: arrays.Series, first: int, count: int, clock: Together) -> tuple[list[float], list[float]]:
+    def _write(
+        self, out: arrays.ArraySeries, first: int, count: int, clock: Together
+    ) -> tuple[list[float], list[float]]:
         """Compute and write steps; seconds of begin_step and write, and of end_step, of each on this rank."""
         writes, ends = [], []
         for step in range(first, first + count):

@@ -14,7 +14,7 @@ from tailrace.io.placement import Block, Box, Triple, triple
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from tailrace.io.series import Series, Step
+    from tailrace.io.series import ArraySeries, ArrayStep
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products with it are all different
 
@@ -133,12 +133,12 @@ class Values:
         """Of the variables."""
         return [f"u{number}" for number in range(len(self.blocks))]
 
-    def write(self, series: Series) -> None:
+    def write(self, series: ArraySeries) -> None:
         """Write the arrays into the open step of a series. Collective."""
         for name, block in zip(self.names(), self.blocks, strict=True):
             series.write(name, block)
 
-    def read(self, step: Step) -> list[NDArray[Any]]:
+    def read(self, step: ArrayStep) -> list[NDArray[Any]]:
         """Read the arrays, without ghosts. Collective."""
         return [step.read(name, self.box) for name in self.names()]
 

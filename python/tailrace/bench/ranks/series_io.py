@@ -40,10 +40,10 @@ class Content(Protocol):
     def bytes(self) -> int:
         """Of this rank."""
 
-    def write(self, series: arrays.Series) -> None:
+    def write(self, series: arrays.ArraySeries) -> None:
         """Write it into the open step of a series. Collective."""
 
-    def read(self, step: arrays.Step) -> list[NDArray[Any]]:
+    def read(self, step: arrays.ArrayStep) -> list[NDArray[Any]]:
         """Read it. Collective."""
 
     def equal(self, read: Sequence[NDArray[Any]]) -> bool:
@@ -127,7 +127,7 @@ class OneSeries:
         timings.append(clock.stop())
         return Found(total(timings), all_ranks(self._comm, right), stacks=self._stacks(folded) if stacks else {})
 
-    def _read_step(self, step: arrays.Step) -> tuple[Timing, list[NDArray[Any]]]:
+    def _read_step(self, step: arrays.ArrayStep) -> tuple[Timing, list[NDArray[Any]]]:
         clock = Together(self._comm)
         clock.start()
         found = self._values.read(step)

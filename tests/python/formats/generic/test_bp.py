@@ -190,6 +190,3 @@ def test_what_only_series_of_ours_can_do_is_refused():
         for call in (series.flush, series.end_step, lambda: series.set_attribute("case", "other")):
             with pytest.raises(_core.InputError, match=r"foreign\.bp5: is open to read"):
                 call()
-        core = series._handle.core()
-        with pytest.raises(AttributeError, match="sail"):
-            core.sail()

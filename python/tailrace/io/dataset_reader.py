@@ -1,4 +1,4 @@
-"""What a `Series` is made of, over a Dataset: it has the reading methods of `core.Series`."""
+"""A Dataset as an open series, read by several ranks."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import Error, InputError, IoError
-from tailrace.core import Series as CompiledSeries
 from tailrace.parallel import agree, on_root
 
 from .placement import Box, Stored, StretchedGrid, boxes_of, triple
+from .readable import GridTuple
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 _PIECE = 32 << 20  # bytes that `verify` reads at once
 
 
-class DatasetCore:
-    """A Dataset, read by several ranks. Collective are `read`, `verify`, `refuse` and `summary`; the rest is local."""
-
-    streaming = False
+class DatasetReader:
+    """What another program has written; see `Readable` for the methods."""
 
     def __init__(self, dataset: Dataset, comm: MPI.Comm) -> None:
         self.dataset, self._comm = dataset, comm
@@ -50,7 +48,7 @@ class DatasetCore:
         """What was assumed or left out."""
         return [*self.dataset.notes, *self.dataset.left_out]
 
-    def grid(self) -> tuple[list[int], list[float], list[float], list[list[float]]] | None:
+    def grid(self) -> GridTuple | None:
         """The places of the points, in the form of `core.Series`."""
         grid = self.dataset.grid
         if grid is None:
@@ -71,17 +69,9 @@ class DatasetCore:
         """The single numbers and texts of a step."""
         return self.dataset.scalars(step)
 
-    def missed(self, step: int) -> list[int]:
-        """No step is known to be lost."""
-        return []
-
     def counters(self) -> dict[str, float]:
         """Bytes that this rank was given so far."""
         return {"bytes_written": 0, "bytes_read": self._read, "steps": len(self.dataset.steps)}
-
-    def summary(self) -> list[tuple[str, int, int, float, float, float]]:
-        """No phases are measured."""
-        return []
 
     # ---- reading -----------------------------------------------------------------------------------------------------
     def read(self, step: int, name: str, box: tuple[Sequence[int], Sequence[int]], array: NDArray[Any]) -> None:
@@ -141,7 +131,6 @@ class DatasetCore:
         """What was left out, since it is damaged; all other damage is an error when it is opened."""
         return self.dataset.left_out
 
-    # ---- the other methods -------------------------------------------------------------------------------------------
     def refuse(self, why: str, wrong_input: bool) -> Never:
         """Raise on all ranks, where the others read."""
 
@@ -151,19 +140,6 @@ class DatasetCore:
         agree(self._comm, fail)
         raise AssertionError(why)  # not reached
 
-    def dropped(self) -> list[tuple[int, float, str]]:
-        """Only streams leave out steps."""
-        return []
-
-    def coupling(self) -> tuple[object, ...]:
-        """As of files of Tailrace: there is none."""
-        return "none", (0, 0, 0.0, 0.0, 0.0, 0.0, "", "", 0), [], 0, 0, 0
-
     def close(self) -> None:
         """Close the files."""
         self.dataset.close()
-
-    def __getattr__(self, name: str) -> Never:
-        if hasattr(CompiledSeries, name):
-            raise InputError(f"{self.path}: is open to read; '{name}' is for series of Tailrace")
-        raise AttributeError(name)
