@@ -40,11 +40,6 @@ class Kept:
         assert len(set(codes)) == 1, found
         return mpi_run.Result(codes[0], "".join(outs), "".join(errs))
 
-    def script(self, text: str, *arguments: object, cwd: Path, ranks: int = 1, limit: float = 120) -> mpi_run.Result:
-        """Run the text of a Python program in a directory; it must succeed."""
-        (cwd / "program.py").write_text(text)
-        return self.program("program.py", *arguments, cwd=cwd, ranks=ranks, limit=limit)
-
     def program(self, *words: object, cwd: Path, ranks: int = 1, limit: float = 120) -> mpi_run.Result:
         """`python WORDS`, a file and its arguments, in a directory; it must succeed."""
         outs = self.ranks(ranks).results(program, limit, directory=str(cwd), words=[str(word) for word in words])
