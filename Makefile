@@ -1,5 +1,5 @@
 # The entry point for all tasks. The scripts in tools/ do the work. `make` lists the targets.
-.PHONY: help setup develop demo test docs lint format bench clean distclean
+.PHONY: help setup develop demo test quick docs lint format bench clean distclean
 .DEFAULT_GOAL := help
 
 # Open MPI refuses to run as root, which is usual in containers, unless both variables are set.
@@ -20,6 +20,9 @@ demo: setup ## compute a turbulent flow in a minute and draw pictures
 
 test: setup ## run all C++ and Python tests
 	@tools/test.sh
+
+quick: setup ## run some fast tests of each part, without those in C++
+	@tools/test.sh --quick
 
 docs: setup ## build the documentation: build/docs/html/index.html
 	@tools/docs.sh

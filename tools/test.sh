@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Run all tests, after tools/setup.sh. The script passes its arguments to pytest: tools/test.sh -k transpose
+# Run all tests, after tools/setup.sh; with --quick, those of tests/python/quick.txt. The script passes its other arguments
+# to pytest: tools/test.sh -k transpose
 set -uo pipefail
 cd "$(dirname "$0")/.."
 # For Open MPI of Debian: allow more ranks than cores, do not bind ranks, and let waiting ranks yield the processor.
@@ -17,13 +18,17 @@ mpiexec -n 1 sh -c '[ -z "${OMPI_MCA_orte_top_session_dir:-}" ] || mkdir "$OMPI_
 
 start=$SECONDS
 log=build/tests.log
-echo "C++ tests: compile"
-if cmake --build build/python >"$log" 2>&1; then
-  ctest --test-dir build/python --output-on-failure --parallel "$(nproc)" --no-tests=error || failed+=("C++")
+if [ "${1:-}" = --quick ]; then
+  set -- @tests/python/quick.txt "${@:2}"
 else
-  grep -m 5 -A 5 -E 'error:|CMake Error' "$log" || tail -n 15 "$log"
-  echo "error: the whole log is $PWD/$log"
-  failed+=("C++ (compile)")
+  echo "C++ tests: compile"
+  if cmake --build build/python >"$log" 2>&1; then
+    ctest --test-dir build/python --output-on-failure --parallel "$(nproc)" --no-tests=error || failed+=("C++")
+  else
+    grep -m 5 -A 5 -E 'error:|CMake Error' "$log" || tail -n 15 "$log"
+    echo "error: the whole log is $PWD/$log"
+    failed+=("C++ (compile)")
+  fi
 fi
 cpp=$((SECONDS - start))
 

@@ -10,15 +10,17 @@ from pathlib import Path
 import pytest
 
 from helpers.harness.engines import KINDS, Engine
+from helpers.harness.kept import KEPT, Kept
 from helpers.harness.skips import SkipGuard
 from helpers.harness.snippets import counts
 from helpers.harness.streams import Stream
+from helpers.harness.watcher import end_with_this_process
 from helpers.harness.workers import Workers
-from helpers.inputs.analyses import KEPT, Ranks
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In CI, where the reports of all workers of xdist arrive, compare skips with the list."""
+    """Leave no process behind. In CI, where the reports of all workers of xdist arrive, compare skips with the list."""
+    end_with_this_process()
     if os.environ.get("CI") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(SkipGuard(Path(__file__).parent / "allowed_skips.toml"))
 
@@ -53,24 +55,22 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def tailrace() -> Iterator[Ranks]:
+def tailrace() -> Iterator[Kept]:
     """The command, on ranks that stay: tailrace(directory, *words, ranks=1, code=0)."""
     with KEPT:
         yield KEPT
 
 
 @pytest.fixture(scope="session")
-def one() -> Iterator[Workers]:
+def one() -> Workers:
     """A rank that waits for cases."""
-    with Workers(1) as ranks:
-        yield ranks
+    return KEPT.ranks(1)
 
 
 @pytest.fixture(scope="session")
-def three() -> Iterator[Workers]:
-    """Three of them."""
-    with Workers(3) as ranks:
-        yield ranks
+def three() -> Workers:
+    """Three of them, the same for all tests of this process."""
+    return KEPT.ranks(3)
 
 
 @pytest.fixture(params=["one", "three"])

@@ -11,7 +11,8 @@ import pytest
 from matplotlib.image import imread
 
 from helpers.harness import mpi_run
-from helpers.harness.workers import Workers
+from helpers.harness.kept import KEPT
+from helpers.programs import notebooks
 from tailrace.io.time_series import read_time_series
 
 ROOT = Path(__file__).parents[2]
@@ -20,24 +21,13 @@ BUILT = ROOT / "build/python/examples"
 LANGUAGES = {"python": "", "cpp": "_cpp", "c": "_c", "fortran": "_fortran"}
 
 
-@pytest.fixture(scope="module")
-def ranks():
-    with Workers(1, "helpers.programs.example_programs") as one, Workers(2, "helpers.programs.example_programs") as two:
-        yield {1: one, 2: two}
-
-
 @pytest.fixture
-def run(ranks, tmp_path):
+def run(tmp_path):
     """Run an example on ranks, in any of its languages; returns what it prints."""
 
     def start(name, *words, language="python", size=1):
         if language == "python":
-            arguments = {
-                "directory": str(tmp_path),
-                "path": str(EXAMPLES / f"{name}.py"),
-                "words": list(map(str, words)),
-            }
-            return ranks[size].results("script", **arguments)[0]
+            return KEPT.program(EXAMPLES / f"{name}.py", *words, cwd=tmp_path, ranks=size).out
         program = BUILT / f"{name}{LANGUAGES[language]}"
         if not program.exists():
             pytest.skip("the example was not built")
@@ -49,13 +39,13 @@ def run(ranks, tmp_path):
 
 
 @pytest.fixture
-def command(ranks, tmp_path):
+def command(tmp_path):
     """The command `tailrace` on ranks, in the same directory."""
 
     def start(*words, size=1):
-        found = ranks[size].results("command", directory=str(tmp_path), words=list(map(str, words)))
-        assert {code for code, _, _ in found} == {0}, found
-        return found[0][1]
+        result = KEPT.result(tmp_path, *words, ranks=size)
+        assert result.code == 0, result.text
+        return result.out
 
     return start
 
@@ -146,7 +136,7 @@ def test_more_data(run, tmp_path, language, size):
 
 
 @pytest.mark.parametrize("language", ["python", "cpp", "fortran"])
-def test_stream(ranks, run, tmp_path, language):
+def test_stream(run, tmp_path, language):
     name = f"sst:{tmp_path}/waves"
     if language == "python":
         command = [mpi_run.sys.executable, EXAMPLES / "5_stream_send.py"]
@@ -286,8 +276,8 @@ def test_index():
 
 
 @pytest.mark.parametrize("name", ["from_a_run_to_figures", "your_data_in_xarray"])
-def test_notebook(ranks, tmp_path, name):
-    shown = ranks[1].results("notebook", directory=str(tmp_path), path=str(ROOT / f"docs/notebooks/{name}.md"))[0]
+def test_notebook(one, tmp_path, name):
+    shown = one.results(notebooks.notebook, directory=str(tmp_path), path=str(ROOT / f"docs/notebooks/{name}.md"))[0]
     figures = sorted(tmp_path.glob("cell*.png"))
     assert len(figures) == {"from_a_run_to_figures": 4, "your_data_in_xarray": 6}[name]
     for figure in figures:

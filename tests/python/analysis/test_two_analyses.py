@@ -6,6 +6,7 @@ import time
 import pytest
 
 from helpers.harness import mpi_run, recorded_calls
+from helpers.harness.kept import KEPT
 from helpers.inputs import cases
 from tailrace.io.time_series import read_time_series
 
@@ -35,7 +36,7 @@ def test_a_second_analysis_is_refused(tmp_path, engine, more):
         while not table.exists() or "\n2," not in table.read_text():
             assert first.poll() is None and time.monotonic() < end
             time.sleep(0.02)
-        said = cases.message(cases.KEPT.result(tmp_path, *command, *more))
+        said = cases.message(KEPT.result(tmp_path, *command, *more))
         assert "is writing it" in said and "slow.results" in said
         assert f"process {mpi_run.rank_processes(first)[0]} " in said
     finally:
@@ -45,7 +46,7 @@ def test_a_second_analysis_is_refused(tmp_path, engine, more):
     assert list(read_time_series(table)["step"]) == [0, 2, 4, 6]
     assert len(list(table.parent.glob("slow-line-*.png"))) == 4
     assert not list(table.parent.glob("*.lock"))
-    assert cases.KEPT.result(tmp_path, *command, "--overwrite").code == 0, "the right is given back"
+    assert KEPT.result(tmp_path, *command, "--overwrite").code == 0, "the right is given back"
 
 
 def test_earlier_results_go_when_the_new_ones_are_on_the_disk(tmp_path):
@@ -54,7 +55,7 @@ def test_earlier_results_go_when_the_new_ones_are_on_the_disk(tmp_path):
     assert cases.run(case).code == 0
     (tmp_path / "mean.py").write_text("def analyse(step):\n    return step.time\n")
     words, folder, log = ("analyse", "mean.py", "out.h5"), tmp_path / "analysis", tmp_path / "calls"
-    assert cases.KEPT.result(tmp_path, *words).code == 0
+    assert KEPT.result(tmp_path, *words).code == 0
     command = [sys.executable, "-m", "tailrace.cli", *words, "--overwrite"]
     result = mpi_run.finish(mpi_run.start(command, tmp_path, recorded_calls.environment(folder, log)), 120)
     assert result.code == 0, result.text

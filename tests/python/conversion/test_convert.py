@@ -8,7 +8,6 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,9 @@ import pytest
 
 import tailrace as tr
 from helpers.harness import mpi_run
+from helpers.harness.kept import KEPT, Kept
 from helpers.harness.workers import Workers
-from helpers.inputs.analyses import Ranks
+from helpers.programs import conversions
 from helpers.programs.conversions import ATTRIBUTES, GRID, SHAPE, made_up, table, values, write_source
 from tailrace.cli.main import app
 from tailrace.cli.ranks import launch
@@ -38,9 +38,8 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module", params=[2, 3])
-def ranks(request: pytest.FixtureRequest) -> Iterator[Workers]:
-    with Workers(request.param, "helpers.programs.conversions") as workers:
-        yield workers
+def ranks(request: pytest.FixtureRequest) -> Workers:
+    return KEPT.ranks(request.param)
 
 
 # ---- all of it -------------------------------------------------------------------------------------------------------
@@ -72,22 +71,24 @@ def test_every_engine_gives_all_of_it_there_and_back(tmp_path: Path, stored: Pat
 
 @pytest.mark.parametrize("engine", ["hdf5", "bp5", "raw"])
 def test_ranks_share_the_work(tmp_path: Path, stored: Path, ranks: Workers, engine: str) -> None:
-    ranks.results("convert", source=str(stored), target=str(tmp_path / "there"), engine=engine)
+    ranks.results(conversions.convert, source=str(stored), target=str(tmp_path / "there"), engine=engine)
     check_copy(stored, tmp_path / "there")
 
 
 def test_formats_of_other_programs(tmp_path: Path, stored: Path, ranks: Workers) -> None:
     there, back = str(tmp_path / "there"), str(tmp_path / "back")
-    ranks.results("convert", source=str(stored), target=there, format="numbered")
+    ranks.results(conversions.convert, source=str(stored), target=there, format="numbered")
     for number in range(3):
         assert np.load(f"{there}/ux-{number}.npy").tobytes() == values(number).tobytes()
-    ranks.results("convert", source=there, target=back, engine="raw")
+    ranks.results(conversions.convert, source=there, target=back, engine="raw")
     assert table(back) == table(stored)
 
 
 def test_a_rank_that_cannot_write_stops_all(tmp_path: Path, stored: Path, ranks: Workers) -> None:
     target = tmp_path / "there"
-    found = ranks.run("convert", source=str(stored), target=str(target), format="numbered", parameters={"fail_at": 1})
+    found = ranks.run(
+        conversions.convert, source=str(stored), target=str(target), format="numbered", parameters={"fail_at": 1}
+    )
     assert {(one.error, one.text) for one in found} == {("OSError", "the disk of the last rank is full")}
     assert not target.exists() and not Path(f"{target}.partial").exists()
 
@@ -332,7 +333,7 @@ def test_originals_stay_where_links_lead_to_them(tmp_path: Path, stored: Path) -
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------
-def test_command(tmp_path: Path, stored: Path, tailrace: Ranks) -> None:
+def test_command(tmp_path: Path, stored: Path, tailrace: Kept) -> None:
     said = tailrace(
         tmp_path, "convert", stored, "out.h5", "--steps", "1:", "--variables", "ux, f", "--box", "1:6,:,2:",
         "--coarsen", "2,1,1", "--parameter", "level=1", "--compression", "gzip",
@@ -374,6 +375,6 @@ def test_options_reach_the_ranks(stored: Path, monkeypatch: pytest.MonkeyPatch) 
         (["--delete-originals", "--no-verify"], "needs the comparison"),
     ],
 )
-def test_wrong_options(tmp_path: Path, stored: Path, tailrace: Ranks, words: list[str], message: str) -> None:
+def test_wrong_options(tmp_path: Path, stored: Path, tailrace: Kept, words: list[str], message: str) -> None:
     assert message in tailrace(tmp_path, "convert", stored, "out.h5", *words, code=2).err
     assert not any(tmp_path.iterdir())

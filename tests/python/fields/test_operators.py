@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.inputs.analyses import KEPT
+from helpers.harness.kept import KEPT
+from helpers.programs import field_programs
 
 NODES = (16, 11, 13)
 LENGTHS = (2.0, 3.0, 1.5)
@@ -100,34 +101,10 @@ def test_staggered_there_and_back():
     assert abs(back - f).max() < 1e-7
 
 
-PARALLEL = """
-import sys
-import numpy as np
-from mpi4py import MPI
-import tailrace as tr
-comm = MPI.COMM_WORLD
-NODES, LENGTHS = (16, 11, 13), (2.0, 3.0, 1.5)
-values = np.random.default_rng(3).standard_normal((13, 11, 16))
-for kinds in (("periodic",) * 3, ("free-slip", "periodic", "free-slip")):
-    alone = tr.Operators(NODES, LENGTHS, kinds)
-    for rows in range(1, comm.size + 1):
-        if comm.size % rows:
-            continue
-        ops = tr.Operators(NODES, LENGTHS, kinds, comm=comm, rows=rows, cols=comm.size // rows)
-        (i, j, k), (nx, ny, nz) = ops.box()
-        cut = np.s_[k : k + nz, j : j + ny, i : i + nx]
-        for d, name in enumerate(("ddx", "ddy", "ddz")):
-            for whole, part in (
-                (getattr(alone, name)(values), getattr(ops, name)(values[cut])),
-                (alone.second(values, d, "odd"), ops.second(values[cut], d, "odd")),
-            ):
-                assert (part == whole[cut]).all(), (kinds, rows, name, abs(part - whole[cut]).max())
-"""
-
-
+@pytest.mark.parametrize("kinds", [KINDS["periodic"], KINDS["mixed"]], ids=["periodic", "mixed"])
 @pytest.mark.parametrize("ranks", [2, 3, 4, 6])
-def test_any_decomposition_gives_the_same_bits(tmp_path, ranks):
-    KEPT.script(PARALLEL, cwd=tmp_path, ranks=ranks, limit=60)
+def test_any_decomposition_gives_the_same_bits(ranks, kinds):
+    KEPT.ranks(ranks).results(field_programs.same_bits_as_alone, limit=60, nodes=NODES, kinds=kinds)
 
 
 def test_wrong_use():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from helpers.harness.workers import Workers
+from helpers.harness.kept import KEPT
 from helpers.programs import body_programs
 from tailrace import _core
 from tailrace.flow import body, forces
@@ -21,21 +21,20 @@ FLOWS = Path(SAMPLES or "") / "xcompact3d" / "flows"
 
 @pytest.fixture(scope="module")
 def ranks():
-    with Workers(4, "helpers.programs.body_programs") as workers:
-        yield workers
+    return KEPT.ranks(4)
 
 
 @needs_samples
 def test_cylinder_of_xcompact3d(ranks):
     assert body_programs.far_from_xcompact3d(MPI.COMM_SELF, FLOWS / "cyl", 1) < 1e-12
-    assert ranks.results("far_from_xcompact3d", directory=str(FLOWS / "cyl"), rows=2)[0] < 1e-12
+    assert ranks.results(body_programs.far_from_xcompact3d, directory=str(FLOWS / "cyl"), rows=2)[0] < 1e-12
 
 
 @pytest.mark.parametrize(("rows", "method"), [(2, "alltoall"), (1, "shared"), (4, "subarray")])
 def test_ranks_give_the_same(ranks, rows, method):
     if method == "shared" and not _core.can_share_memory(MPI.COMM_SELF.py2f()):
         pytest.skip("this machine has no shared memory for ranks")
-    for velocity, scalar, force in ranks.results("far_from_alone", rows=rows, method=method):
+    for velocity, scalar, force in ranks.results(body_programs.far_from_alone, rows=rows, method=method):
         assert max(velocity, scalar) < 1e-12
         assert force < 1e-10
 
@@ -200,7 +199,7 @@ def test_what_is_no_shape(shape, words):
 
 
 def test_all_ranks_hear_of_a_failure(ranks):
-    for outcome in ranks.run("one_rank_fails"):
+    for outcome in ranks.run(body_programs.one_rank_fails):
         assert outcome.error == "InputError"
         assert "body.py: inside failed: ZeroDivisionError: no radius (on rank 3)" in outcome.text
 

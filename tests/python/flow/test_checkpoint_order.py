@@ -3,35 +3,19 @@ cannot show that: it loses nothing that was written. So the calls are recorded, 
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from helpers.harness import mpi_run, recorded_calls
 from helpers.inputs import cases
-
-PROGRAM = """
-import sys
-import numpy as np
-from mpi4py import MPI
-from tailrace.flow.checkpoint import CheckpointStore, State
-from tailrace.io import series as tr
-
-comm = MPI.COMM_WORLD
-shape = (4, 3, 2 * comm.size)
-store = CheckpointStore(sys.argv[1], 1, comm)
-for step in (1, 2, 2):  # the last replaces one
-    state = State(step, 0.5 * step, 1, comm.size, "none", comm.size)
-    store.write(state, {"ux": tr.Block(np.full((2, 3, 4), 1.0), shape, (0, 0, 2 * comm.rank))}, {})
-"""
+from helpers.programs import checkpoint_programs
 
 
 def recorded(tmp_path: Path, ranks: int) -> list[recorded_calls.Call]:
-    folder, log, program = tmp_path / "checkpoints", tmp_path / "calls", tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    command = [*(mpi_run.mpiexec(ranks) if ranks > 1 else []), sys.executable, program, folder]
-    result = mpi_run.finish(mpi_run.start(command, tmp_path, recorded_calls.environment(folder, log)), 120)
+    folder, log = tmp_path / "checkpoints", tmp_path / "calls"
+    given = {"ranks": ranks if ranks > 1 else None, "more": recorded_calls.environment(folder, log)}
+    result = mpi_run.finish(mpi_run.start_module(checkpoint_programs, folder, cwd=tmp_path, **given), 120)
     assert result.code == 0, result.text
     return recorded_calls.calls(log)
 

@@ -1,7 +1,6 @@
 """A store of checkpoints, written to and read from directly."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,8 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers.harness import mpi_run
+from helpers.harness.kept import KEPT
+from helpers.programs import checkpoint_programs
 from tailrace.flow import checkpoint
 from tailrace.flow.checkpoint import CheckpointStore, State
 from tailrace.io import series
@@ -65,29 +65,10 @@ def test_what_is_set_aside_takes_no_name_of_a_link(tmp_path):
     assert (tmp_path / "step-00000001.set-aside1").is_dir()
 
 
-CLOCKS = """
-from mpi4py import MPI
-from tailrace.case.sections import CheckpointSection
-from tailrace.consumers import checkpoint as checkpoint_rhythm
-
-comm, now = MPI.COMM_WORLD, [0.0]
-
-class Clock:
-    monotonic = staticmethod(lambda: now[0])
-
-checkpoint_rhythm.clock = Clock
-rhythm = checkpoint_rhythm.CheckpointSchedule(CheckpointSection(minutes=1), 0)
-for step, (first, others) in enumerate([(61.0, 59.0), (59.0, 61.0)], 1):
-    now[0] = others if comm.rank else first
-    assert rhythm.due(step, comm, at_end=False) == (first > 60), (step, comm.rank)
-"""
-
-
-def test_the_clock_of_rank_0_counts_for_all(tmp_path):
+def test_the_clock_of_rank_0_counts_for_all():
     """Clocks of two ranks differ a little: ranks that asked their own would wait for each other for ever."""
-    command = [*mpi_run.mpiexec(2), sys.executable, "-c", CLOCKS]
-    result = mpi_run.finish(mpi_run.start(command, tmp_path), 60)
-    assert result.code == 0, result.text
+    found = KEPT.ranks(2).results(checkpoint_programs.ask_different_clocks, limit=60)
+    assert found == [[True, False]] * 2
 
 
 def test_a_state_that_is_stored_again_takes_the_place_of_the_first(tmp_path):

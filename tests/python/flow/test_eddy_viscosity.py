@@ -7,7 +7,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers.harness.workers import Workers
+from helpers.programs import eddy_programs
 from helpers.programs.eddy_programs import LENGTHS, POINTS, beginning, first_right_hand_sides
 
 
@@ -54,11 +54,10 @@ def test_the_force_is_that_of_the_formula(name, constant):
 
 @pytest.mark.parametrize("form", ["conservative", "xcompact3d"])
 @pytest.mark.parametrize(("rows", "cols"), [(3, 1), (1, 3)])
-def test_it_is_the_same_on_other_ranks(rows, cols, form):
-    with Workers(3, "helpers.programs.eddy_programs") as ranks:
-        for outcome in ranks.run("difference_from_alone", rows=rows, cols=cols, form=form):
-            assert outcome.result is not None, outcome.trace
-            assert outcome.result < 1e-13
+def test_it_is_the_same_on_other_ranks(three, rows, cols, form):
+    for outcome in three.run(eddy_programs.difference_from_alone, rows=rows, cols=cols, form=form):
+        assert outcome.result is not None, outcome.trace
+        assert outcome.result < 1e-13
 
 
 def test_the_form_of_xcompact3d_is_that_of_its_formula():

@@ -8,7 +8,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers.harness.workers import Workers
+from helpers.harness.kept import KEPT
 from helpers.inputs import cases
 from helpers.programs import simulation_programs
 
@@ -75,15 +75,14 @@ def test_the_gradient_of_a_force_is_pressure():
 
 @pytest.fixture(scope="module", params=[2, 3])
 def ranks(request):
-    with Workers(request.param, "helpers.programs.simulation_programs") as workers:
-        yield workers
+    return KEPT.ranks(request.param)
 
 
 def test_any_number_of_ranks_gives_the_same_bits(ranks, tmp_path):
     case = str(cases.write_case(tmp_path, steps=3, scheme="ab2"))
     alone = simulation_programs.forced(MPI.COMM_SELF, case, 1)
     for rows in (1, 2) if ranks.size == 2 else (1,):
-        assert ranks.results("forced", case=case, rows=rows)[0] == alone
+        assert ranks.results(simulation_programs.forced, case=case, rows=rows)[0] == alone
     assert simulation_programs.forced(MPI.COMM_SELF, case, 1, forced=False) != alone
 
 
@@ -130,7 +129,7 @@ def test_a_resume_needs_the_forcing_again(tmp_path, monkeypatch):
 )
 def test_a_wrong_force_of_one_rank_is_an_error_on_all(ranks, tmp_path, returned, said):
     case = cases.write_case(tmp_path, steps=3)
-    for outcome in ranks.run("forced_wrongly", case=str(case), returned=returned):
+    for outcome in ranks.run(simulation_programs.forced_wrongly, case=str(case), returned=returned):
         assert outcome.error == "InputError"
         assert "forcing 'wrong' at t = 0.0" in outcome.text
         assert said in outcome.text

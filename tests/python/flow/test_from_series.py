@@ -8,8 +8,9 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers.harness.workers import Workers
+from helpers.harness.kept import KEPT
 from helpers.inputs import cases
+from helpers.programs import simulation_programs
 
 LENGTHS = (2.0, 3.0, 1.5)
 BOXES = {
@@ -21,14 +22,13 @@ BOXES = {
 
 @pytest.fixture(scope="module", params=[1, 3])
 def ranks(request):
-    with Workers(request.param, "helpers.programs.simulation_programs") as workers:
-        yield workers
+    return KEPT.ranks(request.param)
 
 
 @pytest.mark.parametrize("box", BOXES)
 def test_waves_that_both_grids_hold_are_exact(ranks, box):
     """From few points to many, to few in one direction and many in another, and back: even, odd and equal numbers."""
-    errors = ranks.results("resampled", lengths=LENGTHS, boundaries=BOXES[box])
+    errors = ranks.results(simulation_programs.resampled, lengths=LENGTHS, boundaries=BOXES[box])
     assert len(errors[0]) == 8
     for of_rank in errors:
         assert max(of_rank) < 1e-12, of_rank
@@ -36,15 +36,15 @@ def test_waves_that_both_grids_hold_are_exact(ranks, box):
 
 def test_between_walls_and_on_stretched_grids(ranks):
     """Polynomials of degree five between walls; waves of the uniform coordinate between free-slip boundaries."""
-    for of_rank in ranks.results("resampled_between_walls", lengths=LENGTHS):
+    for of_rank in ranks.results(simulation_programs.resampled_between_walls, lengths=LENGTHS):
         assert len(of_rank) == 5
         assert max(of_rank) < 1e-12, of_rank
-    for coarse, fine in ranks.results("mixed_ends"):
+    for coarse, fine in ranks.results(simulation_programs.mixed_ends):
         assert 5.3 < np.log2(coarse / fine) < 7, (coarse, fine)
 
 
 def test_the_shortest_wave_survives_a_finer_grid(ranks):
-    for lost in ranks.results("there_and_back", lengths=LENGTHS):
+    for lost in ranks.results(simulation_programs.there_and_back, lengths=LENGTHS):
         assert max(lost) < 1e-14, lost
 
 
@@ -92,7 +92,7 @@ def test_on_any_number_of_ranks(old, ranks):
     alone = tr.Model(old('from = "../old.h5"', "grid.points=[20,11,9]"), MPI.COMM_SELF)
     assert alone.flow.max_divergence() < 1e-11
     for rows in {1, ranks.size}:
-        found = ranks.results("begun", case=path, points=[20, 11, 9], rows=rows)[0]
+        found = ranks.results(simulation_programs.begun, case=path, points=[20, 11, 9], rows=rows)[0]
         np.testing.assert_allclose(found, [np.asarray(one) for one in alone.velocity], atol=1e-14)
 
 

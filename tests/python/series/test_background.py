@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +11,7 @@ import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES, KINDS, Engine
 from helpers.harness.workers import Workers
-
-HELPERS = {"PYTHONPATH": str(Path(__file__).parents[1])}
+from helpers.programs import background_ends, io_programs
 
 
 @pytest.fixture(params=ENGINES, ids=str)
@@ -26,7 +23,8 @@ def engine(request) -> Engine:
 def test_memory_is_bounded(tmp_path, kind, one, buffers):
     with Workers(1) as fresh:  # memory that earlier cases have given back would hide what this one takes
         path = str(kind.path(tmp_path))
-        found = fresh.results("memory_of_buffers", path=path, engine=kind.name, buffers=buffers, steps=24, limit=60)[0]
+        given = {"path": path, "engine": kind.name, "buffers": buffers, "steps": 24}
+        found = fresh.results(io_programs.memory_of_buffers, limit=60, **given)[0]
     # The engine may hold a step of its own, and the allocator some.
     assert found["grown"] < (buffers + 3) * found["step"], found["grown"] / found["step"]
 
@@ -35,7 +33,8 @@ def test_memory_is_bounded(tmp_path, kind, one, buffers):
 def test_a_copy_of_adios2_counts_as_a_buffer(tmp_path, buffers):
     with Workers(1) as fresh:
         path = str(tmp_path / "run.bp")
-        found = fresh.results("memory_of_buffers", path=path, engine="bp4", buffers=buffers, steps=24, limit=60)[0]
+        given = {"path": path, "engine": "bp4", "buffers": buffers, "steps": 24}
+        found = fresh.results(io_programs.memory_of_buffers, limit=60, **given)[0]
     assert found["grown"] < (buffers + 0.75) * found["step"], found["grown"] / found["step"]
     parameters = {"buffers": buffers}
     with tr.open(tmp_path / "told.bp", "w", engine="bp4", parameters=parameters) as out:
@@ -65,8 +64,8 @@ def test_only_the_end_of_a_step_is_in_the_background_where_adios2_has_the_one_bu
 def test_order_and_close(tmp_path, engine, some):
     path = str(engine.path(tmp_path))
     parameters = {**engine.parameters, "buffers": 4}
-    some.results("write_series", path=path, engine=engine.name, parameters=parameters, steps=40)
-    assert some.results("check_series", path=path)[0] == list(range(1, 41))  # close has waited
+    some.results(io_programs.write_series, path=path, engine=engine.name, parameters=parameters, steps=40)
+    assert some.results(io_programs.check_series, path=path)[0] == list(range(1, 41))  # close has waited
 
 
 @pytest.mark.parametrize(
@@ -78,9 +77,9 @@ def test_two_series_in_the_background(tmp_path, some, pair):
         (tmp_path / str(number)).mkdir()
         paths.append(str(engine.path(tmp_path / str(number))))
     engines = [engine.name for engine in pair]
-    some.results("two_in_the_background", paths=paths, engines=engines, between=str(tmp_path / "plain.h5"))
+    some.results(io_programs.two_in_the_background, paths=paths, engines=engines, between=str(tmp_path / "plain.h5"))
     for path in [*paths, str(tmp_path / "plain.h5")]:
-        assert some.results("check_series", path=path)[0] == list(range(1, 9))
+        assert some.results(io_programs.check_series, path=path)[0] == list(range(1, 9))
 
 
 def test_attributes_of_a_step_that_was_lost_come_with_the_next(tmp_path, engine):
@@ -102,96 +101,35 @@ def test_attributes_of_a_step_that_was_lost_come_with_the_next(tmp_path, engine)
     assert tr.open(path).attributes["late"] == 7
 
 
-LEVELS = """
-import sys
-import mpi4py
-mpi4py.rc.thread_level = sys.argv[1]
-from mpi4py import MPI
-import tailrace as tr
-from helpers.harness.engines import ENGINES
-from helpers.programs.io_programs import check_series, write_series, write_step
-comm = MPI.COMM_WORLD
-for engine in ENGINES:
-    path = f"{engine.label}-{sys.argv[1]}-{engine.place}"
-    with tr.open(path, "w", comm=comm, engine=engine.name, parameters={**engine.parameters, "buffers": 2}) as out:
-        notes = "".join(out.notes)
-        assert ("MPI_THREAD_MULTIPLE" in notes) == (sys.argv[1] != "multiple"), (engine.label, notes)
-        for index in (1, 2, 3):
-            write_step(out, comm, index)
-            if sys.argv[1] != "multiple" and comm.rank == 0:
-                assert len(tr.open(path)) == index or engine.name == "hdf5", "written at once"
-    comm.barrier()
-    assert comm.bcast(check_series(comm, path)) == [1, 2, 3]
-"""
-
-
 @pytest.mark.parametrize("level, ranks", [("single", 1), ("funneled", 1), ("funneled", 3), ("serialized", 1)])
 def test_mpi_without_threads(tmp_path, level, ranks):
     """It writes in the calling thread and says so."""
-    path = tmp_path / "program.py"
-    path.write_text(LEVELS)
-    result = mpi_run.finish(
-        mpi_run.start([*mpi_run.mpiexec(ranks), sys.executable, path, level], tmp_path, HELPERS), 60
-    )
+    process = mpi_run.start_module(background_ends, "all_engines", level, cwd=tmp_path, ranks=ranks)
+    result = mpi_run.finish(process, 60)
     assert result.code == 0, result.text
-
-
-NEVER_CLOSED = """
-import sys
-from mpi4py import MPI
-import tailrace as tr
-from helpers.harness.engines import ENGINES
-from helpers.inputs.steps import write_step
-comm = MPI.COMM_WORLD
-outs = []
-for engine in ENGINES:
-    out = tr.open(f"{engine.label}-{engine.place}", "w", comm=comm, engine=engine.name,
-                  parameters={**engine.parameters, "buffers": 3})
-    for index in (1, 2, 3):
-        write_step(out, comm, index)
-    out.begin_step(4, 2.0)
-    outs.append(out)
-"""
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_a_series_that_is_never_closed(tmp_path, one, ranks):
     """The program ends, and the steps in the background are complete."""
-    path = tmp_path / "program.py"
-    path.write_text(NEVER_CLOSED)
-    result = mpi_run.finish(mpi_run.start([*mpi_run.mpiexec(ranks), sys.executable, path], tmp_path, HELPERS), 60)
+    process = mpi_run.start_module(background_ends, "never_closed", cwd=tmp_path, ranks=ranks)
+    result = mpi_run.finish(process, 60)
     assert result.code == 0, result.text
     for engine in ENGINES:
-        assert one.results("check_series", path=str(tmp_path / f"{engine.label}-{engine.place}"))[0] == [1, 2, 3]
-
-
-RAISES = """
-import sys
-from mpi4py import MPI
-import tailrace as tr
-from helpers.inputs.steps import part, write_step
-comm, path, engine, buffers = MPI.COMM_WORLD, sys.argv[1], sys.argv[2], int(sys.argv[3])
-with tr.open(path, "w", comm=comm, engine=engine, parameters={"buffers": buffers}) as out:
-    write_step(out, comm, 1)
-    out.begin_step(2, 1.0)
-    if comm.rank == 1:
-        raise ArithmeticError("rank 1 alone")
-    out.write("ux", part(comm, 2))
-"""
+        stored = str(tmp_path / f"{engine.label}-{engine.place}")
+        assert one.results(io_programs.check_series, path=stored)[0] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("buffers", [0, 2])
 def test_a_rank_that_raises_between_two_calls(tmp_path, kind, one, buffers):
     """The others wait for it in `write`; `-m mpi4py` ends them, as in any program with MPI, and complete steps stay."""
-    path = tmp_path / "program.py"
-    path.write_text(RAISES)
     series = kind.path(tmp_path)
-    command = [*mpi_run.mpiexec(3), sys.executable, "-m", "mpi4py", path, series, kind.name, buffers]
-    process = mpi_run.start(command, tmp_path, HELPERS)
+    words = ("raises", series, kind.name, buffers)
+    process = mpi_run.start_module(background_ends, *words, cwd=tmp_path, ranks=3, aborting=True)
     result = mpi_run.finish(process, 60)
     assert result.code != 0 and "rank 1 alone" in result.err
     if not buffers:
-        assert one.results("check_series", path=str(series))[0] == [1]
+        assert one.results(io_programs.check_series, path=str(series))[0] == [1]
 
 
 def test_buffers_that_no_memory_has_room_for(tmp_path):

@@ -3,7 +3,6 @@ loses nothing that was written. So the calls are recorded, and their order is co
 
 from __future__ import annotations
 
-import sys
 from itertools import groupby
 from pathlib import Path
 
@@ -11,37 +10,15 @@ import pytest
 
 from helpers.harness import mpi_run, recorded_calls
 from helpers.harness.recorded_calls import Call
+from helpers.programs import synced
 from tailrace import _core
-
-PROGRAM = """
-import json
-import sys
-import numpy as np
-from mpi4py import MPI
-from tailrace.io import series as tr
-
-comm = MPI.COMM_WORLD
-nx, ny, nz = 6, 5, 2 * comm.size
-grid = tr.StretchedGrid((nx, ny, nz), (0.0, 0.0, 0.0), (0.5, 0.1, 0.25), ((), tuple(np.linspace(0, 1, ny) ** 2), ()))
-if sys.argv[1].endswith("raw"):
-    grid = None
-options = {"engine": sys.argv[2], "parameters": {"sync": True, **json.loads(sys.argv[3])}} if sys.argv[2:] else {}
-with tr.open(sys.argv[1], "w", grid=grid, **{"parameters": {"sync": True}, **options}) as out:
-    for step in range(3):
-        block = tr.Block(np.full((2, ny, nx), float(step)), (nx, ny, nz), (0, 0, 2 * comm.rank))
-        out.write_step(float(step), index=step, ux=block, scalars={"energy": 0.5})
-if sys.argv[1].endswith("bp"):
-    with tr.open(sys.argv[1], "a", rewind_to=1, **options) as out:
-        out.write_step(2.0, index=2, ux=block)
-"""
 
 
 def recorded(tmp_path: Path, ranks: int, name: str = "run.h5", *options: str) -> list[Call]:
-    folder, log, program = tmp_path / "run", tmp_path / "calls", tmp_path / "program.py"
+    folder, log = tmp_path / "run", tmp_path / "calls"
     folder.mkdir(exist_ok=True)
-    program.write_text(PROGRAM)
-    command = [*(mpi_run.mpiexec(ranks) if ranks > 1 else []), sys.executable, program, folder / name, *options]
-    result = mpi_run.finish(mpi_run.start(command, tmp_path, recorded_calls.environment(folder, log)), 120)
+    given = {"ranks": ranks if ranks > 1 else None, "more": recorded_calls.environment(folder, log)}
+    result = mpi_run.finish(mpi_run.start_module(synced, folder / name, *options, cwd=tmp_path, **given), 120)
     assert result.code == 0, result.text
     return recorded_calls.calls(log)
 

@@ -7,7 +7,6 @@ import os
 import pickle
 import random
 import sys
-import textwrap
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,7 +14,8 @@ import numpy as np
 import pytest
 
 from helpers.harness import mpi_run
-from helpers.inputs.analyses import KEPT
+from helpers.harness.kept import KEPT
+from helpers.programs import hdf5_programs
 from tailrace._core import InputError
 from tailrace.io import series as tr
 
@@ -65,36 +65,11 @@ def test_variables_come_and_go(tmp_path):
     np.testing.assert_array_equal(vtk_array(reader, 2.0, "ux"), field(2))
 
 
-FILTERED = """
-    import sys
-    import numpy as np
-    from mpi4py import MPI
-    from tailrace.io import series as tr
-    comm = MPI.COMM_WORLD
-    path, compression = sys.argv[1:]
-    nx, ny, nz = 17, 12, 9
-    whole = np.arange(nx) + 100.0 * np.arange(ny)[:, None] + 10000.0 * np.arange(nz)[:, None, None]
-    begin, end = ny * comm.rank // comm.size, ny * (comm.rank + 1) // comm.size
-    def block(salt):
-        return tr.Block(np.ascontiguousarray((whole + salt)[:, begin:end]), (nx, ny, nz), (0, begin, 0))
-    parameters = {"compression": compression, "chunk_bytes": 3000}
-    grid = tr.UniformGrid((nx, ny, nz))
-    with tr.open(path, "w", grid=grid, parameters=parameters) as out:
-        for step in range(4):
-            out.write_step(step, index=step, ux=block(step))
-    with tr.open(path, "a", rewind_to=1) as out:  # goes on as it was laid out
-        out.write_step(2.0, index=5, ux=block(50), pp=block(0))
-"""
-
-
 @pytest.mark.parametrize("compression", ["gzip", "szip"])
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_filters(tmp_path, compression, ranks):
-    path, script = tmp_path / "run.h5", tmp_path / "write.py"
-    script.write_text(textwrap.dedent(FILTERED))
-    command = [*mpi_run.mpiexec(ranks), sys.executable, script, path, compression]
-    result = mpi_run.finish(mpi_run.start(command, tmp_path), 100)
-    assert result.code == 0, result.text
+    path = tmp_path / "run.h5"
+    KEPT.ranks(ranks).results(hdf5_programs.write_filtered, limit=100, path=str(path), compression=compression)
     expected = [field(), field(1), field(50)]
     series = tr.open(path)
     assert not any(step.verify() for step in series)
@@ -271,37 +246,12 @@ def test_rows_beyond_the_last_step_are_not_read(tmp_path):
         assert [step.scalars["energy"] for step in stored] == [1.0, 2.0, 3.0]
 
 
-GONE = """
-    import os, sys
-    import numpy as np
-    from mpi4py import MPI
-    from tailrace._core import IoError
-    from tailrace.io import series as tr
-    comm = MPI.COMM_WORLD
-    path, how = sys.argv[1:]
-    out = tr.open(path, "w")
-    block = tr.Block(np.zeros((2, 3, 4)), (4, 3, 2 * comm.size), (0, 0, 2 * comm.rank))
-    out.write_step(0.0, index=0, ux=block)
-    if comm.rank == 0:
-        os.rename(path, path + ".moved")
-        if how == "replaced":
-            open(path, "w").write("precious")
-    comm.barrier()
-    errors = []
-    for work in (lambda: out.write_step(1.0, index=1, ux=block), out.close):
-        try:
-            work()
-        except IoError as error:
-            errors.append(str(error))
-    assert len(errors) == 2 and all("removed, or replaced" in error and path in error for error in errors), errors
-"""
-
-
 @pytest.mark.parametrize("how", ["removed", "replaced"])
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_a_file_that_goes_away_is_an_error(tmp_path, how, ranks):
     path = tmp_path / "run.h5"
-    KEPT.script(textwrap.dedent(GONE), path, how, cwd=tmp_path, ranks=ranks)
+    for errors in KEPT.ranks(ranks).results(hdf5_programs.lose_the_file, path=str(path), how=how):
+        assert len(errors) == 2 and all("removed, or replaced" in one and str(path) in one for one in errors), errors
     assert len(tr.open(path.with_name("run.h5.moved"), engine="hdf5")) == 1
     assert path.read_text() == "precious" if how == "replaced" else not path.exists()
     assert not path.with_name("run.h5.journal").exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from helpers.harness.workers import Workers
+from helpers.programs import io_programs
 from tailrace._core import InputError
 from tailrace.io import series as tr
 
@@ -122,10 +122,9 @@ def test_closing_planes(tmp_path, closing):
         np.testing.assert_array_equal(file["VTKHDF/CellData/pp"][1], cells)
 
 
-def test_closing_planes_of_ranks(tmp_path):
+def test_closing_planes_of_ranks(tmp_path, three):
     given = {"path": str(tmp_path / "run.h5"), "engine": "hdf5", "parameters": {"closing": "xyz"}}
-    with Workers(3) as three:
-        three.results("write_on_grid", **given)
+    three.results(io_programs.write_on_grid, **given)
     with h5py.File(given["path"]) as file, tr.open(given["path"]) as series:
         assert series.verify() == []
         np.testing.assert_array_equal(file[f"{POINTS}/ux"][1], np.pad(series[1]["ux"], (0, 1), mode="wrap"))

@@ -3,60 +3,21 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from helpers.harness.kept import KEPT
 from helpers.inputs import sidecar
-from helpers.inputs.analyses import KEPT
+from helpers.programs import raw_programs
 from helpers.programs.io_programs import small_files
 from tailrace._core import InputError, IoError
 from tailrace.io import series as tr
 
 SHAPE = (7, 10, 12)  # z, y, x
 UX = np.arange(np.prod(SHAPE), dtype=np.float64).reshape(SHAPE)
-
-WRITE = """
-    import json, sys
-    import numpy as np
-    from mpi4py import MPI
-    from tailrace.io import series as tr
-
-    engine, parameters = sys.argv[1], json.loads(sys.argv[2])
-    rank = MPI.COMM_WORLD.rank
-    y, ny = ((0, 4), (4, 6))[rank % 2]
-    z, nz = ((0, 3), (3, 4))[rank // 2]
-    part = np.full((nz + 2, ny + 2, 14), -1.0)
-    whole = np.arange(7 * 10 * 12.0).reshape(7, 10, 12)
-    with tr.open("run", "w", engine=engine, parameters=parameters) as out:
-        for step in range(2):
-            part[1:-1, 1:-1, 1:-1] = whole[z : z + nz, y : y + ny] + step
-            out.write_step(0.5 * step, index=10 * step, ux=tr.Block(part, (12, 10, 7), (0, y, z), ghosts=1))
-"""
-
-READ = """
-    import numpy as np
-    from mpi4py import MPI
-    from tailrace.io import series as tr
-
-    comm = MPI.COMM_WORLD
-    whole = np.arange(7 * 10 * 12.0).reshape(7, 10, 12)
-    random = np.random.default_rng(comm.rank)
-    series = tr.open("run", comm=comm)
-    for step in range(2):
-        for _ in range(20):
-            start = [int(random.integers(0, n)) for n in (12, 10, 7)]
-            count = [int(random.integers(1, n - s + 1)) for s, n in zip(start, (12, 10, 7))]
-            part = tuple(slice(s, s + c) for s, c in zip(start[::-1], count[::-1]))
-            np.testing.assert_array_equal(series[step].read("ux", box=(start, count)), whole[part] + step)
-"""
-
-
-def mpirun(script: str, ranks: int, cwd: Path, *arguments: str) -> None:
-    KEPT.script(textwrap.dedent(script), *arguments, cwd=cwd, ranks=ranks, limit=60)
 
 
 def read_directory(path: Path) -> list[dict[str, np.ndarray]]:
@@ -95,8 +56,9 @@ def read_directory(path: Path) -> list[dict[str, np.ndarray]]:
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
 )
-def test_every_layout_is_what_the_sidecar_says(tmp_path, engine, parameters, files):
-    mpirun(WRITE, 4, tmp_path, engine, json.dumps(parameters))
+def test_every_layout_is_what_the_sidecar_says(tmp_path, three, engine, parameters, files):
+    given = {"path": str(tmp_path / "run"), "engine": engine, "parameters": parameters}
+    KEPT.ranks(4).results(raw_programs.write_quarters, **given)
     found = read_directory(tmp_path / "run")
     assert len(found) == 2
     for step, arrays in enumerate(found):
@@ -107,7 +69,7 @@ def test_every_layout_is_what_the_sidecar_says(tmp_path, engine, parameters, fil
         "files" not in json.loads((tmp_path / "run" / "series.jsonl").read_text().splitlines()[1])[1]["variables"][0]
     )
     assert (tmp_path / "run" / "series.xdmf").exists() == in_one
-    mpirun(READ, 3, tmp_path)
+    three.results(raw_programs.read_boxes, path=str(tmp_path / "run"))
     np.testing.assert_array_equal(tr.open(tmp_path / "run")[1]["ux"], UX + 1)
     assert tr.open(tmp_path / "run").engine == engine
 
@@ -148,24 +110,10 @@ def test_files_of_earlier_steps_are_never_written_again(tmp_path):
         np.testing.assert_array_equal(step["ux"], UX + step.index)
 
 
-MOVES = """
-    import sys
-    import numpy as np
-    from mpi4py import MPI
-    from tailrace.io import series as tr
-
-    whole, rank = np.arange(7 * 10 * 12.0).reshape(7, 10, 12), MPI.COMM_WORLD.rank
-    with tr.open("run", "w", engine="raw", parameters={"strategy": sys.argv[1]}) as out:
-        for step, cuts in enumerate([(0, 2, 4, 7), (0, 1, 4, 7), (0, 1, 5, 7), (0, 2, 4, 7)]):
-            z, end = cuts[rank], cuts[rank + 1]
-            out.write_step(0.5 * step, index=step, ux=tr.Block(whole[z:end] + step, (12, 10, 7), (0, 0, z)))
-"""
-
-
 @pytest.mark.parametrize("strategy", ["collect_xy", "collect", "dist"])
-def test_the_parts_of_some_ranks_may_change_between_steps(tmp_path, strategy):
+def test_the_parts_of_some_ranks_may_change_between_steps(tmp_path, three, strategy):
     """Ranks whose part stays take part in what the others have to agree on."""
-    mpirun(MOVES, 3, tmp_path, strategy)
+    three.results(raw_programs.move_parts, path=str(tmp_path / "run"), strategy=strategy)
     for step in tr.open(tmp_path / "run"):
         np.testing.assert_array_equal(step["ux"], UX + step.index)
 
@@ -242,37 +190,14 @@ def test_hints_are_reported(tmp_path):
     np.testing.assert_array_equal(read_directory(tmp_path / "run")[0]["ux"], UX)
 
 
-WITHOUT_FILES = """
-    import os, resource, sys
-    import numpy as np
-    from mpi4py import MPI
-    from tailrace.io import series as tr
-
-    comm = MPI.COMM_WORLD
-    mode, parameters = sys.argv[1], {"strategy": sys.argv[2]} if sys.argv[1] == "a" else {}
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if comm.rank == 1:  # cannot open another file
-        free = os.dup(0)
-        os.close(free)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (free, before[1]))
-    series = tr.open("run", mode, comm=comm, parameters=parameters)
-    resource.setrlimit(resource.RLIMIT_NOFILE, before)
-    if mode == "a":
-        with series as out:
-            out.write_step(1.0, index=2, ux=tr.Block(np.full((1, 3, 4), 2.0), (4, 3, 2), (0, 0, comm.rank)))
-    else:
-        assert [step.index for step in series] == [1]
-        assert series[0].read("ux").min() == 1.0
-"""
-
-
 @pytest.mark.parametrize("mode", ["r", "a"])
 @pytest.mark.parametrize("strategy", ["shared", "dist"])
 def test_rank_0_alone_reads_the_list_to_open(tmp_path, strategy, mode):
     """A rank that could not, and failed alone, would leave the others waiting for it."""
     with tr.open(tmp_path / "run", "w", parameters={"strategy": strategy}) as out:
         out.write_step(0.0, index=1, ux=np.full((2, 3, 4), 1.0))
-    mpirun(WITHOUT_FILES, 2, tmp_path, mode, strategy)
+    given = {"path": str(tmp_path / "run"), "mode": mode, "strategy": strategy}
+    KEPT.ranks(2).results(raw_programs.open_without_files, **given)
     assert len(tr.open(tmp_path / "run")) == (2 if mode == "a" else 1)
 
 

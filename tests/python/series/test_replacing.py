@@ -13,6 +13,7 @@ import pytest
 
 import tailrace as tr
 from helpers.harness.engines import ENGINES, KINDS
+from helpers.programs import io_programs, replacing
 from helpers.programs.replacing import NEW, OLD
 
 KILLS = int(os.environ.get("TAILRACE_TEST_KILLS", "2"))
@@ -26,11 +27,11 @@ def target(engine, folder, **more):
 @pytest.mark.parametrize("engine", KINDS, ids=str)
 def test_replaced(tmp_path, engine, some, how):
     given = target(engine, tmp_path, **({"buffers": 2} if how == "steps" else {}))
-    some.results("write_old", **given)
+    some.results(replacing.write_old, **given)
     stranger = tmp_path / "run" / "notes.txt"
     if engine.place == "run":
         stranger.write_text("mine")
-    found = some.results("replace", how=how, **given)[0]
+    found = some.results(replacing.replace, how=how, **given)[0]
     assert found["aside"] == OLD
     assert f"{given['path']}.replaced" in found["text"]
     assert found["steps"] == {"steps": NEW, "none": [], "failed": OLD, "raised": OLD}[how]
@@ -42,37 +43,37 @@ def test_replaced(tmp_path, engine, some, how):
 @pytest.mark.parametrize("engine", KINDS, ids=str)
 def test_killed_while_replacing(tmp_path, engine, one):
     given = target(engine, tmp_path)
-    one.results("write_old", **given)
-    ends = one.results("replace_killed", kills=KILLS, **given)[0]
+    one.results(replacing.write_old, **given)
+    ends = one.results(replacing.replace_killed, kills=KILLS, **given)[0]
     print(f"{engine}: {ends}")
 
 
 def test_what_is_in_the_way(tmp_path, one):
     given = target(ENGINES[0], tmp_path)
-    one.results("write_old", **given)
+    one.results(replacing.write_old, **given)
     (tmp_path / "run.replaced").mkdir()
-    outcome = one.run("write_old", **given)[0]
+    outcome = one.run(replacing.write_old, **given)[0]
     assert outcome.error == "IoError" and "run.replaced is there already" in outcome.text
     (tmp_path / "run.replaced").rmdir()
-    assert one.results("check_series", path=given["path"])[0] == OLD
+    assert one.results(io_programs.check_series, path=given["path"])[0] == OLD
 
 
 def test_an_opening_that_fails_puts_the_old_one_back(tmp_path, one):
     """The list of steps has no free name for its draft, which is found when the old one is set aside."""
     given = target(ENGINES[0], tmp_path)
-    one.results("write_old", **given)
+    one.results(replacing.write_old, **given)
     for number in range(1, 1001):
         (tmp_path / "run" / f"series.jsonl.tmp{number if number > 1 else ''}").touch()
-    outcome = one.run("open_series", mode="w", **given)[0]
+    outcome = one.run(io_programs.open_series, mode="w", **given)[0]
     assert outcome.error == "IoError" and "series.jsonl.tmp1000" in outcome.text, outcome
-    assert one.results("check_series", path=given["path"])[0] == OLD
+    assert one.results(io_programs.check_series, path=given["path"])[0] == OLD
     assert not list(tmp_path.glob("*.replaced*"))
 
 
 def test_the_list_of_the_old_one_comes_back_last(tmp_path, one):
     """Where a file cannot come back, a reader finds no steps rather than some that are not whole."""
     given, run = target(ENGINES[0], tmp_path), tmp_path / "run"
-    one.results("write_old", **given)
+    one.results(replacing.write_old, **given)
     with pytest.raises(tr.IoError, match="rename"), tr.open(run, "w", engine="raw") as out:
         (run / "ux-1.bin").mkdir()
         (run / "ux-1.bin" / "mine").touch()
@@ -81,17 +82,17 @@ def test_the_list_of_the_old_one_comes_back_last(tmp_path, one):
     assert len(tr.open(run)) == 0
     shutil.rmtree(run / "ux-1.bin")
     tr._core.finish_replacing(str(run))
-    assert one.results("check_series", path=given["path"])[0] == OLD
+    assert one.results(io_programs.check_series, path=given["path"])[0] == OLD
 
 
 @pytest.mark.parametrize("engine", [one for one in KINDS if not one.is_file], ids=str)
 def test_mount_point(small_disk, engine, one):
     disk = small_disk("8m")
     given = {**target(engine, disk), "path": str(disk)}
-    one.results("write_old", **given)
-    outcome = one.run("write_old", **given)[0]
+    one.results(replacing.write_old, **given)
+    outcome = one.run(replacing.write_old, **given)[0]
     assert outcome.error == "IoError" and "below the mount point" in outcome.text, outcome
-    assert one.results("check_series", path=given["path"])[0] == OLD
+    assert one.results(io_programs.check_series, path=given["path"])[0] == OLD
     assert not list(disk.parent.glob("*.replaced*"))
 
 
@@ -100,17 +101,17 @@ def test_mount_point(small_disk, engine, one):
 )
 def test_damaged_record(tmp_path, one, text):
     given = target(ENGINES[0], tmp_path)
-    one.results("write_old", **given)
+    one.results(replacing.write_old, **given)
     (tmp_path / "run.replaced.json").write_text(text)
-    outcome = one.run("write_old", **given)[0]
+    outcome = one.run(replacing.write_old, **given)[0]
     assert outcome.error == "IoError" and "run.replaced.json is damaged" in outcome.text
-    assert one.results("check_series", path=given["path"])[0] == OLD
+    assert one.results(io_programs.check_series, path=given["path"])[0] == OLD
 
 
 @pytest.mark.parametrize("engine", [one for one in KINDS if one.name in ("bp4", "bp5")], ids=str)
 def test_what_cannot_be_removed_brings_no_old_steps_back(tmp_path, engine, one):
     """The new series has steps: it stays, also where the program ends without closing it."""
     given = target(engine, tmp_path)
-    one.results("write_old", **given)
-    one.results("replace_in_the_way", **given)
-    assert one.results("check_series", path=given["path"])[0] == NEW
+    one.results(replacing.write_old, **given)
+    one.results(replacing.replace_in_the_way, **given)
+    assert one.results(io_programs.check_series, path=given["path"])[0] == NEW

@@ -4,36 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES
-from helpers.inputs.analyses import KEPT
+from helpers.harness.kept import KEPT
+from helpers.programs import rewinding
+from helpers.programs.rewinding import field, go_on
 from tailrace._core import InputError, IoError
 from tailrace.io import series as tr
 
-SHAPE = (6, 5, 4)
 CHANGED = "the series changed while it was read"
 SIDECARS = [
     engine for engine in ENGINES if engine.label in ("raw", "raw-dist", "mpiio", "mpiio-small", "sion", "adios_hdf5")
 ]
-
-
-def field(step, salt=0.0):
-    return np.arange(120.0).reshape(SHAPE) + 1000 * step + salt
-
-
-def go_on(engine, path, rewind_to, steps, salt=0.0):
-    """Drop the steps after `rewind_to`, and write others."""
-    options = {"engine": engine.name, "parameters": dict(engine.parameters)}
-    with tr.open(path, "w" if rewind_to is None else "a", rewind_to=rewind_to, **options) as out:
-        for step in steps:
-            out.write_step(0.5 * step, index=step, ux=field(step, salt))
 
 
 @pytest.mark.parametrize("engine", SIDECARS, ids=str)
@@ -148,39 +135,6 @@ def test_a_series_that_is_gone(tmp_path, engine):
             stored[1].read("ux")
 
 
-TWO_RANKS = """
-import sys
-import time
-from pathlib import Path
-
-sys.path[:0] = [sys.argv[1], sys.argv[1] + "/series"]
-import numpy as np
-from helpers.harness.engines import ENGINES
-from mpi4py import MPI
-from tailrace._core import IoError
-from tailrace.io import series as tr
-from test_rewinding import field, go_on
-
-path, comm = Path(sys.argv[3]), MPI.COMM_WORLD
-engine = next(one for one in ENGINES if one.label == sys.argv[2])
-with tr.open(path, comm=comm) as stored:  # rank 0 has read the list, and the other one not
-    if comm.rank == 0:
-        (path / "series.jsonl").rename(path / "before")
-        lines = (path / "before").read_text().splitlines(keepends=True)
-        (path / "series.jsonl").write_text("".join(line for line in lines if '"index":1' not in line))
-    comm.barrier()
-    for step in (0, 2, 3):
-        assert stored[step].names == ["ux"], stored[step].names
-        assert stored[step].scalars == {"energy": step}, stored[step].scalars
-        np.testing.assert_array_equal(stored[step].read("ux"), field(step))
-    if comm.rank == 1:
-        try:
-            stored[1].scalars
-        except IoError as error:
-            print(error)
-"""
-
-
 @pytest.mark.parametrize("engine", SIDECARS, ids=str)
 def test_all_ranks_find_the_steps_again(tmp_path, engine):
     """Rank 0 reads the list when it opens the series, the others their lines when they need them."""
@@ -188,9 +142,9 @@ def test_all_ranks_find_the_steps_again(tmp_path, engine):
     with tr.open(path, "w", engine=engine.name, parameters=dict(engine.parameters)) as out:
         for step in range(4):
             out.write_step(0.5 * step, index=step, ux=field(step), scalars={"energy": step})
-    said = KEPT.script(TWO_RANKS, Path(__file__).parents[1], engine.label, path, cwd=tmp_path, ranks=2)
-    assert CHANGED in said.text
-    assert "step 1 is not in it now" in said.text
+    _, said = KEPT.ranks(2).results(rewinding.lose_a_line, path=str(path))
+    assert CHANGED in said
+    assert "step 1 is not in it now" in said
 
 
 @pytest.mark.parametrize("engine", SIDECARS, ids=str)
@@ -207,28 +161,11 @@ def test_a_line_that_is_damaged_after_the_open_is_said_to_be(tmp_path, engine):
         np.testing.assert_array_equal(stored[2].read("ux"), field(2))
 
 
-WRITER = """
-import sys
-import time
-from pathlib import Path
-
-sys.path[:0] = [sys.argv[1], sys.argv[1] + "/series"]
-from helpers.harness.engines import ENGINES
-from test_rewinding import go_on
-
-engine = next(one for one in ENGINES if one.label == sys.argv[2])
-for _ in range(int(sys.argv[4])):
-    go_on(engine, Path(sys.argv[3]), 1, range(2, 6))
-"""
-
-
 @pytest.mark.parametrize("engine", [one for one in ENGINES if one.name != "adios_hdf5"], ids=str)
 def test_readers_beside_a_writer_that_rewinds(tmp_path, engine):
     path = engine.path(tmp_path)
     go_on(engine, path, None, range(6))
-    (tmp_path / "writer.py").write_text(WRITER)
-    tests = Path(__file__).parents[1]
-    writer = mpi_run.start([sys.executable, "writer.py", tests, engine.label, path, 40], tmp_path)
+    writer = mpi_run.start_module(rewinding, engine.label, path, 40, cwd=tmp_path)
     read, refusals = 0, []
     while writer.poll() is None:
         try:

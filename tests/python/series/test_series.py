@@ -6,8 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import textwrap
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import numpy as np
 import pytest
 
 from helpers.inputs import sidecar
+from helpers.programs import io_programs
 from tailrace._core import InputError, IoError
 from tailrace.io import series as tr
 
@@ -337,46 +336,8 @@ def test_h5py_reads_adios_hdf5(tmp_path):
 # ---- several ranks ------------------------------------------------------------------------------
 
 
-def test_blocks_of_several_ranks(tmp_path, engine):
-    mpirun = shutil.which("mpirun")
-    if mpirun is None:
-        pytest.skip("no mpirun")
-    program = tmp_path / "write.py"
-    program.write_text(
-        textwrap.dedent(f"""
-        import numpy as np
-        from mpi4py import MPI
-        from tailrace.io import series as tr
-        rank, size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
-        whole = np.arange({NX}) + 100.0 * np.arange({NY})[:, None] + 10000.0 * np.arange({NZ})[:, None, None]
-        begin, end = {NZ} * rank // size, {NZ} * (rank + 1) // size
-        with tr.open({str(tmp_path / PATHS[engine])!r}, "w") as out:
-            out.write_step(0.0, ux=tr.Block(whole[begin:end], ({NX}, {NY}, {NZ}), (0, 0, begin)))
-            try:
-                out.write_step(1.0, ux=whole)
-            except ValueError as error:
-                assert "Block" in str(error)
-                out._handle.drop()
-            else:
-                raise SystemExit("a bare array was taken for a whole")
-        """)
-    )
-    environment = {
-        **os.environ,
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_rmaps_base_oversubscribe": "1",
-        "OMPI_MCA_hwloc_base_binding_policy": "none",
-    }
-    done = subprocess.run(
-        [mpirun, "-n", "3", sys.executable, program],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_blocks_of_several_ranks(tmp_path, three, engine):
+    three.results(io_programs.write_planes, path=str(tmp_path / PATHS[engine]), shape=[NX, NY, NZ])
     series = tr.open(tmp_path / PATHS[engine])
     assert len(series) == 1
     np.testing.assert_array_equal(series[0]["ux"], field())

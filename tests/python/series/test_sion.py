@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import struct
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from helpers.inputs import sidecar
+from helpers.programs import io_programs
 from tailrace._core import IoError
 from tailrace.io import series as tr
 
@@ -97,28 +93,9 @@ def test_large_chunks_begin_at_multiples(tmp_path, planes, multiple):
     assert len(container) < values.nbytes + 2 * multiple + 4096
 
 
-def test_files_of_several_ranks(tmp_path):
-    mpirun = shutil.which("mpirun")
-    if mpirun is None:
-        pytest.skip("no mpirun")
-    script = """
-        import numpy as np
-        from mpi4py import MPI
-        from tailrace.io import series as tr
-        rank = MPI.COMM_WORLD.rank
-        with tr.open("run.sion", "w", parameters={"files": 2, "chunk_bytes": 1000, "block_bytes": 512}) as out:
-            part = np.full((2, 30, 40), rank + 0.5)
-            out.write_step(0.0, index=7, ux=tr.Block(part, (40, 30, 6), (0, 0, 2 * rank)))
-    """
-    environment = {
-        **os.environ,
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_rmaps_base_oversubscribe": "1",
-        "OMPI_MCA_hwloc_base_binding_policy": "none",
-    }
-    command = [mpirun, "-n", "3", sys.executable, "-c", textwrap.dedent(script)]
-    subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=60)
+def test_files_of_several_ranks(tmp_path, three):
+    parameters = {"files": 2, "chunk_bytes": 1000, "block_bytes": 512}
+    three.results(io_programs.write_two_planes_each, path=str(tmp_path / "run.sion"), parameters=parameters)
     container = tmp_path / "run.sion" / "step-00000007.sion"
     assert Path(f"{container}.000001").exists()
     for rank, stream in enumerate(read_sion(container)):

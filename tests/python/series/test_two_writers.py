@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,20 +11,9 @@ import pytest
 import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.harness.engines import KINDS
+from helpers.programs import second_writer
 
 SHAPE = (4, 3, 5)
-
-SECOND = """
-import sys
-import numpy as np, tailrace as tr
-path, mode, engine = sys.argv[1:]
-try:
-    with tr.open(path, mode, engine=engine) as out:
-        out.write_step(9.0, index=9, f=np.full((4, 3, 5), 9.0))
-except tr.IoError as error:
-    print(error)
-    sys.exit(7)
-"""
 
 
 @pytest.mark.parametrize("mode", ["w", "a"])
@@ -41,10 +29,10 @@ def test_a_second_writer_is_refused(tmp_path: Path, mode: str):
             for index in range(2):
                 out.write_step(float(index), index=index, f=np.full(SHAPE, float(index)))
             outs[engine.name] = out
-            seconds[engine.name] = mpi_run.start([sys.executable, "-c", SECOND, path, mode, engine.name], tmp_path)
+            seconds[engine.name] = mpi_run.start_module(second_writer, path, mode, engine.name, cwd=tmp_path)
         for name, second in seconds.items():
             result = mpi_run.finish(second, 60)
-            assert result.code == 7, (name, result.text)
+            assert result.code == second_writer.REFUSED, (name, result.text)
             assert "process" in result.out and str(paths[name]) in result.out, (name, result.text)
             outs[name].write_step(2.0, index=2, f=np.full(SHAPE, 2.0))
     for name, path in paths.items():

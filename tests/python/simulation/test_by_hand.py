@@ -9,8 +9,9 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers.harness.workers import Workers
+from helpers.harness.kept import KEPT
 from helpers.inputs import cases
+from helpers.programs import simulation_programs
 from tailrace.analysis.errors import AnalysisError
 from tailrace.io.time_series import read_time_series
 
@@ -32,8 +33,7 @@ every = 1
 
 @pytest.fixture(scope="module", params=[1, 3])
 def ranks(request):
-    with Workers(request.param, "helpers.programs.simulation_programs") as workers:
-        yield workers
+    return KEPT.ranks(request.param)
 
 
 def written(directory):
@@ -57,7 +57,7 @@ def test_by_hand_everything_is_as_in_run(ranks, tmp_path):
     results, saw = {}, {}
     for how in ("run", "steps", "advance"):
         case_in(tmp_path / how)
-        saw[how] = ranks.results("compute", directory=str(tmp_path / how), how=how)
+        saw[how] = ranks.results(simulation_programs.compute, directory=str(tmp_path / how), how=how)
         results[how] = written(tmp_path / how)
     assert len(results["run"][1]) > 8
     assert results["steps"] == results["run"]
@@ -75,9 +75,9 @@ def test_by_hand_everything_is_as_in_run(ranks, tmp_path):
 def test_callbacks_that_change_the_flow_are_resumed_exactly(ranks, tmp_path):
     for name in ("straight", "parts"):
         case_in(tmp_path / name)
-    ranks.results("compute", directory=str(tmp_path / "straight"), how="run")
-    before = ranks.results("compute", directory=str(tmp_path / "parts"), how="steps", end=3)
-    after = ranks.results("compute", directory=str(tmp_path / "parts"), how="advance", resume=True)
+    ranks.results(simulation_programs.compute, directory=str(tmp_path / "straight"), how="run")
+    before = ranks.results(simulation_programs.compute, directory=str(tmp_path / "parts"), how="steps", end=3)
+    after = ranks.results(simulation_programs.compute, directory=str(tmp_path / "parts"), how="advance", resume=True)
     assert [one[1] for one in before[0]] == [0, 2, 3]
     assert [one[1] for one in after[0]] == [4, 5, 6], "what was called before the checkpoint is not called again"
     ours, theirs = written(tmp_path / "parts"), written(tmp_path / "straight")
@@ -88,7 +88,7 @@ def test_callbacks_that_change_the_flow_are_resumed_exactly(ranks, tmp_path):
 @pytest.mark.parametrize("rank", [0, -1])
 def test_an_error_of_a_callback_stops_all_ranks(ranks, tmp_path, rank):
     case_in(tmp_path)
-    for outcome in ranks.run("fail", directory=str(tmp_path), where="callback", rank=rank):
+    for outcome in ranks.run(simulation_programs.fail, directory=str(tmp_path), where="callback", rank=rank):
         assert outcome.error == "AnalysisError"
         assert "callback 'boom' failed at step 3, t = 0.025" in outcome.text
         assert "simulation_programs.py, line" in outcome.text
@@ -100,7 +100,7 @@ def test_an_error_of_a_callback_stops_all_ranks(ranks, tmp_path, rank):
 
 def test_an_error_between_the_steps_closes_everything(ranks, tmp_path):
     case_in(tmp_path)
-    for outcome in ranks.run("fail", directory=str(tmp_path), where="body", rank=-1):
+    for outcome in ranks.run(simulation_programs.fail, directory=str(tmp_path), where="body", rank=-1):
         assert (outcome.error, outcome.text) == ("ValueError", "out of luck")
     with tr.open(tmp_path / "out.h5") as series:
         assert [step.index for step in series] == [2]

@@ -12,6 +12,7 @@ from mpi4py import MPI
 
 import tailrace as tr
 from helpers.harness import mpi_run
+from helpers.harness.kept import KEPT
 from helpers.inputs import cases
 from tailrace.files.provenance import KEYS, comments, of_comments, of_program
 from tailrace.io.time_series import read_provenance
@@ -32,7 +33,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(directory: Path, *words: object, code: int = 0) -> str:
-    result = cases.KEPT.result(directory, *words)
+    result = KEPT.result(directory, *words)
     assert result.code == code, result.text
     return result.out if code == 0 else result.err
 

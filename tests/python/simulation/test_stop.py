@@ -4,20 +4,14 @@ import signal
 
 import pytest
 
-from helpers.harness.workers import Workers
+from helpers.programs import stop_programs
 from tailrace.simulation.stop import StopRequest
-
-
-@pytest.fixture(scope="module")
-def ranks():
-    with Workers(3, "helpers.programs.stop_programs") as found:
-        yield found
 
 
 @pytest.mark.parametrize("rank", [0, 2])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1], ids=lambda one: one.name)
-def test_a_signal_to_one_rank_stops_all(ranks, rank, number):
-    assert ranks.results("asked", rank=rank, number=int(number)) == 3 * [[False, True]]
+def test_a_signal_to_one_rank_stops_all(three, rank, number):
+    assert three.results(stop_programs.asked, rank=rank, number=int(number)) == 3 * [[False, True]]
 
 
 def test_signals_mean_what_they_did_before():

@@ -11,6 +11,7 @@ import pytest
 
 import tailrace as tr
 from helpers.harness import mpi_run
+from helpers.harness.kept import KEPT
 from helpers.inputs import cases
 from tailrace.files import locks
 from tailrace.io.found import Found
@@ -63,7 +64,7 @@ def test_a_second_run_is_refused(tmp_path: Path, alone: Path, arguments: tuple[s
     assert _tables(case.parent) == _tables(alone.parent)
     assert cases.checkpoints(case.parent) == cases.checkpoints(alone.parent)
     cases.assert_same_state(cases.state(case.parent, STEPS), cases.state(alone.parent, STEPS))
-    verified = cases.KEPT.result(case.parent, "verify", "out.h5", "out.bp", "out")
+    verified = KEPT.result(case.parent, "verify", "out.h5", "out.bp", "out")
     assert verified.code == 0, verified.text
     assert not list(case.parent.rglob("*.lock"))
 
@@ -85,7 +86,7 @@ def test_a_run_that_begins_while_another_sets_results_aside(tmp_path: Path, monk
     assert tr.Simulation(tr.load_case(case), overwrite=True).run() == 0
     assert said[0].code != 0 and "is writing it" in said[0].text, said[0].text
     assert list(read_time_series(tmp_path / "time_series.csv")["step"])[-1] == 4
-    verified = cases.KEPT.result(tmp_path, "verify", "out.h5", "out.bp", "out")
+    verified = KEPT.result(tmp_path, "verify", "out.h5", "out.bp", "out")
     assert verified.code == 0, verified.text
     assert not list(tmp_path.rglob("*.lock")) and not list(tmp_path.rglob("*.earlier*"))
 

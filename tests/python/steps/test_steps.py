@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.harness.workers import Workers
+from helpers.harness.kept import KEPT
 from helpers.inputs.flows_on_disk import GRID, arrays, exact_vorticity, write
+from helpers.programs import step_programs
 
 
 @pytest.fixture(scope="module")
@@ -213,26 +214,25 @@ def test_a_grid_that_goes_on(tmp_path):
 # ---- ranks -----------------------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module", params=[1, 2, 3, 4, 6])
 def ranks(request):
-    with Workers(request.param, "helpers.programs.step_programs") as workers:
-        yield workers
+    return KEPT.ranks(request.param)
 
 
 @pytest.mark.parametrize(("engine", "place"), [("hdf5", "run.h5"), ("bp5", "run.bp"), ("raw", "run")])
 def test_on_any_number_of_ranks(ranks, tmp_path, engine, place):
     path = tmp_path / place
-    ranks.results("write_fields", path=str(path), engine=engine, parameters={})
+    ranks.results(step_programs.write_fields, path=str(path), engine=engine, parameters={})
     with tr.open(path) as alone:
         expected = []
         for step in alone:
             np.testing.assert_array_equal(step["uz"], arrays(step.index // 10)["uz"])
             u = step.vector("u")
             expected += [tr.mean(u @ u), tr.mean_square(tr.curl(u)), float(u.x.max())]
-    for found in ranks.results("read_fields", path=str(path)):
+    for found in ranks.results(step_programs.read_fields, path=str(path)):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_fields_of_other_ranks_are_refused(ranks, tmp_path):
-    for outcome in ranks.run("write_from_other_ranks", path=str(tmp_path / "own.h5")):
+    for outcome in ranks.run(step_programs.write_from_other_ranks, path=str(tmp_path / "own.h5")):
         assert ranks.size == 1 or f"shared by 1 ranks, the series is written by {ranks.size}" in outcome.text
 
 

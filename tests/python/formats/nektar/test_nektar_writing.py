@@ -10,18 +10,12 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from helpers.harness.workers import Workers
 from helpers.inputs.nektar_files import COUNTS, hdf5, row, xml
+from helpers.programs import nektar_programs
 from tailrace._core import InputError, IoError
 from tailrace.formats.nektar import dataset_at, restart
 from tailrace.formats.writers import writer_of
 from tailrace.io.placement import Box, Stored
-
-
-@pytest.fixture(scope="module")
-def three():
-    with Workers(3, "helpers.programs.nektar_programs") as ranks:
-        yield ranks
 
 
 def everything(path):
@@ -59,11 +53,13 @@ def test_there_and_back_by_three_ranks(tmp_path, three, rows, options):
     ways = {"nektar-hdf5": {}, "nektar-xml": {"layout": "file"}}
     for name, more in (*ways.items(), ("nektar-xml", {})):
         target = out / f"{name}{len(more)}.fld"
-        there = three.results("copy", source=str(source), target=str(target), name=name, options=options | more)
+        there = three.results(
+            nektar_programs.copy, source=str(source), target=str(target), name=name, options=options | more
+        )
         assert all(not entry.startswith(".") for entry in there[0])
         assert_same(source, target)
         back = out / f"back_{target.name}"
-        three.results("copy", source=str(target), target=str(back), name="nektar-hdf5", options={})
+        three.results(nektar_programs.copy, source=str(target), target=str(back), name="nektar-hdf5", options={})
         assert_same(source, back)
     if not options:
         with h5py.File(source) as a, h5py.File(out / "nektar-hdf50.fld") as b:
@@ -183,7 +179,9 @@ def test_ranks_get_their_elements(tmp_path, three, case, mixed):
         case, [ids_of(rows)[rank::3] for rank in range(3)]
     )
     right = values_of(rows)
-    for ids, got in zip(wanted, three.results("restart_from", path=str(tmp_path / "a.chk"), ids=wanted), strict=True):
+    for ids, got in zip(
+        wanted, three.results(nektar_programs.restart_from, path=str(tmp_path / "a.chk"), ids=wanted), strict=True
+    ):
         assert got["same"] == case.startswith("same")
         assert sorted(n for part in got["parts"] for n in part["elements"]) == sorted(ids)
         for part in got["parts"]:
@@ -196,7 +194,7 @@ def test_ranks_get_their_elements(tmp_path, three, case, mixed):
 def test_planes_of_several_ranks_are_all_found(tmp_path, three):
     rows = [row("Segment", (3, 1), [1, 2], k, homogeneous=1, lengths=[1.0], z=[k]) for k in range(3)]
     hdf5(tmp_path / "a.chk", rows)
-    for got in three.results("restart_from", path=str(tmp_path / "a.chk"), ids=[[1, 2]] * 3):
+    for got in three.results(nektar_programs.restart_from, path=str(tmp_path / "a.chk"), ids=[[1, 2]] * 3):
         assert not got["same"] and [part["z"] for part in got["parts"]] == [[0], [1], [2]]
         assert [part["values"]["u"] for part in got["parts"]] == [one["values"][0].tolist() for one in rows]
 
@@ -222,12 +220,12 @@ def test_bytes_of_a_rank_do_not_grow_with_the_ranks(tmp_path):
 def test_wrong_requests_are_refused_on_all_ranks(tmp_path, three):
     hdf5(tmp_path / "a.chk", writers(3))
     for ids, kind, said in (([[2], [77], [0]], "InputError", "77"), ([[2, 2], [0], [1]], "InputError", "twice")):
-        for outcome in three.run("restart_from", path=str(tmp_path / "a.chk"), ids=ids):
+        for outcome in three.run(nektar_programs.restart_from, path=str(tmp_path / "a.chk"), ids=ids):
             assert outcome.error == kind and said in outcome.text
     hdf5(tmp_path / "b.chk", writers(3), DATA=np.zeros(7))
     (tmp_path / "c.chk").write_text(xml(writers(1)))
     for name in ("b.chk", "c.chk", "none.chk"):
-        for outcome in three.run("restart_from", path=str(tmp_path / name), ids=[[1]] * 3):
+        for outcome in three.run(nektar_programs.restart_from, path=str(tmp_path / name), ids=[[1]] * 3):
             assert outcome.error in ("IoError",) and name in outcome.text
     with pytest.raises(IoError):
         restart.read(tmp_path / "c.chk", MPI.COMM_SELF, [1])

@@ -11,8 +11,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+from helpers.harness.watcher import end_with_this_process
 
 # Marks of a launcher in the environment: pytest itself may have been started by one.
 _MARKS = ("OMPI_COMM", "PMI_", "PMIX_", "MPI_LOCALNRANKS")
@@ -24,6 +27,9 @@ _OPTIONS = {
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }
+
+
+_HELPERS = str(Path(__file__).parents[2])
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,8 @@ class Result:
 
 
 def environment() -> dict[str, str]:
-    """The environment of this process, without the marks of a launcher."""
+    """The environment of this process, without the marks of a launcher. Programs that have it end with this process."""
+    end_with_this_process()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_MARKS)}
     return {**kept, **_OPTIONS}
 
@@ -116,6 +123,23 @@ def mpiexec(ranks: int) -> list[str]:
     if found is None:
         pytest.skip("there is no mpiexec")
     return [found, "-n", str(ranks)]
+
+
+def start_module(
+    module: ModuleType,
+    *arguments: object,
+    cwd: Path,
+    ranks: int | None = None,
+    aborting: bool = False,
+    more: Mapping[str, str] | None = None,
+) -> subprocess.Popen[str]:
+    """Start a module of helpers as a program.
+
+    :param aborting: a rank that raises ends the others too.
+    """
+    runner = ["-m", "mpi4py", "-m"] if aborting else ["-m"]
+    command = [*(mpiexec(ranks) if ranks else []), sys.executable, *runner, module.__name__, *arguments]
+    return start(command, cwd, {"PYTHONPATH": _HELPERS, **(more or {})})
 
 
 def tailrace(*arguments: object, cwd: Path, ranks: int | None = None, limit: float = 120) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -9,73 +10,27 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomlkit
 
 from helpers.harness.mpi_run import environment
 from helpers.harness.snippets import ROOT, Block, Page
+from helpers.programs import snippet_session
+from tailrace.case.case import Case, load_case
+from tailrace.steps.grid_file import read_grid_file
 
 LIMIT = 100.0  # seconds for a block
-
-# Waits for blocks of Python on standard input and answers what became of each. A block may print.
-_SESSION = """
-import contextlib, io, json, os, sys, traceback, warnings
-answers, sys.stdout = sys.stdout, sys.stderr
-names = {}
-for line in sys.stdin:
-    order = json.loads(line)
-    os.chdir(order["directory"])
-    if order["new"]:
-        names = {"__name__": "__main__"}
-        sys.path[0] = order["directory"]
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            exec(compile("\\n" * order["line"] + order["text"], order["file"], "exec"), names)
-            if "matplotlib.pyplot" in sys.modules:
-                sys.modules["matplotlib.pyplot"].close("all")
-        failed = False
-    except BaseException:
-        said.write(traceback.format_exc())
-        failed = True
-    print(json.dumps({"failed": failed, "text": said.getvalue()}), file=answers, flush=True)
-"""
 
 _COMMAND = """#!/bin/sh
 case "$1" in
 run) exec {python} -m tailrace.cli "$@" $TAILRACE_SNIPPETS_SMALLER ;;
 *) exec {python} -m tailrace.cli "$@" ;;
 esac
-"""
-
-_VALIDATE = """
-import tomllib
-from pathlib import Path
-from importlib import resources
-import tomlkit
-from tailrace.case.case import Case, load_case
-from tailrace.steps.grid_file import read_grid_file
-
-path = Path(path)
-given = tomllib.loads(path.read_text())
-if set(given) <= set(Case.model_fields) and not {"variables"} & set(given):
-    whole = tomllib.loads((resources.files("tailrace.case.templates") / "tgv.toml").read_text())
-    whole = {name: table for name, table in whole.items() if name not in ("output", "analysis")}
-    case = path.with_suffix(".case.toml")
-    merged = {**whole, **given}
-    for name in given:
-        if isinstance(given[name], dict) and isinstance(whole.get(name), dict):
-            groups = ({"steps", "end"}, {"flow", "from"}, {"dt", "cfl"})
-            clashes = [group for group in groups if group & set(given[name])]
-            kept = {key: value for key, value in whole[name].items() if not any(key in group for group in clashes)}
-            merged[name] = {**kept, **given[name]}
-    case.write_text(tomlkit.dumps(merged))
-    load_case(case)
-    case.unlink()
-else:
-    read_grid_file(path)
 """
 
 
@@ -140,7 +95,7 @@ class Runner:
         """Run a block in the session, with new names for a new page."""
         if self._session is None or self._session.poll() is not None:
             self._session = subprocess.Popen(
-                [sys.executable, "-c", _SESSION],
+                [sys.executable, snippet_session.__file__],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -180,8 +135,12 @@ class Runner:
         """Validate a part of a case, within the template, or a grid file."""
         path = directory / "block.toml"
         path.write_text(block.text)
-        check = Block("python", f"exec({_VALIDATE!r}, {{'path': {str(path)!r}}})", 0)
-        return self.python(check, Page(path), directory, new=False)
+        try:
+            with contextlib.chdir(directory):
+                validate(path)
+        except Exception as error:
+            return True, str(error)
+        return False, ""
 
     def data(self) -> Path:
         """A directory with what a short run leaves: tgv.toml, snapshots.h5, time_series.csv, checkpoints."""
@@ -194,6 +153,27 @@ class Runner:
             if failed:
                 pytest.fail(f"the run for the pages failed:\n{said}")
         return self._data
+
+
+def validate(path: Path) -> None:
+    """Read a part of a case, within the template, or a grid file."""
+    given = tomllib.loads(path.read_text())
+    if not set(given) <= set(Case.model_fields) or {"variables"} & set(given):
+        read_grid_file(path)
+        return
+    whole = tomllib.loads((resources.files("tailrace.case.templates") / "tgv.toml").read_text())
+    whole = {name: table for name, table in whole.items() if name not in ("output", "analysis")}
+    merged = {**whole, **given}
+    for name in given:
+        if isinstance(given[name], dict) and isinstance(whole.get(name), dict):
+            groups = ({"steps", "end"}, {"flow", "from"}, {"dt", "cfl"})
+            clashes = [group for group in groups if group & set(given[name])]
+            kept = {key: value for key, value in whole[name].items() if not any(key in group for group in clashes)}
+            merged[name] = {**kept, **given[name]}
+    case = path.with_suffix(".case.toml")
+    case.write_text(tomlkit.dumps(merged))
+    load_case(case)
+    case.unlink()
 
 
 def compile_fortran(blocks: list[Block], directory: Path, page: str) -> None:

@@ -1,7 +1,7 @@
 """Ranks that are kept and run one function after another, so that a case takes milliseconds without a start of MPI.
 
     with Workers(3) as ranks:
-        ranks.run("open_series", path=path, mode="r")  # calls io_programs.open_series(comm, path=..., mode=...)
+        ranks.run(io_programs.open_series, path=path, mode="r")  # open_series(comm, path=..., mode=...) on all ranks
 
 A case that ends a rank by a signal, or does not end in time, is reported; the next case gets new ranks.
 """
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -40,14 +41,13 @@ class CrashError(Exception):
 
 
 class Workers:
-    """`size` ranks that call functions of a module of helpers."""
+    """`size` ranks that call functions of helpers."""
 
     # Calls and outcomes go over a socket: in what ranks print, libraries write too, in the middle of a line.
 
-    def __init__(self, size: int, module: str = "helpers.programs.io_programs") -> None:
+    def __init__(self, size: int) -> None:
         self.size = size
         self.starts = 0
-        self._module = module
         self._process: subprocess.Popen[str] | None = None
         self._line: socket.socket | None = None
 
@@ -57,28 +57,31 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def run(self, function: str, limit: float = 120, **arguments: Any) -> list[Outcome]:
+    def run(self, function: Callable[..., Any], limit: float = 120, **arguments: Any) -> list[Outcome]:
         """Call a function on all ranks and return the outcome of each.
 
+        :param function: one of a module that ranks can import by its name.
+        :param arguments: as JSON can write them; the communicator comes first, and is not among them.
         :raises CrashError: the ranks ended, or did not answer within `limit` seconds.
         """
         if self._process is None:
             self._start()
         assert self._process is not None and self._line is not None
+        name = function.__name__
         try:
             self._line.settimeout(limit)
-            self._line.sendall(f"{json.dumps([function, arguments])}\n".encode())
+            self._line.sendall(f"{json.dumps([function.__module__, name, arguments])}\n".encode())
             answer = self._answers.readline()
         except TimeoutError:
             mpi_run.kill_session(self._process)
-            raise CrashError(f"{function}: no answer in {limit} s, {self.stop()}") from None
+            raise CrashError(f"{name}: no answer in {limit} s, {self.stop()}") from None
         except (BrokenPipeError, ConnectionResetError):
             answer = ""
         if not answer.endswith("\n"):
-            raise CrashError(f"{function}: the ranks ended, {self.stop()}")
+            raise CrashError(f"{name}: the ranks ended, {self.stop()}")
         return [Outcome(**one) for one in json.loads(answer)]
 
-    def results(self, function: str, limit: float = 120, **arguments: Any) -> list[Any]:
+    def results(self, function: Callable[..., Any], limit: float = 120, **arguments: Any) -> list[Any]:
         """As `run`, of a function that must not raise."""
         outcomes = self.run(function, limit, **arguments)
         for rank, outcome in enumerate(outcomes):
@@ -112,7 +115,7 @@ class Workers:
             server.bind(address)
             server.listen()
             self._process = subprocess.Popen(
-                [*launcher, sys.executable, "-m", __name__, self._module, address],
+                [*launcher, sys.executable, "-m", __name__, address],
                 cwd=Path(__file__).parents[2],
                 env=mpi_run.environment(),
                 stdin=subprocess.DEVNULL,
@@ -139,18 +142,16 @@ class Workers:
 # ---- on the ranks ----------------------------------------------------------------------------------------------------
 
 
-def _serve(module: str, address: str) -> None:
+def _serve(address: str) -> None:
     from mpi4py import MPI
 
-    functions = importlib.import_module(module)
     world = MPI.COMM_WORLD
     with socket.socket(socket.AF_UNIX) as line:
         if world.rank == 0:
             line.connect(address)
         calls = line.makefile("rw")
         while call := _next(world, calls):
-            function, arguments = json.loads(call)
-            outcomes = world.gather(_outcome(getattr(functions, function), world, arguments))
+            outcomes = world.gather(_outcome(world, *json.loads(call)))
             if world.rank == 0:
                 calls.write(json.dumps(outcomes) + "\n")
                 calls.flush()
@@ -166,9 +167,9 @@ def _next(world: Any, calls: TextIO) -> str:
     return world.bcast(call)
 
 
-def _outcome(function: Any, world: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+def _outcome(world: Any, module: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     try:
-        return {"result": function(world, **arguments)}
+        return {"result": getattr(importlib.import_module(module), name)(world, **arguments)}
     except BaseException as error:
         return {"error": type(error).__name__, "text": str(error), "trace": traceback.format_exc()}
 

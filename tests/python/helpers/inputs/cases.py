@@ -3,50 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 
 from ..harness import mpi_run
-from . import sidecar
-from .analyses import KEPT
+from ..harness.kept import KEPT
+from . import mixed_flow, sidecar
+from .mixed_flow import LENGTHS
 
 BOXES = {
     "periodic": ((16, 12, 10), ("periodic", "periodic", "periodic")),
     "free-slip": ((13, 17, 11), ("free-slip", "free-slip", "free-slip")),
     "mixed": ((16, 11, 13), ("periodic", "free-slip", "periodic")),
 }
-LENGTHS = (2.0, 3.0, 1.5)
-
-# No symmetry: every mode has its own phase where periodic. The projection makes it free of divergence.
-FLOW = '''
-import numpy as np
-
-LENGTHS = {lengths}
-PERIODIC = {periodic}
-
-
-def _mode(d, s, n, phase, wall):
-    """A wave along direction d; odd about free-slip walls where `wall`, else even."""
-    k = (2 if PERIODIC[d] else 1) * n * np.pi / LENGTHS[d]
-    if PERIODIC[d]:
-        return np.cos(k * s + phase)
-    return np.sin(k * s) if wall else np.cos(k * s)
-
-
-def velocity(x, y, z):
-    X = (x, y, z)
-    parts = []
-    for i in range(3):
-        u = 0.0
-        for m in range(3):
-            term = 0.3 + 0.2 * i + 0.1 * m
-            for d in range(3):
-                term = term * _mode(d, X[d], 1 + (i + d + m) % 2, 0.7 * i + 1.1 * d + 0.4 * m, i == d)
-            u = u + term
-        parts.append(u)
-    return parts
-'''
 
 
 def write_case(
@@ -70,7 +41,8 @@ def write_case(
     nodes, boundaries = BOXES[box]
     directory.mkdir(parents=True, exist_ok=True)
     periodic = tuple(kind == "periodic" for kind in boundaries)
-    (directory / "flow.py").write_text(FLOW.format(lengths=LENGTHS, periodic=periodic))
+    text = Path(mixed_flow.__file__).read_text()
+    (directory / "flow.py").write_text(re.sub(r"PERIODIC = .*", f"PERIODIC = {periodic}", text))
     suffix = {"adios_hdf5": ".adios_hdf5", "bp4": ".bp4", "hdf5": ".h5", "bp5": ".bp", "raw": "", "sion": ".sion"}
     blocks = "".join(
         f"""

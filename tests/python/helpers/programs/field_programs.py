@@ -119,3 +119,49 @@ def wrong(comm: Any) -> list[str]:
             texts.append(str(error))
     comm.barrier()
     return texts
+
+
+def process_grids(size: int) -> list[dict[str, int]]:
+    """All ways to arrange the ranks in rows and columns."""
+    return [{"rows": rows, "cols": size // rows} for rows in range(1, size + 1) if size % rows == 0]
+
+
+def same_bits_as_alone(comm: Any, nodes: list[int], kinds: list[str]) -> None:
+    """Derivatives on every process grid have the bits of those on one rank."""
+    values = np.random.default_rng(3).standard_normal(nodes[::-1])
+    alone = tr.Operators(nodes, LENGTHS, kinds)
+    for grid in process_grids(comm.size):
+        ops = tr.Operators(nodes, LENGTHS, kinds, comm=comm, **grid)
+        (i, j, k), (nx, ny, nz) = ops.box()
+        cut = np.s_[k : k + nz, j : j + ny, i : i + nx]
+        for d, name in enumerate(("ddx", "ddy", "ddz")):
+            for whole, part in (
+                (getattr(alone, name)(values), getattr(ops, name)(values[cut])),
+                (alone.second(values, d, "odd"), ops.second(values[cut], d, "odd")),
+            ):
+                assert (part == whole[cut]).all(), (kinds, grid, name, abs(part - whole[cut]).max())
+
+
+def numbers_of_fields(comm: Any, kinds: list[str]) -> list[float] | None:
+    """Reductions of fields and of what is derived from them, on rank 0; the same on every process grid."""
+    whole = np.random.default_rng(5).standard_normal((3, 14, 12, 17))
+    known: list[float] = []
+    for grid in process_grids(comm.size):
+        for transpose in ("auto", "alltoall"):
+            ops = tr.Operators((17, 12, 14), LENGTHS, kinds, comm=comm, transpose=transpose, **grid)
+            (i, j, k), (nx, ny, nz) = ops.box()
+            part = whole[:, k : k + nz, j : j + ny, i : i + nx]
+            numbers = _numbers(tr.Vector.from_function(ops, lambda x, y, z, part=part: part))
+            if comm.rank == 0:
+                known = known or numbers
+                assert np.allclose(numbers, known, rtol=1e-12, atol=1e-12), (kinds, grid, transpose)
+    return known if comm.rank == 0 else None
+
+
+def _numbers(u: Any) -> list[float]:
+    w = tr.curl(u)
+    p = np.cos(u[0]) * (u @ u)
+    numbers = [tr.mean(w @ w), tr.max(tr.div(u)), tr.laplacian(p).std(), tr.integral(p), tr.min(p), p.sum()]
+    numbers += [tr.strain(u).contract(tr.rotation(u)).max(), *p.mean("xz"), *p.mean("y")[2], *u.mean()]
+    back = (w[1] * 1).gather()
+    return [float(one) for one in (numbers if back is None else [*numbers, *back[3, 5], np.abs(back).sum()])]

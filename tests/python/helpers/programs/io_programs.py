@@ -17,14 +17,6 @@ import numpy as np
 import tailrace as tr
 from helpers.harness.as_click import as_click
 from helpers.inputs.steps import SHAPE, check_step, part, whole, write_arrays, write_rows, write_step
-from helpers.programs.failed_steps import fail_steps as fail_steps
-from helpers.programs.full_disks import fill_disk as fill_disk
-from helpers.programs.full_disks import lose_steps as lose_steps
-from helpers.programs.full_disks import write_too_much as write_too_much
-from helpers.programs.replacing import replace as replace
-from helpers.programs.replacing import replace_in_the_way as replace_in_the_way
-from helpers.programs.replacing import replace_killed as replace_killed
-from helpers.programs.replacing import write_old as write_old
 
 
 def write_series(comm: Any, path: str, engine: str, parameters: dict[str, Any], steps: int) -> None:
@@ -322,3 +314,26 @@ def write_on_grid(comm: Any, path: str, engine: str, parameters: dict[str, Any])
     with tr.open(path, "w", comm=comm, engine=engine, parameters=parameters, grid=grid) as out:
         for index in (1, 2):
             write_step(out, comm, index)
+
+
+def write_planes(comm: Any, path: str, shape: list[int]) -> None:
+    """A step of which each rank has some planes; a bare array is not taken for a whole."""
+    nx, ny, nz = shape
+    values = np.arange(nx) + 100.0 * np.arange(ny)[:, None] + 10000.0 * np.arange(nz)[:, None, None]
+    begin, end = nz * comm.rank // comm.size, nz * (comm.rank + 1) // comm.size
+    with tr.open(path, "w", comm=comm) as out:
+        out.write_step(0.0, ux=tr.Block(values[begin:end], (nx, ny, nz), (0, 0, begin)))
+        try:
+            out.write_step(1.0, ux=values)
+        except ValueError as error:
+            assert "Block" in str(error)
+            out._handle.drop()
+        else:
+            raise AssertionError("a bare array was taken for a whole")
+
+
+def write_two_planes_each(comm: Any, path: str, parameters: dict[str, Any]) -> None:
+    """Step 7: two planes of each rank, which tell its number."""
+    with tr.open(path, "w", comm=comm, parameters=parameters) as out:
+        planes = np.full((2, 30, 40), comm.rank + 0.5)
+        out.write_step(0.0, index=7, ux=tr.Block(planes, (40, 30, 2 * comm.size), (0, 0, 2 * comm.rank)))

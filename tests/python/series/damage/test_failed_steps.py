@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.harness.engines import ENGINES, KINDS
+from helpers.programs import failed_steps, io_programs
 from tailrace.io import series as tr
 
 WORDS = {
@@ -47,13 +48,13 @@ def test_steps_that_fail(tmp_path, engine, some, buffers):
         "engine": engine.name,
         "parameters": {**engine.parameters, "buffers": buffers},
     }
-    found = some.results("fail_steps", **given)
+    found = some.results(failed_steps.fail_steps, **given)
     assert all(one == found[0] for one in found), "every rank gets the same errors"
     expected = [what for what in WORDS if some.size > 1 or what not in ALONE]
     assert [*found[0]] == expected
     for what in expected:
         assert WORDS[what] in found[0][what], (what, found[0][what])
-    assert some.results("check_series", path=given["path"])[0] == [1, 2, 3]
+    assert some.results(io_programs.check_series, path=given["path"])[0] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("buffers", [0, 2])

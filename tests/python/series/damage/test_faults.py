@@ -16,7 +16,9 @@ import pytest
 
 from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES, KINDS, Engine
-from helpers.harness.workers import CrashError, Workers
+from helpers.harness.kept import KEPT
+from helpers.harness.workers import CrashError
+from helpers.programs import full_disks, io_programs
 
 DAMAGES = int(os.environ.get("TAILRACE_TEST_DAMAGES", "4"))
 PAGES = [*range(12), 16, 24, 4096] if DAMAGES >= 50 else [0, 2, 5, 9, 16, 4096]  # ADIOS2 needs room for a buffer
@@ -38,8 +40,7 @@ def ways(*hows: str) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def six():
-    with Workers(6) as ranks:
-        yield ranks
+    return KEPT.ranks(6)
 
 
 @pytest.fixture(params=ENGINES, ids=str)
@@ -70,7 +71,7 @@ def test_disk_full_in_between(small_disk, engine, some, how):
         folder = disk / str(pages)
         folder.mkdir()
         given = target(engine, folder, **more)
-        found = some.results("fill_disk", disk=str(disk), pages=pages, **given)
+        found = some.results(full_disks.fill_disk, disk=str(disk), pages=pages, **given)
         assert len({(one["error"], one["at"]) for one in found}) == 1, found
         error, at, kept = (found[0][key] for key in ("error", "at", "kept"))
         # A step is there as soon as its end_step has returned, unless it was still on its way.
@@ -81,7 +82,7 @@ def test_disk_full_in_between(small_disk, engine, some, how):
             assert fewest <= len(kept) < 4, (pages, at, kept)
         else:
             assert kept == [1, 2, 3, 4]
-        assert some.results("check_series", path=given["path"])[0] == [*kept, 5]
+        assert some.results(io_programs.check_series, path=given["path"])[0] == [*kept, 5]
         ended.append(bool(error))
         shutil.rmtree(folder)
     assert ended[0] and not ended[-1], "it must fail with no space, and not fail with enough"
@@ -90,7 +91,7 @@ def test_disk_full_in_between(small_disk, engine, some, how):
 def test_disk_full_loses_the_steps_behind(small_disk, engine, three):
     disk = small_disk("20m")
     given = target(engine, disk, buffers=3)
-    found = three.results("lose_steps", disk=str(disk), **given)
+    found = three.results(full_disks.lose_steps, disk=str(disk), **given)
     assert found[0] == found[1] == found[2]
     lost, error, kept = (found[0][key] for key in ("lost", "error", "kept"))
     assert FULL in error and "step 2 could not be written in the background" in error
@@ -105,11 +106,11 @@ def test_disk_full_loses_the_steps_behind(small_disk, engine, three):
 def test_a_step_too_large_for_the_disk(small_disk, engine, three, how):
     disk = small_disk("20m")
     given = target(engine, disk, **HOWS[how])
-    found = three.results("write_too_much", disk=str(disk), megabytes=10, **given)
+    found = three.results(full_disks.write_too_much, disk=str(disk), megabytes=10, **given)
     assert len({one["error"] for one in found}) == 1, found
     assert FULL in found[0]["error"] and str(disk) in found[0]["error"], found
     assert found[0]["lost"] < 1 << 20, "its room is free again"
-    assert three.results("check_series", path=given["path"])[0] == [1, 3]
+    assert three.results(io_programs.check_series, path=given["path"])[0] == [1, 3]
 
 
 # ---- targets ---------------------------------------------------------------------------------------------------------
@@ -118,19 +119,21 @@ def test_a_step_too_large_for_the_disk(small_disk, engine, three, how):
 def test_read_only_file_system(small_disk, engine, some):
     disk = small_disk("16m")
     given = target(engine, disk)
-    some.results("write_series", steps=2, **given)
+    some.results(io_programs.write_series, steps=2, **given)
     small_disk("16m,ro")
     for mode in ("w", "a"):
-        text = texts_of(some.run("open_series", mode=mode, path=given["path"], engine=engine.name), "IoError")
+        text = texts_of(some.run(io_programs.open_series, mode=mode, path=given["path"], engine=engine.name), "IoError")
         assert "Read-only file system" in text and given["path"] in text
-        text = texts_of(some.run("open_series", mode=mode, path=str(disk / "new"), engine=engine.name), "IoError")
+        text = texts_of(
+            some.run(io_programs.open_series, mode=mode, path=str(disk / "new"), engine=engine.name), "IoError"
+        )
         assert "Read-only file system" in text and str(disk) in text
-    assert some.results("check_series", path=given["path"])[0] == [1, 2]
+    assert some.results(io_programs.check_series, path=given["path"])[0] == [1, 2]
 
 
 def test_targets_that_cannot_be(tmp_path, engine, some):
     missing = tmp_path / "no" / engine.place
-    text = texts_of(some.run("open_series", mode="w", path=str(missing), engine=engine.name), "IoError")
+    text = texts_of(some.run(io_programs.open_series, mode="w", path=str(missing), engine=engine.name), "IoError")
     assert str(tmp_path / "no") in text and "does not exist" in text
     wrong = engine.path(tmp_path)
     if engine.is_file:
@@ -138,7 +141,7 @@ def test_targets_that_cannot_be(tmp_path, engine, some):
     else:
         wrong.write_text("precious")
     for mode in ("r", "w", "a"):
-        text = texts_of(some.run("open_series", mode=mode, path=str(wrong), engine=engine.name), "IoError")
+        text = texts_of(some.run(io_programs.open_series, mode=mode, path=str(wrong), engine=engine.name), "IoError")
         assert str(wrong) in text and "keeps a series in a" in text
     assert wrong.is_dir() or wrong.read_text() == "precious"
 
@@ -148,7 +151,7 @@ def test_strangers_files_stay(tmp_path, engine, some):
     path = engine.path(tmp_path)
     if engine.is_file:
         path.write_text("precious")
-        text = texts_of(some.run("open_series", mode="a", path=str(path), engine=engine.name), "IoError")
+        text = texts_of(some.run(io_programs.open_series, mode="a", path=str(path), engine=engine.name), "IoError")
         assert str(path) in text
         assert path.read_text() == "precious"
         return
@@ -158,14 +161,14 @@ def test_strangers_files_stay(tmp_path, engine, some):
         file.write_text(text)
     if not engine.spares_strangers:  # ADIOS2 empties the directory that it writes to
         for mode in ("w", "a"):
-            text = texts_of(some.run("open_series", mode=mode, path=str(path), engine=engine.name), "IoError")
+            text = texts_of(some.run(io_programs.open_series, mode=mode, path=str(path), engine=engine.name), "IoError")
             assert str(path) in text
         assert {file: file.read_text() for file in path.iterdir()} == strangers
         return
-    some.run("write_series", steps=2, **target(engine, tmp_path))
-    some.run("write_series", steps=1, **target(engine, tmp_path))
+    some.run(io_programs.write_series, steps=2, **target(engine, tmp_path))
+    some.run(io_programs.write_series, steps=1, **target(engine, tmp_path))
     assert {file: file.read_text() for file in strangers} == strangers
-    assert some.results("check_series", path=str(path))[0] == [1]
+    assert some.results(io_programs.check_series, path=str(path))[0] == [1]
 
 
 def test_killed_before_the_first_step(tmp_path, kind, some):
@@ -176,35 +179,35 @@ def test_killed_before_the_first_step(tmp_path, kind, some):
     path.mkdir()
     for name in ("data.0", "md.0", "mmd.0"):  # as ADIOS2 makes them, before md.idx
         (path / name).touch()
-    some.results("append_steps", path=str(path), engine=kind.name, steps=2)
-    assert some.results("check_series", path=str(path))[0] == [1, 2]
+    some.results(io_programs.append_steps, path=str(path), engine=kind.name, steps=2)
+    assert some.results(io_programs.check_series, path=str(path))[0] == [1, 2]
 
 
 @pytest.mark.parametrize("name", ["raw", "mpiio", "adios_hdf5"])
 def test_new_series_where_a_first_line_is_damaged(tmp_path, one, name):
     """The engine of the series is unknown, so that its steps are not read."""
     path = tmp_path / "run"
-    one.results("write_series", steps=2, path=str(path), engine="sion", parameters={})
+    one.results(io_programs.write_series, steps=2, path=str(path), engine="sion", parameters={})
     lines = (path / "series.jsonl").read_text()
     (path / "series.jsonl").write_text(lines.replace("sion", "noise", 1))
-    one.results("write_series", steps=1, path=str(path), engine=name, parameters={})
-    assert one.results("check_series", path=str(path))[0] == [1]
+    one.results(io_programs.write_series, steps=1, path=str(path), engine=name, parameters={})
+    assert one.results(io_programs.check_series, path=str(path))[0] == [1]
 
 
 @pytest.mark.parametrize("other", KINDS, ids=str)
 def test_another_engines_series(tmp_path, kind, other, some):
     if kind.name == other.name:
         pytest.skip("the same engine")
-    some.results("write_series", steps=2, **target(kind, tmp_path))
+    some.results(io_programs.write_series, steps=2, **target(kind, tmp_path))
     path = str(kind.path(tmp_path))
     replaced = {kind.name, other.name} == {"bp4", "bp5"}  # with the same names of files
     for mode in ("r", "a") if replaced else ("r", "a", "w"):
-        text = texts_of(some.run("open_series", mode=mode, path=path, engine=other.name), "IoError")
+        text = texts_of(some.run(io_programs.open_series, mode=mode, path=path, engine=other.name), "IoError")
         assert path in text
-    assert some.results("check_series", path=path)[0] == [1, 2]
+    assert some.results(io_programs.check_series, path=path)[0] == [1, 2]
     if replaced:
-        some.results("write_series", steps=1, path=path, engine=other.name, parameters=dict(other.parameters))
-        assert some.results("check_series", path=path)[0] == [1]
+        some.results(io_programs.write_series, steps=1, path=path, engine=other.name, parameters=dict(other.parameters))
+        assert some.results(io_programs.check_series, path=path)[0] == [1]
 
 
 # ---- calls -----------------------------------------------------------------------------------------------------------
@@ -242,17 +245,17 @@ WRONG = {
 @pytest.mark.parametrize(("engine", "how"), ways("plain", "background"))
 def test_wrong_calls(tmp_path, engine, three, how):
     given = target(engine, tmp_path, **HOWS[how])
-    found = three.results("wrong_calls", **given)
+    found = three.results(io_programs.wrong_calls, **given)
     assert found[0] == found[1] == found[2], "every rank gets the same errors"
     assert list(found[0]) == list(WRONG)
     for what, words in WRONG.items():
         assert words in found[0][what], (what, found[0][what])
-    assert three.results("check_series", path=given["path"])[0] == [1, 2, 3]
+    assert three.results(io_programs.check_series, path=given["path"])[0] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(("engine", "how"), ways("plain", "background"))
 def test_fewer_points_than_ranks(tmp_path, engine, six, how):
-    six.results("write_little", **target(engine, tmp_path, **HOWS[how]))
+    six.results(io_programs.write_little, **target(engine, tmp_path, **HOWS[how]))
 
 
 @pytest.mark.parametrize(("engine", "how"), ways("plain", "background"))
@@ -261,10 +264,10 @@ def test_one_rank_cannot_write(tmp_path, engine, three, which, how):
     if which and not engine.every_rank_writes:
         pytest.skip("this rank writes nothing")
     given = target(engine, tmp_path, **HOWS[how])
-    found = three.results("one_rank_cannot_write", limit=60, which=which, **given)
+    found = three.results(io_programs.one_rank_cannot_write, limit=60, which=which, **given)
     assert len({one["error"] for one in found}) == 1, found
     assert "File too large" in found[0]["error"] and f"(on rank {which})" in found[0]["error"], found
-    assert three.results("check_series", path=given["path"])[0] == [1, 4]
+    assert three.results(io_programs.check_series, path=given["path"])[0] == [1, 4]
 
 
 # ---- damage ----------------------------------------------------------------------------------------------------------
@@ -278,7 +281,7 @@ def sound(tmp_path_factory, three):
     folders = {}
     for engine in ENGINES:
         folders[engine.label] = tmp_path_factory.mktemp(engine.label)
-        three.results("write_series", steps=STEPS, **target(engine, folders[engine.label]))
+        three.results(io_programs.write_series, steps=STEPS, **target(engine, folders[engine.label]))
     return folders
 
 
@@ -317,7 +320,7 @@ def test_damage(sound, tmp_path, engine, one, damage):
         file = folder / names[number % len(names)]  # every file is damaged as often, large or small
         what = damage(file, chance)
         try:
-            seen = one.run("look_at", path=str(path), limit=15)[0]
+            seen = one.run(io_programs.look_at, path=str(path), limit=15)[0]
         except CrashError as crash:
             crashed.append(f"{what}: {str(crash).splitlines()[0]}")
             continue

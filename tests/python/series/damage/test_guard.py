@@ -18,8 +18,9 @@ import xxhash
 import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.harness.as_click import invoke
+from helpers.harness.kept import KEPT
 from helpers.inputs import sidecar
-from helpers.inputs.analyses import KEPT
+from helpers.programs import guarded
 from tailrace.io import guard
 
 SUFFIX = {"bp4": "bp4", "bp5": "bp", "adios_hdf5": "adios_hdf5", "hdf5": "h5"}
@@ -173,49 +174,13 @@ def test_a_library_that_waits_is_given_up(tmp_path, monkeypatch):
     assert code == 1 and str(path) in text, text
 
 
-OPEN = """
-import sys
-from mpi4py import MPI
-import tailrace as tr
-comm, found = MPI.COMM_WORLD, []
-for mode in ("r", "a"):
-    try:
-        tr.open(sys.argv[1], mode, comm=comm, guard=True)
-        found.append("opened")
-    except tr.IoError as error:
-        found.append(str(error))
-with tr.open(sys.argv[1] + ".new.bp", "a", comm=comm, guard=True) as out:
-    found.append(f"new {len(out)}")
-found = comm.gather(found)
-if comm.rank == 0:
-    assert found == 3 * found[:1]
-    print(*found[0], sep="\\n")
-"""
-
-
 @pytest.mark.parametrize("engine", ["bp4", "bp5"])
-def test_open_with_a_guard_raises_on_all_ranks(tmp_path, engine):
+def test_open_with_a_guard_raises_on_all_ranks(tmp_path, three, engine):
     path = write(tmp_path, engine, record=False)
     harm(path)
-    result = KEPT.script(OPEN, path, cwd=tmp_path, ranks=3)
     said = f"cannot read {path}: the library ADIOS2 died of signal 11 on it"
-    assert result.out.count(said) == 2 and "opened" not in result.out and "new 0" in result.out, result.text
-
-
-CANNOT = """
-import sys
-from mpi4py import MPI
-import tailrace as tr
-try:
-    tr.open(sys.argv[1], sys.argv[2], comm=MPI.COMM_WORLD, guard=True)
-    found = "opened"
-except tr.IoError as error:
-    found = str(error)
-found = MPI.COMM_WORLD.gather(found)
-if MPI.COMM_WORLD.rank == 0:
-    assert found == 2 * found[:1]
-    print(found[0])
-"""
+    for *errors, steps in three.results(guarded.open_beside, path=str(path)):
+        assert len(errors) == 2 and all(said in error for error in errors) and steps == 0, errors
 
 
 @pytest.mark.parametrize(("mode", "name", "said"), [
@@ -228,7 +193,8 @@ def test_what_cannot_be_looked_at_is_an_error_on_all_ranks(tmp_path, mode, name,
     """Rank 0 looks at it alone, and the other ranks wait for what it found."""
     if name.startswith("pipe"):
         os.mkfifo(tmp_path / name)
-    assert said in KEPT.script(CANNOT, name, mode, cwd=tmp_path, ranks=2, limit=60).out.lower()
+    errors = KEPT.ranks(2).results(guarded.try_to_open, limit=60, path=str(tmp_path / name), mode=mode)
+    assert said in errors[0].lower() and errors[0] == errors[1]
 
 
 def forge(path: Path) -> None:
@@ -245,13 +211,13 @@ def forge(path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["bp4", "bp5"])
-def test_a_guard_does_not_trust_checksums(tmp_path, engine):
+def test_a_guard_does_not_trust_checksums(tmp_path, three, engine):
     path = write(tmp_path, engine)
     harm(path)
     forge(path)
     assert guard.vouched(path, engine), "the checksums match"
-    result = KEPT.script(OPEN, path, cwd=tmp_path, ranks=3)
-    assert result.out.count("the library ADIOS2 died of signal 11 on it") == 2 and "opened" not in result.out
+    for *errors, _ in three.results(guarded.open_beside, path=str(path)):
+        assert len(errors) == 2 and all("the library ADIOS2 died of signal 11 on it" in error for error in errors)
 
 
 def waits(place: str) -> None:

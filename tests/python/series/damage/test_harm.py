@@ -18,6 +18,7 @@ import pytest
 
 from helpers.harness.engines import ENGINES, KINDS
 from helpers.inputs import sidecar
+from helpers.programs import harmed
 from tailrace._core import IoError
 from tailrace.io import series as tr
 
@@ -34,30 +35,15 @@ def write(engine, folder: Path) -> Path:
     return path
 
 
-def in_a_program(text: str, *arguments: object) -> str:
-    """The output of a Python program of its own, because a mistake would hang or end this one."""
-    command = [sys.executable, "-c", text, *map(str, arguments)]
+def in_a_program(function: str, path: Path) -> str:
+    """What a function of `harmed` prints in a program of its own, because a mistake would hang or end this one."""
+    command = [sys.executable, harmed.__file__, function, str(path)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
 
 # ---- what is no file -------------------------------------------------------------------------------------------------
-
-LOOK = """
-import json, sys
-from pathlib import Path
-from tailrace.inspection import contents as inspection
-
-said = []
-for look in (inspection.contents, inspection.verify):
-    try:
-        found = look(Path(sys.argv[1]))
-        said.append("\\n".join(found.lines()) if look is inspection.verify else "")
-    except (OSError, ValueError) as error:
-        said.append(str(error))
-print(json.dumps(said))
-"""
 
 
 def kinds_of_engines():
@@ -74,12 +60,12 @@ def test_a_pipe_in_place_of_a_file(tmp_path, engine):
         kept = tmp_path / "kept"
         file.rename(kept)
         os.mkfifo(file)
-        info, verify = json.loads(in_a_program(LOOK, path))
+        info, verify = json.loads(in_a_program("look", path))
         assert f"{file}: it is a named pipe; expected a regular file" in verify, (file, verify)
         assert not info or "named pipe" in info
         file.unlink()
         kept.rename(file)
-    assert "all well" in json.loads(in_a_program(LOOK, path))[1]
+    assert "all well" in json.loads(in_a_program("look", path))[1]
 
 
 WRITE = """
@@ -290,18 +276,6 @@ def test_no_file_is_as_large_as_its_shape(tmp_path):
 
 # ---- depth -----------------------------------------------------------------------------------------------------------
 
-NESTED = """
-import sys
-from tailrace._core import IoError
-from tailrace.io import series as tr
-
-try:
-    with tr.open(sys.argv[1]) as found:
-        print(found.attributes, found[0].read("ux").shape, found.verify())
-except IoError as error:
-    print(error)
-"""
-
 
 @pytest.mark.parametrize("engine", SIDECARS, ids=str)
 def test_attributes_nested_deeply(tmp_path, engine):
@@ -310,14 +284,14 @@ def test_attributes_nested_deeply(tmp_path, engine):
     deep = '{"attributes":{"a":' + "[" * 200_000 + "]" * 200_000 + "}}"
     lines.insert(1, f'["{sidecar.checksum(deep)}",{deep}]\n')
     (path / "series.jsonl").write_text("".join(lines))
-    assert "line 2 is damaged (it is nested deeper than 64 times)" in in_a_program(NESTED, path)
+    assert "line 2 is damaged (it is nested deeper than 64 times)" in in_a_program("read", path)
 
 
 def test_record_nested_deeply(tmp_path):
     engine = next(engine for engine in KINDS if engine.name == "bp5")
     path = write(engine, tmp_path)
     (path / "tailrace.json").write_text('{"record":' + '{"a":' * 200_000 + "1" + "}" * 200_001)
-    assert "tailrace.json: it is damaged (it is nested deeper" in in_a_program(NESTED, path)
+    assert "tailrace.json: it is damaged (it is nested deeper" in in_a_program("read", path)
 
 
 def test_messages_about_what_is_no_utf_8(tmp_path):

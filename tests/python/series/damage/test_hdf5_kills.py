@@ -15,52 +15,21 @@ import numpy as np
 import pytest
 
 from helpers.harness import mpi_run, recorded_calls
+from helpers.programs import hdf5_killed
 from tailrace._core import IoError
 from tailrace.io import series as tr
 
 STEPS = 4
-# Writes a series again and again, and is killed after one call more each time, until it is not killed any more.
-PROGRAM = """
-import ctypes, os, sys
-import numpy as np
-from tailrace.io import series as tr
-
-def write_step(out, step):
-    names = ["ux", "uy", "uz"] if step else ["ux"]  # from step 1 on there is the view of a vector
-    values = {name: np.full((2, 3, 4), float(step)) for name in names}
-    out.write_step(0.5 * step, values, index=step, scalars={"energy": 0.5 * step})
-
-def write(path):
-    with tr.open(path, "w", grid=tr.UniformGrid((4, 3, 2))) as out:
-        for step in range(3):
-            write_step(out, step)
-    with tr.open(path, "a", rewind_to=1) as out:
-        for step in (2, 3):
-            write_step(out, step)
-
-status, calls = 1, 0
-while status:
-    calls += 1
-    folder = f"{sys.argv[1]}/{calls}"
-    os.mkdir(folder)
-    child = os.fork()
-    if not child:
-        ctypes.CDLL(None).record_calls_until(calls)
-        write(folder + "/run.h5")
-        os._exit(0)
-    status = os.waitpid(child, 0)[1]
-"""
 
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory) -> list[Path]:
     """Folders as the kills left them."""
     top = tmp_path_factory.mktemp("killed")
-    program, folder = top / "program.py", top / "runs"
-    program.write_text(PROGRAM)
+    folder = top / "runs"
     folder.mkdir()
     more = recorded_calls.environment(folder, top / "calls")
-    result = mpi_run.finish(mpi_run.start([sys.executable, program, folder], top, more), 240)
+    result = mpi_run.finish(mpi_run.start_module(hdf5_killed, folder, cwd=top, more=more), 240)
     assert result.code == 0, result.text
     return sorted(folder.iterdir(), key=lambda path: int(path.name))
 

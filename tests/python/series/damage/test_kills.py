@@ -17,16 +17,10 @@ import pytest
 
 from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES
-from helpers.harness.workers import Workers
+from helpers.programs import io_programs
 
 KILLS = int(os.environ.get("TAILRACE_TEST_KILLS", "2"))
 PROGRAM = Path(__file__).parents[2] / "helpers/programs/io_killed.py"
-
-
-@pytest.fixture(scope="module")
-def one():
-    with Workers(1) as ranks:
-        yield ranks
 
 
 def killed(folder, engine, ranks, chance, buffers, start):
@@ -64,13 +58,13 @@ def test_killed_while_writing(tmp_path, engine, ranks, one):
         last = max(last, killed(tmp_path, engine, ranks, chance, buffers, start))
         if not last:
             continue  # no step was complete; the next program must work with what is there
-        steps = one.results("check_last", path=str(path), limit=60)[0]
+        steps = one.results(io_programs.check_last, path=str(path), limit=60)[0]
         # One more step may have been complete and not reported; in the background as many as there are buffers.
         assert last <= steps <= last + max(1, buffers), (number, last, steps)
         last = steps
         kept.append(steps)
     print(f"{engine} on {ranks}: {len(kept) - 1} kills, steps kept {kept}")
     assert last, "no step was ever complete"
-    assert one.results("check_series", path=str(path), limit=120)[0] == list(range(1, last + 1))
-    one.results("append_steps", path=str(path), engine=engine.name, steps=2)
-    assert one.results("check_series", path=str(path), limit=120)[0] == list(range(1, last + 3))
+    assert one.results(io_programs.check_series, path=str(path), limit=120)[0] == list(range(1, last + 1))
+    one.results(io_programs.append_steps, path=str(path), engine=engine.name, steps=2)
+    assert one.results(io_programs.check_series, path=str(path), limit=120)[0] == list(range(1, last + 3))

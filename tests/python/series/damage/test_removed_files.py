@@ -7,6 +7,7 @@ import pytest
 from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES, Engine
 from helpers.inputs import cases
+from helpers.programs import io_programs
 
 LISTS = ["raw", "raw-dist", "mpiio", "mpiio-small", "adios_hdf5", "sion-files"]
 BY_LABEL = {engine.label: engine for engine in ENGINES}
@@ -27,7 +28,7 @@ def errors(three, engine: Engine, folder, **more) -> list[str]:
     """The errors of rank 0; those of the others must be the same."""
     given = {"path": str(engine.path(folder)), "engine": engine.name}
     found = three.results(
-        "remove_between", parameters={**engine.parameters, **more.pop("parameters", {})}, **given, **more
+        io_programs.remove_between, parameters={**engine.parameters, **more.pop("parameters", {})}, **given, **more
     )
     assert found[0] == found[1] == found[2]
     return found[0]

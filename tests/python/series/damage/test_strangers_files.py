@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from helpers.harness.engines import ENGINES, Engine
-from helpers.inputs.analyses import KEPT
+from helpers.harness.kept import KEPT
+from helpers.programs import raw_programs
 from tailrace._core import IoError
 from tailrace.io import series as tr
 
@@ -78,29 +79,11 @@ def test_a_step_that_was_refused_leaves_what_it_did_not_make(tmp_path, name):
     np.testing.assert_array_equal(tr.open(path)[1].read("ux"), UX + 2)
 
 
-TWO_RANKS = """
-import sys
-import numpy as np
-from mpi4py import MPI
-from tailrace._core import IoError
-from tailrace.io import series as tr
-
-comm = MPI.COMM_WORLD
-try:
-    with tr.open("run", "w", comm=comm, parameters={"strategy": "dist"}) as out:
-        out.write_step(0.0, index=1, ux=tr.Block(np.zeros((1, 3, 4)), (4, 3, 2), (0, 0, comm.rank)))
-except IoError as error:
-    print(error)
-else:
-    sys.exit("nothing was refused")
-"""
-
-
 def test_every_rank_refuses_it(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run/ux-1.0001.bin").write_text("precious")
-    said = KEPT.script(TWO_RANKS, cwd=tmp_path, ranks=2)
-    assert said.text.count("ux-1.0001.bin: it is there already") == 2, said.text
+    for said in KEPT.ranks(2).results(raw_programs.write_a_plane_each, path=str(tmp_path / "run")):
+        assert "ux-1.0001.bin: it is there already" in said
     assert (tmp_path / "run/ux-1.0001.bin").read_text() == "precious"
     assert not (tmp_path / "run/ux-1.0000.bin").exists()
 

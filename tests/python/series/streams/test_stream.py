@@ -11,6 +11,7 @@ from helpers.harness import mpi_run
 from helpers.harness.program import LIMIT
 from helpers.harness.streams import ALL, ENDLESS, FOREIGN, more, slow
 from helpers.inputs import cases
+from helpers.programs import streamed
 from tailrace import _core
 
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
@@ -35,79 +36,19 @@ def test_a_step_with_wrong_arguments_leaves_the_stream_as_it_was(stream):
     assert reader.indices() == ALL and "written" not in writer.seen
 
 
-ABANDON = """
-import numpy as np
-from tailrace import _core
-from tailrace.io import series as tr
-
-values = np.ones((3, 4, 5))
-with tr.open("sst:run", "w", parameters={"wait_for_reader": 60}) as out:
-    out.write_step(0.0, ux=values, index=0)
-    out.begin_step(1, 0.5)
-    out.abandon_step()
-    out.write_step(1.0, ux=values, index=2)
-    out.begin_step(3, 1.5)
-    out.write("ux", values)
-    out.abandon_step()
-    try:
-        out.begin_step(4, 2.0)
-    except _core.IoError as error:
-        print(error, flush=True)
-"""
-TAKE = """
-from tailrace import _core
-from tailrace.io import series as tr
-
-try:
-    for step in tr.open("sst:run"):
-        print("read", step.index, flush=True)
-except _core.IoError:
-    print("lost", flush=True)
-"""
-
-
 def test_a_step_is_abandoned_before_its_first_value_only(stream):
     """ADIOS2 cannot drop a step that has one."""
-    writer = stream.program(None, sys.executable, "-c", ABANDON)
-    reader = stream.program(None, sys.executable, "-c", TAKE)
+    writer = stream.program(None, sys.executable, streamed.__file__, "abandon")
+    reader = stream.program(None, sys.executable, streamed.__file__, "take")
     assert writer.finish()[-1].endswith("is out of use since an error; ADIOS2 cannot drop the step it was in")
     assert reader.finish()[-1] == "lost"
     assert reader.indices() == [0, 2]
 
 
-SEND_LISTS = """
-import numpy as np
-from tailrace.io import series as tr
-
-with tr.open("sst:run", "w", parameters={"wait_for_reader": 60}) as out:
-    for step in range(3):
-        rows = np.arange(2.0 * step).reshape(step, 2)
-        fields = {"ux": np.full((3, 4, 5), step + 0.5), "aa": np.full((2, 4, 5), 1.0)}
-        lists = {"points": rows, "ids": np.arange(step)}
-        out.write_step(0.5 * step, fields, index=step, lists=lists, scalars={"n": step})
-"""
-
-TAKE_LISTS = """
-import numpy as np
-from tailrace.io import series as tr
-
-with tr.open("sst:run") as stream:
-    for step in stream:
-        assert list(step.variables) == ["aa", "ids", "points", "ux"], list(step.variables)
-        assert step.variables["points"] == ("float64", (2, step.index, 1), True), step.variables
-        np.testing.assert_array_equal(step["points"], np.arange(2.0 * step.index).reshape(step.index, 2))
-        np.testing.assert_array_equal(step["ids"], np.arange(step.index))
-        assert (step["ux"] == step.index + 0.5).all() and step["aa"].shape == (2, 4, 5)
-        assert step.scalars["n"] == step.index
-        print("read", step.index, flush=True)
-print("end", flush=True)
-"""
-
-
 def test_lists_arrive_beside_fields(stream):
     """Names are in the order of the alphabet, as in files."""
-    writer = stream.program(None, sys.executable, "-c", SEND_LISTS)
-    reader = stream.program(None, sys.executable, "-c", TAKE_LISTS)
+    writer = stream.program(None, sys.executable, streamed.__file__, "send_lists")
+    reader = stream.program(None, sys.executable, streamed.__file__, "take_lists")
     writer.finish()
     assert reader.finish()[-1] == "end"
     assert reader.indices() == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""What the tests of examples run on ranks that are kept: scripts, commands, and the cells of notebooks."""
+"""The cells of a notebook, run on ranks that are kept."""
 
 from __future__ import annotations
 
@@ -7,31 +7,11 @@ import contextlib
 import io
 import os
 import re
-import runpy
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers.inputs.analyses import command
-
 if TYPE_CHECKING:
     from mpi4py import MPI
-
-__all__ = ["command", "notebook", "script"]
-
-
-def script(world: MPI.Comm, directory: str, path: str, words: list[str]) -> str:
-    """Run a Python file as `python PATH WORDS` would, in a directory; returns what it prints."""
-    os.chdir(directory)
-    before, sys.argv = sys.argv, [path, *words]
-    printed = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(printed):
-            runpy.run_path(path, run_name="__main__")
-    finally:
-        sys.argv = before
-        world.barrier()
-    return printed.getvalue()
 
 
 def notebook(world: MPI.Comm, directory: str, path: str) -> list[str]:
