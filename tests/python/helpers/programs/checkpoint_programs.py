@@ -11,7 +11,7 @@ from mpi4py import MPI
 from tailrace.case.sections import CheckpointSection
 from tailrace.flow.checkpoint import CheckpointStore, State
 from tailrace.io import series as tr
-from tailrace.simulation import checkpoint_rhythm
+from tailrace.consumers import checkpoint as checkpoint_rhythm
 
 
 def ask_different_clocks(comm: Any) -> list[bool]:
@@ -23,7 +23,7 @@ def ask_different_clocks(comm: Any) -> list[bool]:
 
     before, checkpoint_rhythm.clock = checkpoint_rhythm.clock, Clock
     try:
-        rhythm = checkpoint_rhythm.CheckpointRhythm(CheckpointSection(minutes=1), 0)
+        rhythm = checkpoint_rhythm.CheckpointSchedule(CheckpointSection(minutes=1), 0)
         found = []
         for step, (first, others) in enumerate([(61.0, 59.0), (59.0, 61.0)], 1):
             now[0] = others if comm.rank else first
