@@ -21,7 +21,7 @@ from .nearest import nearest, setting_words, step_bytes
 from .observations import is_write, work_of
 from .preference import WHY, preference
 from .question import AdviceError, Question
-from .safety import FEWEST, Sorted, sort_ways
+from .choice import FEWEST, Sorted, sort_ways
 from .striping import stripe_command
 
 OF_CHECKPOINTS = "raw"  # the engine of the checkpoints of `tailrace run`
