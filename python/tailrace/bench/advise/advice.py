@@ -15,13 +15,12 @@ from tailrace.text import counted, duration, size
 from ..records.results import Results
 from ..records.summary import Ranking, Summary, probability, share, summarise
 from .case_block import checkpoint_block, environment_line, output_block
+from .choice import FEWEST, WHY, Sorted, preference, sort_ways
 from .interval import HOUR, Interval, interval_of
 from .load import GIB
 from .nearest import nearest, setting_words, step_bytes
-from .observations import is_write, work_of
-from .preference import WHY, preference
+from .observations import is_write, load_of
 from .question import AdviceError, Question
-from .choice import FEWEST, Sorted, sort_ways
 from .striping import stripe_command
 
 OF_CHECKPOINTS = "raw"  # the engine of the checkpoints of `tailrace run`
@@ -207,7 +206,7 @@ def _stripes(results: Results, chosen: Summary) -> list[str]:
     if not places or places[0].get("kind") != "lustre":
         return []
     path = str(places[0].get("path") or name)
-    return [stripe_command(chosen.cell.engine, dict(chosen.cell.parameters), work_of(chosen), path)]
+    return [stripe_command(chosen.cell.engine, dict(chosen.cell.parameters), load_of(chosen), path)]
 
 
 def _notes(question: Question, ways: Sequence[Summary], ranking: Ranking, chosen: Summary, found: Sorted) -> list[str]:

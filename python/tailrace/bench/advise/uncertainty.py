@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .load import Work
+from .load import Load
 from .model import predict_pattern, stripes_of
 from .pattern import pattern_of
 from .profile import FIGURES, Profile
@@ -59,15 +59,15 @@ def draws_of(profile: Profile, count: int = DRAWS) -> Profile:
     return profile.changed(drawn)
 
 
-def seconds_of(profile: Profile, work: Work, ways: Sequence[Way], count: int = DRAWS) -> NDArray[np.float64]:
+def seconds_of(profile: Profile, load: Load, ways: Sequence[Way], count: int = DRAWS) -> NDArray[np.float64]:
     """Seconds of each way (rows) in each draw (columns); the ways of one column share the figures of the machine."""
     drawn = draws_of(profile, count)
     factors = np.random.default_rng(SEED + 1).standard_normal((len(ways), count)) * math.log(profile.residual_factor)
     seconds = []
     for way in ways:
         stripes = stripes_of(profile, way.stripes)
-        pattern = pattern_of(way.engine, way.parameters, work, profile, stripes)
-        seconds.append(predict_pattern(drawn, work, pattern, way.engine, stripes).seconds)
+        pattern = pattern_of(way.engine, way.parameters, load, profile, stripes)
+        seconds.append(predict_pattern(drawn, load, pattern, way.engine, stripes).seconds)
     return np.array(seconds) * np.exp(factors)
 
 

@@ -13,8 +13,7 @@ from ..ranks.job import Emit, Job
 from ..ranks.rounds import LIMITS, Rhythm
 from ..ranks.series_io import OneSeries
 from ..records.variants import Way
-from .list_rounds import ListRounds
-from .rounds import OTHER
+from .rounds import OTHER, ListRounds
 from .setting import CheckpointSetting
 
 if TYPE_CHECKING:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace.parallel import agree, on_root
 
 from ..ranks.job import Emit, Job
-from ..ranks.room import check_room
+from ..ranks.limits import PlainFile
 from ..ranks.round_robin import Outcome
-from ..ranks.rounds import LIMITS, Rhythm
+from ..ranks.rounds import LIMITS, Rhythm, Rounds
+from ..ranks.scratch_directory import check_room
 from ..ranks.series_io import Found, OneSeries
 from ..records.variants import Way
 from .element_lists import ElementLists
-from .list_rounds import ListRounds
 from .setting import CheckpointSetting
 
 if TYPE_CHECKING:
@@ -46,6 +47,23 @@ class CheckpointWork:
         """Measure all settings. Collective."""
         for number, setting in enumerate(self.settings):
             CheckpointRounds(comm, self, job, number, job.directories[setting.directory], emit).run()
+
+
+class ListRounds(Rounds):
+    """Rounds whose values are lists of elements; see `Rounds`. A derived class sets the setting."""
+
+    _setting: CheckpointSetting
+
+    @cached_property
+    def _lists(self) -> ElementLists:
+        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        return agree(self._comm, lambda: self._setting.lists(self._comm.rank))
+
+    @cached_property
+    def _plain(self) -> PlainFile:
+        """The same of the limits, with two copies more."""
+        lists = list(self._lists.lists.values())
+        return agree(self._comm, lambda: PlainFile(self._comm, self._directory, lists))
 
 
 class CheckpointRounds(ListRounds):

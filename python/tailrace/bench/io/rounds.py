@@ -15,8 +15,8 @@ from ..ranks.eviction import COLD
 from ..ranks.job import Emit, Job
 from ..ranks.limits import PlainFile
 from ..ranks.partition import Values
-from ..ranks.room import check_room
 from ..ranks.rounds import LIMITS, Rhythm, Rounds
+from ..ranks.scratch_directory import check_room
 from ..ranks.series_io import Found, OneSeries
 from ..ranks.timing import Timing
 from ..records.records import Cell

@@ -21,8 +21,8 @@ from ..io.setting import IoSetting
 from ..ranks.job import Emit, Job
 from ..ranks.noise import Warmer, Watch
 from ..ranks.partition import Values
-from ..ranks.room import check_room
 from ..ranks.round_robin import Turns
+from ..ranks.scratch_directory import check_room
 from ..ranks.series_io import OneSeries
 from ..ranks.timing import Timing, Together, slowest
 from ..records.variants import Way, with_buffers

@@ -14,8 +14,8 @@ from ..io.held_values import values_of
 from ..io.plan import OutputPlan
 from ..io.setting import IoSetting
 from ..ranks.job import Emit, Job
-from ..ranks.room import check_room
 from ..ranks.round_robin import Turns
+from ..ranks.scratch_directory import check_room
 from ..ranks.series_io import OneSeries
 from ..ranks.timing import Together, slowest
 from ..records.variants import Way, with_buffers

@@ -15,8 +15,8 @@ from ..records.records import Cell
 from .eviction import COLD, DROPPED, Device, check_drop, drop_all, evict, send_to_disk
 from .job import Emit, Job
 from .noise import Warmer, Watch
-from .room import check_room
 from .round_robin import Outcome, Turns
+from .scratch_directory import check_room
 from .series_io import Found, OneSeries
 
 if TYPE_CHECKING:
