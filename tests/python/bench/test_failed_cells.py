@@ -17,7 +17,7 @@ from tailrace.bench.io.matrix import Matrix
 from tailrace.bench.output.overlap import OverlapPlan
 from tailrace.bench.output.small_steps import StepsPlan
 from tailrace.bench.ranks.limits import PlainFile
-from tailrace.bench.ranks.round_robin import Turns
+from tailrace.bench.ranks.round_robin import RoundRobin
 from tailrace.bench.ranks.rounds import Rhythm
 from tailrace.bench.ranks.series_io import OneSeries
 
@@ -39,7 +39,7 @@ MATRICES = {
 def test_a_size_that_memory_cannot_hold_is_a_failed_cell(tmp_path, monkeypatch, matrix, maker):
     """The cell has begun by then: were the ranks killed there, it would be known whose failure that is."""
     module, name, too_large = maker
-    make, begin, begun = getattr(module, name), Turns.begin, []
+    make, begin, begun = getattr(module, name), RoundRobin.begin, []
 
     def remember(self, cell, *more, **others):
         begun.append(cell)
@@ -52,7 +52,7 @@ def test_a_size_that_memory_cannot_hold_is_a_failed_cell(tmp_path, monkeypatch, 
             raise MemoryError
         return make(*arguments, **more)
 
-    monkeypatch.setattr(Turns, "begin", remember)
+    monkeypatch.setattr(RoundRobin, "begin", remember)
     monkeypatch.setattr(module, name, make_small)
     found = run_here(tmp_path, matrix)
     assert found.failures
@@ -95,11 +95,11 @@ def test_what_is_written_for_reads_alone_belongs_to_the_cell_that_reads_it(tmp_p
     for kind in (OneSeries, PlainFile):
         monkeypatch.setattr(kind, "write", watched(kind.write))
     [job] = Matrix((1,), SIZES[:1], writes=(), **SOME).jobs({"here": Path(tmp_path)})
-    job.work.run(MPI.COMM_SELF, job, take)
+    job.program.run(MPI.COMM_SELF, job, take)
     assert set(written) == {("begin", "read", "raw", "cold"), ("begin", "read", "pread", "cold")}
     written.clear()
     [job] = Matrix((1,), SIZES[:1], writes=("synced",), **SOME).jobs({"here": Path(tmp_path)})
-    job.work.run(MPI.COMM_SELF, job, take)
+    job.program.run(MPI.COMM_SELF, job, take)
     assert {one[1:3] for one in written} == {
         ("write", "raw"), ("write", "pwrite"), ("write", "pwrite direct"), ("read", "pread")
     }  # fmt: skip

@@ -11,7 +11,7 @@ from tailrace.bench.advise.advice import advise
 from tailrace.bench.advise.question import Question
 from tailrace.bench.checkpoint.matrix import CheckpointMatrix
 from tailrace.bench.io.matrix import Matrix
-from tailrace.bench.ranks.round_robin import Turns
+from tailrace.bench.ranks.round_robin import RoundRobin
 from tailrace.bench.ranks.rounds import Rhythm
 from tailrace.bench.ranks.series_io import OneSeries
 from tailrace.bench.records.results import Results
@@ -50,27 +50,27 @@ def test_what_a_benchmark_stores_is_enough_for_advice(tmp_path, purpose, more):
     assert not any("not advised" in note for note in advice.notes)
 
 
-def wrong_reads(monkeypatch, way, cache, number):
+def wrong_reads(monkeypatch, variant, cache, number):
     """The values of a way are wrong where they are read in this cache, from this round on."""
-    read, begin, now = OneSeries.read, Turns.begin, {}
+    read, begin, now = OneSeries.read, RoundRobin.begin, {}
 
-    def remember(self, cell, outcome, way=""):
+    def remember(self, cell, outcome, variant=""):
         now.update(cell=cell, round=self.round)
-        return begin(self, cell, outcome, way)
+        return begin(self, cell, outcome, variant)
 
     def read_wrong(self, **more):
         cell = now["cell"]
-        wrong = cell.name == way and cell.cache == cache and now["round"] >= number
+        wrong = cell.name == variant and cell.cache == cache and now["round"] >= number
         found = read(self, **more)
         return replace(found, verified=False) if wrong else found
 
-    monkeypatch.setattr(Turns, "begin", remember)
+    monkeypatch.setattr(RoundRobin, "begin", remember)
     monkeypatch.setattr(OneSeries, "read", read_wrong)
 
 
-def verdicts_of(found, way):
+def verdicts_of(found, variant):
     return {
-        (m.cell.operation, m.cell.cache, m.round, m.verified) for m in found.measurements if m.cell.name == way
+        (m.cell.operation, m.cell.cache, m.round, m.verified) for m in found.measurements if m.cell.name == variant
     }  # fmt: skip
 
 
@@ -85,8 +85,10 @@ def test_a_wrong_read_is_the_fault_of_its_write_too_and_ends_the_way(tmp_path, m
     }  # fmt: skip
     assert all(one[3] for one in verdicts_of(found, "raw"))
     for ranking in rankings(found):
-        ways = [one.cell.name for one in ranking.ways]
-        assert ways == ["raw"] if ranking.setting.cache in ("synced", cache) else sorted(ways) == ["hdf5", "raw"]
+        variants = [one.cell.name for one in ranking.variants]
+        assert (
+            variants == ["raw"] if ranking.setting.cache in ("synced", cache) else sorted(variants) == ["hdf5", "raw"]
+        )
 
 
 def test_a_series_that_cannot_be_read_is_not_called_right(tmp_path, monkeypatch):

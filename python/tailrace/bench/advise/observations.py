@@ -94,7 +94,7 @@ def _largest(data: Sequence[Observation], durability: str) -> float:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """How well a fit to half of the ways predicts the other half; factors are at least 1."""
+    """How well a fit to half of the variants predicts the other half; factors are at least 1."""
 
     fitted: int
     predicted: int

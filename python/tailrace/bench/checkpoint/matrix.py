@@ -8,9 +8,9 @@ from pathlib import Path
 from ..ranks.eviction import check_drop
 from ..ranks.job import Job
 from ..ranks.rounds import Rhythm
-from ..records.variants import way_of
-from .restart import RestartWork
-from .rounds import CheckpointWork
+from ..records.variants import variant_of
+from .restart import RestartProgram
+from .rounds import CheckpointProgram
 from .setting import CheckpointSetting
 
 ENGINES = ("raw", "mpiio", "hdf5", "bp4", "bp5", "sion")  # without a choice of the user
@@ -19,7 +19,7 @@ QUICK_ENGINES = ("raw", "hdf5", "bp5", "sion")
 
 @dataclass(frozen=True)
 class CheckpointMatrix:
-    """What is measured: every way, on every number of ranks, of every size, in every directory.
+    """What is measured: every variant, on every number of ranks, of every size, in every directory.
 
     :param ranks: numbers that write, each with the number that restarts from its files.
     :param whole: numbers of elements that all numbers of ranks share: strong scaling.
@@ -35,17 +35,17 @@ class CheckpointMatrix:
     rhythm: Rhythm
     small_steps: int
 
-    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], nodes: int = 1) -> list[Job]:
         """See `job.Matrix`: a job that writes, and one that restarts on other ranks, for each number of ranks."""
         if self.rhythm.drop_caches:
             check_drop()
-        ways = tuple(way_of(text) for text in self.engines)
+        variants = tuple(variant_of(text) for text in self.engines)
         jobs = []
         for writers, readers in self.ranks:
-            settings = self._settings(list(places), writers, min(nodes, writers))
+            settings = self._settings(list(directories), writers, min(nodes, writers))
             others = tuple(setting.restarted_on(readers, nodes) for setting in settings)
-            jobs.append(Job(writers, CheckpointWork(settings, ways, self.rhythm, self.small_steps), places))
-            jobs.append(Job(readers, RestartWork(others, ways, self.rhythm), places))
+            jobs.append(Job(writers, CheckpointProgram(settings, variants, self.rhythm, self.small_steps), directories))
+            jobs.append(Job(readers, RestartProgram(others, variants, self.rhythm), directories))
         return jobs
 
     def _settings(self, directories: list[str], ranks: int, nodes: int) -> tuple[CheckpointSetting, ...]:

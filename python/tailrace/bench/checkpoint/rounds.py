@@ -16,7 +16,7 @@ from ..ranks.round_robin import Outcome
 from ..ranks.rounds import LIMITS, Rhythm, Rounds
 from ..ranks.scratch_directory import check_room
 from ..ranks.series_io import Found, OneSeries
-from ..records.variants import Way
+from ..records.variants import Variant
 from .element_lists import ElementLists
 from .setting import CheckpointSetting
 
@@ -27,21 +27,21 @@ SAME, OTHER = "restart same", "restart other"  # operations: on the ranks that h
 
 
 @dataclass(frozen=True)
-class CheckpointWork:
-    """What the benchmark of checkpoints does on one number of ranks. Its files stay for `restart_rounds.RestartWork`.
+class CheckpointProgram:
+    """What the benchmark of checkpoints does on one number of ranks. Its files stay for `restart.RestartProgram`.
 
     :param small_steps: steps with one row of each rank, which are nearly all metadata; 0 for none.
     """
 
     settings: tuple[CheckpointSetting, ...]
-    ways: tuple[Way, ...]
+    variants: tuple[Variant, ...]
     rhythm: Rhythm
     small_steps: int = 0
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.Work`."""
-        return len(self.settings) * (self.rhythm.rounds + 1) * (len(self.ways) + 1)
+        """Of all settings; see `job.RankProgram`."""
+        return len(self.settings) * (self.rhythm.rounds + 1) * (len(self.variants) + 1)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
@@ -67,51 +67,51 @@ class ListRounds(Rounds):
 
 
 class CheckpointRounds(ListRounds):
-    """Measures all ways of one setting; see `Rounds`."""
+    """Measures all variants of one setting; see `Rounds`."""
 
     def __init__(
-        self, comm: MPI.Comm, work: CheckpointWork, job: Job, number: int, directory: Path, emit: Emit
+        self, comm: MPI.Comm, program: CheckpointProgram, job: Job, number: int, directory: Path, emit: Emit
     ) -> None:
-        super().__init__(comm, job, work.rhythm, number, directory, emit)
-        self._work, self._setting = work, work.settings[number]
+        super().__init__(comm, job, program.rhythm, number, directory, emit)
+        self._program, self._setting = program, program.settings[number]
         self._small = ElementLists(comm.size, 0, comm.rank, comm.rank + 1)
-        self._ways = {way.name: way for way in work.ways}
+        self._variants = {variant.name: variant for variant in program.variants}
         on_root(comm, self._remove_failed)
 
     def _remove_failed(self) -> None:
         """What ranks have left that died while they wrote it. Local."""
-        for name in self._turns.failed:
-            if name in self._ways:
-                shutil.rmtree(self._setting.folder(self._directory, self._ways[name]), ignore_errors=True)
+        for name in self._round_robin.failed:
+            if name in self._variants:
+                shutil.rmtree(self._setting.folder(self._directory, self._variants[name]), ignore_errors=True)
 
     def _names(self) -> list[str]:
-        return [LIMITS, *self._ways]
+        return [LIMITS, *self._variants]
 
     def _measure(self, name: str) -> bool:
-        return self._measure_limits() if name == LIMITS else self._measure_way(self._ways[name])
+        return self._measure_limits() if name == LIMITS else self._measure_variant(self._variants[name])
 
-    def _measure_way(self, way: Way) -> bool:
-        """Only the series of a way in which all went well stays."""
+    def _measure_variant(self, variant: Variant) -> bool:
+        """Only the series of a variant in which all went well stays."""
         one = self._setting
-        folder, cell = one.folder(self._directory, way), one.cell("write", "synced", way)
+        folder, cell = one.folder(self._directory, variant), one.cell("write", "synced", variant)
         series: OneSeries | None = None
-        with self._turns.failures(cell) as outcome:
-            self._turns.begin(cell, outcome)
+        with self._round_robin.failures(cell) as outcome:
+            self._round_robin.begin(cell, outcome)
             check_room(self._comm, self._directory, one.bytes)
             on_root(self._comm, lambda: folder.mkdir(parents=True, exist_ok=True))
-            series = OneSeries(self._comm, folder, way, self._lists, 1)
-            self._write(series, cell, one.bytes, outcome, [one.cell(SAME, self._rhythm.cold, way)])
-            if self._work.small_steps:
-                self._measure_small(way, folder, outcome)
+            series = OneSeries(self._comm, folder, variant, self._lists, 1)
+            self._write(series, cell, one.bytes, outcome, [one.cell(SAME, self._rhythm.cold, variant)])
+            if self._program.small_steps:
+                self._measure_small(variant, folder, outcome)
         if not outcome.right and series is not None:
             self._remove(series)
         return outcome.right
 
-    def _measure_small(self, way: Way, folder: Path, outcome: Outcome) -> None:
-        cell = self._setting.small(way, self._work.small_steps)
+    def _measure_small(self, variant: Variant, folder: Path, outcome: Outcome) -> None:
+        cell = self._setting.small(variant, self._program.small_steps)
         place = folder / "small"
         on_root(self._comm, lambda: place.mkdir(exist_ok=True))
-        series = OneSeries(self._comm, place, way, self._small, cell.steps)
+        series = OneSeries(self._comm, place, variant, self._small, cell.steps)
         size = 8 * self._comm.size * cell.steps
         self._write(series, cell, size, outcome)
         self._remove(series)

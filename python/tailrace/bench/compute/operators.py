@@ -20,8 +20,8 @@ from tailrace.fields.vector import Vector
 from tailrace.io.placement import Triple
 
 from ..ranks.job import Emit, Job
-from ..ranks.round_robin import Turns
-from .rounds import INDEPENDENT, ComputePlan, ComputeRounds, ComputeSetting, Outcome, Ways, check_transposes
+from ..ranks.round_robin import RoundRobin
+from .rounds import INDEPENDENT, ComputePlan, ComputeRounds, ComputeSetting, Outcome, Variants, check_transposes
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -83,7 +83,7 @@ class AnalysisPlan(ComputePlan):
     transposes: tuple[str, ...] = ("auto",)
     precision: str = "float64"
 
-    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], nodes: int = 1) -> list[Job]:
         """One job for each number of ranks; see `job.Matrix`."""
         check_transposes(self.transposes)
         for name in self.operations:
@@ -95,13 +95,13 @@ class AnalysisPlan(ComputePlan):
                 ComputeSetting("analysis", ranks, min(nodes, ranks), shape, self.precision)
                 for shape in self.shapes(ranks)
             )
-            work = AnalysisWork(settings, self.operations, self.transposes, self.rounds, self.seed)
-            jobs.append(Job(ranks, work, places))
+            program = AnalysisProgram(settings, self.operations, self.transposes, self.rounds, self.seed)
+            jobs.append(Job(ranks, program, directories))
         return jobs
 
 
 @dataclass(frozen=True)
-class AnalysisWork:
+class AnalysisProgram:
     """What this benchmark does on one number of ranks."""
 
     settings: tuple[ComputeSetting, ...]
@@ -112,25 +112,25 @@ class AnalysisWork:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.Work`."""
+        """Of all settings; see `job.RankProgram`."""
         each = [len(self.transposes) + (setting.ranks > 1) for setting in self.settings]
-        return (self.rounds + 1) * sum(len(self.operations) * ways + 2 for ways in each)
+        return (self.rounds + 1) * sum(len(self.operations) * variants + 2 for variants in each)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
         for number, setting in enumerate(self.settings):
-            rounds = AnalysisRounds(comm, setting, Turns(job, number, emit))
-            rounds.turns.run(rounds.ways(self.operations, self.transposes), self.rounds, self.seed)
+            rounds = AnalysisRounds(comm, setting, RoundRobin(job, number, emit))
+            rounds.round_robin.run(rounds.variants(self.operations, self.transposes), self.rounds, self.seed)
 
 
 class AnalysisRounds(ComputeRounds):
     """The rounds of one setting."""
 
-    def __init__(self, comm: MPI.Comm, setting: ComputeSetting, turns: Turns) -> None:
-        super().__init__(comm, setting, turns)
+    def __init__(self, comm: MPI.Comm, setting: ComputeSetting, round_robin: RoundRobin) -> None:
+        super().__init__(comm, setting, round_robin)
         self._fields: dict[str, list[Field]] = {}
 
-    def ways(self, operations: tuple[str, ...], transposes: tuple[str, ...]) -> Ways:
+    def variants(self, operations: tuple[str, ...], transposes: tuple[str, ...]) -> Variants:
         """Every operation with each way of transposing, and the limits. Collective."""
         found = self.memory_limits()
         room = self.comm.size > 1 and self.has_room(_NUMBERS * self.setting.item)

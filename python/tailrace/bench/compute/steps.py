@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from tailrace import _core
 
 from ..ranks.job import Emit, Job
-from ..ranks.round_robin import Turns
+from ..ranks.round_robin import RoundRobin
 from ..ranks.timing import Together
 from .flow import FlowKind, MadeFlow, flow_of
-from .rounds import INDEPENDENT, ComputePlan, ComputeRounds, ComputeSetting, Outcome, Ways, check_transposes
+from .rounds import INDEPENDENT, ComputePlan, ComputeRounds, ComputeSetting, Outcome, Variants, check_transposes
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -32,7 +32,7 @@ class SolverPlan(ComputePlan):
     transposes: tuple[str, ...] = ("auto",)
     precision: str = "float64"
 
-    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], nodes: int = 1) -> list[Job]:
         """One job for each number of ranks; see `job.Matrix`."""
         check_transposes(self.transposes)
         kinds = tuple(flow_of(text) for text in self.flows)
@@ -46,12 +46,12 @@ class SolverPlan(ComputePlan):
                 for kind in kinds
                 for shape in self.shapes(ranks)
             )
-            jobs.append(Job(ranks, SolverWork(pairs, self.transposes, self.rounds, self.seed), places))
+            jobs.append(Job(ranks, SolverProgram(pairs, self.transposes, self.rounds, self.seed), directories))
         return jobs
 
 
 @dataclass(frozen=True)
-class SolverWork:
+class SolverProgram:
     """What this benchmark does on one number of ranks."""
 
     settings: tuple[tuple[FlowKind, ComputeSetting], ...]
@@ -61,26 +61,26 @@ class SolverWork:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.Work`."""
+        """Of all settings; see `job.RankProgram`."""
         limits = sum(3 if setting.ranks > 1 else 2 for _, setting in self.settings)
         return (self.rounds + 1) * (len(self.transposes) * len(self.settings) + limits)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
         for number, (kind, setting) in enumerate(self.settings):
-            rounds = SolverRounds(comm, setting, Turns(job, number, emit), kind)
-            rounds.turns.run(rounds.ways(self.transposes), self.rounds, self.seed)
+            rounds = SolverRounds(comm, setting, RoundRobin(job, number, emit), kind)
+            rounds.round_robin.run(rounds.variants(self.transposes), self.rounds, self.seed)
 
 
 class SolverRounds(ComputeRounds):
     """The rounds of one setting: flows take turns, a step at a time."""
 
-    def __init__(self, comm: MPI.Comm, setting: ComputeSetting, turns: Turns, kind: FlowKind) -> None:
-        super().__init__(comm, setting, turns)
+    def __init__(self, comm: MPI.Comm, setting: ComputeSetting, round_robin: RoundRobin, kind: FlowKind) -> None:
+        super().__init__(comm, setting, round_robin)
         self._kind = kind
         self._made: dict[str, MadeFlow] = {}
 
-    def ways(self, transposes: tuple[str, ...]) -> Ways:
+    def variants(self, transposes: tuple[str, ...]) -> Variants:
         """The flow with each way of transposing, and the limits. Collective."""
         found = self.memory_limits()
         variables = 3 + self._kind.scalars

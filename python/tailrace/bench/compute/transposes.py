@@ -11,10 +11,10 @@ from tailrace import _core
 from tailrace.io.placement import Triple
 
 from ..ranks.job import Emit, Job
-from ..ranks.round_robin import Turns
+from ..ranks.round_robin import RoundRobin
 from ..ranks.timing import Timing
 from ..records.records import Cell
-from .rounds import TRANSPOSES, ComputePlan, ComputeRounds, ComputeSetting, Outcome, Ways, check_transposes
+from .rounds import TRANSPOSES, ComputePlan, ComputeRounds, ComputeSetting, Outcome, Variants, check_transposes
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -32,7 +32,7 @@ class TransposePlan(ComputePlan):
 
     methods: tuple[str, ...] = METHODS
 
-    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], nodes: int = 1) -> list[Job]:
         """One job for each number of ranks; see `job.Matrix`."""
         check_transposes(self.methods)
         if "auto" in self.methods:
@@ -43,12 +43,12 @@ class TransposePlan(ComputePlan):
         for ranks in self.ranks:
             shapes = self.shapes(ranks)
             settings = tuple(ComputeSetting("transpose", ranks, min(nodes, ranks), shape) for shape in shapes)
-            jobs.append(Job(ranks, TransposeWork(settings, self.methods, self.rounds, self.seed), places))
+            jobs.append(Job(ranks, TransposeProgram(settings, self.methods, self.rounds, self.seed), directories))
         return jobs
 
 
 @dataclass(frozen=True)
-class TransposeWork:
+class TransposeProgram:
     """What this benchmark does on one number of ranks."""
 
     settings: tuple[ComputeSetting, ...]
@@ -58,27 +58,27 @@ class TransposeWork:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.Work`."""
+        """Of all settings; see `job.RankProgram`."""
         grids = sum(len(process_grids(setting.ranks, setting.shape)) for setting in self.settings)
         return (self.rounds + 1) * (grids * len(self.methods) + 2 * len(self.settings))
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
         for number, setting in enumerate(self.settings):
-            rounds = TransposeRounds(comm, setting, Turns(job, number, emit))
-            rounds.turns.run(rounds.ways(self.methods), self.rounds, self.seed)
+            rounds = TransposeRounds(comm, setting, RoundRobin(job, number, emit))
+            rounds.round_robin.run(rounds.variants(self.methods), self.rounds, self.seed)
 
 
 class TransposeRounds(ComputeRounds):
     """The rounds of one setting."""
 
-    def ways(self, methods: tuple[str, ...]) -> Ways:
+    def variants(self, methods: tuple[str, ...]) -> Variants:
         """Every method on every process grid, and the limits. Collective."""
         found = self.memory_limits()
         for rows, cols in process_grids(self.setting.ranks, self.setting.shape):
             for method in methods:
                 if method == "shared" and not self._share(cols):
-                    self.turns.note(f"shared on {rows} x {cols} ranks: a row is on several nodes; left out")
+                    self.round_robin.note(f"shared on {rows} x {cols} ranks: a row is on several nodes; left out")
                     continue
                 name = f"{method},cols={cols},rows={rows}"
                 cell = self.setting.cell("transpose", name, parameters={"rows": rows, "cols": cols, "method": method})

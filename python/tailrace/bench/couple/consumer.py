@@ -62,7 +62,7 @@ class Consumed:
 
 
 @dataclass(frozen=True)
-class ConsumerWork:
+class ConsumerProgram:
     """What the consumer does: reads every stream of the plan and computes after each step."""
 
     plan: CouplePlan

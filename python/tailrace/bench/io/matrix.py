@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ..ranks.eviction import check_drop
 from ..ranks.job import Job
-from ..ranks.partition import parts_of, shapes_of
-from ..records.variants import USUAL, way_of
-from .rounds import READS, WRITES, IoWork
+from ..ranks.partition import partition_of, shapes_of
+from ..records.variants import USUAL, variant_of
+from .rounds import READS, WRITES, IoProgram
 from .setting import IoSetting
 from .stored_values import shape_of
 
@@ -18,7 +18,7 @@ Size = tuple[int, int, int]  # in x, y, z
 
 @dataclass(frozen=True)
 class Matrix:
-    """What is measured: every way, on every number of ranks, of every size, in every directory."""
+    """What is measured: every variant, on every number of ranks, of every size, in every directory."""
 
     ranks: tuple[int, ...]
     whole: tuple[Size, ...] = ()  # sizes that all numbers of ranks share: strong scaling
@@ -36,31 +36,31 @@ class Matrix:
     drop_caches: bool = False
     source: str = ""
 
-    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], nodes: int = 1) -> list[Job]:
         """One job for each number of ranks.
 
-        :param places: directories of this run alone, by the user's names.
+        :param directories: directories of this run alone, by the user's names.
         :raises ValueError: the numbers do not fit each other, or the caches cannot be dropped.
         :raises InputError: the source has no values.
         """
         if self.drop_caches:
             check_drop()
-        ways = tuple(way_of(text) for text in self.engines)
+        variants = tuple(variant_of(text) for text in self.engines)
         jobs = []
         for ranks in self.ranks:
-            parts = parts_of(self.decomposition, ranks)
+            partition = partition_of(self.decomposition, ranks)
             settings = [
                 IoSetting(
-                    name, ranks, min(nodes, ranks), parts, shape, self.halo, self.variables, self.steps,
+                    name, ranks, min(nodes, ranks), partition, shape, self.halo, self.variables, self.steps,
                     self.precision, self.source,
                 )
-                for name in places
-                for shape in shapes_of(self.whole, self.each, parts)
+                for name in directories
+                for shape in shapes_of(self.whole, self.each, partition)
             ]  # fmt: skip
-            work = IoWork(
-                tuple(settings), ways, self.writes, self.reads, self.rounds, self.seed, self.drop_caches
+            program = IoProgram(
+                tuple(settings), variants, self.writes, self.reads, self.rounds, self.seed, self.drop_caches
             )  # fmt: skip
-            jobs.append(Job(ranks, work, places))
+            jobs.append(Job(ranks, program, directories))
         return jobs
 
 

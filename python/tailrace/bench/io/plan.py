@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tailrace.io.placement import Triple
 
-from ..ranks.partition import parts_of, shapes_of
-from ..records.variants import USUAL, Way, way_of
+from ..ranks.partition import partition_of, shapes_of
+from ..records.variants import USUAL, Variant, variant_of
 from .setting import IoSetting
 
 
@@ -25,20 +25,20 @@ class OutputPlan:
     seed: int = 0
 
     @property
-    def ways(self) -> tuple[Way, ...]:
+    def variants(self) -> tuple[Variant, ...]:
         """:raises ValueError: an engine is not known."""
-        return tuple(way_of(text) for text in self.engines)
+        return tuple(variant_of(text) for text in self.engines)
 
-    def settings(self, bench: str, ranks: int, places: Iterable[str], nodes: int, steps: int) -> list[IoSetting]:
+    def settings(self, bench: str, ranks: int, directories: Iterable[str], nodes: int, steps: int) -> list[IoSetting]:
         """Every size in every directory.
 
         :param bench: the name of the benchmark.
-        :param places: the user's names of directories.
+        :param directories: the user's names of directories.
         :raises ValueError: the numbers do not fit each other.
         """
-        parts = parts_of(self.decomposition, ranks)
+        partition = partition_of(self.decomposition, ranks)
         return [
-            IoSetting(name, ranks, min(nodes, ranks), parts, shape, steps=steps, bench=bench)
-            for name in places
-            for shape in shapes_of(self.whole, self.each, parts)
+            IoSetting(name, ranks, min(nodes, ranks), partition, shape, steps=steps, bench=bench)
+            for name in directories
+            for shape in shapes_of(self.whole, self.each, partition)
         ]

@@ -98,7 +98,7 @@ class Driver:
             self._fails_from_now_on()
 
     def _fails_from_now_on(self) -> None:
-        """The way whose turn it is must not be tried again, not even by a job that replaces one that has died."""
+        """The variant whose turn it is must not be tried again, not even by a job that replaces one that has died."""
         if self._begun is not None:
             self._failed.add((self._begun["setting"], self._begun["way"]))
 

@@ -22,7 +22,7 @@ _MARK = "this directory was made by tailrace bench and may be removed\n"
 _ROOM = 1.2  # free bytes on the disk, in parts of the bytes that are written
 
 
-class Place:
+class ScratchDirectory:
     """A new directory below one of the user's, removed with all it holds when the benchmark ends. Local.
 
     What a killed benchmark has left there is removed by the next one: it carries our mark, and nobody holds its lock.

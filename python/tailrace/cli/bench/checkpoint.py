@@ -62,9 +62,9 @@ def checkpoint(
     with told():
         if not (whole or each):
             whole = [20_000]
-        ways = tuple(engines) or (QUICK_ENGINES if quick else ENGINES)
+        variants = tuple(engines) or (QUICK_ENGINES if quick else ENGINES)
         matrix = CheckpointMatrix(
-            _pairs(ranks_of(ranks), restart_ranks), tuple(whole), tuple(each), tuple(columns), uneven, ways,
+            _pairs(ranks_of(ranks), restart_ranks), tuple(whole), tuple(each), tuple(columns), uneven, variants,
             Rhythm(rounds, seed, drop_caches), small_steps,
         )  # fmt: skip
         measure(matrix, named(directories), limit, out, append, against)

@@ -79,10 +79,10 @@ def io(
         wholes, eaches = (tuple(size_of(text) for text in texts) for texts in (whole, each))
         if not (wholes or eaches):
             wholes, eaches = QUICK_SIZES if quick else (((256, 256, 256),), ())
-        ways = tuple(engines) or (QUICK if quick else USUAL)
+        variants = tuple(engines) or (QUICK if quick else USUAL)
         matrix = Matrix(
-            counts, wholes, eaches, ways, decomposition, halo, variables or 1, steps, precision, *chosen, rounds, seed,
-            drop_caches,
+            counts, wholes, eaches, variants, decomposition, halo, variables or 1, steps, precision, *chosen, rounds,
+            seed, drop_caches,
         )  # fmt: skip
         if source is not None:
             for option, given in (("--global", whole), ("--local", each), ("--precision", precision != "float64")):

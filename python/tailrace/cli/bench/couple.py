@@ -126,7 +126,7 @@ def _measure(
     matrix.jobs(directories)  # what is wrong is said before anything is made
     check_files(out, append, against)
     with Session(directories, out, limit=limit, append=append) as session:
-        for job in matrix.jobs(session.places):
+        for job in matrix.jobs(session.directories):
             session.run(job, start)
     mine = [one for one in read_results(out).measurements if one.run == session.record.run]
     for line in advice(mine):

@@ -49,18 +49,18 @@ def _measure(
 
     node = comm.Split_type(MPI.COMM_TYPE_SHARED)
     nodes = comm.allreduce(int(node.rank == 0))
-    session, places, error = None, {}, ""
+    session, scratch, error = None, {}, ""
     if comm.rank == 0:
         try:
             check_files(out, append, against)
             session = Session(directories, out, append=append, nodes=nodes)
-            places = session.places
+            scratch = session.directories
         except (OSError, ValueError) as problem:
             error = str(problem)
-    places, error = comm.bcast((places, error))
+    scratch, error = comm.bcast((scratch, error))
     if error:
         fail(error)
-    jobs = matrix.jobs(places, nodes)
+    jobs = matrix.jobs(scratch, nodes)
     if session is None:
         for job in jobs:
             run_here(job, comm, nothing)

@@ -58,7 +58,7 @@ def measure(
     watched = Watched(out) if darshan else None
     marks: dict[str, Any] = {"notes": [_WATCHED], "watched": "Darshan"} if watched else {}
     with Session(directories, out, limit=limit, append=append, **marks) as session:
-        for job in matrix.jobs(session.places):
+        for job in matrix.jobs(session.directories):
             session.run(job, watched.start if watched else start)
     failures = session.failures + (_add(watched, out, session.notes) if watched else 0)
     raise typer.Exit(show(out, against, failures, session.notes))

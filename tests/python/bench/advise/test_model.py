@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tailrace.bench.advise.fit import FitError, Observation, fit
-from tailrace.bench.advise.forecast import WAYS, forecast
+from tailrace.bench.advise.forecast import VARIANTS, forecast
 from tailrace.bench.advise.load import GIB, Load
 from tailrace.bench.advise.model import predict, predict_pattern
 from tailrace.bench.advise.observations import cross_validate, factors_of
@@ -118,18 +118,22 @@ def test_more_stripes_never_slow_a_shared_file(engine, transfer):
 
 def test_more_bytes_never_take_less_time_and_better_hardware_never_more():
     slower_if_larger = [key for key in FIGURES if key.endswith("_seconds")]
-    for way in WAYS:
+    for variant in VARIANTS:
         for ranks in (1, 8, 2048):
-            times = [predict(ARCHER2, Load(g * GIB, ranks), way.engine, way.parameters).seconds for g in (1, 2, 40)]
+            times = [
+                predict(ARCHER2, Load(g * GIB, ranks), variant.engine, variant.parameters).seconds for g in (1, 2, 40)
+            ]
             assert times == sorted(times)
-            base = predict(ARCHER2, Load(8 * GIB, ranks), way.engine, way.parameters).seconds
+            base = predict(ARCHER2, Load(8 * GIB, ranks), variant.engine, variant.parameters).seconds
             for key in FIGURES:
                 value = getattr(ARCHER2, key)
                 if value is None:
                     continue
                 better = value / 2 if key in slower_if_larger else value * 2
-                found = predict(ARCHER2.changed({key: better}), Load(8 * GIB, ranks), way.engine, way.parameters)
-                assert found.seconds <= base * (1 + 1e-12), (way.name, ranks, key)
+                found = predict(
+                    ARCHER2.changed({key: better}), Load(8 * GIB, ranks), variant.engine, variant.parameters
+                )
+                assert found.seconds <= base * (1 + 1e-12), (variant.name, ranks, key)
 
 
 def test_the_page_cache_is_faster_until_it_is_full():
@@ -152,12 +156,12 @@ def test_locks_cost_at_most_all_parallelism():
 def test_profiles_of_arrays_give_the_seconds_of_each():
     draws = draws_of(ARCHER2, 5)
     load = Load(64 * GIB, 2048)
-    for way in WAYS:
-        pattern = pattern_of(way.engine, way.parameters, load, ARCHER2, 12)
-        together = np.broadcast_to(predict_pattern(draws, load, pattern, way.engine, 12).seconds, 5)
+    for variant in VARIANTS:
+        pattern = pattern_of(variant.engine, variant.parameters, load, ARCHER2, 12)
+        together = np.broadcast_to(predict_pattern(draws, load, pattern, variant.engine, 12).seconds, 5)
         for at in range(5):
             one = ARCHER2.changed({k: None if v is None else v[at] for k in FIGURES for v in [getattr(draws, k)]})
-            assert together[at] == pytest.approx(predict(one, load, way.engine, way.parameters, 12).seconds)
+            assert together[at] == pytest.approx(predict(one, load, variant.engine, variant.parameters, 12).seconds)
 
 
 # ---- published figures -----------------------------------------------------------------------------------------------
@@ -243,12 +247,12 @@ NOISE = 0.1
 
 def synthetic(profile, seed=1, noise=NOISE):
     random = np.random.default_rng(seed)
-    ways = [("raw", {}), ("raw", {"strategy": "dist"}), ("raw", {"strategy": "collect"}), ("hdf5", {}), ("bp4", {})]
+    variants = [("raw", {}), ("raw", {"strategy": "dist"}), ("raw", {"strategy": "collect"}), ("hdf5", {}), ("bp4", {})]
     data = []
     for ranks in (1, 2, 4, 8):
         for size in (2**16, 2**25, 2**30, 2**33):
             for durability, variables in (("synced", 1), ("page cache", 8)):
-                for engine, parameters in ways:
+                for engine, parameters in variants:
                     load = Load(size, ranks, variables, 1, durability)
                     seconds = predict(profile, load, engine, parameters).seconds
                     seconds *= math.exp(noise * random.standard_normal())
@@ -322,9 +326,9 @@ def test_draws_have_the_stated_spread_and_are_the_same_every_time():
 def test_a_machine_without_doubt_gives_the_prediction():
     sure = ARCHER2.model_copy(update={"uncertainty": {}, "default_factor": 1.0, "residual_factor": 1.0})
     load = Load(64 * GIB, 2048)
-    seconds = seconds_of(sure, load, WAYS)
-    for way, row in zip(WAYS, seconds, strict=True):
-        expected = predict(sure, load, way.engine, way.parameters, way.stripes).seconds
+    seconds = seconds_of(sure, load, VARIANTS)
+    for variant, row in zip(VARIANTS, seconds, strict=True):
+        expected = predict(sure, load, variant.engine, variant.parameters, variant.stripes).seconds
         found = range_of(row)
         assert (found.low, found.high) == pytest.approx((expected, expected))
 
@@ -336,14 +340,14 @@ def test_bp5_is_advised_for_archer2_at_scale():
     found = forecast(ARCHER2, Question(ranks=131072, shape=(1025, 1025, 1025), variables=4))
     assert found.advice.engine == "bp5"
     assert "lfs setstripe -c 1 -S 1M DIR" in found.advice.commands
-    assert len(found.rows) == len(WAYS)
+    assert len(found.rows) == len(VARIANTS)
     assert all(row.rate.low < row.rate.median < row.rate.high for row in found.rows)
     assert [row.prediction.seconds for row in found.rows] == sorted(row.prediction.seconds for row in found.rows)
 
 
 def test_a_tie_is_decided_by_preference():
     found = forecast(LAPTOP, Question(ranks=4, shape=(256, 256, 256)))
-    assert found.rows[0].way.engine != "hdf5"  # another is predicted to be a little faster
+    assert found.rows[0].variant.engine != "hdf5"  # another is predicted to be a little faster
     assert found.advice.engine == "hdf5"
     assert "a preference decided" in found.advice.reasons[1]
 
@@ -351,7 +355,7 @@ def test_a_tie_is_decided_by_preference():
 def test_a_clear_lead_is_no_tie():
     sure = LAPTOP.model_copy(update={"default_factor": 1.0, "residual_factor": 1.01})
     found = forecast(sure, Question(ranks=8, shape=(512, 512, 512)))
-    assert found.advice.engine == found.rows[0].way.engine == "bp5"
+    assert found.advice.engine == found.rows[0].variant.engine == "bp5"
 
 
 def test_checkpoints_are_written_by_raw():

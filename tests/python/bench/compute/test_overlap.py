@@ -15,13 +15,13 @@ SMALL = ("overlap", "--global", "16,12,10", "--engine", "raw", "--engine", "hdf5
 def test_engines_without_and_with_buffers(tmp_path):
     found = run(tmp_path, *SMALL, "--ranks", "1,2", "--rounds", "2", "--compute", "0.01", "--buffers", "3")
     assert not found.failures
-    ways, limits = cells(found), cells(found, "limit")
+    variants, limits = cells(found), cells(found, "limit")
     names = ("raw", "raw,buffers=3", "hdf5", "hdf5,buffers=3")
     expected = {(name, ranks, cache) for name in names for ranks in (1, 2) for cache in ("page cache", "synced")}
-    assert {(one.cell.name, one.cell.ranks, one.cell.cache) for one in ways} == expected
+    assert {(one.cell.name, one.cell.ranks, one.cell.cache) for one in variants} == expected
     assert {one.cell.name for one in limits} == {"computing alone"}
-    assert {one.cell.setting for one in limits} == {one.cell.setting for one in ways}
-    for one in ways:
+    assert {one.cell.setting for one in limits} == {one.cell.setting for one in variants}
+    for one in variants:
         assert (one.cell.bench, one.cell.operation, one.cell.steps) == ("overlap", "write", 3)
         for m in one.rounds:
             assert m.bytes == 3 * 16 * 12 * 10 * 8

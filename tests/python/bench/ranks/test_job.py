@@ -10,7 +10,7 @@ from helpers.inputs import benchmarks
 from tailrace.bench.io.matrix import Matrix
 from tailrace.bench.ranks.driver import run_here as measure
 from tailrace.bench.ranks.job import EVENT, Job, run_on_ranks
-from tailrace.bench.ranks.round_robin import Outcome, Turns
+from tailrace.bench.ranks.round_robin import Outcome, RoundRobin
 from tailrace.bench.records.records import Failure, Measurement, parse
 
 EVERYWHERE = "raw:strategy=dist, sync=on"  # every series that a program writes
@@ -25,7 +25,7 @@ class OneCell:
 
     def run(self, comm, job, emit):
         cell = benchmarks.cell("raw", nodes=4)
-        Turns(job, 0, emit).begin(cell, Outcome(cell))
+        RoundRobin(job, 0, emit).begin(cell, Outcome(cell))
         emit(benchmarks.rounds(cell, 1.0)[0].to_json())
         emit(Failure(cell, 1, "").to_json())
         emit({"kind": "done", "setting": 0, "round": 1, "way": "raw"})
