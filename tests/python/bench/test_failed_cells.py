@@ -16,6 +16,7 @@ from tailrace.bench.io import rounds as io_rounds
 from tailrace.bench.io.matrix import Matrix
 from tailrace.bench.output.overlap import OverlapPlan
 from tailrace.bench.output.small_steps import StepsPlan
+from tailrace.bench.ranks.events import Begin
 from tailrace.bench.ranks.limits import PlainFile
 from tailrace.bench.ranks.round_robin import RoundRobin
 from tailrace.bench.ranks.rounds import Rhythm
@@ -80,14 +81,12 @@ def test_a_size_that_no_machine_can_hold_is_refused_before_anything_is_made(tmp_
 
 def test_what_is_written_for_reads_alone_belongs_to_the_cell_that_reads_it(tmp_path, monkeypatch):
     """Ranks that died in it left no failure, or one of another cell."""
-    last, written = {}, []
-
-    def take(event):
-        last.update(event)
+    events, written = [], []
 
     def watched(write):
         def work(self, **more):
-            written.append((last["kind"], last["operation"], last["name"], last["cache"]))
+            cell = events[-1].cell
+            written.append((type(events[-1]), cell.operation, cell.name, cell.cache))
             return write(self, **more)
 
         return work
@@ -95,11 +94,11 @@ def test_what_is_written_for_reads_alone_belongs_to_the_cell_that_reads_it(tmp_p
     for kind in (OneSeries, PlainFile):
         monkeypatch.setattr(kind, "write", watched(kind.write))
     [job] = Matrix((1,), SIZES[:1], writes=(), **SOME).jobs({"here": Path(tmp_path)})
-    job.program.run(MPI.COMM_SELF, job, take)
-    assert set(written) == {("begin", "read", "raw", "cold"), ("begin", "read", "pread", "cold")}
+    job.program.run(MPI.COMM_SELF, job, events.append)
+    assert set(written) == {(Begin, "read", "raw", "cold"), (Begin, "read", "pread", "cold")}
     written.clear()
     [job] = Matrix((1,), SIZES[:1], writes=("synced",), **SOME).jobs({"here": Path(tmp_path)})
-    job.program.run(MPI.COMM_SELF, job, take)
+    job.program.run(MPI.COMM_SELF, job, events.append)
     assert {one[1:3] for one in written} == {
         ("write", "raw"), ("write", "pwrite"), ("write", "pwrite direct"), ("read", "pread")
     }  # fmt: skip

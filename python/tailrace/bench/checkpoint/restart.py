@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from tailrace.parallel import agree, on_root
 
-from ..ranks.job import Emit, Job
+from ..ranks.events import Emit
+from ..ranks.job import Job
 from ..ranks.rounds import LIMITS, Rhythm
 from ..ranks.series_io import OneSeries
 from ..records.variants import Variant

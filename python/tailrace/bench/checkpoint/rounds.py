@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from tailrace.parallel import agree, on_root
 
-from ..ranks.job import Emit, Job
+from ..ranks.events import Emit
+from ..ranks.job import Job
 from ..ranks.limits import PlainFile
 from ..ranks.round_robin import Outcome
 from ..ranks.rounds import LIMITS, Rhythm, Rounds

@@ -19,7 +19,8 @@ from tailrace.fields.spectra import spectrum
 from tailrace.fields.vector import Vector
 from tailrace.io.placement import Triple
 
-from ..ranks.job import Emit, Job
+from ..ranks.events import Emit
+from ..ranks.job import Job
 from ..ranks.round_robin import RoundRobin
 from .rounds import INDEPENDENT, ComputePlan, ComputeRounds, ComputeSetting, Outcome, Variants, check_transposes
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from tailrace import _core
 
-from ..ranks.job import Emit, Job
+from ..ranks.events import Emit
+from ..ranks.job import Job
 from ..ranks.round_robin import RoundRobin
 from ..ranks.timing import Together
 from .flow import FlowKind, MadeFlow, flow_of

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from tailrace import _core
 from tailrace.io.placement import Triple
 
-from ..ranks.job import Emit, Job
+from ..ranks.events import Emit
+from ..ranks.job import Job
 from ..ranks.round_robin import RoundRobin
 from ..ranks.timing import Timing
 from ..records.records import Cell

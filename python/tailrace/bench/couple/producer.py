@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from tailrace.io import series as arrays
 from tailrace.parallel import on_root
 
-from ..ranks.job import Emit, Job
+from ..ranks.events import Begin, Done, Emit
+from ..ranks.job import Job
 from ..ranks.noise import Watch
 from ..ranks.timing import Timing, Together, meet_asleep
-from ..records.records import Failure, Measurement
+from ..records.records import Measurement
 from .computing import compute
 from .consumer import CONNECT, Consumed, ConsumerProgram
 from .plan import CouplePlan, CoupleTask
@@ -66,16 +67,15 @@ class ProducerProgram:
         """Write all streams. Collective. An error ends the job, because the consumer does not hear of it."""
         watch = Watch(comm)
         for task in self.plan.tasks(job):
-            begin = {"kind": "begin", "setting": task.number, "way": task.variant.name}
-            emit({**Failure(task.cell("produce"), task.round, "").to_json(), **begin})
+            emit(Begin(task.cell("produce"), task.round, task.number, task.variant.name))
             directory = job.directories[task.setting.directory]
             watch.start()
             produced = _produce(comm, task, directory)
             consumed = _wait_for_consumer(comm, Consumed.path(directory, task))
             disturbed = watch.stop(friends=consumed.processor)
             for record in _records(task, produced, consumed, disturbed):
-                emit(record.to_json())
-            emit({"kind": "done", "setting": task.number, "round": task.round, "way": task.variant.name})
+                emit(record)
+            emit(Done(task.number, task.round, task.variant.name))
 
 
 def _produce(comm: MPI.Comm, task: CoupleTask, directory: Path) -> Produced:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from tailrace.flow.memory import check_memory
 from tailrace.parallel import agree
 
+from ..ranks.events import Emit
 from ..ranks.eviction import COLD
-from ..ranks.job import Emit, Job
+from ..ranks.job import Job
 from ..ranks.limits import PlainFile
 from ..ranks.partition import Values
 from ..ranks.rounds import LIMITS, Rhythm, Rounds

@@ -18,7 +18,8 @@ from tailrace.io import series as arrays
 from ..io.held_values import values_of
 from ..io.plan import OutputPlan
 from ..io.setting import IoSetting
-from ..ranks.job import Emit, Job
+from ..ranks.events import Emit
+from ..ranks.job import Job
 from ..ranks.noise import Warmer, Watch
 from ..ranks.partition import Values
 from ..ranks.round_robin import RoundRobin

@@ -13,7 +13,8 @@ from tailrace.io.placement import triple
 from ..io.held_values import values_of
 from ..io.plan import OutputPlan
 from ..io.setting import IoSetting
-from ..ranks.job import Emit, Job
+from ..ranks.events import Emit
+from ..ranks.job import Job
 from ..ranks.round_robin import RoundRobin
 from ..ranks.scratch_directory import check_room
 from ..ranks.series_io import OneSeries

@@ -17,7 +17,8 @@ from tailrace.parallel import agree
 from ..io.held_values import values_of
 from ..io.plan import OutputPlan
 from ..io.setting import IoSetting
-from ..ranks.job import Emit, Job
+from ..ranks.events import Emit
+from ..ranks.job import Job
 from ..ranks.limits import PlainFile
 from ..ranks.noise import Warmer, Watch
 from ..ranks.partition import Values

@@ -7,26 +7,25 @@ may be full or be what is measured.
 from __future__ import annotations
 
 import base64
-import json
 import os
 import pickle
 import sys
 import traceback
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
+
+from .events import Emit, Event, Note, line_of, nothing, on_nodes
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-EVENT = "@tailrace-bench "  # begins a line of standard output that is an event
 PARAMETERS = "TAILRACE_PARAMETERS"  # of the environment: parameters of all series that a program writes
 LEFT_OUT = f"{PARAMETERS} is left out: ways are measured with the parameters of --engine alone"
 
-Emit = Callable[[dict[str, Any]], None]  # on rank 0
 Task = tuple[int, int, str]  # a part of a job that is done or not: number of the setting, round, variant
 
 
@@ -35,7 +34,7 @@ class RankProgram(Protocol):
 
     @property
     def tasks(self) -> int:
-        """How many "done" events it emits, if nothing fails."""
+        """How many `Done` events it emits, if nothing fails."""
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Collective."""
@@ -89,8 +88,8 @@ def run_on(comm: MPI.Comm, job: Job, emit: Emit) -> None:
     nodes = nodes_of(comm)
     with _without_parameters() as left_out:
         if left_out and comm.rank == 0:
-            emit({"kind": "note", "text": LEFT_OUT})
-        job.program.run(comm, job, lambda event: emit({**event, "nodes": nodes} if "nodes" in event else event))
+            emit(Note(LEFT_OUT))
+        job.program.run(comm, job, lambda event: emit(on_nodes(event, nodes)))
 
 
 def nodes_of(comm: MPI.Comm) -> int:
@@ -131,9 +130,5 @@ def run_on_ranks(word: str) -> None:
         comm.Abort(1)
 
 
-def _print(event: dict[str, Any]) -> None:
-    print(EVENT + json.dumps(event), flush=True)
-
-
-def nothing(_: dict[str, Any]) -> None:
-    """For ranks whose events nobody hears."""
+def _print(event: Event) -> None:
+    print(line_of(event), flush=True)

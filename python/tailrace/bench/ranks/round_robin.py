@@ -10,7 +10,8 @@ from pathlib import Path
 from tailrace import _core
 
 from ..records.records import Cell, Failure, Measurement
-from .job import Emit, Job
+from .events import Begin, Done, Emit, Note
+from .job import Job
 from .timing import Timing
 
 
@@ -25,7 +26,7 @@ class RoundRobin:
     """The rounds of one setting of a job. All methods are local; ranks that measure together call the same ones.
 
     :param number: of the setting in the job.
-    :param emit: gets what happens, on rank 0: records, and `{"kind": "begin", ...}` before each of them.
+    :param emit: gets what happens, on rank 0: records, and a `Begin` before each of them.
     :param directory: left out of the messages of failures: it is there for this run only.
     """
 
@@ -51,7 +52,7 @@ class RoundRobin:
                 self.round, self.order, self._variant = number, order, name
                 if not variants[name]():
                     self.failed.add(name)
-                self._emit({"kind": "done", "setting": self._number, "round": number, "way": name})
+                self._emit(Done(self._number, number, name))
 
     def begin(self, cell: Cell, outcome: Outcome, variant: str = "") -> None:
         """This cell is measured from now on; whatever fails is its failure.
@@ -59,8 +60,7 @@ class RoundRobin:
         :param variant: whose cell it is, where that is not the one whose turn it is.
         """
         outcome.cell = cell
-        text = Failure(cell, self.round, "").to_json()
-        self._emit({**text, "kind": "begin", "setting": self._number, "way": variant or self._variant})
+        self._emit(Begin(cell, self.round, self._number, variant or self._variant))
 
     def keep(
         self,
@@ -83,11 +83,11 @@ class RoundRobin:
             cell, self.round, timing.seconds, size, self.order, timing.phases, timing.per_rank, dict(counts or {}),
             dict(stacks or {}), verified, disturbed,
         )  # fmt: skip
-        self._emit(record.to_json())
+        self._emit(record)
 
     def note(self, text: str) -> None:
         """Something that the user should know, and that is no failure of a cell."""
-        self._emit({"kind": "note", "text": text})
+        self._emit(Note(text))
 
     @contextmanager
     def failures(self, cell: Cell) -> Iterator[Outcome]:
@@ -100,4 +100,4 @@ class RoundRobin:
             text = str(error) or type(error).__name__
             if self._directory is not None:
                 text = text.replace(str(self._directory), "...")
-            self._emit(Failure(outcome.cell, self.round, text).to_json())
+            self._emit(Failure(outcome.cell, self.round, text))

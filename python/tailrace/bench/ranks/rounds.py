@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from tailrace.parallel import agree
 
 from ..records.records import Cell
+from .events import Emit
 from .eviction import COLD, DROPPED, Device, check_drop, drop_all, evict, send_to_disk
-from .job import Emit, Job
+from .job import Job
 from .noise import Warmer, Watch
 from .round_robin import Outcome, RoundRobin
 from .scratch_directory import check_room
@@ -50,7 +51,7 @@ class Rounds(ABC):
 
     :param number: of the setting in its job.
     :param directory: of this run alone.
-    :param emit: gets what happens, on rank 0: records, and `{"kind": "begin", ...}` before each of them.
+    :param emit: gets what happens, on rank 0: records, and a `Begin` before each of them.
     """
 
     def __init__(self, comm: MPI.Comm, job: Job, rhythm: Rhythm, number: int, directory: Path, emit: Emit) -> None:

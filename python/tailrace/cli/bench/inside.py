@@ -44,7 +44,7 @@ def _measure(
     from mpi4py import MPI
 
     from tailrace.bench.ranks.driver import run_here
-    from tailrace.bench.ranks.job import nothing
+    from tailrace.bench.ranks.events import nothing
     from tailrace.bench.ranks.session import Session
 
     node = comm.Split_type(MPI.COMM_TYPE_SHARED)
