@@ -10,10 +10,9 @@ from mpi4py import MPI
 
 from helpers.harness import mpi_run
 from helpers.harness.benches import assert_nobody_left, bench, left, ranks_of, start, wait_for_lines
+from helpers.inputs.small_benches import lists
 from tailrace.bench.checkpoint.element_lists import ElementLists, first_rows
-from tailrace.bench.checkpoint.matrix import CheckpointMatrix
 from tailrace.bench.ranks.driver import Driver
-from tailrace.bench.ranks.rounds import Rhythm
 from tailrace.bench.records.results import ResultFile, read_results
 from tailrace.bench.records.summary import summarise
 from tailrace.io.series import Step
@@ -115,7 +114,6 @@ def test_inside_a_job_of_mpi(tmp_path):
 @pytest.mark.parametrize("wrong", [("restart same", 0), ("restart other", 1)])
 def test_wrong_values_are_found(tmp_path, monkeypatch, wrong):
     """An engine that reads a wrong last value, in one of the two jobs."""
-    matrix = CheckpointMatrix(((1, 1),), (10,), (), (2,), 0.0, ("raw",), Rhythm(1), 0)
     read = Step.read
 
     def read_wrong(self, name, *arguments, **more):
@@ -126,7 +124,7 @@ def test_wrong_values_are_found(tmp_path, monkeypatch, wrong):
 
     with ResultFile(tmp_path / "r.jsonl") as file:
         driver = Driver(file, "one", 60)
-        for number, job in enumerate(matrix.jobs({"here": tmp_path})):
+        for number, job in enumerate(lists().jobs({"here": tmp_path})):
             with monkeypatch.context() as context:
                 if number == wrong[1]:
                     context.setattr(Step, "read", read_wrong)

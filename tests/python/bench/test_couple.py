@@ -19,9 +19,9 @@ from tailrace.bench.couple.producer import Produced, ProducerProgram, _records
 from tailrace.bench.couple.setting import CoupleSetting, StreamVariant
 from tailrace.bench.couple.values import StreamValues
 from tailrace.bench.couple.words import advice
+from tailrace.bench.options import Rhythm
 from tailrace.bench.ranks.driver import told
 from tailrace.bench.ranks.job import Job
-from tailrace.bench.ranks.rounds import Rhythm
 from tailrace.bench.ranks.timing import Timing
 from tailrace.bench.records.results import read_results
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from tailrace.parallel import agree, on_root
 
+from ..options import ColdRhythm
 from ..ranks.events import Emit
 from ..ranks.job import Job
-from ..ranks.rounds import LIMITS, Rhythm
+from ..ranks.rounds import LIMITS
 from ..ranks.series_io import OneSeries
 from ..records.variants import Variant
 from .rounds import OTHER, ListRounds
@@ -30,7 +31,7 @@ class RestartProgram:
 
     settings: tuple[CheckpointSetting, ...]
     variants: tuple[Variant, ...]
-    rhythm: Rhythm
+    rhythm: ColdRhythm
 
     @property
     def tasks(self) -> int:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from tailrace.parallel import agree, on_root
 
+from ..options import ColdRhythm
 from ..ranks.events import Emit
 from ..ranks.job import Job
 from ..ranks.limits import PlainFile
 from ..ranks.round_robin import Outcome
-from ..ranks.rounds import LIMITS, Rhythm, Rounds
+from ..ranks.rounds import LIMITS, Rounds
 from ..ranks.scratch_directory import check_room
 from ..ranks.series_io import Found, OneSeries
 from ..records.variants import Variant
@@ -36,7 +37,7 @@ class CheckpointProgram:
 
     settings: tuple[CheckpointSetting, ...]
     variants: tuple[Variant, ...]
-    rhythm: Rhythm
+    rhythm: ColdRhythm
     small_steps: int = 0
 
     @property

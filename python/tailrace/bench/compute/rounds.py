@@ -17,7 +17,6 @@ from tailrace.io.placement import Triple
 from tailrace.parallel import agree
 
 from ..ranks.noise import Watch
-from ..ranks.partition import partition_of, shapes_of
 from ..ranks.round_robin import RoundRobin
 from ..ranks.timing import Timing, Together
 from ..records.records import Cell
@@ -28,26 +27,8 @@ if TYPE_CHECKING:
 INDEPENDENT = "independent runs"  # the limit: ranks that compute at the same time and need nothing of each other
 TRANSPOSES = ("auto", "shared", "alltoall", "subarray")  # how data move between ranks, as in a case
 
-Outcome = tuple[Timing, dict[str, float]]  # a time, and counts
+Timed = tuple[Timing, dict[str, float]]  # and counts
 Variants = dict[str, Callable[[], bool]]
-
-
-@dataclass(frozen=True)
-class ComputePlan:
-    """What is measured: on every number of ranks, of every size."""
-
-    ranks: tuple[int, ...]
-    whole: tuple[Triple, ...] = ()  # sizes that all numbers of ranks share: strong scaling
-    each: tuple[Triple, ...] = ()  # sizes of a rank's part: weak scaling
-    rounds: int = 5
-    seed: int = 0
-
-    def shapes(self, ranks: int) -> list[Triple]:
-        """The points in x, y and z on so many ranks.
-
-        :raises ValueError: there are fewer points than ranks in a direction.
-        """
-        return shapes_of(self.whole, self.each, partition_of("pencils", ranks))
 
 
 @dataclass(frozen=True)
@@ -93,7 +74,7 @@ class ComputeRounds:
         self.comm, self.setting, self.round_robin = comm, setting, round_robin
         self._watch = Watch(comm)
 
-    def measure(self, cell: Cell, work: Callable[[], Outcome], size: int) -> bool:
+    def measure(self, cell: Cell, work: Callable[[], Timed], size: int) -> bool:
         """One round of a cell; False where it has failed.
 
         :param size: bytes of the values that are moved.

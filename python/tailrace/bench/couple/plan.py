@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..options import Rhythm
 from ..ranks.job import Job
-from ..ranks.rounds import Rhythm
 from ..records.records import Cell
 from .setting import CoupleSetting, StreamVariant
 

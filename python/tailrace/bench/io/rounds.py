@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from tailrace.flow.memory import check_memory
 from tailrace.parallel import agree
 
+from ..options import ColdRhythm
 from ..ranks.events import Emit
 from ..ranks.eviction import COLD
 from ..ranks.job import Job
 from ..ranks.limits import PlainFile
 from ..ranks.partition import Values
-from ..ranks.rounds import LIMITS, Rhythm, Rounds
+from ..ranks.rounds import LIMITS, Rounds
 from ..ranks.scratch_directory import check_room
 from ..ranks.series_io import Found, OneSeries
 from ..ranks.timing import Timing
@@ -38,17 +39,14 @@ class IoProgram:
 
     settings: tuple[IoSetting, ...]
     variants: tuple[Variant, ...]
-    writes: tuple[str, ...] = WRITES
-    reads: tuple[str, ...] = READS
-    rounds: int = 5
-    seed: int = 0
-    drop_caches: bool = False
-    limits: bool = True
+    writes: tuple[str, ...]
+    reads: tuple[str, ...]
+    rhythm: ColdRhythm
 
     @property
     def tasks(self) -> int:
         """Of all settings; see `job.RankProgram`."""
-        return len(self.settings) * (self.rounds + 1) * (len(self.variants) + int(self.limits))
+        return len(self.settings) * (self.rhythm.rounds + 1) * (len(self.variants) + 1)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
@@ -60,14 +58,13 @@ class IoRounds(Rounds):
     """Measures all variants of one setting; see `Rounds`."""
 
     def __init__(self, comm: MPI.Comm, program: IoProgram, job: Job, number: int, directory: Path, emit: Emit) -> None:
-        rhythm = Rhythm(program.rounds, program.seed, program.drop_caches)
-        super().__init__(comm, job, rhythm, number, directory, emit)
+        super().__init__(comm, job, program.rhythm, number, directory, emit)
         self._program, self._setting = program, program.settings[number]
-        self._reads = [rhythm.cold if cache == COLD else cache for cache in program.reads]
+        self._reads = [program.rhythm.cold if cache == COLD else cache for cache in program.reads]
         self._variants = {variant.name: variant for variant in program.variants}
 
     def _names(self) -> list[str]:
-        return [*([LIMITS] if self._program.limits else []), *self._variants]
+        return [LIMITS, *self._variants]
 
     # ---- what is written ---------------------------------------------------------------------------------------------
     @cached_property

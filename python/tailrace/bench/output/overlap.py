@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import ceil, floor, log10
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,8 @@ import numpy as np
 from tailrace.io import series as arrays
 
 from ..io.held_values import values_of
-from ..io.plan import OutputPlan
 from ..io.setting import IoSetting
+from ..options import Rhythm
 from ..ranks.events import Emit
 from ..ranks.job import Job
 from ..ranks.noise import Warmer, Watch
@@ -38,43 +37,19 @@ _LONGER = 1.25  # computing between two steps, in parts of the time in which the
 
 
 @dataclass(frozen=True)
-class OverlapPlan(OutputPlan):
-    """Every engine without and with buffers.
-
-    :param compute: seconds of computing between two steps; 0: longer than the slowest engine needs for a step.
-    """
-
-    caches: tuple[str, ...] = CACHES
-    buffers: int = 2
-    steps: int = 8
-    compute: float = 0.0
-
-    def jobs(self, directories: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Matrix`."""
-        jobs = []
-        for ranks in self.ranks:
-            settings = self.settings("overlap", ranks, directories, nodes, self.steps)
-            pairs = tuple((setting, cache) for setting in settings for cache in self.caches)
-            program = OverlapProgram(pairs, self.variants, self.buffers, self.rounds, self.seed, self.compute)
-            jobs.append(Job(ranks, program, directories))
-        return jobs
-
-
-@dataclass(frozen=True)
 class OverlapProgram:
     """What this benchmark does on one number of ranks."""
 
     settings: tuple[tuple[IoSetting, str], ...]  # each with where the data go: page cache, synced
     variants: tuple[Variant, ...]
     buffers: int
-    rounds: int
-    seed: int
+    rhythm: Rhythm
     compute: float
 
     @property
     def tasks(self) -> int:
         """Of all settings; see `job.RankProgram`."""
-        return len(self.settings) * (self.rounds + 1) * (2 * len(self.variants) + 1)
+        return len(self.settings) * (self.rhythm.rounds + 1) * (2 * len(self.variants) + 1)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
@@ -109,7 +84,7 @@ class OverlapRounds:
         for variant in self._program.variants:
             buffered = with_buffers(variant, self._program.buffers)
             variants |= {variant.name: partial(self._measure, variant), buffered.name: partial(self._measure, buffered)}
-        self._round_robin.run(variants, self._program.rounds, self._program.seed)
+        self._round_robin.run(variants, self._program.rhythm)
 
     def _slowest_step(self) -> float:
         """Seconds of output in a step of the slowest engine, the median of its steps, without computing."""

@@ -11,44 +11,22 @@ from tailrace.io import series as arrays
 from tailrace.io.placement import triple
 
 from ..io.held_values import values_of
-from ..io.plan import OutputPlan
 from ..io.setting import IoSetting
+from ..options import Rhythm
 from ..ranks.events import Emit
 from ..ranks.job import Job
 from ..ranks.round_robin import RoundRobin
 from ..ranks.scratch_directory import check_room
 from ..ranks.series_io import OneSeries
 from ..ranks.timing import Together, slowest
-from ..records.variants import Variant, with_buffers
+from ..records.variants import Variant
 from .peak import Peak
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-_STEPS = 2  # besides one for each buffer: all buffers are full, and one is used again
+STEPS = 2  # besides one for each buffer: all buffers are full, and one is used again
 _TRIAL = 8  # points of a rank in each direction
-
-
-@dataclass(frozen=True)
-class MemoryPlan(OutputPlan):
-    """Every engine without and with buffers.
-
-    :param buffers: 0 to leave out the background.
-    """
-
-    buffers: int = 2
-
-    def jobs(self, directories: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """A job for each number of ranks and each variant: what one leaves behind is not there for the next."""
-        variants = [(variant, 0) for variant in self.variants]
-        if self.buffers:
-            variants += [(with_buffers(variant, self.buffers), self.buffers) for variant in self.variants]
-        jobs = []
-        for ranks in self.ranks:
-            for variant, buffers in variants:
-                settings = self.settings("memory", ranks, directories, nodes, _STEPS + buffers)
-                jobs.append(Job(ranks, MemoryProgram(tuple(settings), variant, self.rounds), directories))
-        return jobs
 
 
 @dataclass(frozen=True)
@@ -69,7 +47,7 @@ class MemoryProgram:
         for number, setting in enumerate(self.settings):
             round_robin = RoundRobin(job, number, emit, job.directories[setting.directory])
             work = partial(self._measure, comm, setting, job.directories[setting.directory], round_robin)
-            round_robin.run({self.variant.name: work}, self.rounds, 0, first=1)
+            round_robin.run({self.variant.name: work}, Rhythm(self.rounds), first=1)
 
     def _measure(self, comm: MPI.Comm, setting: IoSetting, directory: Path, round_robin: RoundRobin) -> bool:
         """The peak on the worst rank while a series is open and its steps are written."""

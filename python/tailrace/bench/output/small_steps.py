@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +14,8 @@ from tailrace.io import series as arrays
 from tailrace.parallel import agree
 
 from ..io.held_values import values_of
-from ..io.plan import OutputPlan
 from ..io.setting import IoSetting
+from ..options import Rhythm
 from ..ranks.events import Emit
 from ..ranks.job import Job
 from ..ranks.limits import PlainFile
@@ -37,28 +36,17 @@ _NULL = Variant("null")  # what Tailrace itself needs: it writes nowhere
 _TINY = 2  # points of a rank in each direction
 
 
-@dataclass(frozen=True)
-class StepsPlan(OutputPlan):
-    """One series of one small step, and one of many tiny ones.
+def tiny_settings(ranks: int, nodes: int, directories: Iterable[str], count: int) -> list[IoSetting]:
+    """Series of tiny steps, one in each directory. Local.
 
-    :param count: tiny steps.
+    :param nodes: at most so many hold the ranks.
+    :param directories: the user's names of them.
     """
-
-    count: int = 1000
-
-    def jobs(self, directories: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Matrix`."""
-        jobs = []
-        for ranks in self.ranks:
-            ones = self.settings("steps", ranks, directories, nodes, 1)
-            tiny = (_TINY, _TINY, _TINY * ranks)
-            many = [
-                IoSetting(name, ranks, min(nodes, ranks), (1, 1, ranks), tiny, steps=self.count, bench="steps")
-                for name in directories
-            ]
-            program = StepsProgram((*ones, *many), self.variants, self.rounds, self.seed)
-            jobs.append(Job(ranks, program, directories))
-        return jobs
+    shape = (_TINY, _TINY, _TINY * ranks)
+    return [
+        IoSetting(name, ranks, min(nodes, ranks), (1, 1, ranks), shape, steps=count, bench="steps")
+        for name in directories
+    ]
 
 
 @dataclass(frozen=True)
@@ -67,14 +55,13 @@ class StepsProgram:
 
     settings: tuple[IoSetting, ...]
     variants: tuple[Variant, ...]
-    rounds: int
-    seed: int
+    rhythm: Rhythm
 
     @property
     def tasks(self) -> int:
         """Of all settings; see `job.RankProgram`."""
         limits = sum(1 if setting.steps == 1 else 2 for setting in self.settings)
-        return (self.rounds + 1) * (len(self.settings) * len(self.variants) + limits)
+        return (self.rhythm.rounds + 1) * (len(self.settings) * len(self.variants) + limits)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
@@ -115,7 +102,7 @@ class StepsRounds:
             variants[null.name] = partial(self._measure, null, partial(self._many, _NULL))
         plain = self._setting.limit(operation, "page cache", "pwrite")
         variants[plain.name] = partial(self._measure, plain, self._plain_steps if many else self._plain_one)
-        self._round_robin.run(variants, self._program.rounds, self._program.seed)
+        self._round_robin.run(variants, self._program.rhythm)
 
     def _measure(self, cell: Cell, work: Callable[[], tuple[Timing, dict[str, float]]]) -> bool:
         with self._round_robin.failures(cell) as outcome:

@@ -65,18 +65,6 @@ class Job:
         return job
 
 
-class Matrix(Protocol):
-    """What a command measures, in jobs one after the other."""
-
-    def jobs(self, directories: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """The jobs. Local.
-
-        :param directories: directories of this run alone, by the user's names.
-        :param nodes: at most so many hold the ranks; `run_on` finds out how many do.
-        :raises ValueError: the numbers of the matrix do not fit each other.
-        """
-
-
 def run_on(comm: MPI.Comm, job: Job, emit: Emit) -> None:
     """Run the program of a job on these ranks and no others. Collective.
 

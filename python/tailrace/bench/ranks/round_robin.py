@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tailrace import _core
 
+from ..options import Rhythm
 from ..records.records import Cell, Failure, Measurement
 from .events import Begin, Done, Emit, Note
 from .job import Job
@@ -36,15 +37,15 @@ class RoundRobin:
         self.failed = {name for setting, name in job.failed if setting == number}  # variants that are not tried again
         self.round = self.order = 0
 
-    def run(self, variants: Mapping[str, Callable[[], bool]], rounds: int, seed: int, first: int = 0) -> None:
+    def run(self, variants: Mapping[str, Callable[[], bool]], rhythm: Rhythm, first: int = 0) -> None:
         """All rounds of all variants, each a function that is False where it has failed.
 
-        :param seed: of the order in a round, which is the same on all ranks.
+        :param rhythm: its seed gives the order in a round, which is the same on all ranks.
         :param first: the number of the first round; round 0 does not count.
         """
         names = list(variants)
-        shuffle = random.Random(seed).shuffle
-        for number in range(first, rounds + 1):
+        shuffle = random.Random(rhythm.seed).shuffle
+        for number in range(first, rhythm.rounds + 1):
             shuffle(names)  # the data of one variant may still be on the way to the disk while the next one writes
             for order, name in enumerate(names):
                 if name in self.failed or (self._number, number, name) in self._job.done:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace.parallel import agree
 
+from ..options import ColdRhythm
 from ..records.records import Cell
 from .events import Emit
 from .eviction import COLD, DROPPED, Device, check_drop, drop_all, evict, send_to_disk
@@ -27,25 +28,6 @@ LIMITS = "limits"  # the name of the limits among the variants of a round
 _COLD = 0.9  # the share of the bytes that must come from the device
 
 
-@dataclass(frozen=True)
-class Rhythm:
-    """How the rounds of a setting go.
-
-    :param rounds: so many count; one more, the first, does not.
-    :param seed: of the order in which variants take turns.
-    :param drop_caches: before cold reads, let the kernel give up all that it has cached; else only their own pages.
-    """
-
-    rounds: int = 5
-    seed: int = 0
-    drop_caches: bool = False
-
-    @property
-    def cold(self) -> str:
-        """The cache of cold reads, as cells name it: the two kinds are never compared."""
-        return DROPPED if self.drop_caches else COLD
-
-
 class Rounds(ABC):
     """Measures all variants of one setting, in rounds. All methods are collective.
 
@@ -54,7 +36,7 @@ class Rounds(ABC):
     :param emit: gets what happens, on rank 0: records, and a `Begin` before each of them.
     """
 
-    def __init__(self, comm: MPI.Comm, job: Job, rhythm: Rhythm, number: int, directory: Path, emit: Emit) -> None:
+    def __init__(self, comm: MPI.Comm, job: Job, rhythm: ColdRhythm, number: int, directory: Path, emit: Emit) -> None:
         if rhythm.drop_caches:
             agree(comm, check_drop)  # on all nodes, not only that of the command
         self._comm, self._rhythm, self._directory = comm, rhythm, directory
@@ -74,7 +56,7 @@ class Rounds(ABC):
     def run(self) -> None:
         """All rounds; the first one is not counted."""
         variants = {name: partial(self._measure, name) for name in self._names()}
-        self._round_robin.run(variants, self._rhythm.rounds, self._rhythm.seed)
+        self._round_robin.run(variants, self._rhythm)
 
     # ---- series ------------------------------------------------------------------------------------------------------
     def _write(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome, reads: Sequence[Cell] = ()) -> None:

@@ -6,7 +6,10 @@ import pytest
 from mpi4py import MPI
 
 from helpers.harness.bench_runs import cells, interrupted, refused, run, run_here
-from tailrace.bench.output.overlap import Computing, OverlapPlan, OverlapRounds, rounded_up
+from helpers.inputs.small_benches import grid
+from tailrace.bench.options import Rhythm
+from tailrace.bench.output.benches import OverlapBench
+from tailrace.bench.output.overlap import Computing, OverlapRounds, rounded_up
 from tailrace.bench.report.compare import against
 
 SMALL = ("overlap", "--global", "16,12,10", "--engine", "raw", "--engine", "hdf5", "--steps", "3")
@@ -65,8 +68,8 @@ def test_runs_that_compute_for_another_time_are_not_compared(tmp_path, monkeypat
         monkeypatch.setattr(OverlapRounds, "_slowest_step", lambda _, slowest=slowest: slowest)
         place = tmp_path / str(number)
         place.mkdir()
-        plan = OverlapPlan((1,), ((6, 5, 4),), engines=("raw",), caches=("page cache",), compute=compute, rounds=1)
-        found.append(run_here(place, plan))
+        one = OverlapBench(grid((6, 5, 4)), compute=compute, caches="page cache", rhythm=Rhythm(1))
+        found.append(run_here(place, one))
         assert not found[-1].failures
     sources = [{m.cell.source for m in one.measurements} for one in found]
     assert sources == [{f"{seconds} s of computing"} for seconds in ("0.0001", "0.0002", "0.00011", "0.0022")]

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from mpi4py import MPI
 
 from helpers.harness.bench_runs import run_here
-from helpers.inputs import benchmarks
-from tailrace.bench.io.matrix import Matrix
+from helpers.inputs import benchmarks, small_benches
 from tailrace.bench.ranks.driver import run_here as measure
 from tailrace.bench.ranks.events import Begin, Done, Note, event_of
 from tailrace.bench.ranks.job import Job, run_on_ranks
@@ -15,7 +14,7 @@ from tailrace.bench.ranks.round_robin import Outcome, RoundRobin
 from tailrace.bench.records.records import Failure, Measurement
 
 EVERYWHERE = "raw:strategy=dist, sync=on"  # every series that a program writes
-MATRIX = Matrix((1,), ((6, 5, 4),), engines=("raw",), writes=("page cache",), reads=(), rounds=1)
+BENCH = small_benches.fields(caches="page cache")
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def without_sync(measurements):
 
 def test_parameters_of_the_environment_are_left_out(tmp_path, monkeypatch):
     monkeypatch.setenv("TAILRACE_PARAMETERS", EVERYWHERE)
-    found = run_here(tmp_path, MATRIX)
+    found = run_here(tmp_path, BENCH)
     assert without_sync(found.measurements)
     assert ["TAILRACE_PARAMETERS is left out" in note for note in found.runs[0].notes] == [True]
     assert os.environ["TAILRACE_PARAMETERS"] == EVERYWHERE
@@ -58,7 +57,7 @@ def test_parameters_of_the_environment_are_left_out(tmp_path, monkeypatch):
 
 def test_they_are_left_out_on_ranks_that_the_command_starts(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("TAILRACE_PARAMETERS", EVERYWHERE)
-    [job] = MATRIX.jobs({"here": tmp_path})
+    [job] = BENCH.jobs({"here": tmp_path})
     run_on_ranks(job.to_word())
     events = [event_of(line) for line in capsys.readouterr().out.splitlines()]
     assert without_sync([one for one in events if isinstance(one, Measurement)])
