@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,21 +12,6 @@ from .options import ResultOptions
 if TYPE_CHECKING:
     from .ranks.job import Job
     from .records.records import Measurement
-
-
-@dataclass(frozen=True)
-class Allocation:
-    """The ranks that this program may use.
-
-    :param ranks: of the job that this program runs in; None outside MPI, where it starts ranks itself.
-    :param nodes: at most so many hold them; `job.run_on` finds out how many do.
-    """
-
-    ranks: int | None
-    nodes: int
-
-
-OUTSIDE_MPI = Allocation(None, 1)
 
 
 class Bench(ABC):
@@ -46,10 +30,11 @@ class Bench(ABC):
     darshan: bool = False  # whether Darshan watches the ranks
 
     @abstractmethod
-    def jobs(self, directories: dict[str, Path], allocation: Allocation = OUTSIDE_MPI) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
         """What is measured, as jobs one after the other. Local; the same on all ranks.
 
         :param directories: of this run alone, by the user's names.
+        :param started: ranks of the job that this program runs in; None outside MPI, where it starts ranks itself.
         :raises ValueError: an option is wrong, or does not fit another one.
         :raises InputError: a file that an option names has not what is needed.
         """

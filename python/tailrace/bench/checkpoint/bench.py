@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..bench import OUTSIDE_MPI, Allocation, Bench
+from ..bench import Bench
 from ..options import Against, ColdRhythm, Directories, Engines, Ranks, ResultOptions, numbers, ranks_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class CheckpointBench(Bench):
     results: ResultOptions = field(default_factory=ResultOptions)
     against: Against = None
 
-    def jobs(self, directories: dict[str, Path], allocation: Allocation = OUTSIDE_MPI) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
         """A job that writes, and one that restarts on other ranks, for each number of ranks; see `Bench.jobs`."""
         from ..ranks.eviction import check_drop
         from ..ranks.job import Job
@@ -74,14 +74,14 @@ class CheckpointBench(Bench):
         from .restart import RestartProgram
         from .rounds import CheckpointProgram
 
-        pairs = self._pairs(allocation.ranks)
+        pairs = self._pairs(started)
         if self.rhythm.drop_caches:
             check_drop()
         variants = tuple(variant_of(text) for text in self.engines or (QUICK_ENGINES if self.quick else ENGINES))
         jobs = []
         for writers, readers in pairs:
-            settings = self._settings(list(directories), writers, min(allocation.nodes, writers))
-            others = tuple(setting.restarted_on(readers, allocation.nodes) for setting in settings)
+            settings = self._settings(list(directories), writers)
+            others = tuple(setting.restarted_on(readers) for setting in settings)
             jobs.append(Job(writers, CheckpointProgram(settings, variants, self.rhythm, self.small_steps), directories))
             jobs.append(Job(readers, RestartProgram(others, variants, self.rhythm), directories))
         return jobs
@@ -102,7 +102,7 @@ class CheckpointBench(Bench):
             raise ValueError(f"--restart-ranks {text}: mpiexec started {started} ranks only")
         return list(zip(writers, readers, strict=True))
 
-    def _settings(self, directories: list[str], ranks: int, nodes: int) -> tuple[CheckpointSetting, ...]:
+    def _settings(self, directories: list[str], ranks: int) -> tuple[CheckpointSetting, ...]:
         from .setting import CheckpointSetting
 
         sizes = [*self.whole, *(ranks * mean for mean in self.each)] or [20_000]
@@ -111,7 +111,7 @@ class CheckpointBench(Bench):
         ]
         return tuple(
             CheckpointSetting(
-                directory, ranks, nodes, rows, columns, self.uneven, self.rhythm.seed, ranks,
+                directory, ranks, rows, columns, self.uneven, self.rhythm.seed, ranks,
                 f"checkpoint.{ranks}.{number}",
             )
             for number, (directory, rows, columns) in enumerate(different)

@@ -24,7 +24,6 @@ class CheckpointSetting:
 
     directory: str
     ranks: int
-    nodes: int
     rows: int
     columns: int
     uneven: float
@@ -46,9 +45,9 @@ class CheckpointSetting:
         """Where the series of a variant lies. Two variants may have the same name of a file."""
         return directory / self.place / variant.name.replace("/", "_")
 
-    def restarted_on(self, ranks: int, nodes: int) -> CheckpointSetting:
+    def restarted_on(self, ranks: int) -> CheckpointSetting:
         """The setting of reading these files on other ranks, of which each reads other rows than any has written."""
-        return replace(self, ranks=ranks, nodes=min(nodes, ranks), seed=self.seed + 1)
+        return replace(self, ranks=ranks, seed=self.seed + 1)
 
     def cell(self, operation: str, cache: str, variant: Variant) -> Cell:
         """The cell of a variant."""
@@ -70,6 +69,6 @@ class CheckpointSetting:
         if operation.startswith("restart"):
             source += f", written by {self.writers}"
         return Cell(
-            "checkpoint", operation, "", directory=self.directory, ranks=self.ranks, nodes=self.nodes,
+            "checkpoint", operation, "", directory=self.directory, ranks=self.ranks,
             shape=(self.columns, self.rows), variables=2, cache=cache, source=source,
         )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..bench import OUTSIDE_MPI, Allocation, Bench
+from ..bench import Bench
 from ..options import Precision, ResultOptions, Rhythm, SizeOptions, check_precision
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class TransposeBench(Bench):
     rhythm: Rhythm = field(default_factory=Rhythm)
     results: ResultOptions = field(default_factory=ResultOptions)
 
-    def jobs(self, directories: dict[str, Path], allocation: Allocation = OUTSIDE_MPI) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
         """One job for each number of ranks; see `Bench.jobs`."""
         from ..ranks.job import Job
         from .rounds import ComputeSetting, check_transposes
@@ -82,9 +82,8 @@ class TransposeBench(Bench):
         if "auto" in methods:
             raise ValueError(f"--transpose auto: is what is found out here; expected some of {', '.join(METHODS)}")
         jobs = []
-        for ranks in self.sizes.counts(allocation.ranks):
-            nodes = min(allocation.nodes, ranks)
-            settings = [ComputeSetting(self.name, ranks, nodes, shape) for shape in shapes_on(self.sizes, ranks)]
+        for ranks in self.sizes.counts(started):
+            settings = [ComputeSetting(self.name, ranks, shape) for shape in shapes_on(self.sizes, ranks)]
             jobs.append(Job(ranks, TransposeProgram(tuple(settings), methods, self.rhythm), directories))
         return jobs
 
@@ -112,7 +111,7 @@ class SolverBench(Bench):
     rhythm: Rhythm = field(default_factory=lambda: Rhythm(rounds=8))
     results: ResultOptions = field(default_factory=ResultOptions)
 
-    def jobs(self, directories: dict[str, Path], allocation: Allocation = OUTSIDE_MPI) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
         """One job for each number of ranks; see `Bench.jobs`."""
         from ..ranks.job import Job
         from .flow import flow_of
@@ -124,10 +123,9 @@ class SolverBench(Bench):
         check_transposes(transposes)
         kinds = [flow_of(text) for text in self.flows or ("periodic", "free-slip")]
         jobs = []
-        for ranks in self.sizes.counts(allocation.ranks):
-            nodes = min(allocation.nodes, ranks)
+        for ranks in self.sizes.counts(started):
             pairs = [
-                (kind, ComputeSetting(self.name, ranks, nodes, kind.nodes(shape), self.precision, kind.word))
+                (kind, ComputeSetting(self.name, ranks, kind.nodes(shape), self.precision, kind.word))
                 for kind in kinds
                 for shape in shapes_on(self.sizes, ranks)
             ]
@@ -152,7 +150,7 @@ class AnalysisBench(Bench):
     rhythm: Rhythm = field(default_factory=lambda: Rhythm(rounds=8))
     results: ResultOptions = field(default_factory=ResultOptions)
 
-    def jobs(self, directories: dict[str, Path], allocation: Allocation = OUTSIDE_MPI) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
         """One job for each number of ranks; see `Bench.jobs`."""
         from ..ranks.job import Job
         from .operators import OPERATIONS, AnalysisProgram
@@ -166,10 +164,9 @@ class AnalysisBench(Bench):
             if name not in OPERATIONS:
                 raise ValueError(f"--operations: {name!r} is not known; expected some of {', '.join(OPERATIONS)}")
         jobs = []
-        for ranks in self.sizes.counts(allocation.ranks):
-            nodes = min(allocation.nodes, ranks)
+        for ranks in self.sizes.counts(started):
             settings = [
-                ComputeSetting(self.name, ranks, nodes, shape, self.precision) for shape in shapes_on(self.sizes, ranks)
+                ComputeSetting(self.name, ranks, shape, self.precision) for shape in shapes_on(self.sizes, ranks)
             ]
             jobs.append(Job(ranks, AnalysisProgram(tuple(settings), operations, transposes, self.rhythm), directories))
         return jobs

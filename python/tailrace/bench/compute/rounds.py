@@ -37,7 +37,6 @@ class ComputeSetting:
 
     bench: str
     ranks: int
-    nodes: int
     shape: Triple
     precision: str = "float64"
     source: str = ""  # the flow

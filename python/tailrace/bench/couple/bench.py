@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..bench import OUTSIDE_MPI, Allocation, Bench
+from ..bench import Bench
 from ..options import Against, Directories, Precision, ResultOptions, Rhythm, Whole, check_precision, numbers, size_of
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class CoupleBench(Bench):
     results: ResultOptions = field(default_factory=ResultOptions)
     against: Against = None
 
-    def jobs(self, directories: dict[str, Path], allocation: Allocation = OUTSIDE_MPI) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
         """The job of the producer of each split, which knows that of its consumer; see `Bench.jobs`."""
         from tailrace._core import engine_names
 
@@ -73,7 +73,7 @@ class CoupleBench(Bench):
 
         if "sst" not in engine_names():
             raise ValueError("this build has no streams (engine sst); build Tailrace with ADIOS2")
-        if allocation.ranks is not None:
+        if started is not None:
             raise ValueError("bench couple starts two jobs of its own; start it without mpiexec")
         check_precision(self.precision)
         shapes = [size_of(text) for text in self.whole] or [(64, 64, 64) if self.quick else (128, 128, 128)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..bench import OUTSIDE_MPI, Allocation, Bench
+from ..bench import Bench
 from ..options import Against, ColdRhythm, Directories, Precision, ResultOptions, check_precision, chosen
 from .grid_options import GridOptions
 
@@ -51,14 +51,14 @@ class IoBench(Bench):
         bool, typer.Option("--darshan", help="Darshan's library watches the ranks; its figures join the results.")
     ] = False
 
-    def jobs(self, directories: dict[str, Path], allocation: Allocation = OUTSIDE_MPI) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
         """One job for each number of ranks; see `Bench.jobs`."""
         from ..ranks.eviction import check_drop
         from ..ranks.job import Job
         from ..records.variants import QUICK
         from .rounds import IoProgram
 
-        counts = self.grid.sizes.counts(allocation.ranks)
+        counts = self.grid.sizes.counts(started)
         writes, reads = self._caches()
         check_precision(self.precision)
         values = self._values()
@@ -67,7 +67,7 @@ class IoBench(Bench):
         variants = self.grid.variants(QUICK if self.quick else ())
         jobs = []
         for ranks in counts:
-            settings = self.grid.settings(ranks, allocation.nodes, directories, **values)
+            settings = self.grid.settings(ranks, directories, **values)
             program = IoProgram(tuple(settings), variants, writes, reads, self.rhythm)
             jobs.append(Job(ranks, program, directories))
         return jobs

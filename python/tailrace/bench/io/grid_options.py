@@ -34,12 +34,11 @@ class GridOptions:
         return tuple(variant_of(text) for text in self.engines or usual or USUAL)
 
     def settings(
-        self, ranks: int, nodes: int, directories: Iterable[str], whole: Sequence[Triple], each: Sequence[Triple] = (),
+        self, ranks: int, directories: Iterable[str], whole: Sequence[Triple], each: Sequence[Triple] = (),
         **more: Any,
     ) -> list[IoSetting]:  # fmt: skip
         """Every size in every directory on so many ranks.
 
-        :param nodes: at most so many hold the ranks.
         :param directories: the user's names of them.
         :param whole, each: see `SizeOptions.shapes`.
         :param more: what else a setting has.
@@ -50,7 +49,7 @@ class GridOptions:
 
         partition = partition_of(self.decomposition, ranks)
         return [
-            IoSetting(name, ranks, min(nodes, ranks), partition, shape, **more)
+            IoSetting(name, ranks, partition, shape, **more)
             for name in directories
             for shape in self.sizes.shapes(partition, whole, each)
         ]

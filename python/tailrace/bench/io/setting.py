@@ -14,7 +14,6 @@ class IoSetting:
 
     directory: str
     ranks: int
-    nodes: int
     decomposition: tuple[int, int, int]
     shape: tuple[int, int, int]
     halo: int = 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..bench import OUTSIDE_MPI, Allocation, Bench
+from ..bench import Bench
 from ..io.grid_options import GridOptions
 from ..options import Directories, ResultOptions, Rhythm, RoundCount, chosen
 
@@ -43,7 +43,7 @@ class OverlapBench(Bench):
     rhythm: Rhythm = field(default_factory=lambda: Rhythm(rounds=3))
     results: ResultOptions = field(default_factory=ResultOptions)
 
-    def jobs(self, directories: dict[str, Path], allocation: Allocation = OUTSIDE_MPI) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
         """One job for each number of ranks; see `Bench.jobs`."""
         from ..ranks.job import Job
         from .overlap import CACHES, OverlapProgram
@@ -51,10 +51,8 @@ class OverlapBench(Bench):
         caches = chosen("--caches", self.caches, CACHES, " or ".join(CACHES))
         variants = self.grid.variants()
         jobs = []
-        for ranks in self.grid.sizes.counts(allocation.ranks):
-            settings = self.grid.settings(
-                ranks, allocation.nodes, directories, _USUAL, bench=self.name, steps=self.steps
-            )
+        for ranks in self.grid.sizes.counts(started):
+            settings = self.grid.settings(ranks, directories, _USUAL, bench=self.name, steps=self.steps)
             pairs = tuple((setting, cache) for setting in settings for cache in caches)
             program = OverlapProgram(pairs, variants, self.buffers, self.rhythm, self.compute)
             jobs.append(Job(ranks, program, directories))
@@ -76,16 +74,16 @@ class StepsBench(Bench):
     rhythm: Rhythm = field(default_factory=Rhythm)
     results: ResultOptions = field(default_factory=ResultOptions)
 
-    def jobs(self, directories: dict[str, Path], allocation: Allocation = OUTSIDE_MPI) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
         """One job for each number of ranks; see `Bench.jobs`."""
         from ..ranks.job import Job
         from .small_steps import StepsProgram, tiny_settings
 
         variants = self.grid.variants()
         jobs = []
-        for ranks in self.grid.sizes.counts(allocation.ranks):
-            ones = self.grid.settings(ranks, allocation.nodes, directories, [(128, 128, 64)], bench=self.name)
-            many = tiny_settings(ranks, allocation.nodes, directories, self.count)
+        for ranks in self.grid.sizes.counts(started):
+            ones = self.grid.settings(ranks, directories, [(128, 128, 64)], bench=self.name)
+            many = tiny_settings(ranks, directories, self.count)
             jobs.append(Job(ranks, StepsProgram((*ones, *many), variants, self.rhythm), directories))
         return jobs
 
@@ -106,7 +104,7 @@ class MemoryBench(Bench):
     rounds: RoundCount = 1
     results: ResultOptions = field(default_factory=ResultOptions)
 
-    def jobs(self, directories: dict[str, Path], allocation: Allocation = OUTSIDE_MPI) -> list[Job]:
+    def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
         """A job for each number of ranks and each variant: what one leaves behind is not there for the next."""
         from ..ranks.job import Job
         from ..records.variants import with_buffers
@@ -116,10 +114,8 @@ class MemoryBench(Bench):
         if self.buffers:
             variants += [(with_buffers(variant, self.buffers), self.buffers) for variant, _ in variants]
         jobs = []
-        for ranks in self.grid.sizes.counts(allocation.ranks):
+        for ranks in self.grid.sizes.counts(started):
             for variant, buffers in variants:
-                settings = self.grid.settings(
-                    ranks, allocation.nodes, directories, _USUAL, bench=self.name, steps=STEPS + buffers
-                )
+                settings = self.grid.settings(ranks, directories, _USUAL, bench=self.name, steps=STEPS + buffers)
                 jobs.append(Job(ranks, MemoryProgram(tuple(settings), variant, self.rounds), directories))
         return jobs

@@ -36,17 +36,13 @@ _NULL = Variant("null")  # what Tailrace itself needs: it writes nowhere
 _TINY = 2  # points of a rank in each direction
 
 
-def tiny_settings(ranks: int, nodes: int, directories: Iterable[str], count: int) -> list[IoSetting]:
+def tiny_settings(ranks: int, directories: Iterable[str], count: int) -> list[IoSetting]:
     """Series of tiny steps, one in each directory. Local.
 
-    :param nodes: at most so many hold the ranks.
     :param directories: the user's names of them.
     """
     shape = (_TINY, _TINY, _TINY * ranks)
-    return [
-        IoSetting(name, ranks, min(nodes, ranks), (1, 1, ranks), shape, steps=count, bench="steps")
-        for name in directories
-    ]
+    return [IoSetting(name, ranks, (1, 1, ranks), shape, steps=count, bench="steps") for name in directories]
 
 
 @dataclass(frozen=True)

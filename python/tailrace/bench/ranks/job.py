@@ -68,7 +68,7 @@ class Job:
 def run_on(comm: MPI.Comm, job: Job, emit: Emit) -> None:
     """Run the program of a job on these ranks and no others. Collective.
 
-    Cells get the number of nodes that hold the ranks, which is known here at last. Parameters that the environment
+    Cells get the number of nodes that hold the ranks, which is known here only. Parameters that the environment
     has for all series are left out, because the cells would not say that they were measured with them.
 
     :param emit: gets the events, on rank 0.

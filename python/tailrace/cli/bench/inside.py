@@ -41,7 +41,6 @@ def measure(bench: Bench, directories: dict[str, Path]) -> int:
 def _measure(comm: MPI.Comm, bench: Bench, directories: dict[str, Path]) -> int:
     from mpi4py import MPI
 
-    from tailrace.bench.bench import Allocation
     from tailrace.bench.ranks.driver import run_here
     from tailrace.bench.ranks.events import nothing
     from tailrace.bench.ranks.session import Session
@@ -59,7 +58,7 @@ def _measure(comm: MPI.Comm, bench: Bench, directories: dict[str, Path]) -> int:
     scratch, error = comm.bcast((scratch, error))
     if error:
         fail(error)
-    jobs = bench.jobs(scratch, Allocation(comm.size, nodes))
+    jobs = bench.jobs(scratch, comm.size)
     if session is None:
         for job in jobs:
             run_here(job, comm, nothing)

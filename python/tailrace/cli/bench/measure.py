@@ -36,14 +36,12 @@ def told() -> Iterator[None]:
 
 def measure(bench: Bench) -> None:
     """Measure all jobs of a bench and end the command: with 1 where something has failed."""
-    from tailrace.bench.bench import Allocation
     from tailrace.bench.options import named
     from tailrace.bench.ranks.session import Session
 
     with told():
         directories = {} if bench.directories is None else named(bench.directories)
-        allocation = Allocation(launch.size(), 1)
-        bench.jobs(directories, allocation)  # what is wrong is said before anything is made
+        bench.jobs(directories, launch.size())  # what is wrong is said before anything is made
         if launch.size() is not None and not bench.darshan:
             from .inside import measure as measure_inside
 
@@ -54,7 +52,7 @@ def measure(bench: Bench) -> None:
         marks: dict[str, Any] = {"notes": [_WATCHED], "watched": "Darshan"} if watched else {}
         begin = watched.start if watched else pair.start if bench.paired else start
         with Session(directories, results.out, limit=results.limit, append=results.append, **marks) as session:
-            for job in bench.jobs(session.directories, allocation):
+            for job in bench.jobs(session.directories, launch.size()):
                 session.run(job, begin)
         failures = session.failures + (_add(watched, results.out, session.notes) if watched else 0)
         raise typer.Exit(show(bench, session.record.run, failures, session.notes))

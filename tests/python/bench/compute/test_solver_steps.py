@@ -56,7 +56,7 @@ def test_memory_is_that_of_the_fields(tmp_path):
 
 
 def test_a_flow_that_is_not_finite_is_a_failure():
-    made = MadeFlow(FlowKind("periodic"), ComputeSetting("solver", 1, 1, (12, 12, 12)), MPI.COMM_SELF, "alltoall")
+    made = MadeFlow(FlowKind("periodic"), ComputeSetting("solver", 1, (12, 12, 12)), MPI.COMM_SELF, "alltoall")
     made.core.velocity(0)[...] = np.nan
     with pytest.raises(ValueError, match="the flow is not finite after 1 steps"):
         made.counts()
