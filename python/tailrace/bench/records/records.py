@@ -28,7 +28,7 @@ Positive = Annotated[int, Field(ge=1)]
 class Cell:
     """What is measured, repeatedly: the same cell in two files can be compared."""
 
-    bench: str  # io, overlap, steps, memory, checkpoint, couple, transpose, solver, analysis
+    bench: str  # its name, such as io
     operation: str  # write, read; of other benches what they do, such as step
     name: str  # of the variant: an engine with its parameters, or a limit such as pwrite
     engine: str = ""  # of Tailrace; "" where it is none
