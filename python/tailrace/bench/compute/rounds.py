@@ -1,4 +1,4 @@
-"""What the benchmarks of computation have in common: sizes, settings, limits, rounds."""
+"""What the benches of computation have in common: settings, limits, rounds."""
 
 from __future__ import annotations
 

@@ -6,11 +6,10 @@ On the way between processes an event is a line of standard output, with JSON.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
 
-from ..records.records import Cell, Failure, Measurement, cell_from_json, cell_to_json
+from ..records.records import Cell, Failure, Measurement
 
 MARK = "@tailrace-bench "  # begins a line of standard output that is an event
 
@@ -28,16 +27,6 @@ class Begin:
     setting: int
     variant: str
 
-    def to_json(self) -> dict[str, Any]:
-        """See `line_of`."""
-        own = {"round": self.round, "setting": self.setting, "variant": self.variant}
-        return {"kind": "begin", **own, **cell_to_json(self.cell)}
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Self:
-        """:raises ValueError: a key of the cell is wrong."""
-        return cls(cell_from_json(found), found["round"], found["setting"], found["variant"])
-
 
 @dataclass(frozen=True)
 class Done:
@@ -47,15 +36,6 @@ class Done:
     round: int
     variant: str
 
-    def to_json(self) -> dict[str, Any]:
-        """See `line_of`."""
-        return {"kind": "done", **asdict(self)}
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Self:
-        """The event of `to_json`."""
-        return cls(found["setting"], found["round"], found["variant"])
-
 
 @dataclass(frozen=True)
 class Note:
@@ -63,37 +43,36 @@ class Note:
 
     text: str
 
-    def to_json(self) -> dict[str, Any]:
-        """See `line_of`."""
-        return {"kind": "note", **asdict(self)}
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Self:
-        """The event of `to_json`."""
-        return cls(found["text"])
-
 
 Event = Begin | Done | Note | Measurement | Failure
 Emit = Callable[[Event], None]  # on rank 0
-_KINDS: dict[str, type[Event]] = {
-    "begin": Begin, "done": Done, "note": Note, "measurement": Measurement, "failure": Failure,
-}  # fmt: skip
 
 
 def line_of(event: Event) -> str:
     """The line of an event, without its end."""
-    return MARK + json.dumps(event.to_json())
+    found = event.to_json() if isinstance(event, Measurement | Failure) else asdict(event)
+    return MARK + json.dumps({"event": type(event).__name__, **found})
 
 
 def event_of(line: str) -> Event | None:
-    """The event of a line; None for a line that is none.
+    """The event of a line; None for another line.
 
-    :raises ValueError: the event is not whole.
+    :raises ValueError: a record is not whole.
     """
     if not line.startswith(MARK):
         return None
     found = json.loads(line.removeprefix(MARK))
-    return _KINDS[found["kind"]].from_json(found)
+    match found.pop("event"):
+        case "Begin":
+            return Begin(Cell(**found.pop("cell")), **found)
+        case "Done":
+            return Done(**found)
+        case "Note":
+            return Note(**found)
+        case "Measurement":
+            return Measurement.from_json(found)
+        case _:
+            return Failure.from_json(found)
 
 
 def on_nodes(event: Event, nodes: int) -> Event:

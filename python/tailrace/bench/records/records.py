@@ -92,12 +92,12 @@ class Measurement:
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""
-        return {"kind": "measurement", **_without(asdict(self), "cell"), **cell_to_json(self.cell)}
+        return {"kind": "measurement", **_without(asdict(self), "cell"), **_flat(self.cell)}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self:
         """:raises ValueError: a key is missing or wrong."""
-        return cls(cell=cell_from_json(record), **_known(cls, record, "cell"))
+        return cls(cell=_cell(record), **_known(cls, record, "cell"))
 
 
 @dataclass(frozen=True)
@@ -111,12 +111,12 @@ class Failure:
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""
-        return {"kind": "failure", **_without(asdict(self), "cell"), **cell_to_json(self.cell)}
+        return {"kind": "failure", **_without(asdict(self), "cell"), **_flat(self.cell)}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self:
         """:raises ValueError: a key is missing or wrong."""
-        return cls(cell=cell_from_json(record), **_known(cls, record, "cell"))
+        return cls(cell=_cell(record), **_known(cls, record, "cell"))
 
 
 @dataclass(frozen=True)
@@ -179,8 +179,7 @@ def parse(line: str) -> Record | None:
     return None if kind is None else kind.from_json(record)
 
 
-def cell_to_json(cell: Cell) -> dict[str, Any]:
-    """The keys of a cell, as records have them beside their own."""
+def _flat(cell: Cell) -> dict[str, Any]:
     return {**asdict(cell), "parameters": dict(cell.parameters)}
 
 
@@ -234,11 +233,7 @@ def _known(kind: type[Any], record: Mapping[str, Any], *without: str) -> dict[st
     return found
 
 
-def cell_from_json(record: Mapping[str, Any]) -> Cell:
-    """The cell of a record.
-
-    :raises ValueError: a key is missing or wrong.
-    """
+def _cell(record: Mapping[str, Any]) -> Cell:
     try:
         return Cell(**_known(Cell, record))
     except (TypeError, AttributeError) as error:
