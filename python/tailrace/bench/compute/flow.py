@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Flow32, Flow64, FlowOptions, Grid, InputError, ProcessGrid, ScalarOptions, tune_process_grid
 from tailrace.flow import initial
 from tailrace.io.placement import Triple, triple
 
@@ -49,23 +49,23 @@ class FlowKind:
         """As `flow_of` reads it."""
         return f"{self.name},scalars={self.scalars}" if self.scalars else self.name
 
-    def grid(self, nodes: Triple) -> _core.Grid:
+    def grid(self, nodes: Triple) -> Grid:
         """Local."""
         if self.name in CHANNELS:
             law = ("walls", 0.26) if self.name == "stretched" else ()
-            return _core.Grid(nodes, (8.0, 2.0, 4.0), self.boundaries, *law)
+            return Grid(nodes, (8.0, 2.0, 4.0), self.boundaries, *law)
         length = 2 * pi if self.name == "periodic" else pi
-        return _core.Grid(nodes, (length,) * 3, self.boundaries)
+        return Grid(nodes, (length,) * 3, self.boundaries)
 
-    def options(self, grid: _core.Grid) -> _core.FlowOptions:
+    def options(self, grid: Grid) -> FlowOptions:
         """Local."""
         if self.name in BOXES:
-            return _core.FlowOptions(1 / 1600, "rk3", "aggressive")
-        options = _core.FlowOptions(1 / 4200, "rk3", "aggressive")
+            return FlowOptions(1 / 1600, "rk3", "aggressive")
+        options = FlowOptions(1 / 4200, "rk3", "aggressive")
         options.set_flow_rate(0, 2 / 3)
         none, ends = (0.0, 0.0, 0.0), (("given", "given"),) * 3
         for _ in range(self.scalars):
-            options.add_scalar(_core.ScalarOptions(1 / 4200, grid.boundaries, ends, none, none, None, None))
+            options.add_scalar(ScalarOptions(1 / 4200, grid.boundaries, ends, none, none, None, None))
         return options
 
 
@@ -106,9 +106,9 @@ class MadeFlow:
     def _make(self, kind: FlowKind, transpose: str) -> None:
         comm = self._comm
         grid = kind.grid(self._setting.shape)
-        self._rows, self._cols, method, _ = _core.tune_process_grid(comm.py2f(), grid.nodes, 0, 0, transpose)[0]
-        make = _core.Flow32 if self._setting.precision == "float32" else _core.Flow64
-        processes = _core.ProcessGrid(comm.py2f(), self._rows, self._cols)
+        self._rows, self._cols, method, _ = tune_process_grid(comm.py2f(), grid.nodes, 0, 0, transpose)[0]
+        make = Flow32 if self._setting.precision == "float32" else Flow64
+        processes = ProcessGrid(comm.py2f(), self._rows, self._cols)
         self.core: Any = make(grid, processes, kind.options(grid), method)
         self._dt = _CFL * min(min(grid.distances(d)) for d in range(3))
         self._length = grid.lengths[0]
@@ -136,7 +136,7 @@ class MadeFlow:
         """
         divergence = self.core.max_divergence() * self._length
         if not isfinite(divergence):
-            raise _core.InputError(
+            raise InputError(
                 f"the flow is not finite after {self.core.steps} steps of {self._dt:.3g}; use fewer rounds or points"
             )
         return {**self._counts, "divergence": divergence}

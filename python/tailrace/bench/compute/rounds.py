@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.flow.memory import check_memory
 from tailrace.io.placement import Triple
 from tailrace.parallel import agree
@@ -103,7 +103,7 @@ class ComputeRounds:
         x, y, z = self.setting.shape
         try:
             check_memory((x, y, z), 2 * bytes_per_point * self.comm.size, self.comm)
-        except _core.InputError:
+        except InputError:
             size = " x ".join(map(str, self.setting.shape))
             self.round_robin.note(f"{size}, {self.comm.size} ranks: not enough memory for the limit of {INDEPENDENT}")
             return False

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tailrace import _core
+from tailrace.core import Flow32, Flow64
 
 from ..options import Rhythm
 from ..ranks.events import Emit
@@ -65,7 +65,7 @@ class SolverRounds(ComputeRounds):
 
     def _least(self) -> int:
         """Bytes that a flow holds for each point, at least."""
-        make = _core.Flow32 if self.setting.precision == "float32" else _core.Flow64
+        make = Flow32 if self.setting.precision == "float32" else Flow64
         three = make.least_bytes_per_node("rk3")
         return three + three // 3 * self._kind.scalars
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tailrace import _core
+from tailrace.core import can_share_memory, tune_process_grid
 from tailrace.io.placement import Triple
 
 from ..options import Rhythm
@@ -66,13 +66,13 @@ class TransposeRounds(ComputeRounds):
         """Whether the ranks of each row of the process grid can map each other's memory. Collective."""
         row = self.comm.Split(self.comm.rank // cols, self.comm.rank)
         try:
-            return all(self.comm.allgather(_core.can_share_memory(row.py2f())))
+            return all(self.comm.allgather(can_share_memory(row.py2f())))
         finally:
             row.Free()
 
     def _round(self, cell: Cell, rows: int, cols: int, method: str) -> Timed:
         """The round by which a run chooses its method: the faster one of two, after one that makes plans."""
-        [(_, _, _, seconds)] = _core.tune_process_grid(self.comm.py2f(), cell.shape, rows, cols, method)
+        [(_, _, _, seconds)] = tune_process_grid(self.comm.py2f(), cell.shape, rows, cols, method)
         share = (rows - 1) / rows + (0 if method == "shared" else (cols - 1) / cols)
         moved = _MOVES / 2 * share * self.setting.points * self.setting.item
         return Timing(seconds, {}, {}), {"between_ranks": moved}

@@ -64,7 +64,7 @@ class CoupleBench(Bench):
 
     def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
         """The job of the producer of each split, which knows that of its consumer; see `Bench.jobs`."""
-        from tailrace._core import engine_names
+        from tailrace.core import engine_names
 
         from ..ranks.job import Job
         from ..ranks.partition import check_fit, partition_of

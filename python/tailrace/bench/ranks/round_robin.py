@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
 
 from ..options import Rhythm
 from ..records.records import Cell, Failure, Measurement
@@ -96,7 +96,7 @@ class RoundRobin:
         outcome = Outcome(cell)
         try:
             yield outcome
-        except (_core.InputError, _core.IoError, OSError, MemoryError) as error:
+        except (InputError, IoError, OSError, MemoryError) as error:
             outcome.right = False
             text = str(error) or type(error).__name__
             if self._directory is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.locks import take
 from tailrace.parallel import on_root
 from tailrace.text import size
@@ -50,7 +50,7 @@ class ScratchDirectory:
 
 def _remove_left(below: Path) -> None:
     for path in below.glob(f"{_PREFIX}*"):
-        with suppress(OSError, _core.IoError):  # another one is running there
+        with suppress(OSError, IoError):  # another one is running there
             if not path.is_symlink() and (path / "mark").read_text(encoding="utf-8") == _MARK:
                 lock = take(path / "data")
                 shutil.rmtree(path, ignore_errors=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailrace import _core
+from tailrace.core import engine_names
 
 from .records import Value
 
@@ -37,7 +37,7 @@ def variant_of(text: str) -> Variant:
     :raises ValueError: there is no such engine that writes files, or a parameter is not KEY=VALUE.
     """
     engine, *words = text.split(",")
-    known = [name for name in _core.engine_names() if name not in ("sst", "null")]
+    known = [name for name in engine_names() if name not in ("sst", "null")]
     if engine not in known:
         raise ValueError(f"--engine {text}: expected one of {', '.join(known)}, and parameters as raw,aggregators=node")
     pairs = [word.partition("=") for word in words]

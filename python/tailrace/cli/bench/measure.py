@@ -25,8 +25,8 @@ _WATCHED = "Darshan watched the ranks, which takes time of each call"
 @contextmanager
 def told() -> Iterator[None]:
     """End a command with a message where what it was asked for cannot be."""
-    from tailrace._core import InputError, IoError
     from tailrace.bench.ranks.darshan_runtime import DarshanError
+    from tailrace.core import InputError, IoError
 
     try:
         yield
