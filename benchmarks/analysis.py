@@ -98,7 +98,7 @@ def balance(n: int, repetitions: int) -> None:
     """Compare the time of the enstrophy with the time of a solver step. Both alternate on the same core."""
     from mpi4py import MPI
 
-    flow = MadeFlow(FlowKind("periodic"), ComputeSetting("solver", 1, 1, (n, n, n)), MPI.COMM_SELF, "alltoall")
+    flow = MadeFlow(FlowKind("periodic"), ComputeSetting("solver", 1, (n, n, n)), MPI.COMM_SELF, "alltoall")
     ops = tr.Operators((n, n, n), (2 * np.pi,) * 3, ("periodic",) * 3)
     velocity = [tr.Field(flow.core.velocity(i), ops) for i in range(3)]
     enstrophy(velocity)

@@ -153,7 +153,7 @@ def _table(found: Forecast) -> list[str]:
 
     rows = [
         [
-            row.way.name, str(row.way.stripes), f"{row.prediction.gib_per_s:.3g}",
+            row.variant.name, str(row.variant.stripes), f"{row.prediction.gib_per_s:.3g}",
             f"{row.rate.low:.3g} to {row.rate.high:.3g}", f"{row.prediction.seconds:.3g}", row.prediction.bound,
         ]
         for row in found.rows

@@ -20,8 +20,6 @@ from . import convert as cli_convert
 from . import plot as cli_plot
 from .advise import advise
 from .bench import commands as cli_bench
-from .bench import compute as bench_compute
-from .bench import output as bench_output
 from .common import enter, fail, guarded, on_ranks, say, settle
 from .new import new
 
@@ -146,8 +144,6 @@ app.command()(cli_convert.convert)
 
 
 app.add_typer(cli_bench.app, name="bench")
-bench_output.add_to(cli_bench.app)
-bench_compute.add_to(cli_bench.app)
 
 
 app.command()(advise)

@@ -39,14 +39,14 @@ def test_every_engine_on_one_and_two_ranks(tmp_path):
     found = read_results(tmp_path / "r.jsonl")
     assert not found.failures
     assert not found.interrupted
-    ways = [one for one in summarise(found.measurements) if one.cell.role == "way"]
-    assert {(one.cell.name, one.cell.ranks, one.cell.operation, one.cell.cache) for one in ways} == {
+    variants = [one for one in summarise(found.measurements) if one.cell.role == "way"]
+    assert {(one.cell.name, one.cell.ranks, one.cell.operation, one.cell.cache) for one in variants} == {
         (name, ranks, operation, cache)
         for name in ENGINES
         for ranks in (1, 2)
         for operation, cache in (("write", "page cache"), ("write", "synced"), ("read", "cold"), ("read", "warm"))
     }
-    for one in ways:
+    for one in variants:
         assert [m.round for m in one.rounds] == [1, 2]
         assert one.wrong == 0
         assert all(m.bytes == 20 * 18 * 16 * 8 * 2 * 2 and m.seconds > 0 for m in one.rounds)
@@ -55,7 +55,7 @@ def test_every_engine_on_one_and_two_ranks(tmp_path):
             assert all(m.counts["stored"] >= m.bytes and m.counts["files"] >= 1 for m in one.rounds)
             assert (one.phases["sync"] > 0) == (one.cell.cache == "synced"), one.cell
         assert any(stack.startswith(f"rank {one.cell.ranks - 1};") for stack in one.stacks), one.cell
-    assert all(m.verified for one in ways for m in one.rounds if one.cell.operation == "read")
+    assert all(m.verified for one in variants for m in one.rounds if one.cell.operation == "read")
     assert left(tmp_path) == []
 
 
@@ -120,8 +120,10 @@ def test_ranks_with_parts_of_different_size_stay_together(tmp_path):
     """How often memory is taken before a write once depended on a rank's own part: the ranks waited for each other."""
     words = ("--global", "20,18,16", "--rounds", "6", "--operations", "write", "-o", "r.jsonl", "--engine", "raw")
     bench(tmp_path, *words, "--ranks", "3", "--limit", "60")
-    [way, _] = [one for one in summarise(read_results(tmp_path / "r.jsonl").measurements) if one.cell.engine == "raw"]
-    assert len(way.rounds) == 6
+    [variant, _] = [
+        one for one in summarise(read_results(tmp_path / "r.jsonl").measurements) if one.cell.engine == "raw"
+    ]
+    assert len(variant.rounds) == 6
 
 
 def wait_for(path, count, process, limit=100):

@@ -10,10 +10,9 @@ from mpi4py import MPI
 
 from helpers.harness import mpi_run
 from helpers.harness.benches import assert_nobody_left, bench, left, ranks_of, start, wait_for_lines
+from helpers.inputs.small_benches import lists
 from tailrace.bench.checkpoint.element_lists import ElementLists, first_rows
-from tailrace.bench.checkpoint.matrix import CheckpointMatrix
 from tailrace.bench.ranks.driver import Driver
-from tailrace.bench.ranks.rounds import Rhythm
 from tailrace.bench.records.results import ResultFile, read_results
 from tailrace.bench.records.summary import summarise
 from tailrace.io.series import Step
@@ -62,12 +61,12 @@ def test_every_engine_restarts_on_the_same_and_on_more_ranks(tmp_path):
     found = read_results(tmp_path / "r.jsonl")
     assert not found.failures
     assert not found.interrupted
-    ways = [one for one in summarise(found.measurements) if one.cell.role == "way"]
+    variants = [one for one in summarise(found.measurements) if one.cell.role == "way"]
     operations = (("write", 2), ("restart same", 2), ("restart other", 3), ("metadata", 2))
-    assert {(one.cell.name, one.cell.operation, one.cell.ranks) for one in ways} == {
+    assert {(one.cell.name, one.cell.operation, one.cell.ranks) for one in variants} == {
         (name, operation, ranks) for name in ENGINES for operation, ranks in operations
     }
-    for one in ways:
+    for one in variants:
         [measured] = one.rounds
         assert measured.cell.bench == "checkpoint"
         assert measured.bytes == (2 * 2 * 8 if one.cell.operation == "metadata" else 50 * 4 * 8)
@@ -90,8 +89,10 @@ def test_one_rank_restarts_on_two_and_the_mean_of_a_rank_is_given(tmp_path):
         tmp_path, "checkpoint", "--local", 20, "--columns", 2, "--columns", 5, "--uneven", 1, "--rounds", 1, "--ranks",
         "1", "--engine", "hdf5", "--small-steps", 0,
     )  # fmt: skip
-    ways = [one.cell for one in summarise(read_results(tmp_path / "r.jsonl").measurements) if one.cell.role == "way"]
-    assert {(cell.operation, cell.ranks, cell.shape) for cell in ways} == {
+    variants = [
+        one.cell for one in summarise(read_results(tmp_path / "r.jsonl").measurements) if one.cell.role == "way"
+    ]
+    assert {(cell.operation, cell.ranks, cell.shape) for cell in variants} == {
         (operation, ranks, (columns, 20))
         for operation, ranks in (("write", 1), ("restart same", 1), ("restart other", 2))
         for columns in (2, 5)
@@ -113,7 +114,6 @@ def test_inside_a_job_of_mpi(tmp_path):
 @pytest.mark.parametrize("wrong", [("restart same", 0), ("restart other", 1)])
 def test_wrong_values_are_found(tmp_path, monkeypatch, wrong):
     """An engine that reads a wrong last value, in one of the two jobs."""
-    matrix = CheckpointMatrix(((1, 1),), (10,), (), (2,), 0.0, ("raw",), Rhythm(1), 0)
     read = Step.read
 
     def read_wrong(self, name, *arguments, **more):
@@ -124,11 +124,11 @@ def test_wrong_values_are_found(tmp_path, monkeypatch, wrong):
 
     with ResultFile(tmp_path / "r.jsonl") as file:
         driver = Driver(file, "one", 60)
-        for number, job in enumerate(matrix.jobs({"here": tmp_path})):
+        for number, job in enumerate(lists().jobs({"here": tmp_path})):
             with monkeypatch.context() as context:
                 if number == wrong[1]:
                     context.setattr(Step, "read", read_wrong)
-                job.work.run(MPI.COMM_SELF, job, driver.take)
+                job.program.run(MPI.COMM_SELF, job, driver.take)
     # Once, as a way with wrong values is not tried again; what reads it first also says that of the write.
     assert driver.failures == len(driver.notes) == (2 if wrong[1] == 0 else 1)
     assert wrong[0] in driver.notes[0]
@@ -157,8 +157,8 @@ def test_a_full_disk_is_a_failed_cell_without_a_restart(tmp_path, small_disk):
         "--engine", "raw", code=1,
     )  # fmt: skip
     found = read_results(tmp_path / "r.jsonl")
-    ways = [one.cell.operation for one in found.failures if one.cell.role == "way"]
-    assert ways == ["write"]
+    variants = [one.cell.operation for one in found.failures if one.cell.role == "way"]
+    assert variants == ["write"]
     assert all("are free in the directory" in one.error for one in found.failures)
     assert left(disk) == []
 

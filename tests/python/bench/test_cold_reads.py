@@ -5,20 +5,18 @@ from pathlib import Path
 import pytest
 
 from helpers.harness.bench_runs import FILE, run_here
-from tailrace.bench.checkpoint.matrix import CheckpointMatrix
-from tailrace.bench.io.matrix import Matrix
+from helpers.inputs import small_benches
 from tailrace.bench.ranks import eviction
-from tailrace.bench.ranks.rounds import Rhythm
 from tailrace.bench.records.results import read_results
 from tailrace.bench.report.compare import against
 
 
 def grid(drop):
-    return Matrix((1,), ((6, 5, 4),), engines=("raw",), writes=("page cache",), rounds=1, drop_caches=drop)
+    return small_benches.fields(caches="page cache,cold,warm", drop_caches=drop)
 
 
 def lists(drop):
-    return CheckpointMatrix(((1, 1),), (10,), (), (2,), 0.0, ("raw",), Rhythm(1, drop_caches=drop), 0)
+    return small_benches.lists(drop_caches=drop)
 
 
 @pytest.fixture
@@ -37,8 +35,8 @@ def caches(found):
     }
 
 
-@pytest.mark.parametrize("matrix", [grid, lists])
-def test_the_two_kinds_of_cold_reads_are_never_compared(tmp_path, kernel, monkeypatch, matrix):
+@pytest.mark.parametrize("bench", [grid, lists])
+def test_the_two_kinds_of_cold_reads_are_never_compared(tmp_path, kernel, monkeypatch, bench):
     dropped = []
     write = Path.write_text
 
@@ -51,7 +49,7 @@ def test_the_two_kinds_of_cold_reads_are_never_compared(tmp_path, kernel, monkey
     for drop in (False, True):
         place = tmp_path / str(drop)
         place.mkdir()
-        found.append(run_here(place, matrix(drop)))
+        found.append(run_here(place, bench(drop)))
         assert not found[-1].failures
     cold = [m for m in found[1].measurements if m.cell.cache == "dropped"]
     assert {m.cell.name for m in cold} == {"raw", "pread"}
@@ -64,29 +62,29 @@ def test_the_two_kinds_of_cold_reads_are_never_compared(tmp_path, kernel, monkey
     assert not both & {"cold", "dropped"}
 
 
-@pytest.mark.parametrize("matrix", [grid, lists])
-def test_caches_that_cannot_be_dropped_are_refused_before_anything_is_measured(tmp_path, monkeypatch, matrix):
+@pytest.mark.parametrize("bench", [grid, lists])
+def test_caches_that_cannot_be_dropped_are_refused_before_anything_is_measured(tmp_path, monkeypatch, bench):
     monkeypatch.setattr(eviction, "_ALL", tmp_path / "nowhere" / "drop_caches")
-    assert matrix(False).jobs({"here": tmp_path})
+    assert bench(False).jobs({"here": tmp_path})
     with pytest.raises(
         ValueError, match=r"--drop-caches: .* cannot be written \(No such file or directory\); expected"
     ):
-        matrix(True).jobs({"here": tmp_path})
+        bench(True).jobs({"here": tmp_path})
 
 
 def test_ranks_without_the_right_refuse_too(tmp_path, kernel):
     """They may be on another node than the command."""
-    matrix = grid(True)
-    jobs = matrix.jobs
+    bench = grid(True)
+    jobs = bench.jobs
 
-    def lose(self, places):
-        found = jobs(places)
+    def lose(self, directories):
+        found = jobs(directories)
         kernel.unlink()
         return found
 
-    object.__setattr__(matrix, "jobs", lose.__get__(matrix))
+    object.__setattr__(bench, "jobs", lose.__get__(bench))
     with pytest.raises(ValueError, match="--drop-caches"):
-        run_here(tmp_path, matrix)
+        run_here(tmp_path, bench)
     assert not read_results(tmp_path / FILE).measurements
 
 

@@ -13,23 +13,23 @@ from helpers.harness import mpi_run
 from helpers.harness.benches import assert_nobody_left, bench, left, ranks_of, start, wait_for_lines
 from tailrace import _core
 from tailrace.bench.couple import consumer as couple_consumer
-from tailrace.bench.couple.consumer import Consumed, ConsumerWork
+from tailrace.bench.couple.consumer import Consumed, ConsumerProgram
 from tailrace.bench.couple.plan import CouplePlan
-from tailrace.bench.couple.producer import Produced, ProducerWork, _records
-from tailrace.bench.couple.setting import CoupleSetting, StreamWay
+from tailrace.bench.couple.producer import Produced, ProducerProgram, _records
+from tailrace.bench.couple.setting import CoupleSetting, StreamVariant
 from tailrace.bench.couple.values import StreamValues
 from tailrace.bench.couple.words import advice
+from tailrace.bench.options import Rhythm
 from tailrace.bench.ranks.driver import told
 from tailrace.bench.ranks.job import Job
-from tailrace.bench.ranks.rounds import Rhythm
 from tailrace.bench.ranks.timing import Timing
 from tailrace.bench.records.results import read_results
 
 needs_sst = pytest.mark.skipif("sst" not in _core.engine_names(), reason="this build has no streams")
 SETTING = CoupleSetting("here", 3, 1, (12, 10, 8), 2, 4, "float64", 0.0, 0.0)
-WAY = StreamWay(2, "block")
-PLAN = CouplePlan((SETTING,), (WAY, StreamWay(1, "block")), Rhythm(1))
-JOB = Job(3, ProducerWork(PLAN, 1), {})
+VARIANT = StreamVariant(2, "block")
+PLAN = CouplePlan((SETTING,), (VARIANT, StreamVariant(1, "block")), Rhythm(1))
+JOB = Job(3, ProducerProgram(PLAN, 1), {})
 SMALL = ("couple", "--global", "12,10,8", "--steps", 3, "--rounds", 1, "--producer-cost", 0)
 LONG = (
     "couple", "--global", "12,10,8", "--steps", 20, "--rounds", 300, "--producer-cost", 0.01, "--cost", 0.01,
@@ -53,15 +53,15 @@ def test_wrong_values_of_a_step_are_found(precision):
 
 
 def test_both_sides_have_the_same_plan():
-    other = JOB.work.other(JOB)
+    other = JOB.program.other(JOB)
     assert other.ranks == 1
-    assert isinstance(other.work, ConsumerWork)
-    assert [task.name for task in other.work.plan.tasks(other)] == [task.name for task in PLAN.tasks(JOB)]
+    assert isinstance(other.program, ConsumerProgram)
+    assert [task.name for task in other.program.plan.tasks(other)] == [task.name for task in PLAN.tasks(JOB)]
     assert len(list(PLAN.tasks(JOB))) == PLAN.size == 4
-    later = JOB.without({(0, 0, WAY.name), (0, 0, PLAN.ways[1].name)}, {(0, WAY.name)})
+    later = JOB.without({(0, 0, VARIANT.name), (0, 0, PLAN.variants[1].name)}, {(0, VARIANT.name)})
     [left_over] = PLAN.tasks(later)
-    assert (left_over.way, left_over.round) == (PLAN.ways[1], 1)
-    assert list(PLAN.tasks(Job.from_word(later.work.other(later).to_word()))) == [left_over]
+    assert (left_over.variant, left_over.round) == (PLAN.variants[1], 1)
+    assert list(PLAN.tasks(Job.from_word(later.program.other(later).to_word()))) == [left_over]
 
 
 class Stream:
@@ -98,9 +98,9 @@ class Stream:
 def test_the_consumer_finds_wrong_values(tmp_path, monkeypatch, wrong):
     values = StreamValues(SETTING, 1, 0)
     monkeypatch.setattr(couple_consumer.arrays, "open", lambda *_, **__: Stream(values, wrong))
-    plan = CouplePlan((SETTING,), (WAY,), Rhythm(0))
-    job = Job(1, ConsumerWork(plan), {"here": tmp_path})
-    job.work.run(MPI.COMM_SELF, job, lambda _: None)
+    plan = CouplePlan((SETTING,), (VARIANT,), Rhythm(0))
+    job = Job(1, ConsumerProgram(plan), {"here": tmp_path})
+    job.program.run(MPI.COMM_SELF, job, lambda _: None)
     [task] = plan.tasks(job)
     found = Consumed.read(Consumed.path(tmp_path, task))
     assert found.verified is (wrong is None)
@@ -128,7 +128,7 @@ def test_words_say_which_side_to_give_more_ranks():
     produced = Produced(Timing(10.0, {"compute": 1.0, "write": 0.0, "wait": 8.0, "close": 1.0}, {}), 1.0, 5, 0)
     consumed = Consumed(Timing(10.0, {"wait": 0.1, "read": 0.4, "verify": 0.0, "compute": 9.5}, {}), 5, True, 9.0)
     lines = advice(_records(task, produced, consumed, ""))
-    assert lines[0] == f"{task.way.name}, 12 x 10 x 8, 3:1 ranks, 0 s and 0 s of work"
+    assert lines[0] == f"{task.variant.name}, 12 x 10 x 8, 3:1 ranks, 0 s and 0 s of work"
     assert lines[1].strip().startswith("simulation (3 ranks): 4 steps in 10.0 s: 1.0 s (10%) computing")
     assert lines[-1].strip() == (
         "the simulation waited for the other side; 4 ranks would be balanced as 1 for the simulation and 3 for the "

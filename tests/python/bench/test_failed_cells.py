@@ -7,39 +7,40 @@ import pytest
 from mpi4py import MPI
 
 from helpers.harness.bench_runs import run_here
+from helpers.inputs.small_benches import fields, grid, lists, sizes
 from tailrace.bench.checkpoint import setting as checkpoint_setting
-from tailrace.bench.checkpoint.matrix import CheckpointMatrix
 from tailrace.bench.compute import rounds as compute_rounds
-from tailrace.bench.compute.operators import AnalysisPlan
+from tailrace.bench.compute.benches import AnalysisBench
 from tailrace.bench.io import held_values
 from tailrace.bench.io import rounds as io_rounds
-from tailrace.bench.io.matrix import Matrix
-from tailrace.bench.output.overlap import OverlapPlan
-from tailrace.bench.output.small_steps import StepsPlan
+from tailrace.bench.options import Rhythm
+from tailrace.bench.output.benches import OverlapBench, StepsBench
+from tailrace.bench.ranks.events import Begin
 from tailrace.bench.ranks.limits import PlainFile
-from tailrace.bench.ranks.round_robin import Turns
-from tailrace.bench.ranks.rounds import Rhythm
+from tailrace.bench.ranks.round_robin import RoundRobin
 from tailrace.bench.ranks.series_io import OneSeries
 
 SIZES = (8, 8, 8), (9, 9, 9), (12, 10, 8)  # memory ends at the second one
-SOME = {"engines": ("raw",), "rounds": 1}
+ONCE = Rhythm(1)
 GRID = (held_values, "Values", lambda shape, *_: shape == SIZES[1])
 LISTS = (checkpoint_setting, "ElementLists", lambda rows, *_: rows == 81)
-MATRICES = {
-    "io": (Matrix((1,), SIZES, **SOME), GRID),
-    "io read": (Matrix((1,), SIZES, writes=(), **SOME), GRID),
-    "checkpoint": (CheckpointMatrix(((1, 1),), (64, 81, 20), (), (2,), 0.0, ("raw",), Rhythm(1), 1), LISTS),
-    "overlap": (OverlapPlan((1,), SIZES, caches=("page cache",), compute=1e-4, steps=1, **SOME), GRID),
-    "steps": (StepsPlan((1,), SIZES, count=2, **SOME), GRID),
-    "analysis": (AnalysisPlan((1,), SIZES, rounds=1, operations=("curl",)), (np, "ones", lambda size, *_: size == 729)),
-}
+BENCHES = {
+    "io": (fields(*SIZES), GRID),
+    "io read": (fields(*SIZES, operations="read"), GRID),
+    "checkpoint": (lists(64, 81, 20, small_steps=1), LISTS),
+    "overlap": (OverlapBench(grid(*SIZES), steps=1, compute=1e-4, caches="page cache", rhythm=ONCE), GRID),
+    "steps": (StepsBench(grid(*SIZES), count=2, rhythm=ONCE), GRID),
+    "analysis": (
+        AnalysisBench("curl", sizes=sizes(*SIZES), rhythm=ONCE), (np, "ones", lambda size, *_: size == 729),
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("matrix", "maker"), MATRICES.values(), ids=MATRICES)
-def test_a_size_that_memory_cannot_hold_is_a_failed_cell(tmp_path, monkeypatch, matrix, maker):
+@pytest.mark.parametrize(("bench", "maker"), BENCHES.values(), ids=BENCHES)
+def test_a_size_that_memory_cannot_hold_is_a_failed_cell(tmp_path, monkeypatch, bench, maker):
     """The cell has begun by then: were the ranks killed there, it would be known whose failure that is."""
     module, name, too_large = maker
-    make, begin, begun = getattr(module, name), Turns.begin, []
+    make, begin, begun = getattr(module, name), RoundRobin.begin, []
 
     def remember(self, cell, *more, **others):
         begun.append(cell)
@@ -52,9 +53,9 @@ def test_a_size_that_memory_cannot_hold_is_a_failed_cell(tmp_path, monkeypatch, 
             raise MemoryError
         return make(*arguments, **more)
 
-    monkeypatch.setattr(Turns, "begin", remember)
+    monkeypatch.setattr(RoundRobin, "begin", remember)
     monkeypatch.setattr(module, name, make_small)
-    found = run_here(tmp_path, matrix)
+    found = run_here(tmp_path, bench)
     assert found.failures
     failed = {one.cell.shape for one in found.failures}
     measured = {one.cell.shape for one in found.measurements if one.round}
@@ -70,7 +71,7 @@ def test_a_size_that_no_machine_can_hold_is_refused_before_anything_is_made(tmp_
     if not disk:
         monkeypatch.setattr(io_rounds, "check_room", lambda *_: None)
         monkeypatch.setattr("tailrace.bench.ranks.rounds.check_room", lambda *_: None)
-    found = run_here(tmp_path, Matrix((1,), (SIZES[0], (10**5,) * 3, SIZES[2]), **SOME))
+    found = run_here(tmp_path, fields(SIZES[0], (10**5,) * 3, SIZES[2]))
     assert {(one.cell.shape, one.cell.name) for one in found.failures} == {
         ((10**5,) * 3, name) for name in ("raw", "memory copy")
     }
@@ -80,26 +81,24 @@ def test_a_size_that_no_machine_can_hold_is_refused_before_anything_is_made(tmp_
 
 def test_what_is_written_for_reads_alone_belongs_to_the_cell_that_reads_it(tmp_path, monkeypatch):
     """Ranks that died in it left no failure, or one of another cell."""
-    last, written = {}, []
-
-    def take(event):
-        last.update(event)
+    events, written = [], []
 
     def watched(write):
         def work(self, **more):
-            written.append((last["kind"], last["operation"], last["name"], last["cache"]))
+            cell = events[-1].cell
+            written.append((type(events[-1]), cell.operation, cell.name, cell.cache))
             return write(self, **more)
 
         return work
 
     for kind in (OneSeries, PlainFile):
         monkeypatch.setattr(kind, "write", watched(kind.write))
-    [job] = Matrix((1,), SIZES[:1], writes=(), **SOME).jobs({"here": Path(tmp_path)})
-    job.work.run(MPI.COMM_SELF, job, take)
-    assert set(written) == {("begin", "read", "raw", "cold"), ("begin", "read", "pread", "cold")}
+    [job] = fields(SIZES[0], operations="read").jobs({"here": Path(tmp_path)})
+    job.program.run(MPI.COMM_SELF, job, events.append)
+    assert set(written) == {(Begin, "read", "raw", "cold"), (Begin, "read", "pread", "cold")}
     written.clear()
-    [job] = Matrix((1,), SIZES[:1], writes=("synced",), **SOME).jobs({"here": Path(tmp_path)})
-    job.work.run(MPI.COMM_SELF, job, take)
+    [job] = fields(SIZES[0], caches="synced,cold,warm").jobs({"here": Path(tmp_path)})
+    job.program.run(MPI.COMM_SELF, job, events.append)
     assert {one[1:3] for one in written} == {
         ("write", "raw"), ("write", "pwrite"), ("write", "pwrite direct"), ("read", "pread")
     }  # fmt: skip

@@ -6,13 +6,10 @@ from dataclasses import replace
 import pytest
 
 from helpers.harness.bench_runs import run_here
-from helpers.inputs import benchmarks
+from helpers.inputs import benchmarks, small_benches
 from tailrace.bench.advise.advice import advise
 from tailrace.bench.advise.question import Question
-from tailrace.bench.checkpoint.matrix import CheckpointMatrix
-from tailrace.bench.io.matrix import Matrix
-from tailrace.bench.ranks.round_robin import Turns
-from tailrace.bench.ranks.rounds import Rhythm
+from tailrace.bench.ranks.round_robin import RoundRobin
 from tailrace.bench.ranks.series_io import OneSeries
 from tailrace.bench.records.results import Results
 from tailrace.bench.records.summary import rankings
@@ -22,7 +19,7 @@ SECONDS = {"raw": 0.5, "hdf5": 0.25}  # instead of those that were measured, whi
 
 
 def small(rounds=4, **more):
-    return Matrix((1,), ((6, 5, 4),), engines=("raw", "hdf5"), rounds=rounds, **more)
+    return small_benches.fields(engines=("raw", "hdf5"), rounds=rounds, **more)
 
 
 def calm(found):
@@ -38,8 +35,8 @@ def calm(found):
     [
         ("output", {}),
         ("checkpoint", {}),
-        ("checkpoint", {"writes": ("synced",), "reads": ()}),
-        ("output", {"writes": ("page cache",), "reads": ("cold",)}),
+        ("checkpoint", {"caches": "synced"}),
+        ("output", {"caches": "page cache,cold"}),
     ],
 )
 def test_what_a_benchmark_stores_is_enough_for_advice(tmp_path, purpose, more):
@@ -50,27 +47,27 @@ def test_what_a_benchmark_stores_is_enough_for_advice(tmp_path, purpose, more):
     assert not any("not advised" in note for note in advice.notes)
 
 
-def wrong_reads(monkeypatch, way, cache, number):
+def wrong_reads(monkeypatch, variant, cache, number):
     """The values of a way are wrong where they are read in this cache, from this round on."""
-    read, begin, now = OneSeries.read, Turns.begin, {}
+    read, begin, now = OneSeries.read, RoundRobin.begin, {}
 
-    def remember(self, cell, outcome, way=""):
+    def remember(self, cell, outcome, variant=""):
         now.update(cell=cell, round=self.round)
-        return begin(self, cell, outcome, way)
+        return begin(self, cell, outcome, variant)
 
     def read_wrong(self, **more):
         cell = now["cell"]
-        wrong = cell.name == way and cell.cache == cache and now["round"] >= number
+        wrong = cell.name == variant and cell.cache == cache and now["round"] >= number
         found = read(self, **more)
         return replace(found, verified=False) if wrong else found
 
-    monkeypatch.setattr(Turns, "begin", remember)
+    monkeypatch.setattr(RoundRobin, "begin", remember)
     monkeypatch.setattr(OneSeries, "read", read_wrong)
 
 
-def verdicts_of(found, way):
+def verdicts_of(found, variant):
     return {
-        (m.cell.operation, m.cell.cache, m.round, m.verified) for m in found.measurements if m.cell.name == way
+        (m.cell.operation, m.cell.cache, m.round, m.verified) for m in found.measurements if m.cell.name == variant
     }  # fmt: skip
 
 
@@ -85,8 +82,10 @@ def test_a_wrong_read_is_the_fault_of_its_write_too_and_ends_the_way(tmp_path, m
     }  # fmt: skip
     assert all(one[3] for one in verdicts_of(found, "raw"))
     for ranking in rankings(found):
-        ways = [one.cell.name for one in ranking.ways]
-        assert ways == ["raw"] if ranking.setting.cache in ("synced", cache) else sorted(ways) == ["hdf5", "raw"]
+        variants = [one.cell.name for one in ranking.variants]
+        assert (
+            variants == ["raw"] if ranking.setting.cache in ("synced", cache) else sorted(variants) == ["hdf5", "raw"]
+        )
 
 
 def test_a_series_that_cannot_be_read_is_not_called_right(tmp_path, monkeypatch):
@@ -94,15 +93,14 @@ def test_a_series_that_cannot_be_read_is_not_called_right(tmp_path, monkeypatch)
         raise OSError("no")
 
     monkeypatch.setattr(OneSeries, "read", fail)
-    found = run_here(tmp_path, small(1, writes=("synced",)))
+    found = run_here(tmp_path, small(1, caches="synced,cold,warm"))
     assert {(one.cell.operation, one.cell.cache) for one in found.failures} == {("read", "cold")}
     assert {m.verified for m in found.measurements if m.cell.operation == "write" and m.cell.role == "way"} == {None}
 
 
 def test_a_series_with_wrong_values_does_not_stay_for_a_restart(tmp_path, monkeypatch):
     wrong_reads(monkeypatch, "raw", "cold", 1)
-    matrix = CheckpointMatrix(((1, 1),), (10,), (), (2,), 0.0, ("raw", "hdf5"), Rhythm(1), 0)
-    found = run_here(tmp_path, matrix)
+    found = run_here(tmp_path, small_benches.lists(engines=("raw", "hdf5")))
     verdicts = {(m.cell.operation, m.verified) for m in found.measurements if m.cell.name == "raw" and m.round}
     assert verdicts == {("write", False), ("restart same", False)}
     assert {(m.cell.operation, m.verified) for m in found.measurements if m.cell.name == "hdf5" and m.round} == {

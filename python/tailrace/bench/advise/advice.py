@@ -1,7 +1,7 @@
 """Advice from measurements: which engine to choose, with which parameters, and why. All is local.
 
-Only ways that wrote right values in every round and never failed are advised. Where the data cannot tell the fastest,
-no advice is given, or it is said that a preference decides.
+Only variants that wrote right values in every round and never failed are advised. Where the data cannot tell the
+fastest, no advice is given, or it is said that a preference decides.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from tailrace.text import counted, duration, size
 from ..records.results import Results
 from ..records.summary import Ranking, Summary, probability, share, summarise
 from .case_block import checkpoint_block, environment_line, output_block
+from .choice import FEWEST, WHY, Sorted, preference, sort_variants
 from .interval import HOUR, Interval, interval_of
 from .load import GIB
 from .nearest import nearest, setting_words, step_bytes
-from .observations import is_write, work_of
-from .preference import WHY, preference
+from .observations import is_write, load_of
 from .question import AdviceError, Question
-from .safety import FEWEST, Sorted, sort_ways
 from .striping import stripe_command
 
 OF_CHECKPOINTS = "raw"  # the engine of the checkpoints of `tailrace run`
@@ -37,27 +36,27 @@ class Advice:
     block: str  # TOML for the case file
     commands: tuple[str, ...]  # for the shell, before the run
     notes: tuple[str, ...]
-    tied: tuple[str, ...] = ()  # names of ways that are as fast; then a preference decided
+    tied: tuple[str, ...] = ()  # names of variants that are as fast; then a preference decided
     cost: float = 0.0  # seconds of a step or a checkpoint
     interval: Interval | None = field(default=None)
 
 
 def advise(results: Results, question: Question) -> Advice:
-    """The fastest safe way that was measured nearest to what is asked.
+    """The fastest safe variant that was measured nearest to what is asked.
 
     :raises AdviceError: the data cannot tell; the message has the reason.
     """
     _check_machines(results)
     every = summarise(results.measurements)
-    ways = _nearest_of_purpose(every, question)
-    sorted_ways = sort_ways(ways, results)
-    good = _comparable(ways, sorted_ways, question)
-    setting = ways[0].cell.setting
+    variants = _nearest_of_purpose(every, question)
+    sorted_variants = sort_variants(variants, results)
+    good = _comparable(variants, sorted_variants, question)
+    setting = variants[0].cell.setting
     limits = tuple(one for one in every if one.cell.role == "limit" and one.cell.setting == setting)
     ranking = Ranking(setting, tuple(sorted(good, key=lambda one: one.seconds.median)), limits)
     tied = ranking.best
     chosen = min(tied, key=lambda one: preference(one.cell.engine, dict(one.cell.parameters)))
-    return _advice(results, question, ways, ranking, chosen, sorted_ways)
+    return _advice(results, question, variants, ranking, chosen, sorted_variants)
 
 
 def _check_machines(results: Results) -> None:
@@ -96,14 +95,14 @@ def _nearest_of_purpose(every: Sequence[Summary], question: Question) -> tuple[S
         return nearest(synced, question)  # those in the page cache are too far from what is asked
 
 
-def _comparable(ways: Sequence[Summary], found: Sorted, question: Question) -> tuple[Summary, ...]:
+def _comparable(variants: Sequence[Summary], found: Sorted, question: Question) -> tuple[Summary, ...]:
     """The ways to choose from.
 
     :raises AdviceError: there is nothing to choose from.
     """
-    if len(ways) == 1:
+    if len(variants) == 1:
         raise AdviceError(
-            f"only one way was measured, {ways[0].cell.name} ({setting_words(ways)}); measure others beside it"
+            f"only one way was measured, {variants[0].cell.name} ({setting_words(variants)}); measure others beside it"
         )
     if not found.good and not found.doubtful:
         raise AdviceError(f"no way is safe: {_list_of(found.unsafe)}")
@@ -122,32 +121,32 @@ def _comparable(ways: Sequence[Summary], found: Sorted, question: Question) -> t
 
 
 def _list_of(found: Sequence[tuple[Summary, str]]) -> str:
-    return "; ".join(f"{way.cell.name}: {reason}" for way, reason in found)
+    return "; ".join(f"{variant.cell.name}: {reason}" for variant, reason in found)
 
 
 def _advice(
     results: Results,
     question: Question,
-    ways: Sequence[Summary],
+    variants: Sequence[Summary],
     ranking: Ranking,
     chosen: Summary,
     found: Sorted,
 ) -> Advice:
     parameters = dict(chosen.cell.parameters)
-    wanted = question.bytes or step_bytes(ways)
+    wanted = question.bytes or step_bytes(variants)
     cost = wanted / chosen.rate.median
     mtbf = question.mtbf_hours
     interval = interval_of(cost, mtbf * HOUR) if question.purpose == "checkpoint" and mtbf is not None else None
     tied = tuple(one.cell.name for one in ranking.best if one is not chosen)
     for_checkpoint = question.purpose == "checkpoint"
-    others = len(found.good) > len(ranking.ways)
+    others = len(found.good) > len(ranking.variants)
     own = for_checkpoint and chosen.cell.engine == OF_CHECKPOINTS
     commands = [environment_line(parameters)] if own else []
     return Advice(
         engine=chosen.cell.engine,
         parameters=parameters,
         reasons=(
-            _rate_sentence(ranking, chosen, ways),
+            _rate_sentence(ranking, chosen, variants),
             _next_sentence(ranking, chosen, others),
             _cost(question, cost, wanted),
         ),
@@ -155,14 +154,14 @@ def _advice(
         if for_checkpoint
         else output_block(chosen.cell.engine, parameters, chosen.cell.precision),
         commands=tuple(one for one in [*commands, *_stripes(results, chosen)] if one),
-        notes=tuple(_notes(question, ways, ranking, chosen, found)),
+        notes=tuple(_notes(question, variants, ranking, chosen, found)),
         tied=tied,
         cost=cost,
         interval=interval,
     )
 
 
-def _rate_sentence(ranking: Ranking, chosen: Summary, ways: Sequence[Summary]) -> str:
+def _rate_sentence(ranking: Ranking, chosen: Summary, variants: Sequence[Summary]) -> str:
     rate, part = chosen.rate, share(chosen, ranking.limits)
     limit = "no limit of the machine was measured beside it"
     if part is not None:
@@ -170,14 +169,14 @@ def _rate_sentence(ranking: Ranking, chosen: Summary, ways: Sequence[Summary]) -
         limit = f"{part:.2f} of the limit, {fastest.cell.name}"
     return (
         f"{chosen.cell.name} wrote {_gib(rate.median)} GiB/s ({_gib(rate.least)} to {_gib(rate.most)} in "
-        f"{counted(len(rate.values), 'round')}), {limit}, with {setting_words(ways)}."
+        f"{counted(len(rate.values), 'round')}), {limit}, with {setting_words(variants)}."
     )
 
 
 def _next_sentence(ranking: Ranking, chosen: Summary, others: bool) -> str:
-    """:param others: whether ways of other engines are as safe."""
+    """:param others: whether variants of other engines are as safe."""
     tied = [one for one in ranking.best if one is not chosen]
-    slower = [one for one in ranking.ways if one not in ranking.best]
+    slower = [one for one in ranking.variants if one not in ranking.best]
     if tied:
         names = ", ".join(f"{one.cell.name} ({_gib(one.rate.median)} GiB/s)" for one in tied)
         return f"It ties with {names}: their rounds do not differ, so a preference decided, {WHY}."
@@ -207,14 +206,18 @@ def _stripes(results: Results, chosen: Summary) -> list[str]:
     if not places or places[0].get("kind") != "lustre":
         return []
     path = str(places[0].get("path") or name)
-    return [stripe_command(chosen.cell.engine, dict(chosen.cell.parameters), work_of(chosen), path)]
+    return [stripe_command(chosen.cell.engine, dict(chosen.cell.parameters), load_of(chosen), path)]
 
 
-def _notes(question: Question, ways: Sequence[Summary], ranking: Ranking, chosen: Summary, found: Sorted) -> list[str]:
+def _notes(
+    question: Question, variants: Sequence[Summary], ranking: Ranking, chosen: Summary, found: Sorted
+) -> list[str]:
     notes = []
-    cell, measured = chosen.cell, step_bytes(ways)
+    cell, measured = chosen.cell, step_bytes(variants)
     if (question.ranks or cell.ranks) != cell.ranks or (question.bytes or measured) != measured:
-        notes.append(f"the nearest measured setting is taken: {setting_words(ways)}; times are scaled with the bytes")
+        notes.append(
+            f"the nearest measured setting is taken: {setting_words(variants)}; times are scaled with the bytes"
+        )
     if cell.cache == "page cache":
         notes.append("figures of the page cache: the disk has the bytes later, and a long run waits for it in the end")
     elif question.purpose == "output":
@@ -225,14 +228,16 @@ def _notes(question: Question, ways: Sequence[Summary], ranking: Ranking, chosen
         notes += _checkpoint_notes(chosen, found)
     if str(dict(cell.parameters).get("checksums", "on")).lower() in ("off", "false"):
         notes.append("without checksums, `tailrace verify` cannot find damage")
-    fast = ranking.ways[0].seconds.median
-    notes += [f"not advised: {way.cell.name}, {why}{_faster(way, fast)}" for way, why in found.unsafe]
-    notes += [f"left out, doubtful: {way.cell.name}, {why}{_faster(way, fast)}" for way, why in found.doubtful]
+    fast = ranking.variants[0].seconds.median
+    notes += [f"not advised: {variant.cell.name}, {why}{_faster(variant, fast)}" for variant, why in found.unsafe]
+    notes += [
+        f"left out, doubtful: {variant.cell.name}, {why}{_faster(variant, fast)}" for variant, why in found.doubtful
+    ]
     return notes + [f"not advised: {one.name}, failed: {text.splitlines()[0]}" for one, text in found.failed if text]
 
 
-def _faster(way: Summary, seconds: float) -> str:
-    return ", though it is faster" if way.seconds.median < seconds else ""
+def _faster(variant: Summary, seconds: float) -> str:
+    return ", though it is faster" if variant.seconds.median < seconds else ""
 
 
 def _checkpoint_notes(chosen: Summary, found: Sorted) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .load import Work
+from .load import Load
 from .model import predict_pattern, stripes_of
 from .pattern import Pattern, PatternError, pattern_of
 from .profile import FIGURES, MOST_FACTOR, Profile
@@ -44,7 +44,7 @@ class FitError(ValueError):
 class Observation:
     """The measured seconds of a write."""
 
-    work: Work
+    load: Load
     engine: str
     seconds: float
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -89,7 +89,7 @@ def fit(
 def _patterns(observations: Sequence[Observation], start: Profile) -> list[Pattern]:
     try:
         return [
-            pattern_of(one.engine, one.parameters, one.work, start, stripes_of(start, one.stripes))
+            pattern_of(one.engine, one.parameters, one.load, start, stripes_of(start, one.stripes))
             for one in observations
         ]
     except PatternError as error:
@@ -97,7 +97,7 @@ def _patterns(observations: Sequence[Observation], start: Profile) -> list[Patte
 
 
 def _fittable(observations: Sequence[Observation], start: Profile) -> list[str]:
-    one_node = all((one.work.nodes or start.nodes(one.work.ranks)) == 1 for one in observations)
+    one_node = all((one.load.nodes or start.nodes(one.load.ranks)) == 1 for one in observations)
     held = {"network_gib_per_s_per_node", "client_gib_per_s_per_node"} if one_node else set()
     return [key for key in FIGURES if key not in held and getattr(start, key) is not None]
 
@@ -143,7 +143,7 @@ class _Problem:
 
     def _seconds(self, profile: Profile, one: Observation, pattern: Pattern) -> float:
         stripes = stripes_of(profile, one.stripes)
-        return predict_pattern(profile, one.work, pattern, one.engine, stripes, self.sharpness).seconds
+        return predict_pattern(profile, one.load, pattern, one.engine, stripes, self.sharpness).seconds
 
     def cost(self, unknowns: Vector) -> float:
         """What is minimised."""

@@ -12,41 +12,42 @@ from tailrace.text import counted, duration, size
 
 from .advice import OF_CHECKPOINTS, Advice
 from .case_block import checkpoint_block, environment_line, output_block
+from .choice import WHY, preference
 from .interval import HOUR, interval_of
-from .load import Durability, Work
+from .load import Durability, Load
 from .model import Prediction, predict
 from .pattern import pattern_of
-from .preference import WHY, preference
 from .profile import Profile
 from .question import AdviceError, Question
 from .striping import ALL, stripe_command, stripes_for
-from .uncertainty import HIGH, LOW, Range, Way, range_of, seconds_of
+from .uncertainty import HIGH, LOW, Range, StripedVariant, range_of, seconds_of
 
-SURE = 0.8  # the share of draws in which a way must be slower, to be slower
+SURE = 0.8  # the share of draws in which a variant must be slower, to be slower
 DIRECTORY = "DIR"
 
-WAYS: tuple[Way, ...] = (
-    Way("hdf5", {}), Way("hdf5", {"transfer": "collective"}), Way("bp5", {}), Way("bp4", {}), Way("adios_hdf5", {}),
-    Way("raw", {}), Way("raw", {"strategy": "dist"}), Way("raw", {"strategy": "node"}),
-    Way("raw", {"strategy": "collect_xy"}), Way("raw", {"strategy": "collect"}), Way("mpiio", {}), Way("sion", {}),
-)  # fmt: skip
+VARIANTS = (
+    *(StripedVariant("hdf5", given) for given in ({}, {"transfer": "collective"})),
+    *(StripedVariant(engine, {}) for engine in ("bp5", "bp4", "adios_hdf5", "raw")),
+    *(StripedVariant("raw", {"strategy": word}) for word in ("dist", "node", "collect_xy", "collect")),
+    *(StripedVariant(engine, {}) for engine in ("mpiio", "sion")),
+)
 
 
 @dataclass(frozen=True)
 class Row:
-    """The prediction of one way."""
+    """The prediction of one variant."""
 
-    way: Way
+    variant: StripedVariant
     prediction: Prediction
     rate: Range  # GiB/s
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """The predictions of all ways, the fastest first, and the advice that follows."""
+    """The predictions of all variants, the fastest first, and the advice that follows."""
 
     rows: tuple[Row, ...]
-    work: Work
+    load: Load
     advice: Advice
 
 
@@ -60,90 +61,94 @@ def forecast(profile: Profile, question: Question, stripes: int | None = None) -
         raise AdviceError("a prediction needs --ranks, and --global or --local or --state")
     cached = question.purpose == "output" and profile.page_cache_gib_per_s_per_node is not None
     durability: Durability = "page cache" if cached else "synced"
-    work = Work(question.bytes, question.ranks, question.variables, 1, durability)
-    ways = [_striped(way, profile, work, stripes) for way in WAYS]
-    draws = seconds_of(profile, work, ways)
+    load = Load(question.bytes, question.ranks, question.variables, 1, durability)
+    variants = [_striped(variant, profile, load, stripes) for variant in VARIANTS]
+    draws = seconds_of(profile, load, variants)
     rows = [
-        Row(way, predict(profile, work, way.engine, way.parameters, way.stripes), range_of(work.gib / each))
-        for way, each in zip(ways, draws, strict=True)
+        Row(
+            variant,
+            predict(profile, load, variant.engine, variant.parameters, variant.stripes),
+            range_of(load.gib / each),
+        )
+        for variant, each in zip(variants, draws, strict=True)
     ]
     order = sorted(range(len(rows)), key=lambda at: rows[at].prediction.seconds)
-    allowed = [at for at in order if question.purpose == "output" or rows[at].way.engine == OF_CHECKPOINTS]
+    allowed = [at for at in order if question.purpose == "output" or rows[at].variant.engine == OF_CHECKPOINTS]
     tied = _tied(draws, allowed)
-    chosen = min(tied, key=lambda at: preference(rows[at].way.engine, rows[at].way.parameters))
+    chosen = min(tied, key=lambda at: preference(rows[at].variant.engine, rows[at].variant.parameters))
     slower = [rows[at] for at in allowed if at not in tied]
-    advice = _advice(profile, question, work, rows[chosen], [rows[at] for at in tied if at != chosen], slower)
-    return Forecast(tuple(rows[at] for at in order), work, advice)
+    advice = _advice(profile, question, load, rows[chosen], [rows[at] for at in tied if at != chosen], slower)
+    return Forecast(tuple(rows[at] for at in order), load, advice)
 
 
-def _striped(way: Way, profile: Profile, work: Work, stripes: int | None) -> Way:
+def _striped(variant: StripedVariant, profile: Profile, load: Load, stripes: int | None) -> StripedVariant:
     count = stripes
     if count is None:
-        best = stripes_for(pattern_of(way.engine, way.parameters, work, profile, profile.ost_count))
+        best = stripes_for(pattern_of(variant.engine, variant.parameters, load, profile, profile.ost_count))
         count = profile.ost_count if best == ALL else best
-    return Way(way.engine, way.parameters, min(count, profile.ost_count))
+    return StripedVariant(variant.engine, variant.parameters, min(count, profile.ost_count))
 
 
 def _tied(draws: NDArray[np.float64], order: Sequence[int]) -> list[int]:
-    """The fastest way and those that are slower in too few draws to say so."""
+    """The fastest variant and those that are slower in too few draws to say so."""
     first = draws[order[0]]
     return [at for at in order if at == order[0] or float(np.mean(first < draws[at])) < SURE]
 
 
 def _advice(
-    profile: Profile, question: Question, work: Work, row: Row, tied: Sequence[Row], slower: Sequence[Row]
+    profile: Profile, question: Question, load: Load, row: Row, tied: Sequence[Row], slower: Sequence[Row]
 ) -> Advice:
-    way, cost = row.way, row.prediction.seconds
+    variant, cost = row.variant, row.prediction.seconds
     checkpoint = question.purpose == "checkpoint"
     hours = question.mtbf_hours
     interval = interval_of(cost, hours * HOUR) if checkpoint and hours is not None else None
-    commands = [environment_line(way.parameters)] if checkpoint else []
+    commands = [environment_line(variant.parameters)] if checkpoint else []
     if profile.file_system == "lustre":
-        commands.append(stripe_command(way.engine, way.parameters, work, DIRECTORY))
+        commands.append(stripe_command(variant.engine, variant.parameters, load, DIRECTORY))
     return Advice(
-        engine=way.engine,
-        parameters=dict(way.parameters),
-        reasons=_reasons(profile, question, work, row, tied, slower),
-        block=checkpoint_block(interval) if checkpoint else output_block(way.engine, way.parameters),
+        engine=variant.engine,
+        parameters=dict(variant.parameters),
+        reasons=_reasons(profile, question, load, row, tied, slower),
+        block=checkpoint_block(interval) if checkpoint else output_block(variant.engine, variant.parameters),
         commands=tuple(one for one in commands if one),
-        notes=_notes(profile, question, work),
-        tied=tuple(one.way.name for one in tied),
+        notes=_notes(profile, question, load),
+        tied=tuple(one.variant.name for one in tied),
         cost=cost,
         interval=interval,
     )
 
 
 def _reasons(
-    profile: Profile, question: Question, work: Work, row: Row, tied: Sequence[Row], slower: Sequence[Row]
+    profile: Profile, question: Question, load: Load, row: Row, tied: Sequence[Row], slower: Sequence[Row]
 ) -> tuple[str, ...]:
     share = row.prediction.gib_per_s / profile.total_gib_per_s
     of_limit = f", {share:.2f} of the {profile.total_gib_per_s:g} GiB/s of the file system"
-    of_limit = of_limit if work.durability == "synced" else ""
+    of_limit = of_limit if load.durability == "synced" else ""
     first = (
-        f"{row.way.name} is predicted to write {row.prediction.gib_per_s:.3g} GiB/s, in four of five draws "
+        f"{row.variant.name} is predicted to write {row.prediction.gib_per_s:.3g} GiB/s, in four of five draws "
         f"{row.rate.low:.3g} to {row.rate.high:.3g}{of_limit}; what limits it is: {row.prediction.bound}."
     )
     if tied:
-        names = ", ".join(f"{one.way.name} ({one.prediction.gib_per_s:.3g} GiB/s)" for one in tied)
+        names = ", ".join(f"{one.variant.name} ({one.prediction.gib_per_s:.3g} GiB/s)" for one in tied)
         second = f"It cannot be told from {names}, so a preference decided: {WHY}."
     else:
         other = slower[0]
         second = (
-            f"The next, {other.way.name}, is predicted to write {other.prediction.gib_per_s:.3g} GiB/s, "
+            f"The next, {other.variant.name}, is predicted to write {other.prediction.gib_per_s:.3g} GiB/s, "
             f"{other.rate.low:.3g} to {other.rate.high:.3g}, and is slower in {SURE:.0%} of the draws or more."
         )
     thing = "A checkpoint" if question.purpose == "checkpoint" else "A step"
     seconds = row.prediction.seconds
     took = duration(seconds) if seconds >= 60 else f"{seconds:.2g} s"
-    return first, second, f"{thing} of {size(work.bytes)} ({question.words()}) costs {took}."
+    return first, second, f"{thing} of {size(load.bytes)} ({question.words()}) costs {took}."
 
 
-def _notes(profile: Profile, question: Question, work: Work) -> tuple[str, ...]:
+def _notes(profile: Profile, question: Question, load: Load) -> tuple[str, ...]:
     notes = [
-        f"a prediction for {profile.name}, {counted(profile.nodes(work.ranks), 'node')}: nothing was measured for it; "
+        f"a prediction for {profile.name}, {counted(profile.nodes(load.ranks), 'node')}: nothing was measured for it; "
         f"the range is what {LOW:.0%} to {HIGH:.0%} of the draws of its figures give"
     ]
-    if work.durability == "page cache":
+    if load.durability == "page cache":
         notes.append("into the page cache: the disk has the bytes later")
     if question.purpose == "checkpoint":
         notes.append("checkpoints of `tailrace run` are written by raw; the choice is between its strategies")

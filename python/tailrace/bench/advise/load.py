@@ -14,7 +14,7 @@ Durability = Literal["page cache", "synced"]
 
 
 @dataclass(frozen=True)
-class Work:
+class Load:
     """Steps that are written, open to close."""
 
     bytes: float  # of the values of all steps, on all ranks

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .load import GIB, Work
+from .load import GIB, Load
 from .pattern import Pattern, pattern_of
 from .profile import Profile
 
@@ -47,17 +47,17 @@ class Prediction:
 
 
 def predict(
-    profile: Profile, work: Work, engine: str, parameters: Mapping[str, Any] | None = None, stripes: int | None = None
+    profile: Profile, load: Load, engine: str, parameters: Mapping[str, Any] | None = None, stripes: int | None = None
 ) -> Prediction:
-    """The seconds of writing `work` with an engine.
+    """The seconds of writing `load` with an engine.
 
     :param stripes: of each new file; by default those of the profile, at most all targets.
     :raises PatternError: the model does not describe the engine.
     """
     stripes = stripes_of(profile, stripes)
-    pattern = pattern_of(engine, parameters or {}, work, profile, stripes)
-    found = predict_pattern(profile, work, pattern, engine, stripes)
-    return replace(found, bound=_bound(profile, work, pattern, stripes))
+    pattern = pattern_of(engine, parameters or {}, load, profile, stripes)
+    found = predict_pattern(profile, load, pattern, engine, stripes)
+    return replace(found, bound=_bound(profile, load, pattern, stripes))
 
 
 def stripes_of(profile: Profile, stripes: int | None) -> int:
@@ -66,27 +66,27 @@ def stripes_of(profile: Profile, stripes: int | None) -> int:
 
 
 def predict_pattern(
-    profile: Profile, work: Work, pattern: Pattern, engine: str, stripes: int, sharpness: float = math.inf
+    profile: Profile, load: Load, pattern: Pattern, engine: str, stripes: int, sharpness: float = math.inf
 ) -> Prediction:
     """The same for a known pattern, for one profile or many: its figures may be arrays, and then the seconds are.
 
     :param sharpness: of the change from one limit to the next; a fit begins with a low one, a norm without kinks.
     """
-    nodes = work.nodes or profile.nodes(work.ranks)
-    calls = (CALLS + CALLS_PER_VARIABLE * work.variables) * math.ceil(math.log2(work.ranks))
-    step = profile.step_seconds + calls * profile.message_seconds + _opens(profile, work, pattern)
+    nodes = load.nodes or profile.nodes(load.ranks)
+    calls = (CALLS + CALLS_PER_VARIABLE * load.variables) * math.ceil(math.log2(load.ranks))
+    step = profile.step_seconds + calls * profile.message_seconds + _opens(profile, load, pattern)
     return Prediction(
-        opens=work.steps * step,
-        messages=_messages(profile, work, pattern, nodes),
-        memory=pattern.passes * work.gib / (nodes * profile.memory_gib_per_s_per_node),
-        storage=_storage(profile, work, pattern, stripes, sharpness),
-        sync=profile.sync_seconds * pattern.opened * work.steps if work.durability == "synced" else 0.0,
+        opens=load.steps * step,
+        messages=_messages(profile, load, pattern, nodes),
+        memory=pattern.passes * load.gib / (nodes * profile.memory_gib_per_s_per_node),
+        storage=_storage(profile, load, pattern, stripes, sharpness),
+        sync=profile.sync_seconds * pattern.opened * load.steps if load.durability == "synced" else 0.0,
         factor=profile.engine_factor.get(engine, 1.0),
-        bytes=work.bytes,
+        bytes=load.bytes,
     )
 
 
-def _opens(profile: Profile, work: Work, pattern: Pattern) -> float:
+def _opens(profile: Profile, load: Load, pattern: Pattern) -> float:
     """Seconds of a step: each writer opens its files in turn, and one server makes the files of all."""
     openers = pattern.openers or pattern.writers
     opened = max(pattern.files, openers * pattern.opened)
@@ -97,51 +97,51 @@ def _opens(profile: Profile, work: Work, pattern: Pattern) -> float:
     )
 
 
-def _messages(profile: Profile, work: Work, pattern: Pattern, nodes: int) -> float:
+def _messages(profile: Profile, load: Load, pattern: Pattern, nodes: int) -> float:
     """Seconds in which the busiest node receives, and in which bytes move within nodes."""
-    if pattern.writers >= work.ranks and not pattern.exchange:
+    if pattern.writers >= load.ranks and not pattern.exchange:
         return 0.0
     receiving = min(pattern.writers, nodes)
     between = 1 - 1 / nodes if pattern.exchange else max(0.0, 1 - pattern.writers / nodes)
-    network = work.gib * between / (receiving * profile.network_gib_per_s_per_node)
-    inside = work.gib * (1 - between) * (1 - pattern.writers / work.ranks) / (nodes * profile.memory_gib_per_s_per_node)
-    count = math.ceil(work.gib / pattern.writers / MESSAGE_GIB)
+    network = load.gib * between / (receiving * profile.network_gib_per_s_per_node)
+    inside = load.gib * (1 - between) * (1 - pattern.writers / load.ranks) / (nodes * profile.memory_gib_per_s_per_node)
+    count = math.ceil(load.gib / pattern.writers / MESSAGE_GIB)
     if pattern.exchange:  # each round is a collective call of all ranks
-        count *= max(1, math.ceil(math.log2(work.ranks)))
+        count *= max(1, math.ceil(math.log2(load.ranks)))
     else:
-        count = max(count, work.steps * (math.ceil(work.ranks / pattern.writers) - 1))
+        count = max(count, load.steps * (math.ceil(load.ranks / pattern.writers) - 1))
     return network + inside + count * profile.message_seconds
 
 
-def _storage(profile: Profile, work: Work, pattern: Pattern, stripes: int, sharpness: float) -> float:
+def _storage(profile: Profile, load: Load, pattern: Pattern, stripes: int, sharpness: float) -> float:
     """Seconds in which the bytes reach the storage, or the page cache and what it cannot hold the storage."""
-    front, back = _front(profile, pattern, stripes), _back(profile, work, pattern, stripes)
-    cache = _cache(profile, work, pattern)
+    front, back = _front(profile, pattern, stripes), _back(profile, load, pattern, stripes)
+    cache = _cache(profile, load, pattern)
     if cache is None:
-        return work.gib / _least([*front.values(), *back.values()], sharpness)
+        return load.gib / _least([*front.values(), *back.values()], sharpness)
     rate, room = cache
-    into_cache = work.gib / _least([*front.values(), rate], sharpness)
-    to_disk = np.maximum(0.0, work.gib - room) / _least(list(back.values()), sharpness)
+    into_cache = load.gib / _least([*front.values(), rate], sharpness)
+    to_disk = np.maximum(0.0, load.gib - room) / _least(list(back.values()), sharpness)
     return np.maximum(into_cache, to_disk)
 
 
-def _bound(profile: Profile, work: Work, pattern: Pattern, stripes: int) -> str:
+def _bound(profile: Profile, load: Load, pattern: Pattern, stripes: int) -> str:
     """What limits the storage."""
-    front, back = _front(profile, pattern, stripes), _back(profile, work, pattern, stripes)
-    cache = _cache(profile, work, pattern)
+    front, back = _front(profile, pattern, stripes), _back(profile, load, pattern, stripes)
+    cache = _cache(profile, load, pattern)
     rates = {**front, **back}
     if cache is not None:
         first = {**front, "page cache": cache[0]}
-        slow = (work.gib - cache[1]) / min(back.values()) > work.gib / min(first.values())
+        slow = (load.gib - cache[1]) / min(back.values()) > load.gib / min(first.values())
         rates = back if slow else first
     return min(rates, key=lambda name: rates[name])
 
 
-def _cache(profile: Profile, work: Work, pattern: Pattern) -> tuple[float, float] | None:
+def _cache(profile: Profile, load: Load, pattern: Pattern) -> tuple[float, float] | None:
     """GiB/s into the page cache, and what it takes; None where the write waits for the storage."""
-    if work.durability != "page cache" or profile.page_cache_gib_per_s_per_node is None:
+    if load.durability != "page cache" or profile.page_cache_gib_per_s_per_node is None:
         return None
-    writing = min(pattern.writers, work.nodes or profile.nodes(work.ranks))
+    writing = min(pattern.writers, load.nodes or profile.nodes(load.ranks))
     return writing * profile.page_cache_gib_per_s_per_node, writing * profile.page_cache_gib_per_node
 
 
@@ -164,13 +164,13 @@ def _unlocked(profile: Profile, pattern: Pattern, lanes: int) -> float:
     return np.maximum(1 / lanes, np.minimum(1.0, profile.shared_file_writers_per_stripe / crowd))
 
 
-def _back(profile: Profile, work: Work, pattern: Pattern, stripes: int) -> dict[str, float]:
+def _back(profile: Profile, load: Load, pattern: Pattern, stripes: int) -> dict[str, float]:
     """GiB/s that the nodes can send to the storage, and that it can take."""
     at_once = max(1, pattern.files // pattern.opened)
     targets = min(at_once * stripes, profile.ost_count)
     crowd = pattern.writers * (1 if pattern.shared else stripes) / targets
     each = profile.ost_gib_per_s / (1 + max(0.0, crowd - 1) / profile.ost_writers)
-    sent = min(pattern.writers, work.nodes or profile.nodes(work.ranks)) * profile.client_gib_per_s_per_node
+    sent = min(pattern.writers, load.nodes or profile.nodes(load.ranks)) * profile.client_gib_per_s_per_node
     return {"nodes": sent, "storage targets": targets * each, "file system": profile.total_gib_per_s}
 
 

@@ -17,7 +17,7 @@ FURTHEST = 4.0  # in ranks or in bytes of a step, as a factor
 
 
 def nearest(summaries: Sequence[Summary], question: Question) -> tuple[Summary, ...]:
-    """The ways of the setting nearest in ranks and bytes of a step; the largest where nothing is asked.
+    """The variants of the setting nearest in ranks and bytes of a step; the largest where nothing is asked.
 
     :raises AdviceError: none is near enough, or it was measured in several directories.
     """
@@ -43,7 +43,7 @@ def nearest(summaries: Sequence[Summary], question: Question) -> tuple[Summary, 
 
 def step_bytes(group: Sequence[Summary]) -> float:
     """The bytes of one step of a setting."""
-    return statistics.median(one.bytes for way in group for one in way.rounds) / group[0].cell.steps
+    return statistics.median(one.bytes for variant in group for one in variant.rounds) / group[0].cell.steps
 
 
 def setting_words(group: Sequence[Summary]) -> str:

@@ -15,7 +15,7 @@ from ..records.records import Cell
 from ..records.results import Results
 from ..records.summary import Summary, summarise
 from .fit import Fit, FitError, Observation, fit
-from .load import GIB, Durability, Work
+from .load import GIB, Durability, Load
 from .model import predict
 from .profile import Profile
 
@@ -37,11 +37,11 @@ def is_write(cell: Cell) -> bool:
     )
 
 
-def work_of(summary: Summary) -> Work:
+def load_of(summary: Summary) -> Load:
     """What a cell wrote."""
     cell = summary.cell
     size = statistics.median(one.bytes for one in summary.rounds)
-    return Work(
+    return Load(
         size, cell.ranks, cell.variables, cell.steps, CACHES[cell.cache],
         planes=cell.decomposition[2] if len(cell.decomposition) == 3 else 0, nodes=cell.nodes,
     )  # fmt: skip
@@ -58,7 +58,7 @@ def _observation(summary: Summary) -> Observation:
     parameters = dict(summary.cell.parameters)
     stripes = str(parameters.get("stripe_count", ""))
     number = EVERY_TARGET if stripes == "-1" else int(stripes) if stripes.isdigit() else None
-    return Observation(work_of(summary), summary.cell.engine, summary.seconds.median, parameters, number)
+    return Observation(load_of(summary), summary.cell.engine, summary.seconds.median, parameters, number)
 
 
 def start_of(results: Results) -> Profile:
@@ -72,12 +72,12 @@ def start_of(results: Results) -> Profile:
     best = {durability: _largest(data, durability) for durability in ("synced", "page cache")}
     top = max(best.values())
     disk = best["synced"] or top
-    stream = max(one.work.gib / one.seconds / one.work.ranks for one in data)
+    stream = max(one.load.gib / one.seconds / one.load.ranks for one in data)
     cores = max(1, int(run.machine.get("cores", 1) or 1))
     memory = float(run.machine.get("memory", 0) or 0) / GIB
     return Profile(
         name=str(run.machine.get("processor") or "a measured machine"), file_system=system,
-        cores_per_node=max([cores, *(-(-one.work.ranks // max(1, one.work.nodes)) for one in data)]),
+        cores_per_node=max([cores, *(-(-one.load.ranks // max(1, one.load.nodes)) for one in data)]),
         memory_gib_per_s_per_node=4 * top, network_gib_per_s_per_node=10.0, step_seconds=1e-3, open_seconds=1e-4,
         creates_per_second=1e4, opens_per_second=1e5, sync_seconds=1e-3, client_gib_per_s_per_node=4 * top,
         stream_gib_per_s=2 * stream, ost_gib_per_s=1.5 * disk, total_gib_per_s=1.5 * disk,
@@ -88,12 +88,12 @@ def start_of(results: Results) -> Profile:
 
 
 def _largest(data: Sequence[Observation], durability: str) -> float:
-    return max((one.work.gib / one.seconds for one in data if one.work.durability == durability), default=0.0)
+    return max((one.load.gib / one.seconds for one in data if one.load.durability == durability), default=0.0)
 
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """How well a fit to half of the ways predicts the other half; factors are at least 1."""
+    """How well a fit to half of the variants predicts the other half; factors are at least 1."""
 
     fitted: int
     predicted: int
@@ -118,6 +118,6 @@ def cross_validate(data: Sequence[Observation], start: Profile, **options: Any) 
 def factors_of(fitted: Fit, data: Sequence[Observation]) -> list[float]:
     """Measured over predicted seconds, or its inverse where it is below 1."""
     ratios = [
-        one.seconds / predict(fitted.profile, one.work, one.engine, one.parameters, one.stripes).seconds for one in data
+        one.seconds / predict(fitted.profile, one.load, one.engine, one.parameters, one.stripes).seconds for one in data
     ]
     return [max(ratio, 1 / ratio) for ratio in ratios]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from .load import Work
+from .load import Load
 
 BP_WRITERS = 64  # up to so many ranks, bp4 and bp5 write a file per rank (io/adios2/bp_opening.cpp)
 SION_FILES = 16  # the default of the parameter `files`
@@ -35,8 +35,8 @@ class Pattern:
     passes: float = 1.0  # over the bytes in memory beside writing: checksum, copies
 
 
-class Place(Protocol):
-    """What a pattern depends on: a profile, or less."""
+class MachineTraits(Protocol):
+    """What a pattern depends on: a whole profile, or less of a machine."""
 
     @property
     def file_system(self) -> str:
@@ -55,84 +55,84 @@ class PatternError(ValueError):
 
 
 def pattern_of(
-    engine: str, parameters: Mapping[str, Any], work: Work, place: Place, stripes: int | None = None
+    engine: str, parameters: Mapping[str, Any], load: Load, machine: MachineTraits, stripes: int | None = None
 ) -> Pattern:
     """The pattern of an engine with its parameters.
 
-    :param stripes: of a new file; those of the place by default.
+    :param stripes: of a new file; those of the machine by default.
     :raises PatternError: the engine stores nothing, or has unknown parameters.
     """
-    nodes = work.nodes or place.nodes(work.ranks)
-    stripes = stripes or place.default_stripes
+    nodes = load.nodes or machine.nodes(load.ranks)
+    stripes = stripes or machine.default_stripes
     passes = 0.0 if str(parameters.get("checksums", "on")).lower() in ("off", "false") else 1.0
     if engine == "raw":
-        return _raw(parameters, work, nodes, passes)
+        return _raw(parameters, load, nodes, passes)
     if engine in ("mpiio", "hdf5", "adios_hdf5"):
-        return _one_file(engine, parameters, work, place, nodes, stripes, passes)
+        return _one_file(engine, parameters, load, machine, nodes, stripes, passes)
     if engine in ("bp4", "bp5"):
-        return _bp(engine, parameters, work, nodes, passes)
+        return _bp(engine, parameters, load, nodes, passes)
     if engine == "sion":
-        files = min(_number(parameters, "files", SION_FILES), work.ranks)
+        files = min(_number(parameters, "files", SION_FILES), load.ranks)
         # Chunks begin at multiples of the blocks of the file system, so that no lock is shared.
-        return Pattern(work.ranks, files, shared=files < work.ranks, passes=passes)
+        return Pattern(load.ranks, files, shared=files < load.ranks, passes=passes)
     raise PatternError(f"the model does not describe the engine {engine}: it stores nothing, or is not known")
 
 
-def _raw(parameters: Mapping[str, Any], work: Work, nodes: int, passes: float) -> Pattern:
+def _raw(parameters: Mapping[str, Any], load: Load, nodes: int, passes: float) -> Pattern:
     strategy = str(parameters.get("strategy", "shared"))
     if strategy not in STRATEGIES:
         raise PatternError(f"strategy = {strategy}: expected {', '.join(STRATEGIES)}")
     who, layout = STRATEGIES[strategy]
     who, layout = str(parameters.get("aggregators", who)), str(parameters.get("layout", layout))
-    planes = work.planes or max(1, math.isqrt(work.ranks))  # of pencils, as many parts in z as in y
-    known = {"all": work.ranks, "node": nodes, "plane": planes, "one": 1}
+    planes = load.planes or max(1, math.isqrt(load.ranks))  # of pencils, as many parts in z as in y
+    known = {"all": load.ranks, "node": nodes, "plane": planes, "one": 1}
     if who not in known and not who.isdigit():
         raise PatternError(f"aggregators = {who}: expected all, node, plane, one or a number")
-    writers = min(work.ranks, known[who] if who in known else max(1, int(who)))
+    writers = min(load.ranks, known[who] if who in known else max(1, int(who)))
     shared = layout == "shared" and writers > 1
-    files = work.variables * (1 if layout == "shared" else writers)
+    files = load.variables * (1 if layout == "shared" else writers)
     # Those that collect whole planes write whole stripes; blocks of all ranks alternate row by row.
-    locked = shared and writers == work.ranks
-    return Pattern(writers, files, shared, locked, opened=work.variables, passes=passes)
+    locked = shared and writers == load.ranks
+    return Pattern(writers, files, shared, locked, opened=load.variables, passes=passes)
 
 
 def _one_file(
     engine: str,
     parameters: Mapping[str, Any],
-    work: Work,
-    place: Place,
+    load: Load,
+    machine: MachineTraits,
     nodes: int,
     stripes: int,
     passes: float,
 ) -> Pattern:
-    files = work.variables if engine == "mpiio" else 1
-    if not _collective(engine, parameters, place):
-        return Pattern(work.ranks, files, work.ranks > 1, work.ranks > 1, opened=files, passes=passes)
+    files = load.variables if engine == "mpiio" else 1
+    if not _collective(engine, parameters, machine):
+        return Pattern(load.ranks, files, load.ranks > 1, load.ranks > 1, opened=files, passes=passes)
     # ROMIO and Cray MPI-IO use as many aggregators as stripes on Lustre, else one of each node.
-    usual = stripes if place.file_system == "lustre" else nodes
-    writers = min(work.ranks, _number(parameters, "hints.cb_nodes", usual))
+    usual = stripes if machine.file_system == "lustre" else nodes
+    writers = min(load.ranks, _number(parameters, "hints.cb_nodes", usual))
     return Pattern(
-        writers, files, writers > 1, exchange=work.ranks > 1, opened=files, openers=work.ranks, passes=passes
+        writers, files, writers > 1, exchange=load.ranks > 1, opened=files, openers=load.ranks, passes=passes
     )
 
 
-def _collective(engine: str, parameters: Mapping[str, Any], place: Place) -> bool:
+def _collective(engine: str, parameters: Mapping[str, Any], machine: MachineTraits) -> bool:
     if engine == "adios_hdf5":
         return str(parameters.get("H5CollectiveMPIO", "no")).lower() in ("yes", "true", "on", "1")
     transfer: Literal["auto", "independent"] = "auto" if engine == "mpiio" else "independent"
     word = str(parameters.get("transfer", transfer))
-    return word == "collective" or (word == "auto" and place.file_system != "local")
+    return word == "collective" or (word == "auto" and machine.file_system != "local")
 
 
-def _bp(engine: str, parameters: Mapping[str, Any], work: Work, nodes: int, passes: float) -> Pattern:
+def _bp(engine: str, parameters: Mapping[str, Any], load: Load, nodes: int, passes: float) -> Pattern:
     given = {key.lower(): value for key, value in parameters.items()}
-    writers = work.ranks if work.ranks <= BP_WRITERS else nodes
+    writers = load.ranks if load.ranks <= BP_WRITERS else nodes
     for key in ("numaggregators", "numsubfiles"):
         writers = _number(given, key, writers)
     if str(given.get("aggregationtype", "")).lower() == "everyonewrites":
-        files = min(max(1, writers), work.ranks)
-        return Pattern(work.ranks, files, shared=files < work.ranks, passes=passes + _copies(engine, given))
-    writers = min(max(1, writers), work.ranks)
+        files = min(max(1, writers), load.ranks)
+        return Pattern(load.ranks, files, shared=files < load.ranks, passes=passes + _copies(engine, given))
+    writers = min(max(1, writers), load.ranks)
     return Pattern(writers, writers, shared=False, passes=passes + _copies(engine, given))
 
 

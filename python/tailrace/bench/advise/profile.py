@@ -1,6 +1,6 @@
 """The profile of a machine: the figures that the model of writing needs, each with its unit in its name.
 
-A profile is a TOML file. `bench/machines` has examples, `docs/theory/io_model.md` the formulas. All is local.
+A profile is a TOML file. `machines/` has examples, `docs/theory/io_model.md` the formulas. All is local.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ENDING = ".toml"
 
 Rate = Annotated[Real, Field(gt=0)]
 Seconds = Annotated[Real, Field(ge=0)]
-Count = Annotated[Whole, Field(ge=1)]
+OneOrMore = Annotated[Whole, Field(ge=1)]
 Factor = Annotated[Real, Field(ge=1, le=MOST_FACTOR)]
 EngineFactor = Annotated[Real, Field(ge=1 / MOST_FACTOR, le=MOST_FACTOR)]
 
@@ -35,7 +35,7 @@ class Profile(BaseModel):
     file_system: Literal["lustre", "parallel", "local"] = Field(
         "local", description="lustre has stripes to set; parallel is any other of several servers; local is a disk"
     )
-    cores_per_node: Count = Field(description="ranks that share a node")
+    cores_per_node: OneOrMore = Field(description="ranks that share a node")
     memory_gib_per_s_per_node: Rate = Field(description="bytes of values that a node copies or checks per second")
     network_gib_per_s_per_node: Rate = Field(description="what a node sends, and receives, from other nodes")
     message_seconds: Seconds = Field(1e-5, description="of one message between ranks")
@@ -46,10 +46,10 @@ class Profile(BaseModel):
     sync_seconds: Seconds = Field(0.0, description="of fsync of a file beyond the time of its bytes")
     client_gib_per_s_per_node: Rate = Field(description="what one node sends to the file system")
     stream_gib_per_s: Rate = Field(description="what one rank writes into one file")
-    ost_count: Count = Field(1, description="storage targets; 1 for a local disk")
+    ost_count: OneOrMore = Field(1, description="storage targets; 1 for a local disk")
     ost_gib_per_s: Rate = Field(description="of one storage target with few writers")
     ost_writers: Rate = Field(1e6, description="writers at one target at which it has half of its speed")
-    default_stripes: Count = Field(1, description="of a new file: the targets that it is spread over")
+    default_stripes: OneOrMore = Field(1, description="of a new file: the targets that it is spread over")
     shared_stripe_gib_per_s: Rate | None = Field(
         None, description="into one stripe of a file that several ranks write; that of stream where it is left out"
     )

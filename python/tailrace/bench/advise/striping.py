@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .load import Work
+from .load import Load
 from .pattern import Pattern, pattern_of
 
 ALL = -1  # in the words of lfs: all targets
@@ -20,8 +20,8 @@ SIZE = "1M"
 
 
 @dataclass(frozen=True)
-class LustrePlace:
-    """A file system on Lustre of which nothing else is known."""
+class LustreMachine:
+    """A machine of which only Lustre is known."""
 
     file_system: str = "lustre"
     default_stripes: int = 1
@@ -36,12 +36,12 @@ def stripes_for(pattern: Pattern) -> int:
     return ALL if pattern.shared else 1
 
 
-def stripe_command(engine: str, parameters: Mapping[str, Any], work: Work, directory: str) -> str:
+def stripe_command(engine: str, parameters: Mapping[str, Any], load: Load, directory: str) -> str:
     """`lfs setstripe` for the directory that an engine writes into; stripes that were measured stay.
 
     :raises PatternError: the engine stores nothing.
     """
-    pattern = pattern_of(engine, parameters, work, LustrePlace(), work.ranks)  # as many stripes as can be of use
+    pattern = pattern_of(engine, parameters, load, LustreMachine(), load.ranks)  # as many stripes as can be of use
     count = parameters.get("stripe_count") or stripes_for(pattern)
     size = parameters.get("stripe_size") or SIZE
     return f"lfs setstripe -c {count} -S {size} {shlex.quote(directory)}"

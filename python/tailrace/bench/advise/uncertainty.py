@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .load import Work
+from .load import Load
 from .model import predict_pattern, stripes_of
 from .pattern import pattern_of
 from .profile import FIGURES, Profile
@@ -25,7 +25,7 @@ LOW, HIGH = 0.1, 0.9  # the quantiles that are stated: four of five draws lie be
 
 
 @dataclass(frozen=True)
-class Way:
+class StripedVariant:
     """An engine with its parameters and the stripes of its files."""
 
     engine: str
@@ -59,15 +59,19 @@ def draws_of(profile: Profile, count: int = DRAWS) -> Profile:
     return profile.changed(drawn)
 
 
-def seconds_of(profile: Profile, work: Work, ways: Sequence[Way], count: int = DRAWS) -> NDArray[np.float64]:
-    """Seconds of each way (rows) in each draw (columns); the ways of one column share the figures of the machine."""
+def seconds_of(
+    profile: Profile, load: Load, variants: Sequence[StripedVariant], count: int = DRAWS
+) -> NDArray[np.float64]:
+    """Seconds of each variant (rows) in each draw (columns); those of one column share the figures of the machine."""
     drawn = draws_of(profile, count)
-    factors = np.random.default_rng(SEED + 1).standard_normal((len(ways), count)) * math.log(profile.residual_factor)
+    factors = np.random.default_rng(SEED + 1).standard_normal((len(variants), count)) * math.log(
+        profile.residual_factor
+    )
     seconds = []
-    for way in ways:
-        stripes = stripes_of(profile, way.stripes)
-        pattern = pattern_of(way.engine, way.parameters, work, profile, stripes)
-        seconds.append(predict_pattern(drawn, work, pattern, way.engine, stripes).seconds)
+    for variant in variants:
+        stripes = stripes_of(profile, variant.stripes)
+        pattern = pattern_of(variant.engine, variant.parameters, load, profile, stripes)
+        seconds.append(predict_pattern(drawn, load, pattern, variant.engine, stripes).seconds)
     return np.array(seconds) * np.exp(factors)
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from tailrace.parallel import agree, on_root
 
-from ..ranks.job import Emit, Job
-from ..ranks.rounds import LIMITS, Rhythm
+from ..options import ColdRhythm
+from ..ranks.events import Emit
+from ..ranks.job import Job
+from ..ranks.rounds import LIMITS
 from ..ranks.series_io import OneSeries
-from ..records.variants import Way
-from .list_rounds import ListRounds
-from .rounds import OTHER
+from ..records.variants import Variant
+from .rounds import OTHER, ListRounds
 from .setting import CheckpointSetting
 
 if TYPE_CHECKING:
@@ -22,20 +23,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RestartWork:
-    """Reads the files that a `CheckpointWork` has left, and removes them.
+class RestartProgram:
+    """Reads the files that a `CheckpointProgram` has left, and removes them.
 
-    A way without a file has failed there, and its failure is a record already.
+    A variant without a file has failed there, and its failure is a record already.
     """
 
     settings: tuple[CheckpointSetting, ...]
-    ways: tuple[Way, ...]
-    rhythm: Rhythm
+    variants: tuple[Variant, ...]
+    rhythm: ColdRhythm
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.Work`."""
-        return len(self.settings) * (self.rhythm.rounds + 1) * (len(self.ways) + 1)
+        """Of all settings; see `job.RankProgram`."""
+        return len(self.settings) * (self.rhythm.rounds + 1) * (len(self.variants) + 1)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
@@ -47,27 +48,34 @@ class RestartWork:
 
 
 class RestartRounds(ListRounds):
-    """Measures all ways of one setting; see `Rounds`."""
+    """Measures all variants of one setting; see `Rounds`."""
 
-    def __init__(self, comm: MPI.Comm, work: RestartWork, job: Job, number: int, directory: Path, emit: Emit) -> None:
-        super().__init__(comm, job, work.rhythm, number, directory, emit)
-        self._setting = one = work.settings[number]
-        ways = {way.name: way for way in work.ways}
-        self._ways = on_root(
-            comm, lambda: {n: way for n, way in ways.items() if (one.folder(directory, way) / way.file).exists()}
+    def __init__(
+        self, comm: MPI.Comm, program: RestartProgram, job: Job, number: int, directory: Path, emit: Emit
+    ) -> None:
+        super().__init__(comm, job, program.rhythm, number, directory, emit)
+        self._setting = one = program.settings[number]
+        variants = {variant.name: variant for variant in program.variants}
+        self._variants = on_root(
+            comm,
+            lambda: {
+                n: variant
+                for n, variant in variants.items()
+                if (one.folder(directory, variant) / variant.file).exists()
+            },
         )
 
     def _names(self) -> list[str]:
-        return [LIMITS, *self._ways]
+        return [LIMITS, *self._variants]
 
     def _measure(self, name: str) -> bool:
         if name == LIMITS:
             return self._measure_limit()
-        one, way = self._setting, self._ways[name]
-        cell = one.cell(OTHER, self._rhythm.cold, way)
-        with self._turns.failures(cell) as outcome:
-            self._turns.begin(cell, outcome)
-            series = OneSeries(self._comm, one.folder(self._directory, way), way, self._lists, 1)
+        one, variant = self._setting, self._variants[name]
+        cell = one.cell(OTHER, self._rhythm.cold, variant)
+        with self._round_robin.failures(cell) as outcome:
+            self._round_robin.begin(cell, outcome)
+            series = OneSeries(self._comm, one.folder(self._directory, variant), variant, self._lists, 1)
             self._read(series, cell, one.bytes, outcome)
         return outcome.right
 

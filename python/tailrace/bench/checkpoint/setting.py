@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..records.records import Cell
-from ..records.variants import Way
+from ..records.variants import Variant
 from .element_lists import ElementLists, first_rows
 
 
@@ -24,7 +24,6 @@ class CheckpointSetting:
 
     directory: str
     ranks: int
-    nodes: int
     rows: int
     columns: int
     uneven: float
@@ -42,25 +41,27 @@ class CheckpointSetting:
         first = first_rows(self.rows, self.ranks, self.uneven, self.seed)
         return ElementLists(self.rows, self.columns, first[rank], first[rank + 1])
 
-    def folder(self, directory: Path, way: Way) -> Path:
-        """Where the series of a way lies. Two ways may have the same name of a file."""
-        return directory / self.place / way.name.replace("/", "_")
+    def folder(self, directory: Path, variant: Variant) -> Path:
+        """Where the series of a variant lies. Two variants may have the same name of a file."""
+        return directory / self.place / variant.name.replace("/", "_")
 
-    def restarted_on(self, ranks: int, nodes: int) -> CheckpointSetting:
+    def restarted_on(self, ranks: int) -> CheckpointSetting:
         """The setting of reading these files on other ranks, of which each reads other rows than any has written."""
-        return replace(self, ranks=ranks, nodes=min(nodes, ranks), seed=self.seed + 1)
+        return replace(self, ranks=ranks, seed=self.seed + 1)
 
-    def cell(self, operation: str, cache: str, way: Way) -> Cell:
-        """The cell of a way."""
-        return replace(self._cell(operation, cache), name=way.name, engine=way.engine, parameters=way.parameters)
+    def cell(self, operation: str, cache: str, variant: Variant) -> Cell:
+        """The cell of a variant."""
+        return replace(
+            self._cell(operation, cache), name=variant.name, engine=variant.engine, parameters=variant.parameters
+        )
 
     def limit(self, operation: str, cache: str, name: str) -> Cell:
         """The cell of a limit."""
         return replace(self._cell(operation, cache), name=name, role="limit")
 
-    def small(self, way: Way, steps: int) -> Cell:
+    def small(self, variant: Variant, steps: int) -> Cell:
         """The cell of the cost of metadata: one row of each rank in each of many steps."""
-        cell = self.cell("metadata", "page cache", way)
+        cell = self.cell("metadata", "page cache", variant)
         return replace(cell, shape=(1, self.ranks), variables=1, steps=steps, source="one row of each rank")
 
     def _cell(self, operation: str, cache: str) -> Cell:
@@ -68,6 +69,6 @@ class CheckpointSetting:
         if operation.startswith("restart"):
             source += f", written by {self.writers}"
         return Cell(
-            "checkpoint", operation, "", directory=self.directory, ranks=self.ranks, nodes=self.nodes,
+            "checkpoint", operation, "", directory=self.directory, ranks=self.ranks,
             shape=(self.columns, self.rows), variables=2, cache=cache, source=source,
         )  # fmt: skip

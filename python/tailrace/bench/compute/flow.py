@@ -87,7 +87,7 @@ def flow_of(text: str) -> FlowKind:
 class MadeFlow:
     """A flow that can make steps; it has made one, which touches its memory and makes its plans. Collective.
 
-    :param transpose: how data move between ranks; "auto": the fastest way, measured.
+    :param transpose: how data move between ranks; "auto": the fastest variant, measured.
     """
 
     def __init__(self, kind: FlowKind, setting: ComputeSetting, comm: MPI.Comm, transpose: str) -> None:

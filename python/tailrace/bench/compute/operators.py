@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import pi
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +18,11 @@ from tailrace.fields.spectra import spectrum
 from tailrace.fields.vector import Vector
 from tailrace.io.placement import Triple
 
-from ..ranks.job import Emit, Job
-from ..ranks.round_robin import Turns
-from .rounds import INDEPENDENT, ComputePlan, ComputeRounds, ComputeSetting, Outcome, Ways, check_transposes
+from ..options import Rhythm
+from ..ranks.events import Emit
+from ..ranks.job import Job
+from ..ranks.round_robin import RoundRobin
+from .rounds import INDEPENDENT, ComputeRounds, ComputeSetting, Timed, Variants
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -73,64 +74,35 @@ def waves(nodes: Triple, comm: MPI.Comm | None = None, transpose: str = "auto", 
 
 
 @dataclass(frozen=True)
-class AnalysisPlan(ComputePlan):
-    """Every operation.
-
-    :param transposes: how data move between ranks.
-    """
-
-    operations: tuple[str, ...] = tuple(OPERATIONS)
-    transposes: tuple[str, ...] = ("auto",)
-    precision: str = "float64"
-
-    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Matrix`."""
-        check_transposes(self.transposes)
-        for name in self.operations:
-            if name not in OPERATIONS:
-                raise ValueError(f"--operations: {name!r} is not known; expected some of {', '.join(OPERATIONS)}")
-        jobs = []
-        for ranks in self.ranks:
-            settings = tuple(
-                ComputeSetting("analysis", ranks, min(nodes, ranks), shape, self.precision)
-                for shape in self.shapes(ranks)
-            )
-            work = AnalysisWork(settings, self.operations, self.transposes, self.rounds, self.seed)
-            jobs.append(Job(ranks, work, places))
-        return jobs
-
-
-@dataclass(frozen=True)
-class AnalysisWork:
+class AnalysisProgram:
     """What this benchmark does on one number of ranks."""
 
     settings: tuple[ComputeSetting, ...]
     operations: tuple[str, ...]
     transposes: tuple[str, ...]
-    rounds: int
-    seed: int
+    rhythm: Rhythm
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.Work`."""
+        """Of all settings; see `job.RankProgram`."""
         each = [len(self.transposes) + (setting.ranks > 1) for setting in self.settings]
-        return (self.rounds + 1) * sum(len(self.operations) * ways + 2 for ways in each)
+        return (self.rhythm.rounds + 1) * sum(len(self.operations) * variants + 2 for variants in each)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
         for number, setting in enumerate(self.settings):
-            rounds = AnalysisRounds(comm, setting, Turns(job, number, emit))
-            rounds.turns.run(rounds.ways(self.operations, self.transposes), self.rounds, self.seed)
+            rounds = AnalysisRounds(comm, setting, RoundRobin(job, number, emit))
+            rounds.round_robin.run(rounds.variants(self.operations, self.transposes), self.rhythm)
 
 
 class AnalysisRounds(ComputeRounds):
     """The rounds of one setting."""
 
-    def __init__(self, comm: MPI.Comm, setting: ComputeSetting, turns: Turns) -> None:
-        super().__init__(comm, setting, turns)
+    def __init__(self, comm: MPI.Comm, setting: ComputeSetting, round_robin: RoundRobin) -> None:
+        super().__init__(comm, setting, round_robin)
         self._fields: dict[str, list[Field]] = {}
 
-    def ways(self, operations: tuple[str, ...], transposes: tuple[str, ...]) -> Ways:
+    def variants(self, operations: tuple[str, ...], transposes: tuple[str, ...]) -> Variants:
         """Every operation with each way of transposing, and the limits. Collective."""
         found = self.memory_limits()
         room = self.comm.size > 1 and self.has_room(_NUMBERS * self.setting.item)
@@ -146,13 +118,13 @@ class AnalysisRounds(ComputeRounds):
                 found[f"{name} {INDEPENDENT}"] = partial(self.measure, cell, partial(self._apart, one), size)
         return found
 
-    def _together(self, one: Operation, transpose: str) -> Outcome:
+    def _together(self, one: Operation, transpose: str) -> Timed:
         if transpose not in self._fields:
             self._fields[transpose] = waves(self.setting.shape, self.comm, transpose, self.setting.precision)
         fields = self._fields[transpose]
         return self.together(lambda: one.work(fields)), {}
 
-    def _apart(self, one: Operation) -> Outcome:
+    def _apart(self, one: Operation) -> Timed:
         """Every rank has fields of its own of the same size."""
         if INDEPENDENT not in self._fields:
             self._fields[INDEPENDENT] = waves(self.setting.shape, dtype=self.setting.precision)

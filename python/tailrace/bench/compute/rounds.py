@@ -1,4 +1,4 @@
-"""What the benchmarks of computation have in common: sizes, settings, limits, rounds."""
+"""What the benches of computation have in common: settings, limits, rounds."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from tailrace.io.placement import Triple
 from tailrace.parallel import agree
 
 from ..ranks.noise import Watch
-from ..ranks.partition import parts_of, shapes_of
-from ..ranks.round_robin import Turns
+from ..ranks.round_robin import RoundRobin
 from ..ranks.timing import Timing, Together
 from ..records.records import Cell
 
@@ -28,26 +27,8 @@ if TYPE_CHECKING:
 INDEPENDENT = "independent runs"  # the limit: ranks that compute at the same time and need nothing of each other
 TRANSPOSES = ("auto", "shared", "alltoall", "subarray")  # how data move between ranks, as in a case
 
-Outcome = tuple[Timing, dict[str, float]]  # a time, and counts
-Ways = dict[str, Callable[[], bool]]
-
-
-@dataclass(frozen=True)
-class ComputePlan:
-    """What is measured: on every number of ranks, of every size."""
-
-    ranks: tuple[int, ...]
-    whole: tuple[Triple, ...] = ()  # sizes that all numbers of ranks share: strong scaling
-    each: tuple[Triple, ...] = ()  # sizes of a rank's part: weak scaling
-    rounds: int = 5
-    seed: int = 0
-
-    def shapes(self, ranks: int) -> list[Triple]:
-        """The points in x, y and z on so many ranks.
-
-        :raises ValueError: there are fewer points than ranks in a direction.
-        """
-        return shapes_of(self.whole, self.each, parts_of("pencils", ranks))
+Timed = tuple[Timing, dict[str, float]]  # and counts
+Variants = dict[str, Callable[[], bool]]
 
 
 @dataclass(frozen=True)
@@ -56,7 +37,6 @@ class ComputeSetting:
 
     bench: str
     ranks: int
-    nodes: int
     shape: Triple
     precision: str = "float64"
     source: str = ""  # the flow
@@ -79,7 +59,7 @@ class ComputeSetting:
         variables: int = 1,
         parameters: Mapping[str, int | str] | None = None,
     ) -> Cell:
-        """The cell of a way or a limit."""
+        """The cell of a variant or a limit."""
         pairs = tuple((parameters or {}).items())
         return Cell(
             operation=operation, name=name, role=role, variables=variables, parameters=pairs, **asdict(self)
@@ -89,24 +69,24 @@ class ComputeSetting:
 class ComputeRounds:
     """The rounds of one setting. All methods are collective."""
 
-    def __init__(self, comm: MPI.Comm, setting: ComputeSetting, turns: Turns) -> None:
-        self.comm, self.setting, self.turns = comm, setting, turns
+    def __init__(self, comm: MPI.Comm, setting: ComputeSetting, round_robin: RoundRobin) -> None:
+        self.comm, self.setting, self.round_robin = comm, setting, round_robin
         self._watch = Watch(comm)
 
-    def measure(self, cell: Cell, work: Callable[[], Outcome], size: int) -> bool:
+    def measure(self, cell: Cell, work: Callable[[], Timed], size: int) -> bool:
         """One round of a cell; False where it has failed.
 
         :param size: bytes of the values that are moved.
         """
-        with self.turns.failures(cell) as outcome:
-            self.turns.begin(cell, outcome)
+        with self.round_robin.failures(cell) as outcome:
+            self.round_robin.begin(cell, outcome)
             self._watch.start()
             timing, counts = work()
             disturbed = self._watch.stop()
-            self.turns.keep(cell, timing, size, disturbed=disturbed, counts=counts)
+            self.round_robin.keep(cell, timing, size, disturbed=disturbed, counts=counts)
         return outcome.right
 
-    def memory_limits(self) -> Ways:
+    def memory_limits(self) -> Variants:
         """What the memory of the machine can do at best, with arrays of as many points as the setting."""
         streams = Streams(self.comm, self.setting.points, self.setting.precision)
         copy, add = (
@@ -125,7 +105,7 @@ class ComputeRounds:
             check_memory((x, y, z), 2 * bytes_per_point * self.comm.size, self.comm)
         except InputError:
             size = " x ".join(map(str, self.setting.shape))
-            self.turns.note(f"{size}, {self.comm.size} ranks: not enough memory for the limit of {INDEPENDENT}")
+            self.round_robin.note(f"{size}, {self.comm.size} ranks: not enough memory for the limit of {INDEPENDENT}")
             return False
         return True
 

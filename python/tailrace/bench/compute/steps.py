@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace.core import Flow32, Flow64
 
-from ..ranks.job import Emit, Job
-from ..ranks.round_robin import Turns
+from ..options import Rhythm
+from ..ranks.events import Emit
+from ..ranks.job import Job
+from ..ranks.round_robin import RoundRobin
 from ..ranks.timing import Together
-from .flow import FlowKind, MadeFlow, flow_of
-from .rounds import INDEPENDENT, ComputePlan, ComputeRounds, ComputeSetting, Outcome, Ways, check_transposes
+from .flow import FlowKind, MadeFlow
+from .rounds import INDEPENDENT, ComputeRounds, ComputeSetting, Timed, Variants
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -22,65 +23,35 @@ STEP = "step"
 
 
 @dataclass(frozen=True)
-class SolverPlan(ComputePlan):
-    """Every flow.
-
-    :param transposes: how data move between ranks.
-    """
-
-    flows: tuple[str, ...] = ("periodic", "free-slip")
-    transposes: tuple[str, ...] = ("auto",)
-    precision: str = "float64"
-
-    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Matrix`."""
-        check_transposes(self.transposes)
-        kinds = tuple(flow_of(text) for text in self.flows)
-        jobs = []
-        for ranks in self.ranks:
-            pairs = tuple(
-                (
-                    kind,
-                    ComputeSetting("solver", ranks, min(nodes, ranks), kind.nodes(shape), self.precision, kind.word),
-                )
-                for kind in kinds
-                for shape in self.shapes(ranks)
-            )
-            jobs.append(Job(ranks, SolverWork(pairs, self.transposes, self.rounds, self.seed), places))
-        return jobs
-
-
-@dataclass(frozen=True)
-class SolverWork:
+class SolverProgram:
     """What this benchmark does on one number of ranks."""
 
     settings: tuple[tuple[FlowKind, ComputeSetting], ...]
     transposes: tuple[str, ...]
-    rounds: int
-    seed: int
+    rhythm: Rhythm
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.Work`."""
+        """Of all settings; see `job.RankProgram`."""
         limits = sum(3 if setting.ranks > 1 else 2 for _, setting in self.settings)
-        return (self.rounds + 1) * (len(self.transposes) * len(self.settings) + limits)
+        return (self.rhythm.rounds + 1) * (len(self.transposes) * len(self.settings) + limits)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
         for number, (kind, setting) in enumerate(self.settings):
-            rounds = SolverRounds(comm, setting, Turns(job, number, emit), kind)
-            rounds.turns.run(rounds.ways(self.transposes), self.rounds, self.seed)
+            rounds = SolverRounds(comm, setting, RoundRobin(job, number, emit), kind)
+            rounds.round_robin.run(rounds.variants(self.transposes), self.rhythm)
 
 
 class SolverRounds(ComputeRounds):
     """The rounds of one setting: flows take turns, a step at a time."""
 
-    def __init__(self, comm: MPI.Comm, setting: ComputeSetting, turns: Turns, kind: FlowKind) -> None:
-        super().__init__(comm, setting, turns)
+    def __init__(self, comm: MPI.Comm, setting: ComputeSetting, round_robin: RoundRobin, kind: FlowKind) -> None:
+        super().__init__(comm, setting, round_robin)
         self._kind = kind
         self._made: dict[str, MadeFlow] = {}
 
-    def ways(self, transposes: tuple[str, ...]) -> Ways:
+    def variants(self, transposes: tuple[str, ...]) -> Variants:
         """The flow with each way of transposing, and the limits. Collective."""
         found = self.memory_limits()
         variables = 3 + self._kind.scalars
@@ -98,7 +69,7 @@ class SolverRounds(ComputeRounds):
         three = make.least_bytes_per_node("rk3")
         return three + three // 3 * self._kind.scalars
 
-    def _step(self, transpose: str) -> Outcome:
+    def _step(self, transpose: str) -> Timed:
         if transpose not in self._made:
             self._made[transpose] = MadeFlow(self._kind, self.setting, self.comm, transpose)
         flow = self._made[transpose]
@@ -107,7 +78,7 @@ class SolverRounds(ComputeRounds):
         clock.marks.phases |= flow.step()
         return clock.stop(), flow.counts()
 
-    def _apart(self) -> Outcome:
+    def _apart(self) -> Timed:
         """Every rank has a flow of its own of the same size."""
         from mpi4py import MPI
 

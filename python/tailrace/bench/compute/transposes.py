@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace.core import can_share_memory, tune_process_grid
 from tailrace.io.placement import Triple
 
-from ..ranks.job import Emit, Job
-from ..ranks.round_robin import Turns
+from ..options import Rhythm
+from ..ranks.events import Emit
+from ..ranks.job import Job
+from ..ranks.round_robin import RoundRobin
 from ..ranks.timing import Timing
 from ..records.records import Cell
-from .rounds import TRANSPOSES, ComputePlan, ComputeRounds, ComputeSetting, Outcome, Ways, check_transposes
+from .rounds import TRANSPOSES, ComputeRounds, ComputeSetting, Timed, Variants
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -24,61 +25,36 @@ _MOVES = 4  # of a round: from x to y to z pencils and back
 
 
 @dataclass(frozen=True)
-class TransposePlan(ComputePlan):
-    """Every method on every process grid.
-
-    :param methods: shared, alltoall, subarray.
-    """
-
-    methods: tuple[str, ...] = METHODS
-
-    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Matrix`."""
-        check_transposes(self.methods)
-        if "auto" in self.methods:
-            raise ValueError(f"--transpose auto: is what is found out here; expected some of {', '.join(METHODS)}")
-        if 1 in self.ranks:
-            raise ValueError("--ranks 1: nothing moves on one rank; expected two ranks at least")
-        jobs = []
-        for ranks in self.ranks:
-            shapes = self.shapes(ranks)
-            settings = tuple(ComputeSetting("transpose", ranks, min(nodes, ranks), shape) for shape in shapes)
-            jobs.append(Job(ranks, TransposeWork(settings, self.methods, self.rounds, self.seed), places))
-        return jobs
-
-
-@dataclass(frozen=True)
-class TransposeWork:
+class TransposeProgram:
     """What this benchmark does on one number of ranks."""
 
     settings: tuple[ComputeSetting, ...]
     methods: tuple[str, ...]
-    rounds: int
-    seed: int
+    rhythm: Rhythm
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.Work`."""
+        """Of all settings; see `job.RankProgram`."""
         grids = sum(len(process_grids(setting.ranks, setting.shape)) for setting in self.settings)
-        return (self.rounds + 1) * (grids * len(self.methods) + 2 * len(self.settings))
+        return (self.rhythm.rounds + 1) * (grids * len(self.methods) + 2 * len(self.settings))
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
         for number, setting in enumerate(self.settings):
-            rounds = TransposeRounds(comm, setting, Turns(job, number, emit))
-            rounds.turns.run(rounds.ways(self.methods), self.rounds, self.seed)
+            rounds = TransposeRounds(comm, setting, RoundRobin(job, number, emit))
+            rounds.round_robin.run(rounds.variants(self.methods), self.rhythm)
 
 
 class TransposeRounds(ComputeRounds):
     """The rounds of one setting."""
 
-    def ways(self, methods: tuple[str, ...]) -> Ways:
+    def variants(self, methods: tuple[str, ...]) -> Variants:
         """Every method on every process grid, and the limits. Collective."""
         found = self.memory_limits()
         for rows, cols in process_grids(self.setting.ranks, self.setting.shape):
             for method in methods:
                 if method == "shared" and not self._share(cols):
-                    self.turns.note(f"shared on {rows} x {cols} ranks: a row is on several nodes; left out")
+                    self.round_robin.note(f"shared on {rows} x {cols} ranks: a row is on several nodes; left out")
                     continue
                 name = f"{method},cols={cols},rows={rows}"
                 cell = self.setting.cell("transpose", name, parameters={"rows": rows, "cols": cols, "method": method})
@@ -94,7 +70,7 @@ class TransposeRounds(ComputeRounds):
         finally:
             row.Free()
 
-    def _round(self, cell: Cell, rows: int, cols: int, method: str) -> Outcome:
+    def _round(self, cell: Cell, rows: int, cols: int, method: str) -> Timed:
         """The round by which a run chooses its method: the faster one of two, after one that makes plans."""
         [(_, _, _, seconds)] = tune_process_grid(self.comm.py2f(), cell.shape, rows, cols, method)
         share = (rows - 1) / rows + (0 if method == "shared" else (cols - 1) / cols)

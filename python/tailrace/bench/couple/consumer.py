@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from tailrace.io import series as arrays
 from tailrace.parallel import on_root
 
-from ..ranks.job import Emit, Job
+from ..ranks.events import Emit
+from ..ranks.job import Job
 from ..ranks.partition import all_ranks
 from ..ranks.timing import Timing, Together
 from .computing import compute
@@ -62,7 +63,7 @@ class Consumed:
 
 
 @dataclass(frozen=True)
-class ConsumerWork:
+class ConsumerProgram:
     """What the consumer does: reads every stream of the plan and computes after each step."""
 
     plan: CouplePlan

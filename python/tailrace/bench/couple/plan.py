@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..options import Rhythm
 from ..ranks.job import Job
-from ..ranks.rounds import Rhythm
 from ..records.records import Cell
-from .setting import CoupleSetting, StreamWay
+from .setting import CoupleSetting, StreamVariant
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class CoupleTask:
 
     number: int
     setting: CoupleSetting
-    way: StreamWay
+    variant: StreamVariant
     round: int
     order: int
 
@@ -33,29 +33,29 @@ class CoupleTask:
 
     def cell(self, operation: str) -> Cell:
         """See `CoupleSetting.cell`."""
-        return self.setting.cell(operation, self.way)
+        return self.setting.cell(operation, self.variant)
 
 
 @dataclass(frozen=True)
 class CouplePlan:
-    """Settings, all with the same numbers of ranks, and ways."""
+    """Settings, all with the same numbers of ranks, and variants."""
 
     settings: tuple[CoupleSetting, ...]
-    ways: tuple[StreamWay, ...]
+    variants: tuple[StreamVariant, ...]
     rhythm: Rhythm
 
     @property
     def size(self) -> int:
         """The number of streams."""
-        return len(self.settings) * len(self.ways) * (self.rhythm.rounds + 1)
+        return len(self.settings) * len(self.variants) * (self.rhythm.rounds + 1)
 
     def tasks(self, job: Job) -> Iterator[CoupleTask]:
         """What is left to do of it. Local, and the same on all ranks of both sides."""
-        ways = list(self.ways)
+        variants = list(self.variants)
         for number, setting in enumerate(self.settings):
             shuffle = random.Random(self.rhythm.seed).shuffle
             for turn in range(self.rhythm.rounds + 1):
-                shuffle(ways)
-                for order, way in enumerate(ways):
-                    if (number, way.name) not in job.failed and (number, turn, way.name) not in job.done:
-                        yield CoupleTask(number, setting, way, turn, order)
+                shuffle(variants)
+                for order, variant in enumerate(variants):
+                    if (number, variant.name) not in job.failed and (number, turn, variant.name) not in job.done:
+                        yield CoupleTask(number, setting, variant, turn, order)

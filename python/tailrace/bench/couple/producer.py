@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from tailrace.io import series as arrays
 from tailrace.parallel import on_root
 
-from ..ranks.job import Emit, Job
+from ..ranks.events import Begin, Done, Emit
+from ..ranks.job import Job
 from ..ranks.noise import Watch
 from ..ranks.timing import Timing, Together, meet_asleep
-from ..records.records import Failure, Measurement
+from ..records.records import Measurement
 from .computing import compute
-from .consumer import CONNECT, Consumed, ConsumerWork
+from .consumer import CONNECT, Consumed, ConsumerProgram
 from .plan import CouplePlan, CoupleTask
 from .values import StreamValues
 
@@ -41,7 +42,7 @@ class Produced:
 
 
 @dataclass(frozen=True)
-class ProducerWork:
+class ProducerProgram:
     """What the producer does: writes every stream of the plan, and computes before each step.
 
     It is one of two jobs, of which the other one has the same plan. It waits for the other one without a limit: who has
@@ -55,33 +56,32 @@ class ProducerWork:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.Work`."""
+        """Of all settings; see `job.RankProgram`."""
         return self.plan.size
 
     def other(self, job: Job) -> Job:
         """The job of the consumer, of this job of the producer. Local."""
-        return Job(self.consumers, ConsumerWork(self.plan), job.directories, job.done, job.failed)
+        return Job(self.consumers, ConsumerProgram(self.plan), job.directories, job.done, job.failed)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Write all streams. Collective. An error ends the job, because the consumer does not hear of it."""
         watch = Watch(comm)
         for task in self.plan.tasks(job):
-            begin = {"kind": "begin", "setting": task.number, "way": task.way.name}
-            emit({**Failure(task.cell("produce"), task.round, "").to_json(), **begin})
+            emit(Begin(task.cell("produce"), task.round, task.number, task.variant.name))
             directory = job.directories[task.setting.directory]
             watch.start()
             produced = _produce(comm, task, directory)
             consumed = _wait_for_consumer(comm, Consumed.path(directory, task))
             disturbed = watch.stop(friends=consumed.processor)
             for record in _records(task, produced, consumed, disturbed):
-                emit(record.to_json())
-            emit({"kind": "done", "setting": task.number, "round": task.round, "way": task.way.name})
+                emit(record)
+            emit(Done(task.number, task.round, task.variant.name))
 
 
 def _produce(comm: MPI.Comm, task: CoupleTask, directory: Path) -> Produced:
     one = task.setting
     values = StreamValues(one, comm.size, comm.rank)
-    parameters = {"policy": task.way.policy, "QueueLimit": task.way.queue, "wait_for_reader": CONNECT}
+    parameters = {"policy": task.variant.policy, "QueueLimit": task.variant.queue, "wait_for_reader": CONNECT}
     with arrays.open(f"sst:{directory / task.name}", "w", comm=comm, parameters=parameters) as series:
         _write(series, values, 0)  # the two connect, and everything happens for the first time
         before = series.coupling.own.wait

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ranks.partition import parts_of
+from ..ranks.partition import partition_of
 from ..records.records import Cell
 
 
 @dataclass(frozen=True)
-class StreamWay:
-    """A way of coupling: the queue of the stream, and what happens when it is full.
+class StreamVariant:
+    """A variant of coupling: the queue of the stream, and what happens when it is full.
 
     :param queue: steps that wait for the consumer at most.
     :param policy: "block", "drop_newest", "drop_oldest" or "adapt"; see docs/io/sst.md.
@@ -51,15 +51,15 @@ class CoupleSetting:
         nx, ny, nz = self.shape
         return nx * ny * nz * self.variables * (4 if self.precision == "float32" else 8)
 
-    def cell(self, operation: str, way: StreamWay) -> Cell:
-        """The cell of a way. "produce" and "consume" are the two sides of the same steps."""
+    def cell(self, operation: str, variant: StreamVariant) -> Cell:
+        """The cell of a variant. "produce" and "consume" are the two sides of the same steps."""
         source = f"{self.producers}:{self.consumers} ranks, {self.produce:g} s and {self.consume:g} s of work"
         parameters = (
-            ("queue", way.queue), ("policy", way.policy), ("consumers", self.consumers), ("cost", self.consume),
+            ("queue", variant.queue), ("policy", variant.policy), ("consumers", self.consumers), ("cost", self.consume),
             ("producer_cost", self.produce),
         )  # fmt: skip
         return Cell(
-            "couple", operation, way.name, "sst", parameters=parameters, directory=self.directory, ranks=self.producers,
-            decomposition=parts_of("pencils", self.producers), shape=self.shape, variables=self.variables,
-            steps=self.steps, precision=self.precision, source=source,
+            "couple", operation, variant.name, "sst", parameters=parameters, directory=self.directory,
+            ranks=self.producers, decomposition=partition_of("pencils", self.producers), shape=self.shape,
+            variables=self.variables, steps=self.steps, precision=self.precision, source=source,
         )  # fmt: skip

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tailrace.io.placement import Block
 
-from ..ranks.partition import box_of, made_up, parts_of
+from ..ranks.partition import box_of, made_up, partition_of
 from .setting import CoupleSetting
 
 _SAMPLE = 61  # one value of so many is compared where the comparison must not cost much; no size of a usual grid
@@ -20,7 +20,7 @@ class StreamValues:
     """The arrays of one rank of one side."""
 
     def __init__(self, setting: CoupleSetting, ranks: int, rank: int) -> None:
-        self.box = box_of(setting.shape, parts_of("pencils", ranks), rank)
+        self.box = box_of(setting.shape, partition_of("pencils", ranks), rank)
         self._shape = setting.shape
         numbers = range(setting.variables)
         self._base = [made_up(setting.shape, self.box, number, setting.precision) for number in numbers]

@@ -30,14 +30,14 @@ _STEP = re.compile(  # a title, the name of a file, or a time
     r"|Writing to\s{1,40}(?P<file>\S{1,255})"
     r"|(?<![A-Za-z])time =\s{0,40}(?P<seconds>[-+.\dEeDd]{1,40})\s{0,40},\s{0,40}rate ="
 )
-_WAYS = {"Proc": "file per process", "File per process": "file per process", "Node": "file per node"}
+_VARIANTS = {"Proc": "file per process", "File per process": "file per process", "Node": "file per node"}
 _VALUE = 8  # bytes of double precision
 
 
 def read_benchio(path: Path) -> list[Record]:
     """The records of what benchio printed, once or several times: a run, a measurement of each time, and the end.
 
-    Further times of the same way are further rounds. Where the text does not tell the nodes, they are 0.
+    Further times of the same variant are further rounds. Where the text does not tell the nodes, they are 0.
 
     :raises ForeignError: the text is none of benchio, or has no time.
     """
@@ -81,9 +81,9 @@ class _Setting:
 
     def named(self) -> Cell:
         """The cell of the times that follow."""
-        way = _WAYS.get(self.title, self.title)
+        variant = _VARIANTS.get(self.title, self.title)
         place = str(Path(self.file).parent)
-        return replace(self.cell, name=f"benchio {way}", directory="" if place == "." else place)
+        return replace(self.cell, name=f"benchio {variant}", directory="" if place == "." else place)
 
 
 def _setting(part: str, where: str) -> _Setting:

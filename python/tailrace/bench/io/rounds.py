@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING
 from tailrace.flow.memory import check_memory
 from tailrace.parallel import agree
 
+from ..options import ColdRhythm
+from ..ranks.events import Emit
 from ..ranks.eviction import COLD
-from ..ranks.job import Emit, Job
+from ..ranks.job import Job
 from ..ranks.limits import PlainFile
 from ..ranks.partition import Values
-from ..ranks.room import check_room
-from ..ranks.rounds import LIMITS, Rhythm, Rounds
+from ..ranks.rounds import LIMITS, Rounds
+from ..ranks.scratch_directory import check_room
 from ..ranks.series_io import Found, OneSeries
 from ..ranks.timing import Timing
 from ..records.records import Cell
-from ..records.variants import Way
+from ..records.variants import Variant
 from .held_values import values_of
 from .setting import IoSetting
 
@@ -32,22 +34,19 @@ READS = (COLD, "warm")
 
 
 @dataclass(frozen=True)
-class IoWork:
+class IoProgram:
     """What the benchmark of input and output does on one number of ranks."""
 
     settings: tuple[IoSetting, ...]
-    ways: tuple[Way, ...]
-    writes: tuple[str, ...] = WRITES
-    reads: tuple[str, ...] = READS
-    rounds: int = 5
-    seed: int = 0
-    drop_caches: bool = False
-    limits: bool = True
+    variants: tuple[Variant, ...]
+    writes: tuple[str, ...]
+    reads: tuple[str, ...]
+    rhythm: ColdRhythm
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.Work`."""
-        return len(self.settings) * (self.rounds + 1) * (len(self.ways) + int(self.limits))
+        """Of all settings; see `job.RankProgram`."""
+        return len(self.settings) * (self.rhythm.rounds + 1) * (len(self.variants) + 1)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
@@ -56,17 +55,16 @@ class IoWork:
 
 
 class IoRounds(Rounds):
-    """Measures all ways of one setting; see `Rounds`."""
+    """Measures all variants of one setting; see `Rounds`."""
 
-    def __init__(self, comm: MPI.Comm, work: IoWork, job: Job, number: int, directory: Path, emit: Emit) -> None:
-        rhythm = Rhythm(work.rounds, work.seed, work.drop_caches)
-        super().__init__(comm, job, rhythm, number, directory, emit)
-        self._work, self._setting = work, work.settings[number]
-        self._reads = [rhythm.cold if cache == COLD else cache for cache in work.reads]
-        self._ways = {way.name: way for way in work.ways}
+    def __init__(self, comm: MPI.Comm, program: IoProgram, job: Job, number: int, directory: Path, emit: Emit) -> None:
+        super().__init__(comm, job, program.rhythm, number, directory, emit)
+        self._program, self._setting = program, program.settings[number]
+        self._reads = [program.rhythm.cold if cache == COLD else cache for cache in program.reads]
+        self._variants = {variant.name: variant for variant in program.variants}
 
     def _names(self) -> list[str]:
-        return [*([LIMITS] if self._work.limits else []), *self._ways]
+        return [LIMITS, *self._variants]
 
     # ---- what is written ---------------------------------------------------------------------------------------------
     @cached_property
@@ -81,20 +79,20 @@ class IoRounds(Rounds):
         check_memory(one.shape, (1 + 2 * one.steps) * one.point_bytes, self._comm)
         return agree(self._comm, lambda: PlainFile(self._comm, self._directory, expected * one.steps))
 
-    # ---- ways --------------------------------------------------------------------------------------------------------
+    # ---- variants ----------------------------------------------------------------------------------------------------
     def _measure(self, name: str) -> bool:
-        return self._measure_limits() if name == LIMITS else self._measure_way(self._ways[name])
+        return self._measure_limits() if name == LIMITS else self._measure_variant(self._variants[name])
 
-    def _measure_way(self, way: Way) -> bool:
+    def _measure_variant(self, variant: Variant) -> bool:
         one = self._setting
         series: OneSeries | None = None
-        writes = [one.cell("write", cache, way) for cache in self._work.writes]
-        reads = [one.cell("read", cache, way) for cache in self._reads]
+        writes = [one.cell("write", cache, variant) for cache in self._program.writes]
+        reads = [one.cell("read", cache, variant) for cache in self._reads]
         first = [*writes, *reads][0]
-        with self._turns.failures(first) as outcome:
-            self._turns.begin(first, outcome)
+        with self._round_robin.failures(first) as outcome:
+            self._round_robin.begin(first, outcome)
             check_room(self._comm, self._directory, one.bytes)
-            series = OneSeries(self._comm, self._directory, way, self._values, one.steps)
+            series = OneSeries(self._comm, self._directory, variant, self._values, one.steps)
             for number, cell in enumerate(writes, 1):
                 self._write(series, cell, one.bytes, outcome, reads if number == len(writes) else ())
             if not writes:
@@ -115,9 +113,9 @@ class IoRounds(Rounds):
         steps: list[tuple[Cell, Callable[[], Timing]]] = [(copy, plain.copy)]
         steps += [
             (one.limit("write", cache, "pwrite"), partial(plain.write, sync=cache == "synced"))
-            for cache in self._work.writes
+            for cache in self._program.writes
         ]
-        if "synced" in self._work.writes:
+        if "synced" in self._program.writes:
             steps.append((one.limit("write", "synced", "pwrite direct"), partial(plain.write, sync=True, direct=True)))
         for cell, work in steps:
             right = self._limit(cell, one.bytes, lambda work=work: Found(work()), []) and right  # type: ignore[misc]

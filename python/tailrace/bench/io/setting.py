@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from ..records.records import Cell
-from ..records.variants import Way
+from ..records.variants import Variant
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,6 @@ class IoSetting:
 
     directory: str
     ranks: int
-    nodes: int
     decomposition: tuple[int, int, int]
     shape: tuple[int, int, int]
     halo: int = 0
@@ -35,13 +34,13 @@ class IoSetting:
         """Of the values of a step at a point."""
         return self.variables * (4 if self.precision == "float32" else 8)
 
-    def cell(self, operation: str, cache: str, way: Way) -> Cell:
-        """The cell of a way."""
+    def cell(self, operation: str, cache: str, variant: Variant) -> Cell:
+        """The cell of a variant."""
         return Cell(
             operation=operation,
-            name=way.name,
-            engine=way.engine,
-            parameters=way.parameters,
+            name=variant.name,
+            engine=variant.engine,
+            parameters=variant.parameters,
             cache=cache,
             **asdict(self),
         )

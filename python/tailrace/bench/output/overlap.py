@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import ceil, floor, log10
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +15,17 @@ import numpy as np
 from tailrace.io import series as arrays
 
 from ..io.held_values import values_of
-from ..io.plan import OutputPlan
 from ..io.setting import IoSetting
-from ..ranks.job import Emit, Job
+from ..options import Rhythm
+from ..ranks.events import Emit
+from ..ranks.job import Job
 from ..ranks.noise import Warmer, Watch
 from ..ranks.partition import Values
-from ..ranks.room import check_room
-from ..ranks.round_robin import Turns
+from ..ranks.round_robin import RoundRobin
+from ..ranks.scratch_directory import check_room
 from ..ranks.series_io import OneSeries
 from ..ranks.timing import Timing, Together, slowest
-from ..records.variants import Way, with_buffers
+from ..records.variants import Variant, with_buffers
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -37,43 +37,19 @@ _LONGER = 1.25  # computing between two steps, in parts of the time in which the
 
 
 @dataclass(frozen=True)
-class OverlapPlan(OutputPlan):
-    """Every engine without and with buffers.
-
-    :param compute: seconds of computing between two steps; 0: longer than the slowest engine needs for a step.
-    """
-
-    caches: tuple[str, ...] = CACHES
-    buffers: int = 2
-    steps: int = 8
-    compute: float = 0.0
-
-    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Matrix`."""
-        jobs = []
-        for ranks in self.ranks:
-            settings = self.settings("overlap", ranks, places, nodes, self.steps)
-            pairs = tuple((setting, cache) for setting in settings for cache in self.caches)
-            work = OverlapWork(pairs, self.ways, self.buffers, self.rounds, self.seed, self.compute)
-            jobs.append(Job(ranks, work, places))
-        return jobs
-
-
-@dataclass(frozen=True)
-class OverlapWork:
+class OverlapProgram:
     """What this benchmark does on one number of ranks."""
 
     settings: tuple[tuple[IoSetting, str], ...]  # each with where the data go: page cache, synced
-    ways: tuple[Way, ...]
+    variants: tuple[Variant, ...]
     buffers: int
-    rounds: int
-    seed: int
+    rhythm: Rhythm
     compute: float
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.Work`."""
-        return len(self.settings) * (self.rounds + 1) * (2 * len(self.ways) + 1)
+        """Of all settings; see `job.RankProgram`."""
+        return len(self.settings) * (self.rhythm.rounds + 1) * (2 * len(self.variants) + 1)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
@@ -84,12 +60,12 @@ class OverlapWork:
 class OverlapRounds:
     """Runs of one setting: a program that computes and writes in turn. All methods are collective."""
 
-    def __init__(self, comm: MPI.Comm, work: OverlapWork, job: Job, number: int, emit: Emit) -> None:
-        self._comm, self._work = comm, work
-        self._setting, self._cache = work.settings[number]
+    def __init__(self, comm: MPI.Comm, program: OverlapProgram, job: Job, number: int, emit: Emit) -> None:
+        self._comm, self._program = comm, program
+        self._setting, self._cache = program.settings[number]
         self._cells = self._setting  # the setting that the cells name
         self._directory = job.directories[self._setting.directory]
-        self._turns = Turns(job, number, emit, self._directory)
+        self._round_robin = RoundRobin(job, number, emit, self._directory)
         self._warmer, self._watch = Warmer(comm, self._directory), Watch(comm)
         self._computing = Computing(comm)
 
@@ -100,41 +76,41 @@ class OverlapRounds:
 
     def run(self) -> None:
         """All rounds; the first one is not counted."""
-        seconds = self._work.compute or rounded_up(_LONGER * self._slowest_step())
+        seconds = self._program.compute or rounded_up(_LONGER * self._slowest_step())
         # Runs that compute for another time are no repetitions of these.
         self._cells = replace(self._setting, source=f"{seconds:g} s of computing")
         self._computing.last(seconds)
-        ways: dict[str, Callable[[], bool]] = {ALONE: self._alone}
-        for way in self._work.ways:
-            buffered = with_buffers(way, self._work.buffers)
-            ways |= {way.name: partial(self._measure, way), buffered.name: partial(self._measure, buffered)}
-        self._turns.run(ways, self._work.rounds, self._work.seed)
+        variants: dict[str, Callable[[], bool]] = {ALONE: self._alone}
+        for variant in self._program.variants:
+            buffered = with_buffers(variant, self._program.buffers)
+            variants |= {variant.name: partial(self._measure, variant), buffered.name: partial(self._measure, buffered)}
+        self._round_robin.run(variants, self._program.rhythm)
 
     def _slowest_step(self) -> float:
         """Seconds of output in a step of the slowest engine, the median of its steps, without computing."""
         found = [0.0]
-        for way in self._work.ways:
-            if way.name in self._turns.failed:
+        for variant in self._program.variants:
+            if variant.name in self._round_robin.failed:
                 continue
-            with self._turns.failures(self._cells.cell("write", self._cache, way)) as outcome:
-                self._turns.begin(outcome.cell, outcome, way.name)
-                found.append(self._steps(way)[1]["step_seconds"])
+            with self._round_robin.failures(self._cells.cell("write", self._cache, variant)) as outcome:
+                self._round_robin.begin(outcome.cell, outcome, variant.name)
+                found.append(self._steps(variant)[1]["step_seconds"])
             if not outcome.right:
-                self._turns.failed.add(way.name)
+                self._round_robin.failed.add(variant.name)
         return max(found)
 
-    def _measure(self, way: Way) -> bool:
-        with self._turns.failures(self._cells.cell("write", self._cache, way)) as outcome:
-            self._turns.begin(outcome.cell, outcome)
-            timing, counts = self._steps(way)
+    def _measure(self, variant: Variant) -> bool:
+        with self._round_robin.failures(self._cells.cell("write", self._cache, variant)) as outcome:
+            self._round_robin.begin(outcome.cell, outcome)
+            timing, counts = self._steps(variant)
             disturbed = self._watch.stop()
-            self._turns.keep(outcome.cell, timing, self._setting.bytes, disturbed=disturbed, counts=counts)
+            self._round_robin.keep(outcome.cell, timing, self._setting.bytes, disturbed=disturbed, counts=counts)
         return outcome.right
 
     def _alone(self) -> bool:
         """The same computing without output; its rate is that of output which costs nothing."""
-        with self._turns.failures(self._cells.limit("write", self._cache, ALONE)) as outcome:
-            self._turns.begin(outcome.cell, outcome)
+        with self._round_robin.failures(self._cells.limit("write", self._cache, ALONE)) as outcome:
+            self._round_robin.begin(outcome.cell, outcome)
             self._watch.start()
             clock = Together(self._comm)
             clock.start()
@@ -143,20 +119,20 @@ class OverlapRounds:
                 self._comm.barrier()
                 clock.marks.end("compute")
             timing = clock.stop()
-            self._turns.keep(outcome.cell, timing, self._setting.bytes, disturbed=self._watch.stop())
+            self._round_robin.keep(outcome.cell, timing, self._setting.bytes, disturbed=self._watch.stop())
         return outcome.right
 
-    def _steps(self, way: Way) -> tuple[Timing, dict[str, float]]:
+    def _steps(self, variant: Variant) -> tuple[Timing, dict[str, float]]:
         """One run, from the first counted step to the end of close; and seconds of output in one of its steps."""
         count = _UNSEEN + self._setting.steps
         check_room(self._comm, self._directory, self._setting.bytes // self._setting.steps * count)
-        series = OneSeries(self._comm, self._directory, way, self._values, count)
+        series = OneSeries(self._comm, self._directory, variant, self._values, count)
         series.remove()
-        self._warmer.warm((count + self._work.buffers) * self._values.bytes)
+        self._warmer.warm((count + self._program.buffers) * self._values.bytes)
         self._watch.start()
-        parameters: dict[str, Any] = {**dict(way.parameters), **({"sync": True} if self._cache == "synced" else {})}
+        parameters: dict[str, Any] = {**dict(variant.parameters), **({"sync": True} if self._cache == "synced" else {})}
         clock = Together(self._comm)
-        with arrays.open(series.path, "w", comm=self._comm, engine=way.engine, parameters=parameters) as out:
+        with arrays.open(series.path, "w", comm=self._comm, engine=variant.engine, parameters=parameters) as out:
             self._write(out, 0, _UNSEEN, clock)
             clock = Together(self._comm)
             clock.start()

@@ -11,78 +11,57 @@ from tailrace.io import series as arrays
 from tailrace.io.placement import triple
 
 from ..io.held_values import values_of
-from ..io.plan import OutputPlan
 from ..io.setting import IoSetting
-from ..ranks.job import Emit, Job
-from ..ranks.room import check_room
-from ..ranks.round_robin import Turns
+from ..options import Rhythm
+from ..ranks.events import Emit
+from ..ranks.job import Job
+from ..ranks.round_robin import RoundRobin
+from ..ranks.scratch_directory import check_room
 from ..ranks.series_io import OneSeries
 from ..ranks.timing import Together, slowest
-from ..records.variants import Way, with_buffers
+from ..records.variants import Variant
 from .peak import Peak
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-_STEPS = 2  # besides one for each buffer: all buffers are full, and one is used again
+STEPS = 2  # besides one for each buffer: all buffers are full, and one is used again
 _TRIAL = 8  # points of a rank in each direction
 
 
 @dataclass(frozen=True)
-class MemoryPlan(OutputPlan):
-    """Every engine without and with buffers.
-
-    :param buffers: 0 to leave out the background.
-    """
-
-    buffers: int = 2
-
-    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """A job for each number of ranks and each way: what one leaves behind is not there for the next."""
-        ways = [(way, 0) for way in self.ways]
-        if self.buffers:
-            ways += [(with_buffers(way, self.buffers), self.buffers) for way in self.ways]
-        jobs = []
-        for ranks in self.ranks:
-            for way, buffers in ways:
-                settings = self.settings("memory", ranks, places, nodes, _STEPS + buffers)
-                jobs.append(Job(ranks, MemoryWork(tuple(settings), way, self.rounds), places))
-        return jobs
-
-
-@dataclass(frozen=True)
-class MemoryWork:
+class MemoryProgram:
     """What this benchmark does on one number of ranks with one way of writing. Every round counts."""
 
     settings: tuple[IoSetting, ...]
-    way: Way
+    variant: Variant
     rounds: int
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.Work`."""
+        """Of all settings; see `job.RankProgram`."""
         return len(self.settings) * self.rounds
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
         for number, setting in enumerate(self.settings):
-            turns = Turns(job, number, emit, job.directories[setting.directory])
-            work = partial(self._measure, comm, setting, job.directories[setting.directory], turns)
-            turns.run({self.way.name: work}, self.rounds, 0, first=1)
+            round_robin = RoundRobin(job, number, emit, job.directories[setting.directory])
+            work = partial(self._measure, comm, setting, job.directories[setting.directory], round_robin)
+            round_robin.run({self.variant.name: work}, Rhythm(self.rounds), first=1)
 
-    def _measure(self, comm: MPI.Comm, setting: IoSetting, directory: Path, turns: Turns) -> bool:
+    def _measure(self, comm: MPI.Comm, setting: IoSetting, directory: Path, round_robin: RoundRobin) -> bool:
         """The peak on the worst rank while a series is open and its steps are written."""
-        with turns.failures(setting.cell("write", "page cache", self.way)) as outcome:
-            turns.begin(outcome.cell, outcome)
+        with round_robin.failures(setting.cell("write", "page cache", self.variant)) as outcome:
+            round_robin.begin(outcome.cell, outcome)
             check_room(comm, directory, setting.bytes)
             self._try(comm, setting, directory)
             values = values_of(setting, comm)
-            files = OneSeries(comm, directory, self.way, values, setting.steps)
+            files = OneSeries(comm, directory, self.variant, values, setting.steps)
             clock = Together(comm)
             clock.start()
             with Peak() as peak:
                 series = arrays.open(
-                    files.path, "w", comm=comm, engine=self.way.engine, parameters=dict(self.way.parameters)
+                    files.path, "w", comm=comm, engine=self.variant.engine, parameters=dict(self.variant.parameters)
                 )
                 clock.marks.end("open")
                 for step in range(setting.steps):
@@ -95,13 +74,13 @@ class MemoryWork:
             files.remove()
             own = {"private": peak.private, "shared": peak.shared, "block": values.bytes, "sampled": peak.sampled}
             counts = slowest(comm, {name: float(value) for name, value in own.items()})
-            turns.keep(outcome.cell, timing, setting.bytes, counts=counts)
+            round_robin.keep(outcome.cell, timing, setting.bytes, counts=counts)
         return outcome.right
 
     def _try(self, comm: MPI.Comm, setting: IoSetting, directory: Path) -> None:
         """Write a tiny series: it loads libraries, and makes what MPI and the engine make once."""
         small = replace(setting, shape=triple([_TRIAL * parts for parts in setting.decomposition]))
         values = values_of(small, comm)
-        files = OneSeries(comm, directory, self.way, values, 1)
+        files = OneSeries(comm, directory, self.variant, values, 1)
         files.write(sync=False)
         files.remove()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,65 +14,50 @@ from tailrace.io import series as arrays
 from tailrace.parallel import agree
 
 from ..io.held_values import values_of
-from ..io.plan import OutputPlan
 from ..io.setting import IoSetting
-from ..ranks.job import Emit, Job
+from ..options import Rhythm
+from ..ranks.events import Emit
+from ..ranks.job import Job
 from ..ranks.limits import PlainFile
 from ..ranks.noise import Warmer, Watch
 from ..ranks.partition import Values
-from ..ranks.round_robin import Turns
+from ..ranks.round_robin import RoundRobin
 from ..ranks.series_io import OneSeries
 from ..ranks.timing import Timing, Together, slowest
 from ..records.records import Cell
-from ..records.variants import Way
+from ..records.variants import Variant
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 ONE = "open"  # a series of one step
 MANY = "steps"  # a series of many tiny steps
-_NULL = Way("null")  # what Tailrace itself needs: it writes nowhere
+_NULL = Variant("null")  # what Tailrace itself needs: it writes nowhere
 _TINY = 2  # points of a rank in each direction
 
 
-@dataclass(frozen=True)
-class StepsPlan(OutputPlan):
-    """One series of one small step, and one of many tiny ones.
+def tiny_settings(ranks: int, directories: Iterable[str], count: int) -> list[IoSetting]:
+    """Series of tiny steps, one in each directory. Local.
 
-    :param count: tiny steps.
+    :param directories: the user's names of them.
     """
-
-    count: int = 1000
-
-    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """One job for each number of ranks; see `job.Matrix`."""
-        jobs = []
-        for ranks in self.ranks:
-            ones = self.settings("steps", ranks, places, nodes, 1)
-            tiny = (_TINY, _TINY, _TINY * ranks)
-            many = [
-                IoSetting(name, ranks, min(nodes, ranks), (1, 1, ranks), tiny, steps=self.count, bench="steps")
-                for name in places
-            ]
-            work = StepsWork((*ones, *many), self.ways, self.rounds, self.seed)
-            jobs.append(Job(ranks, work, places))
-        return jobs
+    shape = (_TINY, _TINY, _TINY * ranks)
+    return [IoSetting(name, ranks, (1, 1, ranks), shape, steps=count, bench="steps") for name in directories]
 
 
 @dataclass(frozen=True)
-class StepsWork:
+class StepsProgram:
     """What this benchmark does on one number of ranks. Settings of one step are opened and closed."""
 
     settings: tuple[IoSetting, ...]
-    ways: tuple[Way, ...]
-    rounds: int
-    seed: int
+    variants: tuple[Variant, ...]
+    rhythm: Rhythm
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.Work`."""
+        """Of all settings; see `job.RankProgram`."""
         limits = sum(1 if setting.steps == 1 else 2 for setting in self.settings)
-        return (self.rounds + 1) * (len(self.settings) * len(self.ways) + limits)
+        return (self.rhythm.rounds + 1) * (len(self.settings) * len(self.variants) + limits)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
@@ -84,11 +68,11 @@ class StepsWork:
 class StepsRounds:
     """The rounds of one setting. All methods are collective."""
 
-    def __init__(self, comm: MPI.Comm, work: StepsWork, job: Job, number: int, emit: Emit) -> None:
-        self._comm, self._work = comm, work
-        self._setting = one = work.settings[number]
+    def __init__(self, comm: MPI.Comm, program: StepsProgram, job: Job, number: int, emit: Emit) -> None:
+        self._comm, self._program = comm, program
+        self._setting = one = program.settings[number]
         self._directory = job.directories[one.directory]
-        self._turns = Turns(job, number, emit, self._directory)
+        self._round_robin = RoundRobin(job, number, emit, self._directory)
         self._warmer, self._watch = Warmer(comm, self._directory), Watch(comm)
 
     @cached_property
@@ -105,30 +89,30 @@ class StepsRounds:
     def run(self) -> None:
         """All rounds; the first one is not counted."""
         operation, many = (ONE, False) if self._setting.steps == 1 else (MANY, True)
-        ways: dict[str, Callable[[], bool]] = {}
-        for way in self._work.ways:
-            cell = self._setting.cell(operation, "page cache", way)
-            ways[way.name] = partial(self._measure, cell, partial(self._many if many else self._one, way))
+        variants: dict[str, Callable[[], bool]] = {}
+        for variant in self._program.variants:
+            cell = self._setting.cell(operation, "page cache", variant)
+            variants[variant.name] = partial(self._measure, cell, partial(self._many if many else self._one, variant))
         if many:
             null = replace(self._setting.cell(operation, "page cache", _NULL), role="limit")
-            ways[null.name] = partial(self._measure, null, partial(self._many, _NULL))
+            variants[null.name] = partial(self._measure, null, partial(self._many, _NULL))
         plain = self._setting.limit(operation, "page cache", "pwrite")
-        ways[plain.name] = partial(self._measure, plain, self._plain_steps if many else self._plain_one)
-        self._turns.run(ways, self._work.rounds, self._work.seed)
+        variants[plain.name] = partial(self._measure, plain, self._plain_steps if many else self._plain_one)
+        self._round_robin.run(variants, self._program.rhythm)
 
     def _measure(self, cell: Cell, work: Callable[[], tuple[Timing, dict[str, float]]]) -> bool:
-        with self._turns.failures(cell) as outcome:
-            self._turns.begin(cell, outcome)
+        with self._round_robin.failures(cell) as outcome:
+            self._round_robin.begin(cell, outcome)
             self._warmer.warm(self._values.bytes * 5 // 4)
             self._watch.start()
             timing, counts = work()
             disturbed = self._watch.stop()
-            self._turns.keep(cell, timing, self._setting.bytes, disturbed=disturbed, counts=counts)
+            self._round_robin.keep(cell, timing, self._setting.bytes, disturbed=disturbed, counts=counts)
         return outcome.right
 
     # ---- one step ----------------------------------------------------------------------------------------------------
-    def _one(self, way: Way) -> tuple[Timing, dict[str, float]]:
-        series = OneSeries(self._comm, self._directory, way, self._values, 1)
+    def _one(self, variant: Variant) -> tuple[Timing, dict[str, float]]:
+        series = OneSeries(self._comm, self._directory, variant, self._values, 1)
         found = series.write(sync=False)
         counts = series.counts()
         series.remove()
@@ -140,15 +124,17 @@ class StepsRounds:
         return timing, {}
 
     # ---- many steps --------------------------------------------------------------------------------------------------
-    def _many(self, way: Way) -> tuple[Timing, dict[str, float]]:
+    def _many(self, variant: Variant) -> tuple[Timing, dict[str, float]]:
         """Steps of a tiny array and a number; how long the first and the last tenth of them took."""
         count = self._setting.steps
-        files = OneSeries(self._comm, self._directory, way, self._values, count)
+        files = OneSeries(self._comm, self._directory, variant, self._values, count)
         files.remove()
         moments = np.zeros(count)
         clock = Together(self._comm)
         clock.start()
-        series = arrays.open(files.path, "w", comm=self._comm, engine=way.engine, parameters=dict(way.parameters))
+        series = arrays.open(
+            files.path, "w", comm=self._comm, engine=variant.engine, parameters=dict(variant.parameters)
+        )
         clock.marks.end("open")
         with series:
             for step in range(count):
@@ -160,7 +146,7 @@ class StepsRounds:
         clock.marks.end("close")
         timing = clock.stop()
         counts = self._tenths(moments)
-        if way.engine != _NULL.engine:
+        if variant.engine != _NULL.engine:
             counts |= files.counts()
         files.remove()
         return timing, counts

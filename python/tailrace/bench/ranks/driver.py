@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import queue
 import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from tailrace import processes
 from tailrace.text import counted
 
-from ..records.records import Failure, Measurement, parse
+from ..records.records import Failure, Measurement
 from ..records.results import ResultFile
-from .job import EVENT, Emit, Job, nothing, run_on
+from .events import Begin, Done, Emit, Event, Note, event_of, nothing
+from .job import Job, run_on
 from .timing import meet_asleep
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Driver:
         self._results, self._run, self._limit, self._progress = results, run, limit, progress
         self.failures = 0
         self.notes: list[str] = []
-        self._begun: dict[str, Any] | None = None
+        self._begun: Begin | None = None
         self._done: set[tuple[int, int, str]] = set()
         self._failed: set[tuple[int, str]] = set()
         self._tasks = 0
@@ -65,42 +65,33 @@ class Driver:
             self._fail(error, job.ranks)
             job = job.without(self._done, self._failed)
 
-    def take(self, event: dict[str, Any]) -> None:
+    def take(self, event: Event) -> None:
         """An event of rank 0."""
-        kind = event["kind"]
-        if kind == "begin":
-            self._begun = event
-            cell = Failure.from_json(event).cell
-            self._progress(self._tasks, f"round {event['round']}: {cell.words()}")
-        elif kind == "done":
-            self._done.add((event["setting"], event["round"], event["way"]))
-            self._begun = None
-            self._tasks += 1
-            self._progress(self._tasks, "")
-        elif kind == "note":
-            if event["text"] not in self.notes:  # every job may say it
-                self.notes.append(event["text"])
-        else:
-            record = parse(json.dumps(event))
-            assert isinstance(record, Measurement | Failure)
-            self._keep(record)
+        match event:
+            case Begin():
+                self._begun = event
+                self._progress(self._tasks, f"round {event.round}: {event.cell.words()}")
+            case Done():
+                self._done.add((event.setting, event.round, event.variant))
+                self._begun = None
+                self._tasks += 1
+                self._progress(self._tasks, "")
+            case Note():
+                if event.text not in self.notes:  # every job may say it
+                    self.notes.append(event.text)
+            case Measurement() | Failure():
+                self._keep(event)
 
     def _keep(self, record: Measurement | Failure) -> None:
         source = ", ".join(filter(None, [record.cell.source, self._watched]))
         self._results.add(replace(record, run=self._run, cell=replace(record.cell, source=source)))
-        if isinstance(record, Measurement):
-            if record.verified is False:
-                self.failures += 1
-                self._fails_from_now_on()
-                self.notes.append(f"{record.cell.words()}: the values that were read are not those that were written")
-        else:
+        wrong = isinstance(record, Measurement) and record.verified is False
+        if wrong:
+            self.notes.append(f"{record.cell.words()}: the values that were read are not those that were written")
+        if wrong or isinstance(record, Failure):
             self.failures += 1
-            self._fails_from_now_on()
-
-    def _fails_from_now_on(self) -> None:
-        """The way whose turn it is must not be tried again, not even by a job that replaces one that has died."""
-        if self._begun is not None:
-            self._failed.add((self._begun["setting"], self._begun["way"]))
+            if self._begun is not None:  # not to be tried again, not even by a job that replaces one that has died
+                self._failed.add((self._begun.setting, self._begun.variant))
 
     def _fail(self, error: str, ranks: int) -> None:
         """The ranks died: the cell that was being measured has failed.
@@ -108,7 +99,7 @@ class Driver:
         :raises JobError: nothing was measured, so it is not a cell that fails.
         """
         if self._begun is not None:
-            self._keep(replace(Failure.from_json(self._begun), error=error))
+            self._keep(Failure(self._begun.cell, self._begun.round, error))
         elif not self._done:
             raise JobError(f"{counted(ranks, 'rank')}: {error}")
 
@@ -154,13 +145,13 @@ class _Ranks:
     def _collect(self, stream: IO[str]) -> None:
         self._errors.extend(stream)
 
-    def follow(self, take: Callable[[dict[str, Any]], None]) -> str:
+    def follow(self, take: Emit) -> str:
         """Pass events on until the job ends. Returns why it failed; "" if it did not. It is ended whatever happens."""
         try:
             patience = max(self._limit, _START)
             while (line := self._lines.get(timeout=patience)) is not None:
-                if line.startswith(EVENT):
-                    take(json.loads(line[len(EVENT) :]))
+                if (event := event_of(line)) is not None:
+                    take(event)
                     patience = self._limit
             code = self._process.wait(_PATIENCE)
         except (queue.Empty, subprocess.TimeoutExpired):

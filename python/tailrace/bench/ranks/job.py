@@ -7,35 +7,34 @@ may be full or be what is measured.
 from __future__ import annotations
 
 import base64
-import json
 import os
 import pickle
 import sys
 import traceback
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
+
+from .events import Emit, Event, Note, line_of, nothing, on_nodes
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-EVENT = "@tailrace-bench "  # begins a line of standard output that is an event
 PARAMETERS = "TAILRACE_PARAMETERS"  # of the environment: parameters of all series that a program writes
 LEFT_OUT = f"{PARAMETERS} is left out: ways are measured with the parameters of --engine alone"
 
-Emit = Callable[[dict[str, Any]], None]  # on rank 0
-Task = tuple[int, int, str]  # a part of a job that is done or not: number of the setting, round, way
+Task = tuple[int, int, str]  # a part of a job that is done or not: number of the setting, round, variant
 
 
-class Work(Protocol):
-    """What a job does on its ranks. It can be pickled."""
+class RankProgram(Protocol):
+    """What a job does on its ranks: the part of a bench that needs MPI. It can be pickled."""
 
     @property
     def tasks(self) -> int:
-        """How many "done" events it emits, if nothing fails."""
+        """How many `Done` events it emits, if nothing fails."""
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Collective."""
@@ -43,13 +42,13 @@ class Work(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """Work for a number of ranks, and what an earlier job of the same work has left undone."""
+    """A program for a number of ranks, and what an earlier job of the same program has left undone."""
 
     ranks: int
-    work: Work
+    program: RankProgram
     directories: dict[str, Path]  # of this run alone, by the user's names for those that they are in
     done: frozenset[Task] = frozenset()
-    failed: frozenset[tuple[int, str]] = frozenset()  # setting, way: not to be tried again
+    failed: frozenset[tuple[int, str]] = frozenset()  # setting, variant: not to be tried again
 
     def without(self, done: set[Task], failed: set[tuple[int, str]]) -> Self:
         """The same job without what has been measured and what has failed."""
@@ -66,22 +65,10 @@ class Job:
         return job
 
 
-class Matrix(Protocol):
-    """What a command measures, in jobs one after the other."""
-
-    def jobs(self, places: dict[str, Path], nodes: int = 1) -> list[Job]:
-        """The jobs. Local.
-
-        :param places: directories of this run alone, by the user's names.
-        :param nodes: at most so many hold the ranks; `run_on` finds out how many do.
-        :raises ValueError: the numbers of the matrix do not fit each other.
-        """
-
-
 def run_on(comm: MPI.Comm, job: Job, emit: Emit) -> None:
-    """Do the work of a job on these ranks and no others. Collective.
+    """Run the program of a job on these ranks and no others. Collective.
 
-    Cells get the number of nodes that hold the ranks, which is known here at last. Parameters that the environment
+    Cells get the number of nodes that hold the ranks, which is known here only. Parameters that the environment
     has for all series are left out, because the cells would not say that they were measured with them.
 
     :param emit: gets the events, on rank 0.
@@ -89,8 +76,8 @@ def run_on(comm: MPI.Comm, job: Job, emit: Emit) -> None:
     nodes = nodes_of(comm)
     with _without_parameters() as left_out:
         if left_out and comm.rank == 0:
-            emit({"kind": "note", "text": LEFT_OUT})
-        job.work.run(comm, job, lambda event: emit({**event, "nodes": nodes} if "nodes" in event else event))
+            emit(Note(LEFT_OUT))
+        job.program.run(comm, job, lambda event: emit(on_nodes(event, nodes)))
 
 
 def nodes_of(comm: MPI.Comm) -> int:
@@ -131,9 +118,5 @@ def run_on_ranks(word: str) -> None:
         comm.Abort(1)
 
 
-def _print(event: dict[str, Any]) -> None:
-    print(EVENT + json.dumps(event), flush=True)
-
-
-def nothing(_: dict[str, Any]) -> None:
-    """For ranks whose events nobody hears."""
+def _print(event: Event) -> None:
+    print(line_of(event), flush=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products with it are all different
 
 
-def parts_of(text: str, ranks: int) -> Triple:
+def partition_of(text: str, ranks: int) -> Triple:
     """The number of parts in x, y and z. Local.
 
     :param text: "slabs" (parts of z), "pencils" (of y and z, as the solver has them), "blocks", or numbers as "1,2,4".
@@ -32,7 +32,7 @@ def parts_of(text: str, ranks: int) -> Triple:
         return 1, rows, ranks // rows
     if text == "blocks":
         first = max(n for n in range(1, ranks + 1) if ranks % n == 0 and n**3 <= ranks)
-        return first, *parts_of("pencils", ranks // first)[1:]
+        return first, *partition_of("pencils", ranks // first)[1:]
     try:
         numbers = [int(word) for word in text.split(",")]
     except ValueError:
@@ -44,33 +44,33 @@ def parts_of(text: str, ranks: int) -> Triple:
     return numbers[0], numbers[1], numbers[2]
 
 
-def check_fit(shape: Sequence[int], parts: Sequence[int]) -> None:
+def check_fit(shape: Sequence[int], partition: Sequence[int]) -> None:
     """:raises ValueError: a part would have no point."""
-    if any(points < count for points, count in zip(shape, parts, strict=True)):
+    if any(points < count for points, count in zip(shape, partition, strict=True)):
         raise ValueError(
-            f"{' x '.join(map(str, shape))} points cannot be shared as {' x '.join(map(str, parts))} parts; "
+            f"{' x '.join(map(str, shape))} points cannot be shared as {' x '.join(map(str, partition))} parts; "
             "every part needs a point"
         )
 
 
-def shapes_of(whole: Iterable[Triple], each: Iterable[Triple], parts: Triple) -> list[Triple]:
+def shapes_of(whole: Iterable[Triple], each: Iterable[Triple], partition: Triple) -> list[Triple]:
     """The points in x, y and z of the wholes that are measured. Local.
 
     :param whole: sizes of wholes.
     :param each: sizes of a part.
     :raises ValueError: a whole has fewer points than parts in a direction.
     """
-    shapes = [*whole, *(triple([n * m for n, m in zip(size, parts, strict=True)]) for size in each)]
+    shapes = [*whole, *(triple([n * m for n, m in zip(size, partition, strict=True)]) for size in each)]
     for shape in shapes:
-        check_fit(shape, parts)
+        check_fit(shape, partition)
     return shapes
 
 
-def box_of(shape: Sequence[int], parts: Sequence[int], rank: int) -> Box:
+def box_of(shape: Sequence[int], partition: Sequence[int], rank: int) -> Box:
     """The box of a rank, (start, count) in x, y, z; parts differ by one point at most. Local."""
-    place = (rank % parts[0], rank // parts[0] % parts[1], rank // parts[0] // parts[1])
-    starts = [n * p // m for n, p, m in zip(shape, place, parts, strict=True)]
-    ends = [n * (p + 1) // m for n, p, m in zip(shape, place, parts, strict=True)]
+    place = (rank % partition[0], rank // partition[0] % partition[1], rank // partition[0] // partition[1])
+    starts = [n * p // m for n, p, m in zip(shape, place, partition, strict=True)]
+    ends = [n * (p + 1) // m for n, p, m in zip(shape, place, partition, strict=True)]
     counts = [end - start for start, end in zip(starts, ends, strict=True)]
     return Box(triple(starts), triple(counts))
 

@@ -1,4 +1,4 @@
-"""Ways that take turns in rounds, and what is told of each: its begin, its records, its failure, its end."""
+"""Variants that take turns in rounds, and what is told of each: its begin, its records, its failure, its end."""
 
 from __future__ import annotations
 
@@ -9,58 +9,59 @@ from pathlib import Path
 
 from tailrace.core import InputError, IoError
 
+from ..options import Rhythm
 from ..records.records import Cell, Failure, Measurement
-from .job import Emit, Job
+from .events import Begin, Done, Emit, Note
+from .job import Job
 from .timing import Timing
 
 
 class Outcome:
-    """Of a way in a round: the cell that is being measured, and whether all is right so far."""
+    """Of a variant in a round: the cell that is being measured, and whether all is right so far."""
 
     def __init__(self, cell: Cell) -> None:
         self.cell, self.right = cell, True
 
 
-class Turns:
+class RoundRobin:
     """The rounds of one setting of a job. All methods are local; ranks that measure together call the same ones.
 
     :param number: of the setting in the job.
-    :param emit: gets what happens, on rank 0: records, and `{"kind": "begin", ...}` before each of them.
+    :param emit: gets what happens, on rank 0: records, and a `Begin` before each of them.
     :param directory: left out of the messages of failures: it is there for this run only.
     """
 
     def __init__(self, job: Job, number: int, emit: Emit, directory: Path | None = None) -> None:
         self._job, self._number, self._emit, self._directory = job, number, emit, directory
-        self._way = ""
-        self.failed = {name for setting, name in job.failed if setting == number}  # ways that are not tried again
+        self._variant = ""
+        self.failed = {name for setting, name in job.failed if setting == number}  # variants that are not tried again
         self.round = self.order = 0
 
-    def run(self, ways: Mapping[str, Callable[[], bool]], rounds: int, seed: int, first: int = 0) -> None:
-        """All rounds of all ways, each a function that is False where it has failed.
+    def run(self, variants: Mapping[str, Callable[[], bool]], rhythm: Rhythm, first: int = 0) -> None:
+        """All rounds of all variants, each a function that is False where it has failed.
 
-        :param seed: of the order in a round, which is the same on all ranks.
+        :param rhythm: its seed gives the order in a round, which is the same on all ranks.
         :param first: the number of the first round; round 0 does not count.
         """
-        names = list(ways)
-        shuffle = random.Random(seed).shuffle
-        for number in range(first, rounds + 1):
-            shuffle(names)  # the data of one way may still be on the way to the disk while the next one writes
+        names = list(variants)
+        shuffle = random.Random(rhythm.seed).shuffle
+        for number in range(first, rhythm.rounds + 1):
+            shuffle(names)  # the data of one variant may still be on the way to the disk while the next one writes
             for order, name in enumerate(names):
                 if name in self.failed or (self._number, number, name) in self._job.done:
                     continue
-                self.round, self.order, self._way = number, order, name
-                if not ways[name]():
+                self.round, self.order, self._variant = number, order, name
+                if not variants[name]():
                     self.failed.add(name)
-                self._emit({"kind": "done", "setting": self._number, "round": number, "way": name})
+                self._emit(Done(self._number, number, name))
 
-    def begin(self, cell: Cell, outcome: Outcome, way: str = "") -> None:
+    def begin(self, cell: Cell, outcome: Outcome, variant: str = "") -> None:
         """This cell is measured from now on; whatever fails is its failure.
 
-        :param way: whose cell it is, where that is not the one whose turn it is.
+        :param variant: whose cell it is, where that is not the one whose turn it is.
         """
         outcome.cell = cell
-        text = Failure(cell, self.round, "").to_json()
-        self._emit({**text, "kind": "begin", "setting": self._number, "way": way or self._way})
+        self._emit(Begin(cell, self.round, self._number, variant or self._variant))
 
     def keep(
         self,
@@ -83,11 +84,11 @@ class Turns:
             cell, self.round, timing.seconds, size, self.order, timing.phases, timing.per_rank, dict(counts or {}),
             dict(stacks or {}), verified, disturbed,
         )  # fmt: skip
-        self._emit(record.to_json())
+        self._emit(record)
 
     def note(self, text: str) -> None:
         """Something that the user should know, and that is no failure of a cell."""
-        self._emit({"kind": "note", "text": text})
+        self._emit(Note(text))
 
     @contextmanager
     def failures(self, cell: Cell) -> Iterator[Outcome]:
@@ -100,4 +101,4 @@ class Turns:
             text = str(error) or type(error).__name__
             if self._directory is not None:
                 text = text.replace(str(self._directory), "...")
-            self._emit(Failure(outcome.cell, self.round, text).to_json())
+            self._emit(Failure(outcome.cell, self.round, text))

@@ -1,79 +1,62 @@
-"""Rounds in which ways of doing the same thing take turns, and the records that they leave."""
+"""Rounds in which variants of the same work take turns, and the records that they leave."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace.parallel import agree
 
+from ..options import ColdRhythm
 from ..records.records import Cell
+from .events import Emit
 from .eviction import COLD, DROPPED, Device, check_drop, drop_all, evict, send_to_disk
-from .job import Emit, Job
+from .job import Job
 from .noise import Warmer, Watch
-from .room import check_room
-from .round_robin import Outcome, Turns
+from .round_robin import Outcome, RoundRobin
+from .scratch_directory import check_room
 from .series_io import Found, OneSeries
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-LIMITS = "limits"  # the name of the limits among the ways of a round
+LIMITS = "limits"  # the name of the limits among the variants of a round
 _COLD = 0.9  # the share of the bytes that must come from the device
 
 
-@dataclass(frozen=True)
-class Rhythm:
-    """How the rounds of a setting go.
-
-    :param rounds: so many count; one more, the first, does not.
-    :param seed: of the order in which ways take turns.
-    :param drop_caches: before cold reads, let the kernel give up all that it has cached; else only their own pages.
-    """
-
-    rounds: int = 5
-    seed: int = 0
-    drop_caches: bool = False
-
-    @property
-    def cold(self) -> str:
-        """The cache of cold reads, as cells name it: the two kinds are never compared."""
-        return DROPPED if self.drop_caches else COLD
-
-
 class Rounds(ABC):
-    """Measures all ways of one setting, in rounds. All methods are collective.
+    """Measures all variants of one setting, in rounds. All methods are collective.
 
     :param number: of the setting in its job.
     :param directory: of this run alone.
-    :param emit: gets what happens, on rank 0: records, and `{"kind": "begin", ...}` before each of them.
+    :param emit: gets what happens, on rank 0: records, and a `Begin` before each of them.
     """
 
-    def __init__(self, comm: MPI.Comm, job: Job, rhythm: Rhythm, number: int, directory: Path, emit: Emit) -> None:
+    def __init__(self, comm: MPI.Comm, job: Job, rhythm: ColdRhythm, number: int, directory: Path, emit: Emit) -> None:
         if rhythm.drop_caches:
             agree(comm, check_drop)  # on all nodes, not only that of the command
         self._comm, self._rhythm, self._directory = comm, rhythm, directory
-        self._turns = Turns(job, number, emit, directory)
+        self._round_robin = RoundRobin(job, number, emit, directory)
         self._warmer, self._watch = Warmer(comm, directory), Watch(comm)
         self._device = Device(directory)
         self._first = self._watch.first_of_node
 
     @abstractmethod
     def _names(self) -> list[str]:
-        """Of the ways, and `LIMITS` where they are measured."""
+        """Of the variants, and `LIMITS` where they are measured."""
 
     @abstractmethod
     def _measure(self, name: str) -> bool:
-        """One round of a way; False where it has failed and must not be tried again."""
+        """One round of a variant; False where it has failed and must not be tried again."""
 
     def run(self) -> None:
         """All rounds; the first one is not counted."""
-        ways = {name: partial(self._measure, name) for name in self._names()}
-        self._turns.run(ways, self._rhythm.rounds, self._rhythm.seed)
+        variants = {name: partial(self._measure, name) for name in self._names()}
+        self._round_robin.run(variants, self._rhythm)
 
     # ---- series ------------------------------------------------------------------------------------------------------
     def _write(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome, reads: Sequence[Cell] = ()) -> None:
@@ -84,11 +67,11 @@ class Rounds(ABC):
         :param size: bytes of all ranks.
         :param reads: cells; without any, the series is read for the verdict alone.
         """
-        self._turns.begin(cell, outcome)
+        self._round_robin.begin(cell, outcome)
         series.remove()
         self._warmer.warm(series.bytes * 5 // 4)  # for the file and buffers of the engine
         self._watch.start()
-        found = series.write(sync=cell.cache == "synced", stacks=self._turns.round == 0)
+        found = series.write(sync=cell.cache == "synced", stacks=self._round_robin.round == 0)
         found = replace(found, disturbed=self._watch.stop(), counts=series.counts())
         verdict: bool | None = None
         try:
@@ -104,11 +87,11 @@ class Rounds(ABC):
 
     def _read(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome) -> bool:
         """Measure how a series of `size` bytes is read; whether its values are right."""
-        self._turns.begin(cell, outcome)
+        self._round_robin.begin(cell, outcome)
         if cell.cache in (COLD, DROPPED):
             paths = [series.path]
             self._make_cold(paths if self._comm.rank == 0 else (), paths if self._first else ())
-        found = self._look_on(cell, size, lambda: series.read(stacks=self._turns.round == 0))
+        found = self._look_on(cell, size, lambda: series.read(stacks=self._round_robin.round == 0))
         self._keep(cell, size, found)
         outcome.right = outcome.right and bool(found.verified)
         return bool(found.verified)
@@ -145,8 +128,8 @@ class Rounds(ABC):
 
         :param size: bytes of all ranks that are written.
         """
-        with self._turns.failures(cell) as outcome:
-            self._turns.begin(cell, outcome)
+        with self._round_robin.failures(cell) as outcome:
+            self._round_robin.begin(cell, outcome)
             check_room(self._comm, self._directory, size)
             work()
         return outcome.right
@@ -157,8 +140,8 @@ class Rounds(ABC):
         :param size: bytes of all ranks.
         :param paths: those of this rank that a cold read must not find in the page cache.
         """
-        with self._turns.failures(cell) as outcome:
-            self._turns.begin(cell, outcome)
+        with self._round_robin.failures(cell) as outcome:
+            self._round_robin.begin(cell, outcome)
             check_room(self._comm, self._directory, size)
             if not paths:
                 self._warmer.warm(size // self._comm.size)
@@ -172,7 +155,7 @@ class Rounds(ABC):
 
     # ---- records -----------------------------------------------------------------------------------------------------
     def _keep(self, cell: Cell, size: int, found: Found) -> None:
-        self._turns.keep(
+        self._round_robin.keep(
             cell, found.timing, size, disturbed=found.disturbed, counts=found.counts, verified=found.verified,
             stacks=found.stacks,
         )  # fmt: skip
@@ -181,4 +164,4 @@ class Rounds(ABC):
         try:
             series.remove()
         except OSError as error:  # the directory of the run is removed in the end
-            self._turns.note(f"{series.path.name} cannot be removed: {error}")
+            self._round_robin.note(f"{series.path.name} cannot be removed: {error}")

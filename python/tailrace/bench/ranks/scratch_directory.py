@@ -1,4 +1,4 @@
-"""Directories of the benchmark's own, which nothing of it survives. All is local."""
+"""Directories of the benchmark's own, which nothing of it survives, and whether they have room for what is written."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ import tempfile
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from tailrace.core import IoError
 from tailrace.files.locks import take
+from tailrace.parallel import on_root
+from tailrace.text import size
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 _PREFIX = "tailrace-bench-"
 _MARK = "this directory was made by tailrace bench and may be removed\n"
+_ROOM = 1.2  # free bytes on the disk, in parts of the bytes that are written
 
 
-class Place:
-    """A new directory below one of the user's, removed with all it holds when the benchmark ends.
+class ScratchDirectory:
+    """A new directory below one of the user's, removed with all it holds when the benchmark ends. Local.
 
     What a killed benchmark has left there is removed by the next one: it carries our mark, and nobody holds its lock.
 
@@ -49,3 +55,14 @@ def _remove_left(below: Path) -> None:
                 lock = take(path / "data")
                 shutil.rmtree(path, ignore_errors=True)
                 lock.release()
+
+
+def check_room(comm: MPI.Comm, directory: Path, needed: int) -> None:
+    """Collective.
+
+    :param needed: bytes that are written.
+    :raises OSError: there is no room for them and a fifth more; on all ranks.
+    """
+    free = on_root(comm, lambda: shutil.disk_usage(directory).free)
+    if free < _ROOM * needed:
+        raise OSError(f"{size(free)} are free in the directory, and {size(_ROOM * needed)} are needed")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tailrace.io import series as arrays
 from tailrace.parallel import agree, on_root
 
-from ..records.variants import Way
+from ..records.variants import Variant
 from .eviction import files_below
 from .partition import all_ranks
 from .timing import Timing, Together, total
@@ -51,15 +51,15 @@ class Content(Protocol):
 
 
 class OneSeries:
-    """The series of a way in a directory.
+    """The series of a variant in a directory.
 
     :param values: what each step has.
     """
 
-    def __init__(self, comm: MPI.Comm, directory: Path, way: Way, values: Content, steps: int) -> None:
-        self._comm, self._directory, self._way = comm, directory, way
+    def __init__(self, comm: MPI.Comm, directory: Path, variant: Variant, values: Content, steps: int) -> None:
+        self._comm, self._directory, self._variant = comm, directory, variant
         self._values, self._steps = values, steps
-        self.path = directory / way.file
+        self.path = directory / variant.file
 
     @property
     def bytes(self) -> int:
@@ -75,13 +75,13 @@ class OneSeries:
         :raises IoError: it cannot be written.
         """
         self.remove()
-        parameters: dict[str, Any] = {**dict(self._way.parameters), **({"sync": True} if sync else {})}
+        parameters: dict[str, Any] = {**dict(self._variant.parameters), **({"sync": True} if sync else {})}
         folded = self._directory / "folded.txt"
         if stacks:
             parameters["folded"] = str(folded)
         clock = Together(self._comm)
         clock.start()
-        series = arrays.open(self.path, "w", comm=self._comm, engine=self._way.engine, parameters=parameters)
+        series = arrays.open(self.path, "w", comm=self._comm, engine=self._variant.engine, parameters=parameters)
         clock.marks.end("open")
         with series:
             for step in range(self._steps):
@@ -144,7 +144,7 @@ class OneSeries:
         return on_root(self._comm, look)
 
     def _paths(self) -> list[Path]:
-        return sorted(self._directory.glob(f"{self._way.file}*"))  # a journal or a lock may be beside it
+        return sorted(self._directory.glob(f"{self._variant.file}*"))  # a journal or a lock may be beside it
 
     def remove(self) -> None:
         """Remove it with all that is beside it."""

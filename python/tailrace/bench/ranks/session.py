@@ -15,7 +15,7 @@ from .description import describe, now
 from .driver import Driver, JobError, Start, run_here
 from .job import Job
 from .progress import Progress
-from .scratch_directory import Place
+from .scratch_directory import ScratchDirectory
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -48,7 +48,9 @@ class Session:
         self.record = describe(directories, nodes, notes)
         self.unstarted = 0
         with ExitStack() as stack:  # undone where something fails
-            self.places = {name: stack.enter_context(Place(path)).path for name, path in directories.items()}
+            self.directories = {
+                name: stack.enter_context(ScratchDirectory(path)).path for name, path in directories.items()
+            }
             self._results = stack.enter_context(ResultFile(out, append=append))
             self._results.add(self.record)
             self._progress = stack.enter_context(Progress())
@@ -58,7 +60,7 @@ class Session:
 
     def run(self, job: Job, start: Start) -> None:
         """Run a job on ranks that `start` starts. Where they do not start, a note says so. Local."""
-        self._progress.expect(job.work.tasks)
+        self._progress.expect(job.program.tasks)
         try:
             self._driver.run(job, start)
         except JobError as error:
@@ -67,7 +69,7 @@ class Session:
 
     def run_here(self, job: Job, comm: MPI.Comm) -> None:
         """Run a job on ranks of `comm`, of which this is rank 0. Collective."""
-        self._progress.expect(job.work.tasks)
+        self._progress.expect(job.program.tasks)
         run_here(job, comm, self._driver.take)
 
     @property

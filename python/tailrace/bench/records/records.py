@@ -28,9 +28,9 @@ Positive = Annotated[int, Field(ge=1)]
 class Cell:
     """What is measured, repeatedly: the same cell in two files can be compared."""
 
-    bench: str  # io, overlap, steps, memory, checkpoint, couple, transpose, solver, analysis
+    bench: str  # its name, such as io
     operation: str  # write, read; of other benches what they do, such as step
-    name: str  # of the way: an engine with its parameters, or a limit such as pwrite
+    name: str  # of the variant: an engine with its parameters, or a limit such as pwrite
     engine: str = ""  # of Tailrace; "" where it is none
     role: Literal["way", "limit"] = "way"  # a limit is what the machine can do at best
     parameters: tuple[tuple[str, Value], ...] = ()
@@ -55,7 +55,7 @@ class Cell:
 
     @property
     def setting(self) -> Cell:
-        """The cell without what distinguishes ways: those with the same setting can be ranked."""
+        """The cell without what distinguishes variants: those with the same setting can be ranked."""
         return Cell(**{**asdict(self), "name": "", "engine": "", "role": "way", "parameters": ()})
 
     def words(self) -> str:

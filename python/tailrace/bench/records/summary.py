@@ -129,7 +129,7 @@ class Summary:
 def summarise(measurements: Iterable[Measurement]) -> list[Summary]:
     """A summary for each cell with a round that counts, in the order of their first measurements.
 
-    Round 0 of a way counts where its values are wrong: it may be all that is known of a way that was not tried again.
+    Round 0 of a variant counts where its values are wrong: it may be all that is known of one that was not tried again.
     """
     found: dict[Cell, tuple[list[Measurement], list[Measurement]]] = defaultdict(lambda: ([], []))
     for one in measurements:
@@ -147,27 +147,27 @@ def probability(first: Sequence[float], second: Sequence[float]) -> float:
     wins = sum(2 * (a < b) + (a == b) for a in first for b in second)  # in halves
     extreme = min(wins, 2 * n * m - wins)
     values = Counter([*first, *second])
-    ways = _ways(n, m, tuple(values[value] for value in sorted(values)))
-    as_extreme = ways[: extreme + 1].sum() + ways[2 * n * m - extreme :].sum()
+    counts = _counts_of_wins(n, m, tuple(values[value] for value in sorted(values)))
+    as_extreme = counts[: extreme + 1].sum() + counts[2 * n * m - extreme :].sum()
     return min(1.0, float(as_extreme) / comb(n + m, n))
 
 
 @lru_cache(maxsize=256)
-def _ways(n: int, m: int, equal: tuple[int, ...]) -> NDArray[np.float64]:
+def _counts_of_wins(n: int, m: int, equal: tuple[int, ...]) -> NDArray[np.float64]:
     """In how many ways to choose n of n + m values the number of wins, in halves, is 0, 1, ..., 2 n m.
 
     :param equal: how often each value is there, the smallest first.
     """
-    ways = np.zeros((n + 1, 2 * n * m + 1))  # by the number of values that were chosen, and by wins
-    ways[0, 0] = 1.0
+    counts = np.zeros((n + 1, 2 * n * m + 1))  # by the number of values that were chosen, and by wins
+    counts[0, 0] = 1.0
     for count in equal:
-        before, ways = ways, np.zeros_like(ways)
+        before, counts = counts, np.zeros_like(counts)
         for chosen in range(n + 1):
             for more in range(min(count, n - chosen) + 1):
                 gain = (count - more) * (2 * chosen + more)
-                if gain < ways.shape[1]:
-                    ways[chosen + more, gain:] += comb(count, more) * before[chosen, : ways.shape[1] - gain]
-    found: NDArray[np.float64] = ways[n]
+                if gain < counts.shape[1]:
+                    counts[chosen + more, gain:] += comb(count, more) * before[chosen, : counts.shape[1] - gain]
+    found: NDArray[np.float64] = counts[n]
     return found
 
 
@@ -184,35 +184,35 @@ def differ_by(first: Spread, second: Spread) -> bool:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The ways of one setting, the fastest first."""
+    """The variants of one setting, the fastest first."""
 
     setting: Cell
-    ways: tuple[Summary, ...]
+    variants: tuple[Summary, ...]
     limits: tuple[Summary, ...]
 
     @property
     def best(self) -> tuple[Summary, ...]:
-        """The fastest way and all that tie with it."""
-        return tuple(one for one in self.ways if one is self.ways[0] or not differ(self.ways[0], one))
+        """The fastest variant and all that tie with it."""
+        return tuple(one for one in self.variants if one is self.variants[0] or not differ(self.variants[0], one))
 
 
 def share(summary: Summary, limits: Sequence[Summary]) -> float | None:
-    """The rate of a way over that of the fastest limit of its setting; None where there is none."""
+    """The rate of a variant over that of the fastest limit of its setting; None where there is none."""
     fastest = max((one.rate.median for one in limits), default=0.0)
     return summary.rate.median / fastest if fastest > 0 else None
 
 
 def rankings(results: Results) -> list[Ranking]:
-    """The ways of each setting, ranked; a way that wrote wrong values in any round has no rank."""
+    """The variants of each setting, ranked; a variant that wrote wrong values in any round has no rank."""
     found: dict[Cell, list[Summary]] = defaultdict(list)
     for one in summarise(results.measurements):
         found[one.cell.setting].append(one)
     ranked = []
     for setting, members in found.items():
-        ways = sorted(
+        variants = sorted(
             (one for one in members if one.cell.role == "way" and not one.wrong), key=lambda s: s.seconds.median
         )
         limits = tuple(one for one in members if one.cell.role == "limit")
-        if ways:
-            ranked.append(Ranking(setting, tuple(ways), limits))
+        if variants:
+            ranked.append(Ranking(setting, tuple(variants), limits))
     return ranked

@@ -1,4 +1,4 @@
-"""Ways of writing and reading: an engine with its parameters, by the words of the command line. All is local."""
+"""Variants of writing and reading: an engine with its parameters, by the words of the command line. All is local."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENDINGS = {"hdf5": ".h5", "adios_hdf5": ".h5", "bp4": ".bp", "bp5": ".bp", "sio
 
 
 @dataclass(frozen=True)
-class Way:
+class Variant:
     """An engine and its parameters."""
 
     engine: str
@@ -22,7 +22,7 @@ class Way:
 
     @property
     def name(self) -> str:
-        """Engine and parameters in a word, as `way_of` reads it."""
+        """Engine and parameters in a word, as `variant_of` reads it."""
         return ",".join([self.engine, *(f"{key}={value}" for key, value in self.parameters)])
 
     @property
@@ -31,8 +31,8 @@ class Way:
         return f"series{_ENDINGS.get(self.engine, '')}"
 
 
-def way_of(text: str) -> Way:
-    """A way from a word such as "hdf5" or "raw,aggregators=node,checksums=off".
+def variant_of(text: str) -> Variant:
+    """A variant from a word such as "hdf5" or "raw,aggregators=node,checksums=off".
 
     :raises ValueError: there is no such engine that writes files, or a parameter is not KEY=VALUE.
     """
@@ -44,10 +44,10 @@ def way_of(text: str) -> Way:
     wrong = [word for word, (key, sign, value) in zip(words, pairs, strict=True) if not (key and sign and value)]
     if wrong:
         raise ValueError(f"--engine {text}: {wrong[0]!r} is no parameter; expected KEY=VALUE")
-    return Way(engine, tuple(sorted((key, value) for key, _, value in pairs)))
+    return Variant(engine, tuple(sorted((key, value) for key, _, value in pairs)))
 
 
-def with_buffers(way: Way, buffers: int) -> Way:
-    """The way that writes in the background, from so many copies of a step."""
-    others = {key: value for key, value in way.parameters if key != "buffers"}
-    return Way(way.engine, tuple(sorted({**others, "buffers": str(buffers)}.items())))
+def with_buffers(variant: Variant, buffers: int) -> Variant:
+    """The variant that writes in the background, from so many copies of a step."""
+    others = {key: value for key, value in variant.parameters if key != "buffers"}
+    return Variant(variant.engine, tuple(sorted({**others, "buffers": str(buffers)}.items())))

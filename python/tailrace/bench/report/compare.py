@@ -90,7 +90,7 @@ def against(new: Results, old: Results) -> list[Change]:
 
 def overview(changes: list[Change]) -> str:
     """How many cells became slower or faster, in a sentence or two."""
-    count = {way: sum(one.direction == way for one in changes) for way in ("slower", "faster", "tie")}
+    count = {kind: sum(one.direction == kind for one in changes) for kind in ("slower", "faster", "tie")}
     both = sum(count.values())
     text = f"Of {both} cells in both files {count['slower']} are slower, {count['faster']} are faster, "
     text += f"{count['tie']} do not differ by more than their spread and 5 %."
@@ -99,8 +99,8 @@ def overview(changes: list[Change]) -> str:
     )
     if explained:
         text += f" {explained} of the changes have the ratio by which the machine itself changed."
-    for way, file in (("only new", "new"), ("only old", "old")):
-        if single := sum(one.direction == way for one in changes):
+    for kind, file in (("only new", "new"), ("only old", "old")):
+        if single := sum(one.direction == kind for one in changes):
             text += f" {single} {'is' if single == 1 else 'are'} in the {file} file only."
     if both >= 1 / SIGNIFICANT:
         text += f" Of so many cells about {both * SIGNIFICANT:.0f} may differ by chance."

@@ -64,10 +64,10 @@ def _value(key: str, value: Any) -> str:
 
 
 def verdict_section(overview: Overview) -> list[Element]:
-    """What to choose: how often each way is the fastest, then every setting."""
+    """What to choose: how often each variant is the fastest, then every setting."""
     lines = [one.words() for one in tallies(overview.verdicts, overview.settings)]
     found = [listed(lines, class_="tallies")] if lines else [element("p", "Nothing was measured.")]
-    items = [_verdict(overview, one) for one in overview.verdicts if one.has_ways]
+    items = [_verdict(overview, one) for one in overview.verdicts if one.has_variants]
     if items:
         title = f"Verdicts: {counted(len(items), 'setting')}"
         found.append(folded(title, element("div", *items, class_="verdicts"), open_=len(items) <= _MOST_OPEN))
@@ -102,7 +102,7 @@ def cell_table(overview: Overview) -> Element:
         files, stored = count_of(one, "files"), count_of(one, "stored")
         more = [one.doubt, f"{one.wrong} wrong" if one.wrong else "", _other_counts(one)]
         return [
-            _way(overview, verdict, one),
+            _variant(overview, verdict, one),
             str(len(one.rounds)),
             *(significant(value) for value in (figure.low, figure.median, figure.high)),
             figure.unit,
@@ -126,7 +126,7 @@ def _count(value: float) -> str:
     return f"{value:.0f}" if value == round(value) else significant(value)
 
 
-def _way(overview: Overview, verdict: Verdict, one: Summary) -> str:
+def _variant(overview: Overview, verdict: Verdict, one: Summary) -> str:
     name = overview.label(one)
     if one.cell.role == "limit":
         return f"{name} (limit)"

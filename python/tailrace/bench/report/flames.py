@@ -1,4 +1,4 @@
-"""Flame graphs: the time of the calls of each rank in one round of a way. Local."""
+"""Flame graphs: the time of the calls of each rank in one round of a variant. Local."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def tree(stacks: dict[str, float]) -> Frame:
 
 
 def flames(overview: Overview) -> list[Panel]:
-    """A graph for each way with stacks: its ranks, below them their calls."""
+    """A graph for each variant with stacks: its ranks, below them their calls."""
     panels = []
     for verdict in overview.verdicts:
         for summary in verdict.members:

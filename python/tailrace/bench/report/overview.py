@@ -35,8 +35,8 @@ class Overview:
         return {one.setting: one for one in self.verdicts}
 
     @cached_property
-    def ways(self) -> list[str]:
-        """The names of all ways, each once: their places decide colours and markers."""
+    def variants(self) -> list[str]:
+        """The names of all variants, each once: their places decide colours and markers."""
         return self._names("way")
 
     @cached_property
@@ -49,5 +49,5 @@ class Overview:
         return list(dict.fromkeys(self.settings.label(cell) for cell in dict.fromkeys(cells) if cell.role == role))
 
     def label(self, summary: Summary) -> str:
-        """The name of a way or limit."""
+        """The name of a variant or limit."""
         return self.settings.label(summary.cell)

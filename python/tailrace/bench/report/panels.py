@@ -18,14 +18,14 @@ REST = "the rest"  # of the time, that no phase has
 
 
 def shares(overview: Overview) -> list[Panel]:
-    """The rate of each way over that of the fastest limit, where there is a limit."""
+    """The rate of each variant over that of the fastest limit, where there is a limit."""
     panels = []
     for verdict in overview.verdicts:
         limit = verdict.limit()
         if limit is None or not verdict.ranking or not limit.rate.median:
             continue
         rows = []
-        for one in verdict.ranking.ways:
+        for one in verdict.ranking.variants:
             share = one.rate.median / limit.rate.median
             text = f"{percent(share)} of {overview.label(limit)}; {figure_of(one).words()}"
             bar = {"key": overview.label(one), "value": 100 * share, "text": text}
@@ -57,7 +57,7 @@ def phases(overview: Overview) -> list[Panel]:
 
 
 def stored(overview: Overview) -> list[Panel]:
-    """The number of files of each way, then their bytes, where they were counted."""
+    """The number of files of each variant, then their bytes, where they were counted."""
     return [*_counted(overview, "files", "files"), *_counted(overview, "stored", "stored bytes")]
 
 

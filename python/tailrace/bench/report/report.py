@@ -120,7 +120,7 @@ def page_data(overview: Overview, found: list[Change]) -> dict[str, Any]:
         "rounds": panels.rounds(overview),
     }
     shades = list(dict.fromkeys([*panels.shades(overview), *flames.names(overview)]))
-    names = {"ways": overview.ways, "limits": overview.limits, "shades": shades, "rest": panels.REST}
+    names = {"ways": overview.variants, "limits": overview.limits, "shades": shades, "rest": panels.REST}
     return {**names, "sections": data}
 
 

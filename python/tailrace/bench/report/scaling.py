@@ -84,7 +84,7 @@ def _over_ranks(overview: Overview, family: list[Verdict], scaling: str) -> Pane
 def _panel(
     overview: Overview, family: list[Verdict], place: Callable[[Verdict], float], title: str, choice: dict[str, str]
 ) -> Panel:
-    """The lines of all ways, without the axis x."""
+    """The lines of all variants, without the axis x."""
     members = [(one, summary) for one in family for summary in one.members]
     rates = any(moves(summary) for _, summary in members)
     lines: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
@@ -93,7 +93,7 @@ def _panel(
             key = (overview.label(summary), summary.cell.role == "limit")
             lines[key].append(_point(place(verdict), verdict, summary))
     drawn = []
-    places = {name: at for at, name in enumerate([*overview.ways, *overview.limits])}
+    places = {name: at for at, name in enumerate([*overview.variants, *overview.limits])}
     for (name, limit), points in sorted(lines.items(), key=lambda item: (item[0][1], places[item[0][0]])):
         on, beside = _best_of_each(points, rates)
         drawn.append({"name": name, "limit": limit, "points": on, "beside": beside})

@@ -1,4 +1,4 @@
-"""What to choose in each setting, in words: the fastest way, its ties, how sure that is, what is doubtful. Local."""
+"""What to choose in each setting, in words: the fastest variant, its ties, how sure that is, the doubts. Local."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..records.summary import Ranking, Summary, probability, rankings, share, su
 from .figures import figure_of, percent, significant, times
 from .words import Settings
 
-_MANY = 3  # ways with disturbed rounds that share a line
-_LEAST_ROUNDS = 4  # of each of two ways: with fewer, no order of the rounds is unlikely enough
+_MANY = 3  # variants with disturbed rounds that share a line
+_LEAST_ROUNDS = 4  # of each of two variants: with fewer, no order of the rounds is unlikely enough
 
 
 @dataclass(frozen=True)
@@ -22,27 +22,27 @@ class Verdict:
     """What is known of one setting."""
 
     setting: Cell
-    ranking: Ranking | None  # None where no way could be ranked
-    best: tuple[Summary, ...]  # the fastest way and all that tie with it
+    ranking: Ranking | None  # None where no variant could be ranked
+    best: tuple[Summary, ...]  # the fastest variant and all that tie with it
     limits: tuple[Summary, ...]
-    wrong: tuple[Summary, ...]  # ways that wrote wrong values
+    wrong: tuple[Summary, ...]  # variants that wrote wrong values
     failures: tuple[Failure, ...]
 
     @property
     def members(self) -> tuple[Summary, ...]:
-        """All that was measured: the ways by their rank, those with wrong values, the limits."""
-        return (*(self.ranking.ways if self.ranking else ()), *self.wrong, *self.limits)
+        """All that was measured: the variants by their rank, those with wrong values, the limits."""
+        return (*(self.ranking.variants if self.ranking else ()), *self.wrong, *self.limits)
 
     @property
-    def has_ways(self) -> bool:
+    def has_variants(self) -> bool:
         """Whether there is more than limits, failures included."""
         return bool(self.ranking or self.wrong or any(one.cell.role == "way" for one in self.failures))
 
     @property
     def beaten(self) -> Summary | None:
-        """The fastest of the ways that do not tie with the best."""
-        ways = self.ranking.ways if self.ranking else ()
-        return next((one for one in ways if one not in self.best), None)
+        """The fastest of the variants that do not tie with the best."""
+        variants = self.ranking.variants if self.ranking else ()
+        return next((one for one in variants if one not in self.best), None)
 
     def limit(self) -> Summary | None:
         """The fastest limit, to which shares refer."""
@@ -69,9 +69,9 @@ def verdicts(results: Results, settings: Settings) -> list[Verdict]:
 
 
 def sentence(verdict: Verdict, settings: Settings) -> str:
-    """The fastest way and its ties."""
+    """The fastest variant and its ties."""
     if not verdict.best:
-        return "No way could be ranked." if verdict.has_ways else "Only limits were measured."
+        return "No way could be ranked." if verdict.has_variants else "Only limits were measured."
     first, *ties = verdict.best
     figure = figure_of(first)
     text = f"Fastest: {settings.label(first.cell)}, {figure.words()}"
@@ -90,7 +90,7 @@ def certainty(verdict: Verdict, settings: Settings) -> str:
     if not verdict.best:
         return ""
     first, beaten = verdict.best[0], verdict.beaten
-    if verdict.ranking is not None and len(verdict.ranking.ways) == 1:
+    if verdict.ranking is not None and len(verdict.ranking.variants) == 1:
         return "No other way was ranked."
     if beaten is not None:
         chance = probability(first.seconds.values, beaten.seconds.values)
@@ -133,7 +133,7 @@ def _undisturbed(summary: Summary) -> Summary:
 
 @dataclass(frozen=True)
 class Tally:
-    """In how many settings of one kind each way is the fastest or ties with the fastest."""
+    """In how many settings of one kind each variant is the fastest or ties with the fastest."""
 
     kind: str  # write, synced, scratch
     settings: int
@@ -151,12 +151,12 @@ class Tally:
 
 
 def tallies(found: list[Verdict], settings: Settings) -> list[Tally]:
-    """A tally for each kind of setting with ways: what differs in size, ranks and nodes only is of one kind."""
+    """A tally for each kind of setting with variants: what differs in size, ranks and nodes only is of one kind."""
     kinds: dict[str, list[Verdict]] = defaultdict(list)
-    for one in (each for each in found if each.has_ways):
+    for one in (each for each in found if each.has_variants):
         kinds[settings.words(one.setting, without=("shape", "ranks", "nodes", "decomposition"))].append(one)
     tallied = []
     for kind, members in kinds.items():
-        wins = Counter(settings.label(way.cell) for one in members for way in one.best)
+        wins = Counter(settings.label(variant.cell) for one in members for variant in one.best)
         tallied.append(Tally(kind, len(members), tuple(wins.most_common())))
     return tallied

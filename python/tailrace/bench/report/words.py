@@ -1,4 +1,4 @@
-"""Settings and ways in words: what varies among the settings of a file is said, the rest is said once. Local."""
+"""Settings and variants in words: what varies among the settings of a file is said, the rest is said once. Local."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Settings:
         return ", ".join(text for text in (said(self.all[0], key) for key in keys) if text)
 
     def label(self, cell: Cell) -> str:
-        """The name of a way or limit; with its parameters where the name alone does not tell two ways apart."""
+        """The name of a variant or limit; with its parameters where the name alone does not tell two variants apart."""
         name = cell.name or cell.engine or "(no name)"
         if cell.name not in self._ambiguous or not cell.parameters:
             return name

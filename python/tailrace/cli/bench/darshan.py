@@ -42,7 +42,7 @@ class Watched:
         self._earlier = set(self.directory.rglob("*.darshan"))
 
     def start(self, ranks: int, words: list[str]) -> subprocess.Popen[str]:
-        """Ranks of their own, as `bench_start.start`."""
+        """Ranks of their own, as `start.start`."""
         command, environment, ask = launch.job(ranks, words, alone=False)
         return begin((command, environment | self._environment, ask), subprocess.PIPE)
 

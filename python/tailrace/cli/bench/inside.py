@@ -15,11 +15,11 @@ from .show import check_files, show
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from tailrace.bench.ranks.job import Matrix
+    from tailrace.bench.bench import Bench
 
 
-def measure(matrix: Matrix, directories: dict[str, Path], out: Path, append: bool, against: Path | None) -> int:
-    """Run all jobs of a matrix on ranks of this job. Collective. Returns 1 where something failed.
+def measure(bench: Bench, directories: dict[str, Path]) -> int:
+    """Run all jobs of a bench on ranks of this job. Collective. Returns 1 where something failed.
 
     A rank that dies ends the whole job, as it does of any program under MPI; what was measured before is kept.
     """
@@ -27,7 +27,7 @@ def measure(matrix: Matrix, directories: dict[str, Path], out: Path, append: boo
 
     comm = MPI.COMM_WORLD
     try:
-        return _measure(comm, matrix, directories, out, append, against)
+        return _measure(comm, bench, directories)
     except typer.Exit:  # all ranks have it
         raise
     except BaseException as error:  # the other ranks may wait for this one
@@ -38,29 +38,27 @@ def measure(matrix: Matrix, directories: dict[str, Path], out: Path, append: boo
         raise
 
 
-def _measure(
-    comm: MPI.Comm, matrix: Matrix, directories: dict[str, Path], out: Path, append: bool, against: Path | None
-) -> int:
+def _measure(comm: MPI.Comm, bench: Bench, directories: dict[str, Path]) -> int:
     from mpi4py import MPI
 
     from tailrace.bench.ranks.driver import run_here
-    from tailrace.bench.ranks.job import nothing
+    from tailrace.bench.ranks.events import nothing
     from tailrace.bench.ranks.session import Session
 
     node = comm.Split_type(MPI.COMM_TYPE_SHARED)
     nodes = comm.allreduce(int(node.rank == 0))
-    session, places, error = None, {}, ""
+    session, scratch, error = None, {}, ""
     if comm.rank == 0:
         try:
-            check_files(out, append, against)
-            session = Session(directories, out, append=append, nodes=nodes)
-            places = session.places
+            check_files(bench)
+            session = Session(directories, bench.results.out, append=bench.results.append, nodes=nodes)
+            scratch = session.directories
         except (OSError, ValueError) as problem:
             error = str(problem)
-    places, error = comm.bcast((places, error))
+    scratch, error = comm.bcast((scratch, error))
     if error:
         fail(error)
-    jobs = matrix.jobs(places, nodes)
+    jobs = bench.jobs(scratch, comm.size)
     if session is None:
         for job in jobs:
             run_here(job, comm, nothing)
@@ -68,4 +66,4 @@ def _measure(
     with session:
         for job in jobs:
             session.run_here(job, comm)
-    return int(comm.bcast(show(out, against, session.failures, session.notes)))
+    return int(comm.bcast(show(bench, session.record.run, session.failures, session.notes)))

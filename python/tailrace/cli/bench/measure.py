@@ -1,4 +1,4 @@
-"""Runs what a command of `tailrace bench` measures: here, or inside a job of MPI."""
+"""Runs what a bench measures: here, or inside a job of MPI."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import typer
 
 from ..common import fail
 from ..ranks import launch
+from . import pair
 from .darshan import Watched
 from .show import check_files, show
 from .start import start
 
 if TYPE_CHECKING:
-    from tailrace.bench.ranks.job import Matrix
+    from tailrace.bench.bench import Bench
 
 _WATCHED = "Darshan watched the ranks, which takes time of each call"
 
@@ -33,35 +34,28 @@ def told() -> Iterator[None]:
         fail(error)
 
 
-def measure(
-    matrix: Matrix,
-    directories: dict[str, Path],
-    limit: float,
-    out: Path,
-    append: bool,
-    against: Path | None,
-    *,
-    darshan: bool = False,
-) -> None:
-    """Measure all jobs of a matrix and end the command: with 1 where something has failed.
-
-    :param darshan: Darshan watches the jobs, and the results have what it says.
-    """
+def measure(bench: Bench) -> None:
+    """Measure all jobs of a bench and end the command: with 1 where something has failed."""
+    from tailrace.bench.options import named
     from tailrace.bench.ranks.session import Session
 
-    matrix.jobs(directories)  # what is wrong is said before anything is made
-    if launch.size() is not None and not darshan:
-        from .inside import measure as measure_inside
+    with told():
+        directories = {} if bench.directories is None else named(bench.directories)
+        bench.jobs(directories, launch.size())  # what is wrong is said before anything is made
+        if launch.size() is not None and not bench.darshan:
+            from .inside import measure as measure_inside
 
-        raise typer.Exit(measure_inside(matrix, directories, out, append, against))
-    check_files(out, append, against)
-    watched = Watched(out) if darshan else None
-    marks: dict[str, Any] = {"notes": [_WATCHED], "watched": "Darshan"} if watched else {}
-    with Session(directories, out, limit=limit, append=append, **marks) as session:
-        for job in matrix.jobs(session.places):
-            session.run(job, watched.start if watched else start)
-    failures = session.failures + (_add(watched, out, session.notes) if watched else 0)
-    raise typer.Exit(show(out, against, failures, session.notes))
+            raise typer.Exit(measure_inside(bench, directories))
+        check_files(bench)
+        results = bench.results
+        watched = Watched(results.out) if bench.darshan else None
+        marks: dict[str, Any] = {"notes": [_WATCHED], "watched": "Darshan"} if watched else {}
+        begin = watched.start if watched else pair.start if bench.paired else start
+        with Session(directories, results.out, limit=results.limit, append=results.append, **marks) as session:
+            for job in bench.jobs(session.directories, launch.size()):
+                session.run(job, begin)
+        failures = session.failures + (_add(watched, results.out, session.notes) if watched else 0)
+        raise typer.Exit(show(bench, session.record.run, failures, session.notes))
 
 
 def _add(watched: Watched, out: Path, notes: list[str]) -> int:

@@ -37,13 +37,13 @@ def run(word: str) -> int:
     The output of the producer becomes that of this program. Returns 1 where one of them has failed; then a line of the
     errors says which and why.
     """
-    from tailrace.bench.couple.producer import ProducerWork
+    from tailrace.bench.couple.producer import ProducerProgram
     from tailrace.bench.ranks.job import Job
 
     signal.signal(signal.SIGTERM, _stop)
     job = Job.from_word(word)
-    assert isinstance(job.work, ProducerWork)
-    other = job.work.other(job)
+    assert isinstance(job.program, ProducerProgram)
+    other = job.program.other(job)
     sides: list[_Side] = []
     try:
         for name, one, out in (("consumer", other, subprocess.DEVNULL), ("producer", job, None)):

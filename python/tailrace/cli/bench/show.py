@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tailrace.text import counted
 
 from ..common import say
+
+if TYPE_CHECKING:
+    from tailrace.bench.bench import Bench
 
 
 def report_of(out: Path) -> Path:
@@ -15,33 +19,37 @@ def report_of(out: Path) -> Path:
     return out.with_suffix(".html") if out.suffix in (".json", ".jsonl") else out.with_name(f"{out.name}.html")
 
 
-def check_files(out: Path, append: bool, against: Path | None) -> None:
+def check_files(bench: Bench) -> None:
     """Say what is wrong with the files of a command before minutes are spent. Local.
 
-    :raises ValueError: the results exist and `append` is not set, or a file is not what it should be.
+    :raises ValueError: the results exist and nothing may be added, or a file is not what it should be.
     :raises OSError: a file cannot be read.
     """
     from tailrace.bench.records.results import check_place, read_results
     from tailrace.bench.report.report import check_report
 
-    check_place(out, append=append)
-    if against is not None:
-        read_results(against)
-    check_report(report_of(out))
+    check_place(bench.results.out, append=bench.results.append)
+    if bench.against is not None:
+        read_results(bench.against)
+    check_report(report_of(bench.results.out))
 
 
-def show(out: Path, against: Path | None, failures: int, notes: Iterable[str]) -> int:
+def show(bench: Bench, run: str, failures: int, notes: Iterable[str]) -> int:
     """Print the tables of a file of results and write its report. Returns 1 where something failed. Local.
 
     A report that is not ours is kept, and a note says so.
 
+    :param run: the name of the run that ends.
     :param failures: how many cells and jobs have failed.
     """
     from tailrace.bench.records.results import ResultError, read_results
     from tailrace.bench.report.report import ReportError, check_report, write_report
     from tailrace.bench.report.tables import print_tables
 
+    out, against = bench.results.out, bench.against
     results = read_results(out)
+    for line in bench.conclusions(one for one in results.measurements if one.run == run):
+        say(line)
     print_tables(results)
     report = report_of(out)
     code = 1 if failures else 0

@@ -135,8 +135,14 @@ def test_of_one_engine_the_defaults_are_preferred():
     [
         (lambda made: made.way("sion", 0.01, verified=False), "wrote wrong values in 7 of 7 rounds"),
         (lambda made: made.way("sion", 0.01, verified=None), "7 of 7 rounds were not read back"),
-        (lambda made: made.way("sion", 0.01).fails("sion", "IoError: disk gone\nmore"), "failed: IoError: disk gone"),
-        (lambda made: made.way("sion", 0.01, rounds=6).way("sion", [0.01], verified=False), "wrong values in 1 of 7"),
+        (
+            lambda made: made.way("sion", 0.01).fails("sion", "IoError: disk gone\nmore"),
+            "failed: IoError: disk gone",
+        ),
+        (
+            lambda made: made.way("sion", 0.01, rounds=6).way("sion", [0.01], verified=False),
+            "wrong values in 1 of 7",
+        ),
     ],
 )
 def test_an_unsafe_way_is_not_advised_even_if_it_is_the_fastest(spoil, reason):
@@ -168,7 +174,8 @@ def test_two_groups_of_rounds_are_doubtful():
 def test_disturbed_rounds_are_left_out_where_enough_remain():
     slow = {7: "the load was 9"}
     found = advise(
-        Made().way("bp5", [0.1, 0.11, 0.1, 0.1, 0.1, 0.11, 9.0], disturbed=slow).way("hdf5", 0.2).results(), OUTPUT
+        Made().way("bp5", [0.1, 0.11, 0.1, 0.1, 0.1, 0.11, 9.0], disturbed=slow).way("hdf5", 0.2).results(),
+        OUTPUT,
     )
     assert found.engine == "bp5"
     assert "in 6 rounds" in found.reasons[0]

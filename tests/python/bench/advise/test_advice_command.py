@@ -11,7 +11,7 @@ import tailrace as tr
 from helpers.inputs.bench_results import Made, clear_case
 from tailrace.bench.advise.advice import advise
 from tailrace.bench.advise.case_block import checkpoint_block, environment_line, output_block
-from tailrace.bench.advise.forecast import WAYS
+from tailrace.bench.advise.forecast import VARIANTS
 from tailrace.bench.advise.interval import daly, interval_of
 from tailrace.bench.advise.profile import load_profile
 from tailrace.bench.advise.question import Question
@@ -36,14 +36,14 @@ def loads(block, tmp_path):
     return tr.load_case(tmp_path / "case.toml")
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-def test_a_pasted_output_loads(way, tmp_path):
-    parameters = {**way.parameters, "stripe_count": -1, "buffers": 2, "sync": True, "nothing": None}
-    if way.engine == "mpiio":
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_a_pasted_output_loads(variant, tmp_path):
+    parameters = {**variant.parameters, "stripe_count": -1, "buffers": 2, "sync": True, "nothing": None}
+    if variant.engine == "mpiio":
         parameters["hints.cb_nodes"] = 4
-    case = loads(output_block(way.engine, parameters, "float32"), tmp_path)
+    case = loads(output_block(variant.engine, parameters, "float32"), tmp_path)
     (output,) = case.output
-    assert (output.engine, output.precision) == (way.engine, "float32")
+    assert (output.engine, output.precision) == (variant.engine, "float32")
     assert output.parameters == {key: value for key, value in parameters.items() if value is not None}
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tailrace.bench.advise.fit import FitError, Observation, fit
-from tailrace.bench.advise.forecast import WAYS, forecast
-from tailrace.bench.advise.load import GIB, Work
+from tailrace.bench.advise.forecast import VARIANTS, forecast
+from tailrace.bench.advise.load import GIB, Load
 from tailrace.bench.advise.model import predict, predict_pattern
 from tailrace.bench.advise.observations import cross_validate, factors_of
 from tailrace.bench.advise.pattern import PatternError, pattern_of
@@ -34,7 +34,7 @@ TABLE = {
 
 
 def rate(profile, engine, parameters=None, *, ranks=2048, gib=64.0, stripes=None, **more):
-    return predict(profile, Work(gib * GIB, ranks, **more), engine, parameters, stripes).gib_per_s
+    return predict(profile, Load(gib * GIB, ranks, **more), engine, parameters, stripes).gib_per_s
 
 
 # ---- what is written how ---------------------------------------------------------------------------------------------
@@ -61,31 +61,31 @@ def rate(profile, engine, parameters=None, *, ranks=2048, gib=64.0, stripes=None
     ],
 )
 def test_patterns_are_what_the_engines_do(engine, parameters, writers, files, shared, exchange):
-    found = pattern_of(engine, parameters, Work(GIB, 256, variables=3, planes=8), ARCHER2, 12)
+    found = pattern_of(engine, parameters, Load(GIB, 256, variables=3, planes=8), ARCHER2, 12)
     assert (found.writers, found.files, found.shared, found.exchange) == (writers, files, shared, exchange)
 
 
 def test_bp_writes_a_file_per_rank_on_few_ranks():
-    assert pattern_of("bp5", {}, Work(GIB, 64), ARCHER2).files == 64
-    assert pattern_of("bp5", {}, Work(GIB, 65), ARCHER2).files == 1
+    assert pattern_of("bp5", {}, Load(GIB, 64), ARCHER2).files == 64
+    assert pattern_of("bp5", {}, Load(GIB, 65), ARCHER2).files == 1
 
 
 @pytest.mark.parametrize("engine", ["null", "sst", "nonsense"])
 def test_engines_that_store_nothing_are_refused(engine):
     with pytest.raises(PatternError, match=engine):
-        predict(LAPTOP, Work(GIB, 2), engine)
+        predict(LAPTOP, Load(GIB, 2), engine)
 
 
 def test_unknown_strategies_are_refused():
     with pytest.raises(PatternError, match="strategy = nonsense: expected shared, dist"):
-        predict(LAPTOP, Work(GIB, 2), "raw", {"strategy": "nonsense"})
+        predict(LAPTOP, Load(GIB, 2), "raw", {"strategy": "nonsense"})
 
 
 @pytest.mark.parametrize(("engine", "key"), [("mpiio", "hints.cb_nodes"), ("sion", "files"), ("bp5", "NumAggregators")])
 def test_numbers_must_be_numbers(engine, key):
     parameters = {key: "many", "transfer": "collective"}
     with pytest.raises(PatternError, match=rf"(?i){key} = many: expected a whole number"):
-        predict(LAPTOP, Work(GIB, 2), engine, parameters)
+        predict(LAPTOP, Load(GIB, 2), engine, parameters)
 
 
 # ---- sanity ----------------------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def test_a_hand_computed_write():
     profile = LAPTOP.changed({"creates_per_second": 100.0, "ost_count": 4, "total_gib_per_s": 7.5})
     profile = profile.changed({"step_seconds": 0.5, "open_seconds": 0.25, "sync_seconds": 0.125})
     profile = profile.changed({"message_seconds": 1e-3})
-    found = predict(profile, Work(32 * GIB, 16), "raw", {"strategy": "dist"})
+    found = predict(profile, Load(32 * GIB, 16), "raw", {"strategy": "dist"})
     assert found.opens == pytest.approx(0.5 + 10 * 4 * 1e-3 + 0.25 + 16 / 100)  # 10 collective calls of 4 messages
     assert found.messages == 0
     assert found.memory == pytest.approx(32 / (2 * 20))
@@ -118,24 +118,28 @@ def test_more_stripes_never_slow_a_shared_file(engine, transfer):
 
 def test_more_bytes_never_take_less_time_and_better_hardware_never_more():
     slower_if_larger = [key for key in FIGURES if key.endswith("_seconds")]
-    for way in WAYS:
+    for variant in VARIANTS:
         for ranks in (1, 8, 2048):
-            times = [predict(ARCHER2, Work(g * GIB, ranks), way.engine, way.parameters).seconds for g in (1, 2, 40)]
+            times = [
+                predict(ARCHER2, Load(g * GIB, ranks), variant.engine, variant.parameters).seconds for g in (1, 2, 40)
+            ]
             assert times == sorted(times)
-            base = predict(ARCHER2, Work(8 * GIB, ranks), way.engine, way.parameters).seconds
+            base = predict(ARCHER2, Load(8 * GIB, ranks), variant.engine, variant.parameters).seconds
             for key in FIGURES:
                 value = getattr(ARCHER2, key)
                 if value is None:
                     continue
                 better = value / 2 if key in slower_if_larger else value * 2
-                found = predict(ARCHER2.changed({key: better}), Work(8 * GIB, ranks), way.engine, way.parameters)
-                assert found.seconds <= base * (1 + 1e-12), (way.name, ranks, key)
+                found = predict(
+                    ARCHER2.changed({key: better}), Load(8 * GIB, ranks), variant.engine, variant.parameters
+                )
+                assert found.seconds <= base * (1 + 1e-12), (variant.name, ranks, key)
 
 
 def test_the_page_cache_is_faster_until_it_is_full():
     def times(gib):
         return [
-            predict(LAPTOP, Work(gib * GIB, 4, durability=one), "raw", {"strategy": "dist"}).seconds
+            predict(LAPTOP, Load(gib * GIB, 4, durability=one), "raw", {"strategy": "dist"}).seconds
             for one in ("page cache", "synced")
         ]
 
@@ -151,13 +155,13 @@ def test_locks_cost_at_most_all_parallelism():
 
 def test_profiles_of_arrays_give_the_seconds_of_each():
     draws = draws_of(ARCHER2, 5)
-    work = Work(64 * GIB, 2048)
-    for way in WAYS:
-        pattern = pattern_of(way.engine, way.parameters, work, ARCHER2, 12)
-        together = np.broadcast_to(predict_pattern(draws, work, pattern, way.engine, 12).seconds, 5)
+    load = Load(64 * GIB, 2048)
+    for variant in VARIANTS:
+        pattern = pattern_of(variant.engine, variant.parameters, load, ARCHER2, 12)
+        together = np.broadcast_to(predict_pattern(draws, load, pattern, variant.engine, 12).seconds, 5)
         for at in range(5):
             one = ARCHER2.changed({k: None if v is None else v[at] for k in FIGURES for v in [getattr(draws, k)]})
-            assert together[at] == pytest.approx(predict(one, work, way.engine, way.parameters, 12).seconds)
+            assert together[at] == pytest.approx(predict(one, load, variant.engine, variant.parameters, 12).seconds)
 
 
 # ---- published figures -----------------------------------------------------------------------------------------------
@@ -184,7 +188,7 @@ def published():
 
 
 def _table_work():
-    return Work(1024 * 1024 * 256 * 8 * 8, 1024, variables=8, planes=16)
+    return Load(1024 * 1024 * 256 * 8 * 8, 1024, variables=8, planes=16)
 
 
 def _table_seconds(profile, name):
@@ -243,16 +247,16 @@ NOISE = 0.1
 
 def synthetic(profile, seed=1, noise=NOISE):
     random = np.random.default_rng(seed)
-    ways = [("raw", {}), ("raw", {"strategy": "dist"}), ("raw", {"strategy": "collect"}), ("hdf5", {}), ("bp4", {})]
+    variants = [("raw", {}), ("raw", {"strategy": "dist"}), ("raw", {"strategy": "collect"}), ("hdf5", {}), ("bp4", {})]
     data = []
     for ranks in (1, 2, 4, 8):
         for size in (2**16, 2**25, 2**30, 2**33):
             for durability, variables in (("synced", 1), ("page cache", 8)):
-                for engine, parameters in ways:
-                    work = Work(size, ranks, variables, 1, durability)
-                    seconds = predict(profile, work, engine, parameters).seconds
+                for engine, parameters in variants:
+                    load = Load(size, ranks, variables, 1, durability)
+                    seconds = predict(profile, load, engine, parameters).seconds
                     seconds *= math.exp(noise * random.standard_normal())
-                    data.append(Observation(work, engine, seconds, parameters))
+                    data.append(Observation(load, engine, seconds, parameters))
     return data
 
 
@@ -295,8 +299,8 @@ def test_factors_are_symmetric():
     data = synthetic(LAPTOP, noise=0.0)
     exact = fit(data, LAPTOP, ["ost_gib_per_s"], engines=False)
     assert max(factors_of(exact, data)) < 1.01
-    twice = [Observation(one.work, one.engine, one.seconds * 2, one.parameters) for one in data]
-    half = [Observation(one.work, one.engine, one.seconds / 2, one.parameters) for one in data]
+    twice = [Observation(one.load, one.engine, one.seconds * 2, one.parameters) for one in data]
+    half = [Observation(one.load, one.engine, one.seconds / 2, one.parameters) for one in data]
     assert factors_of(exact, twice) == pytest.approx(factors_of(exact, half), rel=0.02)
 
 
@@ -305,7 +309,7 @@ def test_too_few_or_foreign_observations_are_refused():
     with pytest.raises(FitError, match=r"needs 6 measured ways or more \(found 5\)"):
         fit(data[:5], LAPTOP)
     with pytest.raises(FitError, match="null"):
-        fit([*data[:9], Observation(Work(GIB, 2), "null", 1.0)], LAPTOP)
+        fit([*data[:9], Observation(Load(GIB, 2), "null", 1.0)], LAPTOP)
 
 
 # ---- uncertainty -----------------------------------------------------------------------------------------------------
@@ -321,10 +325,10 @@ def test_draws_have_the_stated_spread_and_are_the_same_every_time():
 
 def test_a_machine_without_doubt_gives_the_prediction():
     sure = ARCHER2.model_copy(update={"uncertainty": {}, "default_factor": 1.0, "residual_factor": 1.0})
-    work = Work(64 * GIB, 2048)
-    seconds = seconds_of(sure, work, WAYS)
-    for way, row in zip(WAYS, seconds, strict=True):
-        expected = predict(sure, work, way.engine, way.parameters, way.stripes).seconds
+    load = Load(64 * GIB, 2048)
+    seconds = seconds_of(sure, load, VARIANTS)
+    for variant, row in zip(VARIANTS, seconds, strict=True):
+        expected = predict(sure, load, variant.engine, variant.parameters, variant.stripes).seconds
         found = range_of(row)
         assert (found.low, found.high) == pytest.approx((expected, expected))
 
@@ -336,14 +340,14 @@ def test_bp5_is_advised_for_archer2_at_scale():
     found = forecast(ARCHER2, Question(ranks=131072, shape=(1025, 1025, 1025), variables=4))
     assert found.advice.engine == "bp5"
     assert "lfs setstripe -c 1 -S 1M DIR" in found.advice.commands
-    assert len(found.rows) == len(WAYS)
+    assert len(found.rows) == len(VARIANTS)
     assert all(row.rate.low < row.rate.median < row.rate.high for row in found.rows)
     assert [row.prediction.seconds for row in found.rows] == sorted(row.prediction.seconds for row in found.rows)
 
 
 def test_a_tie_is_decided_by_preference():
     found = forecast(LAPTOP, Question(ranks=4, shape=(256, 256, 256)))
-    assert found.rows[0].way.engine != "hdf5"  # another is predicted to be a little faster
+    assert found.rows[0].variant.engine != "hdf5"  # another is predicted to be a little faster
     assert found.advice.engine == "hdf5"
     assert "a preference decided" in found.advice.reasons[1]
 
@@ -351,7 +355,7 @@ def test_a_tie_is_decided_by_preference():
 def test_a_clear_lead_is_no_tie():
     sure = LAPTOP.model_copy(update={"default_factor": 1.0, "residual_factor": 1.01})
     found = forecast(sure, Question(ranks=8, shape=(512, 512, 512)))
-    assert found.advice.engine == found.rows[0].way.engine == "bp5"
+    assert found.advice.engine == found.rows[0].variant.engine == "bp5"
 
 
 def test_checkpoints_are_written_by_raw():

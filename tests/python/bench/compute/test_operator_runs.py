@@ -14,14 +14,14 @@ def test_operations_on_one_and_two_ranks(tmp_path):
     found = run(tmp_path, "analysis", "--global", "20,16,12", "--ranks", "1,2", "--rounds", "2", "--transpose",
                 "alltoall", "--transpose", "auto")  # fmt: skip
     assert not found.failures
-    ways = cells(found)
-    assert {(one.cell.operation, one.cell.ranks, one.cell.name) for one in ways} == {
+    variants = cells(found)
+    assert {(one.cell.operation, one.cell.ranks, one.cell.name) for one in variants} == {
         (name, ranks, how) for name in OPERATIONS for ranks in (1, 2) for how in ("alltoall", "auto")
     }
-    assert all(m.bytes == MOVED[one.cell.operation] * POINTS * 8 for one in ways for m in one.rounds)
+    assert all(m.bytes == MOVED[one.cell.operation] * POINTS * 8 for one in variants for m in one.rounds)
     alone = [one for one in cells(found, "limit") if one.cell.name == "independent runs"]
     assert {(one.cell.operation, one.cell.ranks) for one in alone} == {(name, 2) for name in OPERATIONS}
-    assert {one.cell.setting for one in alone} <= {one.cell.setting for one in ways}
+    assert {one.cell.setting for one in alone} <= {one.cell.setting for one in variants}
 
 
 def test_some_operations_in_single_precision(tmp_path):

@@ -6,7 +6,10 @@ import pytest
 from mpi4py import MPI
 
 from helpers.harness.bench_runs import cells, interrupted, refused, run, run_here
-from tailrace.bench.output.overlap import Computing, OverlapPlan, OverlapRounds, rounded_up
+from helpers.inputs.small_benches import grid
+from tailrace.bench.options import Rhythm
+from tailrace.bench.output.benches import OverlapBench
+from tailrace.bench.output.overlap import Computing, OverlapRounds, rounded_up
 from tailrace.bench.report.compare import against
 
 SMALL = ("overlap", "--global", "16,12,10", "--engine", "raw", "--engine", "hdf5", "--steps", "3")
@@ -15,13 +18,13 @@ SMALL = ("overlap", "--global", "16,12,10", "--engine", "raw", "--engine", "hdf5
 def test_engines_without_and_with_buffers(tmp_path):
     found = run(tmp_path, *SMALL, "--ranks", "1,2", "--rounds", "2", "--compute", "0.01", "--buffers", "3")
     assert not found.failures
-    ways, limits = cells(found), cells(found, "limit")
+    variants, limits = cells(found), cells(found, "limit")
     names = ("raw", "raw,buffers=3", "hdf5", "hdf5,buffers=3")
     expected = {(name, ranks, cache) for name in names for ranks in (1, 2) for cache in ("page cache", "synced")}
-    assert {(one.cell.name, one.cell.ranks, one.cell.cache) for one in ways} == expected
+    assert {(one.cell.name, one.cell.ranks, one.cell.cache) for one in variants} == expected
     assert {one.cell.name for one in limits} == {"computing alone"}
-    assert {one.cell.setting for one in limits} == {one.cell.setting for one in ways}
-    for one in ways:
+    assert {one.cell.setting for one in limits} == {one.cell.setting for one in variants}
+    for one in variants:
         assert (one.cell.bench, one.cell.operation, one.cell.steps) == ("overlap", "write", 3)
         for m in one.rounds:
             assert m.bytes == 3 * 16 * 12 * 10 * 8
@@ -65,8 +68,8 @@ def test_runs_that_compute_for_another_time_are_not_compared(tmp_path, monkeypat
         monkeypatch.setattr(OverlapRounds, "_slowest_step", lambda _, slowest=slowest: slowest)
         place = tmp_path / str(number)
         place.mkdir()
-        plan = OverlapPlan((1,), ((6, 5, 4),), engines=("raw",), caches=("page cache",), compute=compute, rounds=1)
-        found.append(run_here(place, plan))
+        one = OverlapBench(grid((6, 5, 4)), compute=compute, caches="page cache", rhythm=Rhythm(1))
+        found.append(run_here(place, one))
         assert not found[-1].failures
     sources = [{m.cell.source for m in one.measurements} for one in found]
     assert sources == [{f"{seconds} s of computing"} for seconds in ("0.0001", "0.0002", "0.00011", "0.0022")]

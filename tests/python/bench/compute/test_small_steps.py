@@ -9,14 +9,14 @@ WORDS = [word for name in ENGINES for word in ("--engine", name)]
 def test_one_step_and_many(tmp_path):
     found = run(tmp_path, "steps", *WORDS, "--global", "16,12,10", "--ranks", "1,2", "--rounds", "2", "--count", "25")
     assert not found.failures
-    ways, limits = cells(found), cells(found, "limit")
-    assert {(one.cell.name, one.cell.ranks, one.cell.operation) for one in ways} == {
+    variants, limits = cells(found), cells(found, "limit")
+    assert {(one.cell.name, one.cell.ranks, one.cell.operation) for one in variants} == {
         (name, ranks, operation) for name in ENGINES for ranks in (1, 2) for operation in ("open", "steps")
     }
     assert {(one.cell.name, one.cell.operation) for one in limits} == {
         ("pwrite", "open"), ("pwrite", "steps"), ("null", "steps"),
     }  # fmt: skip
-    for one in (*ways, *limits):
+    for one in (*variants, *limits):
         many = one.cell.operation == "steps"
         assert one.cell.steps == (25 if many else 1)
         assert one.cell.shape == ((2, 2, 2 * one.cell.ranks) if many else (16, 12, 10))

@@ -13,13 +13,13 @@ from tailrace.bench.records.summary import rankings
 def test_boxes_on_one_and_two_ranks(tmp_path):
     found = run(tmp_path, "solver", "--global", "16,12,20", "--ranks", "1,2", "--rounds", "2")
     assert not found.failures
-    ways = cells(found)
-    assert {(one.cell.source, one.cell.ranks, one.cell.shape) for one in ways} == {
+    variants = cells(found)
+    assert {(one.cell.source, one.cell.ranks, one.cell.shape) for one in variants} == {
         (flow, ranks, shape)
         for flow, shape in (("periodic", (16, 12, 20)), ("free-slip", (17, 13, 21)))
         for ranks in (1, 2)
     }
-    for one in ways:
+    for one in variants:
         assert (one.cell.operation, one.cell.name, one.cell.variables) == ("step", "auto", 3)
         for m in one.rounds:
             assert m.bytes == 0
@@ -41,22 +41,22 @@ def test_boxes_on_one_and_two_ranks(tmp_path):
 def test_a_channel_with_scalars_in_single_precision(tmp_path):
     words = ("--flow", "stretched,scalars=2", "--flow", "channel", "--transpose", "alltoall", "--precision", "float32")
     found = run(tmp_path, "solver", *words, "--local", "16,16,12", "--ranks", "1", "--rounds", "2")
-    ways = cells(found)
-    assert {(one.cell.source, one.cell.variables, one.cell.name, one.cell.shape) for one in ways} == {
+    variants = cells(found)
+    assert {(one.cell.source, one.cell.variables, one.cell.name, one.cell.shape) for one in variants} == {
         ("stretched,scalars=2", 5, "alltoall", (16, 17, 12)), ("channel", 3, "alltoall", (16, 17, 12)),
     }  # fmt: skip
-    assert all(one.cell.precision == "float32" for one in ways)
+    assert all(one.cell.precision == "float32" for one in variants)
 
 
 def test_memory_is_that_of_the_fields(tmp_path):
     """Three fields of velocity, three of each of two right-hand sides, and work arrays: above the least, not far."""
     words = ("--flow", "periodic", "--transpose", "alltoall", "--global", "64,64,64", "--ranks", "1", "--rounds", "1")
-    [way] = cells(run(tmp_path, "solver", *words))
-    assert 9 < way.rounds[0].counts["numbers_per_point"] < 18
+    [variant] = cells(run(tmp_path, "solver", *words))
+    assert 9 < variant.rounds[0].counts["numbers_per_point"] < 18
 
 
 def test_a_flow_that_is_not_finite_is_a_failure():
-    made = MadeFlow(FlowKind("periodic"), ComputeSetting("solver", 1, 1, (12, 12, 12)), MPI.COMM_SELF, "alltoall")
+    made = MadeFlow(FlowKind("periodic"), ComputeSetting("solver", 1, (12, 12, 12)), MPI.COMM_SELF, "alltoall")
     made.core.velocity(0)[...] = np.nan
     with pytest.raises(ValueError, match="the flow is not finite after 1 steps"):
         made.counts()

@@ -18,11 +18,11 @@ def test_process_grids():
 def test_two_ranks(tmp_path):
     found = run(tmp_path, "transpose", "--global", "24,20,18", "--ranks", "2", "--rounds", "2")
     assert not found.failures
-    ways = cells(found)
-    assert {tuple(dict(one.cell.parameters).values()) for one in ways} == {
+    variants = cells(found)
+    assert {tuple(dict(one.cell.parameters).values()) for one in variants} == {
         (cols, method, rows) for rows, cols in ((1, 2), (2, 1)) for method in METHODS
     }
-    for one in ways:
+    for one in variants:
         told = dict(one.cell.parameters)
         assert one.cell.name == f"{told['method']},cols={told['cols']},rows={told['rows']}"
         free = told["method"] == "shared" and told["rows"] == 1
@@ -30,7 +30,7 @@ def test_two_ranks(tmp_path):
             assert m.bytes == BYTES
             assert m.counts == {"between_ranks": 0 if free else BYTES / 4}  # two of four moves, half of the values
     [ranking] = rankings(found)
-    assert len(ranking.ways) == 6
+    assert len(ranking.variants) == 6
     assert {(one.cell.name, one.rounds[0].bytes) for one in cells(found, "limit")} == {
         ("memory copy", BYTES // 4), ("adding two arrays into a third", 3 * BYTES // 4),
     }  # fmt: skip
@@ -38,9 +38,9 @@ def test_two_ranks(tmp_path):
 
 def test_parts_of_a_rank(tmp_path):
     words = ("--local", "10,10,8", "--ranks", "4", "--transpose", "alltoall", "--rounds", "1")
-    ways = cells(run(tmp_path, "transpose", *words))
-    assert {one.cell.shape for one in ways} == {(10, 20, 16)}
-    assert {one.cell.name for one in ways} == {f"alltoall,cols={4 // rows},rows={rows}" for rows in (1, 2, 4)}
+    variants = cells(run(tmp_path, "transpose", *words))
+    assert {one.cell.shape for one in variants} == {(10, 20, 16)}
+    assert {one.cell.name for one in variants} == {f"alltoall,cols={4 // rows},rows={rows}" for rows in (1, 2, 4)}
 
 
 def test_interrupted(tmp_path):

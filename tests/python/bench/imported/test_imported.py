@@ -148,12 +148,12 @@ def test_ior_tests_of_one_cell_are_further_rounds(tmp_path):
 
 
 def test_ior_sizes_are_not_ranked_against_each_other(tmp_path):
-    ways = [ior(), ior(api="MPIIO"), ior(blockSize=2 * MIB, results=[timing("write", 400.0, 0.01)])]
-    ways = [write(tmp_path, way, str(number)) for number, way in enumerate(ways)]
+    variants = [ior(), ior(api="MPIIO"), ior(blockSize=2 * MIB, results=[timing("write", 400.0, 0.01)])]
+    variants = [write(tmp_path, variant, str(number)) for number, variant in enumerate(variants)]
     output = tmp_path / "out.jsonl"
-    run(*ways, "-o", output)
+    run(*variants, "-o", output)
     found = rankings(read_results(output))
-    assert sorted(len(one.ways) for one in found if one.setting.operation == "write") == [1, 2]
+    assert sorted(len(one.variants) for one in found if one.setting.operation == "write") == [1, 2]
 
 
 @pytest.mark.parametrize("rate", ["inf", 0.0, 1e-320])

@@ -1,6 +1,5 @@
 """Jobs that have to be ended."""
 
-import json
 import os
 import signal
 import subprocess
@@ -12,8 +11,8 @@ import pytest
 from helpers.inputs import benchmarks
 from tailrace.bench.ranks import driver as of_driver
 from tailrace.bench.ranks.driver import Driver
-from tailrace.bench.ranks.job import EVENT, Job
-from tailrace.bench.records.records import Failure
+from tailrace.bench.ranks.events import Begin, line_of
+from tailrace.bench.ranks.job import Job
 from tailrace.bench.records.results import ResultFile
 
 # A launcher that takes no requests, with a rank that writes on.
@@ -44,11 +43,11 @@ def end(process):
 def test_ranks_do_not_outlive_a_launcher_that_must_be_killed(tmp_path, monkeypatch, kept):
     monkeypatch.setattr(of_driver, "_START", 0.5)
     monkeypatch.setattr(of_driver, "_PATIENCE", 0.5)
-    begin = {**Failure(benchmarks.cell(), 1, "").to_json(), "kind": "begin", "setting": 0, "way": "raw"}
+    begin = line_of(Begin(benchmarks.cell(), 1, 0, "raw"))
     scripts = [STUBBORN, "true"]
 
     def start(ranks, words):
-        command = ["sh", "-c", scripts.pop(0), "sh", EVENT + json.dumps(begin)]
+        command = ["sh", "-c", scripts.pop(0), "sh", begin]
         return kept(*command, cwd=tmp_path)
 
     with ResultFile(tmp_path / "r.jsonl") as file:

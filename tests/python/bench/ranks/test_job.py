@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from mpi4py import MPI
 
 from helpers.harness.bench_runs import run_here
-from helpers.inputs import benchmarks
-from tailrace.bench.io.matrix import Matrix
+from helpers.inputs import benchmarks, small_benches
 from tailrace.bench.ranks.driver import run_here as measure
-from tailrace.bench.ranks.job import EVENT, Job, run_on_ranks
-from tailrace.bench.ranks.round_robin import Outcome, Turns
-from tailrace.bench.records.records import Failure, Measurement, parse
+from tailrace.bench.ranks.events import Begin, Done, Note, event_of
+from tailrace.bench.ranks.job import Job, run_on_ranks
+from tailrace.bench.ranks.round_robin import Outcome, RoundRobin
+from tailrace.bench.records.records import Failure, Measurement
 
 EVERYWHERE = "raw:strategy=dist, sync=on"  # every series that a program writes
-MATRIX = Matrix((1,), ((6, 5, 4),), engines=("raw",), writes=("page cache",), reads=(), rounds=1)
+BENCH = small_benches.fields(caches="page cache")
 
 
 @dataclass(frozen=True)
@@ -25,19 +25,19 @@ class OneCell:
 
     def run(self, comm, job, emit):
         cell = benchmarks.cell("raw", nodes=4)
-        Turns(job, 0, emit).begin(cell, Outcome(cell))
-        emit(benchmarks.rounds(cell, 1.0)[0].to_json())
-        emit(Failure(cell, 1, "").to_json())
-        emit({"kind": "done", "setting": 0, "round": 1, "way": "raw"})
+        RoundRobin(job, 0, emit).begin(cell, Outcome(cell))
+        emit(benchmarks.rounds(cell, 1.0)[0])
+        emit(Failure(cell, 1, ""))
+        emit(Done(0, 1, "raw"))
 
 
 def test_cells_have_the_nodes_of_their_own_ranks(tmp_path):
     """Of a job in an allocation of four nodes, all ranks of which may be on one."""
     events = []
     measure(Job(1, OneCell(), {"here": tmp_path}), MPI.COMM_SELF, events.append)
-    assert [(one["kind"], one.get("nodes")) for one in events] == [
-        ("begin", 1), ("measurement", 1), ("failure", 1), ("done", None)
-    ]  # fmt: skip
+    *told, last = events
+    assert [(type(one), one.cell.nodes) for one in told] == [(Begin, 1), (Measurement, 1), (Failure, 1)]
+    assert last == Done(0, 1, "raw")
 
 
 def without_sync(measurements):
@@ -49,7 +49,7 @@ def without_sync(measurements):
 
 def test_parameters_of_the_environment_are_left_out(tmp_path, monkeypatch):
     monkeypatch.setenv("TAILRACE_PARAMETERS", EVERYWHERE)
-    found = run_here(tmp_path, MATRIX)
+    found = run_here(tmp_path, BENCH)
     assert without_sync(found.measurements)
     assert ["TAILRACE_PARAMETERS is left out" in note for note in found.runs[0].notes] == [True]
     assert os.environ["TAILRACE_PARAMETERS"] == EVERYWHERE
@@ -57,8 +57,8 @@ def test_parameters_of_the_environment_are_left_out(tmp_path, monkeypatch):
 
 def test_they_are_left_out_on_ranks_that_the_command_starts(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("TAILRACE_PARAMETERS", EVERYWHERE)
-    [job] = MATRIX.jobs({"here": tmp_path})
+    [job] = BENCH.jobs({"here": tmp_path})
     run_on_ranks(job.to_word())
-    lines = [line.removeprefix(EVENT) for line in capsys.readouterr().out.splitlines() if line.startswith(EVENT)]
-    assert without_sync([one for one in map(parse, lines) if isinstance(one, Measurement)])
-    assert any("TAILRACE_PARAMETERS is left out" in line for line in lines)
+    events = [event_of(line) for line in capsys.readouterr().out.splitlines()]
+    assert without_sync([one for one in events if isinstance(one, Measurement)])
+    assert any("TAILRACE_PARAMETERS is left out" in one.text for one in events if isinstance(one, Note))

@@ -14,11 +14,11 @@ def test_buffers_are_copies_of_the_block(tmp_path):
     words = ("--local", "128,128,128", "--engine", "raw", "--engine", "hdf5", "--buffers", "3", "--rounds", "2")
     found = run(tmp_path, "memory", *words, "--ranks", "1,2")
     assert not found.failures
-    ways = cells(found)
-    assert {(one.cell.name, one.cell.ranks) for one in ways} == {
+    variants = cells(found)
+    assert {(one.cell.name, one.cell.ranks) for one in variants} == {
         (name, ranks) for name in ("raw", "raw,buffers=3", "hdf5", "hdf5,buffers=3") for ranks in (1, 2)
     }
-    for one in ways:
+    for one in variants:
         copies = 3 if "buffers" in one.cell.name else 0
         assert one.cell.steps == 2 + copies
         for m in one.rounds:

@@ -73,9 +73,9 @@ def test_ranking_with_ties_limits_and_wrong_values():
         *rounds("pwrite", (0.9, 0.8, 0.85, 0.95, 0.9), role="limit"),
     ]
     [ranking] = rankings(Results(measurements))
-    assert [one.cell.name for one in ranking.ways] == ["raw", "hdf5", "bp5"]
+    assert [one.cell.name for one in ranking.variants] == ["raw", "hdf5", "bp5"]
     assert [one.cell.name for one in ranking.best] == ["raw", "hdf5"]
-    assert share(ranking.ways[0], ranking.limits) == pytest.approx(0.9 / 1.1)
+    assert share(ranking.variants[0], ranking.limits) == pytest.approx(0.9 / 1.1)
 
 
 def test_the_first_round_does_not_count():

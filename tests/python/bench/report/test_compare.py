@@ -16,8 +16,8 @@ def directions(changes):
 def test_one_engine_of_half_the_speed_is_found_and_all_others_tie():
     changes = against(small({"hdf5": 2.0}, noise=NOISE[::-1]), small())
     found = directions(changes)
-    assert {key for key, way in found.items() if way == "slower"} == {("hdf5", 1), ("hdf5", 2)}
-    assert {way for key, way in found.items() if key[0] != "hdf5"} == {"tie"}
+    assert {key for key, variant in found.items() if variant == "slower"} == {("hdf5", 1), ("hdf5", 2)}
+    assert {variant for key, variant in found.items() if key[0] != "hdf5"} == {"tie"}
     assert len(changes) == 2 * (len(SPEED) + 1)
     slower = next(one for one in changes if one.direction == "slower")
     assert slower.ratio == pytest.approx(2.0) and slower.chance < SIGNIFICANT
@@ -29,7 +29,7 @@ def test_one_engine_of_half_the_speed_is_found_and_all_others_tie():
 
 def test_half_the_time_is_faster():
     changes = against(small(), small({"sion": 2.0}))
-    assert {key[0] for key, way in directions(changes).items() if way == "faster"} == {"sion"}
+    assert {key[0] for key, variant in directions(changes).items() if variant == "faster"} == {"sion"}
     assert next(one for one in changes if one.direction == "faster").ratio == pytest.approx(0.5)
 
 
@@ -75,10 +75,10 @@ def test_cells_of_one_file_only_are_listed():
 def test_a_machine_of_half_the_speed_explains_the_changes_of_its_ways():
     slower = dict.fromkeys([*SPEED, "pwrite"], 2.0)
     changes = against(small(slower), small())
-    ways = [one for one in changes if one.cell.role == "way"]
-    assert {(one.direction, one.corrected) for one in ways} == {("slower", "tie")}
-    assert ways[0].machine == pytest.approx(2.0)
-    assert ways[0].words() == (
+    variants = [one for one in changes if one.cell.role == "way"]
+    assert {(one.direction, one.corrected) for one in variants} == {("slower", "tie")}
+    assert variants[0].machine == pytest.approx(2.0)
+    assert variants[0].words() == (
         "slower, takes 2.00 times as long; the machine itself became slower: its limit takes 2.00 times as long, "
         "which explains this change"
     )

@@ -169,9 +169,9 @@ def test_strong_and_weak_scaling_are_told_apart():
 
 def test_points_are_bandwidths_with_their_spread():
     found = results(rounds(cell(), 0.5, (1.0, 2.0, 4.0), bytes=2**30), rounds(cell("pwrite"), 0.25, bytes=2**30))
-    way, limit = panel(found, "ranks")["lines"]
-    assert [way["points"][0][key] for key in ("low", "y", "high")] == [0.5, 1.0, 2.0]
-    assert (way["limit"], limit["limit"], limit["name"]) == (False, True, "pwrite")
+    variant, limit = panel(found, "ranks")["lines"]
+    assert [variant["points"][0][key] for key in ("low", "y", "high")] == [0.5, 1.0, 2.0]
+    assert (variant["limit"], limit["limit"], limit["name"]) == (False, True, "pwrite")
 
 
 def test_decompositions_of_the_same_ranks_are_beside_the_curve():

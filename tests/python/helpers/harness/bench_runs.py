@@ -32,12 +32,12 @@ def run(directory, *words, code=0, limit=250) -> Results:
     return found
 
 
-def run_here(directory, matrix) -> Results:
-    """Measure all jobs of a matrix on this process alone, without a command; what they have stored."""
+def run_here(directory, bench) -> Results:
+    """Measure all jobs of a bench on this process alone, without a command; what they have stored."""
     with ResultFile(directory / FILE) as file:
         file.add(replace(describe({"here": directory}, 1), run="one"))
         driver = Driver(file, "one", 60)
-        for job in matrix.jobs({"here": directory}):
+        for job in bench.jobs({"here": directory}):
             measure(job, MPI.COMM_SELF, driver.take)
     return read_results(directory / FILE)
 

@@ -6,32 +6,32 @@ from math import prod
 import numpy as np
 import pytest
 
-from tailrace.bench.ranks.partition import Values, box_of, made_up, parts_of
+from tailrace.bench.ranks.partition import Values, box_of, made_up, partition_of
 from tailrace.io.placement import Box
 
 
 @pytest.mark.parametrize(
-    ("text", "ranks", "parts"),
+    ("text", "ranks", "partition"),
     [
         ("slabs", 6, (1, 1, 6)), ("pencils", 6, (1, 2, 3)), ("blocks", 12, (2, 2, 3)), ("pencils", 7, (1, 1, 7)),
         ("3,2,1", 6, (3, 2, 1)), ("blocks", 1, (1, 1, 1)),
     ],
 )  # fmt: skip
-def test_parts(text, ranks, parts):
-    assert parts_of(text, ranks) == parts
+def test_parts(text, ranks, partition):
+    assert partition_of(text, ranks) == partition
 
 
 @pytest.mark.parametrize("text", ["cubes", "1,2", "0,2,3", "2,2,2"])
 def test_no_parts(text):
     with pytest.raises(ValueError, match="--decomposition"):
-        parts_of(text, 6)
+        partition_of(text, 6)
 
 
 def test_every_point_is_in_one_part():
-    shape, parts = (11, 7, 5), (2, 3, 2)
+    shape, partition = (11, 7, 5), (2, 3, 2)
     seen = np.zeros(shape[::-1], dtype=int)
-    for rank in range(prod(parts)):
-        (x, y, z), (nx, ny, nz) = box_of(shape, parts, rank)
+    for rank in range(prod(partition)):
+        (x, y, z), (nx, ny, nz) = box_of(shape, partition, rank)
         seen[z : z + nz, y : y + ny, x : x + nx] += 1
     assert (seen == 1).all()
 
@@ -41,9 +41,9 @@ def test_values_depend_on_the_place_alone():
     whole = made_up(shape, Box((0, 0, 0), shape), 2, "float64")
     assert len(np.unique(whole)) == whole.size
     assert 0 <= whole.min() < 0.1 < 0.9 < whole.max() < 1
-    for parts in ((1, 1, 4), (2, 2, 2)):
-        for rank in range(prod(parts)):
-            box = box_of(shape, parts, rank)
+    for partition in ((1, 1, 4), (2, 2, 2)):
+        for rank in range(prod(partition)):
+            box = box_of(shape, partition, rank)
             cut = tuple(slice(s, s + n) for s, n in zip(reversed(box.start), reversed(box.count), strict=True))
             assert np.array_equal(made_up(shape, box, 2, "float64"), whole[cut])
     assert not np.array_equal(made_up(shape, Box((0, 0, 0), shape), 1, "float64"), whole)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tailrace import _core
-from tailrace.bench.ranks.scratch_directory import Place
+from tailrace.bench.ranks.scratch_directory import ScratchDirectory
 
 
 def test_a_benchmark_that_starts_beside_another_one_leaves_its_directory(tmp_path, monkeypatch):
@@ -17,13 +17,13 @@ def test_a_benchmark_that_starts_beside_another_one_leaves_its_directory(tmp_pat
         count = write(self, *arguments, **more)
         if self.name == "mark" and not others:
             others.append(self)
-            with Place(tmp_path):
+            with ScratchDirectory(tmp_path):
                 pass
         return count
 
     monkeypatch.setattr(Path, "write_text", start_another)
-    with Place(tmp_path) as place:
-        assert others == [place.path / "mark"]
+    with ScratchDirectory(tmp_path) as scratch:
+        assert others == [scratch.path / "mark"]
         assert others[0].exists()
     assert not list(tmp_path.iterdir())
 
@@ -37,5 +37,5 @@ def test_a_directory_that_cannot_be_marked_does_not_stay(tmp_path, monkeypatch, 
         *((Path, "write_text") if failing == "mark" else ("tailrace.bench.ranks.scratch_directory.take",)), full
     )
     with pytest.raises((OSError, _core.IoError), match="no space"):
-        Place(tmp_path)
+        ScratchDirectory(tmp_path)
     assert not list(tmp_path.iterdir())

@@ -1,0 +1,77 @@
+"""Which measured variants may be advised at all, and which is taken of several that are equally fast. All is local.
+
+A variant may be advised whose values are right, which never failed, and whose figures are without doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..records.records import Cell
+from ..records.results import Results
+from ..records.summary import Summary
+
+FEWEST = 4  # rounds: fewer cannot differ by the test of Mann and Whitney, whatever their times
+# Self-describing files first, one file before many, files that other programs read before those that few read.
+_ORDER = ("hdf5", "bp5", "bp4", "adios_hdf5", "raw", "mpiio", "sion")
+WHY = "one self-describing file first (hdf5), then bp5, bp4, adios_hdf5, raw, mpiio, sion; defaults before parameters"
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """The variants of a setting: those to choose from, and the others with their reasons."""
+
+    good: tuple[Summary, ...]
+    unsafe: tuple[tuple[Summary, str], ...]
+    doubtful: tuple[tuple[Summary, str], ...]
+    failed: tuple[tuple[Cell, str], ...]  # variants of the setting without any figure
+
+
+def sort_variants(variants: Sequence[Summary], results: Results) -> Sorted:
+    """Sort the variants of one setting."""
+    errors = {one.cell: one.error for one in results.failures}
+    good, unsafe, doubtful = [], [], []
+    for variant in variants:
+        if reason := why_unsafe(variant, errors.get(variant.cell)):
+            unsafe.append((variant, reason))
+            continue
+        calm = _calm(variant)
+        if calm.doubt:
+            doubtful.append((variant, calm.doubt))
+        else:
+            good.append(calm)
+    setting, measured = variants[0].cell.setting, {variant.cell for variant in variants}
+    failed = [(cell, text) for cell, text in errors.items() if cell.setting == setting and cell not in measured]
+    return Sorted(tuple(good), tuple(unsafe), tuple(doubtful), tuple(failed))
+
+
+def why_unsafe(variant: Summary, error: str | None) -> str:
+    """Why a variant must not be advised, however fast it is; "" where nothing speaks against it."""
+    rounds = len(variant.rounds)
+    if error is not None:
+        return f"failed: {_first_line(error)}"
+    if variant.wrong:
+        return f"wrote wrong values in {variant.wrong} of {rounds} rounds"
+    unverified = sum(one.verified is not True for one in variant.rounds)
+    if unverified:
+        return f"the values of {unverified} of {rounds} rounds were not read back and compared"
+    return ""
+
+
+def _calm(variant: Summary) -> Summary:
+    """Without disturbed rounds, where enough remain."""
+    calm = tuple(one for one in variant.rounds if not one.disturbed)
+    return replace(variant, rounds=calm) if len(calm) >= FEWEST else variant
+
+
+def _first_line(text: str) -> str:
+    lines: Iterable[str] = text.strip().splitlines()
+    return next(iter(lines), "no message")
+
+
+def preference(engine: str, parameters: Mapping[str, Any]) -> tuple[int, int]:
+    """A key to sort equally fast variants by: the preferred variant is the smallest. It is no measurement."""
+    kept = [value for value in parameters.values() if value is not None]
+    return (_ORDER.index(engine) if engine in _ORDER else len(_ORDER), len(kept))
