@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from tailrace import _core
+from tailrace.formats.file_bytes import is_hdf5
 from tailrace.io.dataset import Dataset
-from tailrace.io.placement import triple
 
 from .particles.files import Particles, is_particles
 from .particles.hdf5 import Hdf5Lists, is_lists
 from .particles.stalkers import NAME as STALKERS
 from .particles.stalkers import Stalkers
 from .planes.averages import averages_at, is_average
-from .planes.numbered import Numbered, is_numbered, plain
+from .planes.numbered import Numbered, is_numbered
 from .planes.slices import is_slice, slices_at
-from .run.dim import Dim, Run, find_data, read_dim, read_run
-from .snapshots.hdf5 import is_hdf5, open_hdf5
+from .run.run import PencilRun, data_above, find_data, run_in
 from .time_series import TimeSeriesColumns, is_time_series
 
 _MOST_LISTED = 1000
-_MOST_POINTS = 1 << 24
 
 
 def others_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
@@ -78,47 +74,11 @@ def _refuse(path: Path, parameters: Mapping[str, str], known: tuple[str, ...]) -
         raise _core.InputError(f"{path}: the parameter {wrong[0]!r} is unknown; {there}")
 
 
-def run_beside(path: Path) -> Run | None:
-    """What the data directory of a file says: one directory above that of the file, or its own."""
-    for directory in (path.parent.parent, path.parent):
-        data = find_data(directory)
-        if data is not None and data.resolve() == directory.resolve():
-            dim = _dim(data)
-            return None if dim is None else read_run(data, dim)
-    return None
-
-
-def _dim(data: Path) -> Dim | None:
-    """Sizes of the run, from `dim.dat` or an HDF5 file."""
-    if (data / "dim.dat").is_file():
-        return read_dim(data / "dim.dat")
-    if (data / "grid.h5").is_file():
-        return dim_of_grid(data / "grid.h5")
-    return None
-
-
-def dim_of_grid(path: Path) -> Dim:
-    """Sizes of a run from the group `settings` of its `grid.h5`.
-
-    :raises IoError: they are missing, or cannot be.
-    """
-    with open_hdf5(path) as file:
-        numbers = {}
-        for name in (*(f"{m}{axis}" for m in ("m", "n", "nproc") for axis in "xyz"), "mvar", "maux", "mglobal"):
-            data = plain(file, f"settings/{name}")
-            if data is None or data.size != 1 or data.dtype.kind != "i":
-                raise _core.IoError(f"{path}: its settings/{name} must be one whole number")
-            numbers[name] = int(np.asarray(data[()]).reshape(-1)[0])
-        letter = plain(file, "settings/precision")
-        word = np.asarray(letter[()]).reshape(-1)[0] if letter is not None and letter.size == 1 else b"D"
-    points, held, processes = (triple(numbers[f"{m}{axis}"] for axis in "xyz") for m in ("n", "m", "nproc"))
-    ghosts = triple((m - n) // 2 for m, n in zip(held, points, strict=True))
-    fields = [numbers[name] for name in ("mvar", "maux", "mglobal")]
-    even = all(m == n + 2 * g and g >= 0 for m, n, g in zip(held, points, ghosts, strict=True))
-    if min(points) < 1 or max(held) > _MOST_POINTS or min(processes) < 1 or not even or not 0 <= sum(fields) <= 10_000:
-        raise _core.IoError(f"{path}: its settings say {points} points, {held} with ghost zones: that cannot be")
-    precision = "S" if word in (b"S", "S") else "D"
-    return Dim(points, ghosts, fields[0], fields[1], fields[2], precision, processes)
+def run_beside(path: Path) -> PencilRun | None:
+    """The run of the data directory that a file is in; None where it is in none, or no file tells its sizes."""
+    data = data_above(path)
+    known = data is not None and ((data / "dim.dat").is_file() or (data / "grid.h5").is_file())
+    return run_in(data) if data is not None and known else None
 
 
 def others_in(data: Path) -> list[str]:

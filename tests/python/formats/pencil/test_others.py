@@ -16,8 +16,8 @@ import tailrace as tr
 from helpers.inputs.pencil_data import AVERAGES, HISTORY, TIMES, Run
 from tailrace import _core
 from tailrace.formats.pencil.auxiliary import others_at, others_in
-from tailrace.formats.pencil.run.dim import read_dim
-from tailrace.formats.pencil.run.found import source_at
+from tailrace.formats.pencil.run.dimensions import read_dim
+from tailrace.formats.pencil.run.sources import source_at
 from tailrace.formats.pencil.snapshots.hdf5 import Hdf5Snapshot
 from tailrace.formats.pencil.time_series import read_time_series
 from tailrace.io.placement import Box

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tailrace import _core
 from tailrace.files.regular import open_regular
+from tailrace.formats.file_bytes import fill
 
 _MOST_PIECES = 1 << 16  # of a record; real ones have 2 GiB each
 _MARKER = 4  # bytes
@@ -142,12 +143,10 @@ class Records:
         return value
 
     def _exactly(self, offset: int, count: int) -> bytes:
-        found = b""
-        while len(found) < count:
-            more = os.pread(self._file.fileno(), count - len(found), offset + len(found))
-            if not more:
-                raise _core.IoError(
-                    f"{self.path}: ends at byte {offset + len(found)}; expected {count} bytes from byte {offset} on"
-                )
-            found += more
-        return found
+        raw = bytearray(count)
+        got = fill(self._file.fileno(), memoryview(raw), offset)
+        if got != count:
+            raise _core.IoError(
+                f"{self.path}: ends at byte {offset + got}; expected {count} bytes from byte {offset} on"
+            )
+        return bytes(raw)

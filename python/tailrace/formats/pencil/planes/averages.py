@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from tailrace import _core
+from tailrace.formats.file_bytes import head
 from tailrace.io.dataset import Dataset
-from tailrace.io.placement import Box, Triple, triple
+from tailrace.io.placement import Box, Triple
 
 from ..files.frames import Frames, whole_frames
 from ..files.records import Records
-from ..run.dim import Run, read_text
+from ..files.text import read_text
+from ..run.run import PencilRun
 from ..snapshots.byte_order import frames_in_order
 from .assembled import PlanePart, Planes
+from .dataset import flat_box
 from .text_averages import TextAverages
 
 _NAME = re.compile(r"(x|y|z|xy|xz|yz)averages\.dat")
@@ -28,7 +30,7 @@ def is_average(path: Path) -> bool:
     return _NAME.fullmatch(path.name) is not None
 
 
-def averages_at(path: Path, run: Run, parameters: Mapping[str, str]) -> Dataset:
+def averages_at(path: Path, run: PencilRun, parameters: Mapping[str, str]) -> Dataset:
     """The averages over the directions that the name of a file says.
 
     :param path: the file of any of the processes, or of all.
@@ -40,7 +42,7 @@ def averages_at(path: Path, run: Run, parameters: Mapping[str, str]) -> Dataset:
     match = _NAME.fullmatch(path.name)
     assert match is not None
     over = match[1]
-    shape = triple(1 if axis in over else n for axis, n in zip("xyz", run.dim.points, strict=True))
+    shape = flat_box(Box((0, 0, 0), run.dim.points), *("xyz".index(axis) for axis in over)).count
     if len(over) == 2 and _is_text(path):
         names = _names(run, over, parameters)
         return TextAverages(str(path), run, f"averages/{over}", names, shape, _counter(run, over))
@@ -53,22 +55,19 @@ def averages_at(path: Path, run: Run, parameters: Mapping[str, str]) -> Dataset:
         raise _core.InputError(
             f"{path}: has {count} averages at each time; found {len(names)} names: {', '.join(names)}"
         )
-    found = Planes(str(path), run, f"averages/{over}", names, shape, parts, 0)
-    found.notes = notes + found.notes
     if names[0] == "average1":
-        found.notes.append(
+        notes.append(
             f"The names of the averages are not known, as there is no {over}aver.in beside the data directory; the "
             "parameter 'names' gives them."
         )
-    return found
+    return Planes(str(path), run, f"averages/{over}", names, shape, parts, 0, notes)
 
 
 def _is_text(path: Path) -> bool:
-    with path.open("rb") as file:
-        return b"\0" not in file.read(64)
+    return b"\0" not in head(path, 64)
 
 
-def _names(run: Run, over: str, parameters: Mapping[str, str]) -> tuple[str, ...]:
+def _names(run: PencilRun, over: str, parameters: Mapping[str, str]) -> tuple[str, ...]:
     """From the parameter, or from the list that the run has read."""
     if "names" in parameters:
         names = tuple(name.strip() for name in parameters["names"].split(","))
@@ -85,50 +84,41 @@ def _names(run: Run, over: str, parameters: Mapping[str, str]) -> tuple[str, ...
 
 
 def _of_all(
-    path: Path, run: Run, over: str, shape: Triple, parameters: Mapping[str, str]
+    path: Path, run: PencilRun, over: str, shape: Triple, parameters: Mapping[str, str]
 ) -> tuple[list[PlanePart], int, list[str]]:
     """One file: without records (io_mpi2), or with them (averages of one dimension in binary form)."""
-    real = np.dtype(run.dim.real).itemsize
-    one = int(np.prod(shape, dtype=object)) * real
     if len(over) == 2:
         frames, count, notes = _records(path, run, shape)
-        return [PlanePart(frames, Box((0, 0, 0), shape))], count, notes
-    names = _names(run, over, parameters)
-    count = len(names) or _counter(run, over)
-    if not count:
-        raise _core.IoError(
-            f"{path}: nothing says how many averages it has at each time; give their names by the parameter 'names'"
-        )
-    size = real + count * one
-    found, _ = whole_frames(path, size, False)
-    frames, notes = frames_in_order(run, Frames(path, f"<{run.dim.real}", size, 0, real, (), found))
+    else:
+        count = len(_names(run, over, parameters)) or _counter(run, over)
+        if not count:
+            raise _core.IoError(
+                f"{path}: nothing says how many averages it has at each time; give their names by the parameter 'names'"
+            )
+        width = run.dim.width
+        frames, notes = frames_in_order(run, path, (1 + count * math.prod(shape)) * width, 0, width)
     return [PlanePart(frames, Box((0, 0, 0), shape))], count, notes
 
 
-def _counter(run: Run, over: str) -> int:
-    path = run.data / "index.pro"
-    text = read_text(path) if path.is_file() else ""
-    match = re.search(rf"^\s*{_COUNTERS.get(over, 'n')}=(\d{{1,6}})\s*$", text, re.MULTILINE)
+def _counter(run: PencilRun, over: str) -> int:
+    line = rf"^\s*{_COUNTERS.get(over, 'n')}=(\d{{1,6}})\s*$"
+    match = re.search(line, run.texts["index.pro"], re.MULTILINE)
     return int(match[1]) if match else 0
 
 
-def _of_processes(path: Path, run: Run, over: str, whole: Triple) -> tuple[list[PlanePart], int, list[str]]:
+def _of_processes(path: Path, run: PencilRun, over: str, whole: Triple) -> tuple[list[PlanePart], int, list[str]]:
     flat = "xyz".index(over)
-    local = triple(1 if at == flat else n for at, n in enumerate(run.dim.local().points))
-    assert run.dim.processes is not None
     parts, counts, notes = [], set(), []
-    for process in range(int(np.prod(run.dim.processes))):
-        place = run.place(process)
-        file = run.data / f"proc{process}" / path.name
-        if place[flat] or not file.is_file():  # only the first process of those that are averaged writes
+    for process, file in run.process_files(path.name):
+        if run.place(process)[flat] or not file.is_file():  # only the first process of those that are averaged writes
             continue
-        frames, count, more = _records(file, run, local)
-        start = triple(0 if at == flat else i * n for at, (i, n) in enumerate(zip(place, local, strict=True)))
-        parts.append(PlanePart(frames, Box(start, local)))
+        box = flat_box(run.dim.box_at(run.place(process)), flat)
+        frames, count, more = _records(file, run, box.count)
+        parts.append(PlanePart(frames, box))
         counts.add(count)
         notes += more
-    covered = sum(int(np.prod(part.box.count)) for part in parts)
-    if covered != int(np.prod(whole)) or len(counts) != 1:
+    covered = sum(math.prod(part.box.count) for part in parts)
+    if covered != math.prod(whole) or len(counts) != 1:
         raise _core.IoError(
             f"{path}: the files of this name in proc0, proc1, ... have {covered} points of {sorted(counts)} averages; "
             f"expected {' x '.join(map(str, whole))} points of equally many: a file is missing, or is of another run"
@@ -136,16 +126,16 @@ def _of_processes(path: Path, run: Run, over: str, whole: Triple) -> tuple[list[
     return parts, counts.pop(), notes
 
 
-def _records(path: Path, run: Run, shape: Triple) -> tuple[Frames, int, list[str]]:
+def _records(path: Path, run: PencilRun, shape: Triple) -> tuple[Frames, int, list[str]]:
     """Two records each: time; values."""
-    real = np.dtype(run.dim.real).itemsize
-    one = int(np.prod(shape, dtype=object)) * real
+    real = run.dim.width
+    one = math.prod(shape) * real
     with Records(path) as records:
-        order, head = records.order, records.at(0)
-        values = records.at(head.end).size if head.size == real else 0
-    if head.size != real or values % one or not values:
+        order, first = records.order, records.at(0)
+        values = records.at(first.end).size if first.size == real else 0
+    if first.size != real or values % one or not values:
         raise _core.IoError(
-            f"{path}: its first records have {head.size} and {values} bytes; expected {real}, a time of precision "
+            f"{path}: its first records have {first.size} and {values} bytes; expected {real}, a time of precision "
             f"{run.dim.precision}, and a multiple of {one}: averages of {' x '.join(map(str, shape))} points"
         )
     size = real + values + 16
