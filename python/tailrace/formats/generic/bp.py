@@ -15,10 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
+from tailrace.formats.overlaps import rows_in
 from tailrace.io import guard
 from tailrace.io.values import Attribute, Scalar
 
-from .parts import Layout, LayoutMaker, Names, Part, PartsDataset, parts_of, plain_name, scalars_of, variable_name
+from .parts import (
+    ArrayPart,
+    LayoutMaker,
+    Names,
+    PartsDataset,
+    StepLayout,
+    parts_of,
+    plain_name,
+    scalars_of,
+    variable_name,
+)
 
 TIMES = ("time", "Time", "TIME", "t", "physical_time", "simulation_time")
 INDICES = ("step", "Step", "iteration", "Iteration", "itime", "timestep", "cycle", "CYCLE")
@@ -34,11 +45,11 @@ class Blocks(NamedTuple):
 
 
 @dataclass
-class Description:
+class BpDescription:
     """What a child process finds in a BP directory; it may die of it."""
 
     steps: list[tuple[int, float]] = field(default_factory=list)
-    layouts: list[Layout] = field(default_factory=list)
+    layouts: list[StepLayout] = field(default_factory=list)
     scalars: list[tuple[str, ...]] = field(default_factory=list)  # their names in each step
     blocks: list[dict[str, Blocks]] = field(default_factory=list)  # of each step, by the name in the file
     attributes: dict[str, Attribute] = field(default_factory=dict)
@@ -55,7 +66,7 @@ class BpDataset(PartsDataset):
 
     format = "bp"
 
-    def __init__(self, path: str, found: Description) -> None:
+    def __init__(self, path: str, found: BpDescription) -> None:
         super().__init__(path)
         self.steps, self.attributes, self.notes = found.steps, found.attributes, found.notes
         self._set_layouts(found.layouts)
@@ -81,25 +92,20 @@ class BpDataset(PartsDataset):
             self._file = _core.ForeignBp(self.path)
         return self._file
 
-    def _fetch(self, position: int, part: Part, start: list[int], values: NDArray[Any]) -> None:
+    def _fetch(self, position: int, part: ArrayPart, start: list[int], values: NDArray[Any]) -> None:
         joined = self._blocks[position].get(part.source)
         if joined is None:
             self._opened().read(position, part.source, part.block, start, values)
             return
-        first, last, begin = start[0], start[0] + values.shape[0], 0
-        for number, rows in enumerate(joined.rows):
-            low, high = max(first, begin), min(last, begin + rows)
-            if low < high:
-                inner = values[low - first : high - first]
-                self._opened().read(position, part.source, number, [low - begin, *start[1:]], inner)
-            begin += rows
+        for number, first, _, place in rows_in(start[0], values.shape[0], enumerate(joined.rows)):
+            self._opened().read(position, part.source, number, [first, *start[1:]], values[place])
 
 
-def describe(path: str) -> Description:
+def describe(path: str) -> BpDescription:
     """What is in a BP directory, read through ADIOS2, which may crash on damaged metadata or wait without end."""
     file = _core.ForeignBp(path)
     names = [*file.attributes(), *(one[0] for step in range(min(file.steps(), 2)) for one in file.variables(step))]
-    found = Description(ours=any(name.startswith("tailrace/") for name in names))
+    found = BpDescription(ours=any(name.startswith("tailrace/") for name in names))
     left_out = file.left_out_attributes()
     notes: dict[str, None] = {}
     if left_out:
@@ -118,7 +124,7 @@ def describe(path: str) -> Description:
     return found
 
 
-def _attributes(file: _core.ForeignBp, layouts: list[Layout]) -> dict[str, Attribute]:
+def _attributes(file: _core.ForeignBp, layouts: list[StepLayout]) -> dict[str, Attribute]:
     """The attributes by names of ours, those of a variable of the first step as variable/attribute."""
     variables = {part.source: name for one in layouts[:1] for name, part in one.parts.items() if not part.fixed}
     names = Names()
@@ -130,7 +136,7 @@ def _attributes(file: _core.ForeignBp, layouts: list[Layout]) -> dict[str, Attri
     return found
 
 
-def _variables(file: _core.ForeignBp, step: int) -> tuple[Layout, dict[str, Blocks], tuple[str, ...], list[str]]:
+def _variables(file: _core.ForeignBp, step: int) -> tuple[StepLayout, dict[str, Blocks], tuple[str, ...], list[str]]:
     maker = LayoutMaker()
     joined: dict[str, Blocks] = {}
     scalars = []
@@ -186,7 +192,7 @@ def _add_blocks(
         maker.add(f"{name}_block{number}", parts_of(name, dtype, shape, block=number))
 
 
-def _steps(file: _core.ForeignBp, found: Description, notes: dict[str, None]) -> list[tuple[int, float]]:
+def _steps(file: _core.ForeignBp, found: BpDescription, notes: dict[str, None]) -> list[tuple[int, float]]:
     """Number and time of each step: from a variable of such a name, else the place of the step in the file."""
     count = file.steps()
     times, time_name = _along(file, found, TIMES)
@@ -209,7 +215,7 @@ def _steps(file: _core.ForeignBp, found: Description, notes: dict[str, None]) ->
     return [(one, float(one)) for one in numbers]
 
 
-def _along(file: _core.ForeignBp, found: Description, names: tuple[str, ...]) -> tuple[list[float], str]:
+def _along(file: _core.ForeignBp, found: BpDescription, names: tuple[str, ...]) -> tuple[list[float], str]:
     """The values in all steps of the first single number of these names; none where a step has none."""
     for name in names:
         same = [one for one in found.scalars[0] if one.strip("/").rsplit("/", 1)[-1] == name] if found.scalars else []
@@ -246,5 +252,5 @@ def dataset_at(path: Path) -> BpDataset | None:
     for each in sorted(path.iterdir()):
         if each.is_symlink() and not each.resolve().is_relative_to(path.resolve()):
             raise _core.IoError(f"{each}: expected a file of the BP directory, found a link to {each.readlink()}")
-    found: Description = guard.call(path, _core.engine_at(str(path)), f"{__name__}:describe", str(path))
+    found: BpDescription = guard.call(path, _core.engine_at(str(path)), f"{__name__}:describe", str(path))
     return None if found.ours else BpDataset(str(path), found)

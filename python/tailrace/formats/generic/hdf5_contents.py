@@ -34,7 +34,7 @@ class Array:
 
 
 @dataclass
-class Contents:
+class Hdf5Contents:
     """All that the file has. Names are paths without the first slash."""
 
     arrays: dict[str, Array] = field(default_factory=dict)
@@ -53,9 +53,9 @@ class Contents:
         return {name[len(group) + 1 :]: one for name, one in self.scalars.items() if name.startswith(f"{group}/")}
 
 
-def contents_of(file: h5py.File, path: Path) -> Contents:
+def contents_of(file: h5py.File, path: Path) -> Hdf5Contents:
     """Read what describes the file."""
-    found = Contents()
+    found = Hdf5Contents()
     found.attributes[""] = attributes_of(file)
     seen = {h5py.h5o.get_info(file.id).addr}
     waiting: list[tuple[str, h5py.Group]] = [("", file)]
@@ -84,7 +84,7 @@ def contents_of(file: h5py.File, path: Path) -> Contents:
     return found
 
 
-def _links(found: Contents, name: str, group: h5py.Group) -> Iterator[str]:
+def _links(found: Hdf5Contents, name: str, group: h5py.Group) -> Iterator[str]:
     """The names in a group that lead to something in this file."""
     for inner in group:
         try:
@@ -98,7 +98,7 @@ def _links(found: Contents, name: str, group: h5py.Group) -> Iterator[str]:
             yield inner
 
 
-def _object(found: Contents, whole: str, group: h5py.Group, inner: str) -> Any:
+def _object(found: Hdf5Contents, whole: str, group: h5py.Group, inner: str) -> Any:
     try:
         return group[inner]
     except (KeyError, OSError, RuntimeError, ValueError, TypeError) as error:
@@ -106,7 +106,7 @@ def _object(found: Contents, whole: str, group: h5py.Group, inner: str) -> Any:
         return None
 
 
-def _add_dataset(found: Contents, name: str, data: h5py.Dataset, path: Path) -> None:
+def _add_dataset(found: Hdf5Contents, name: str, data: h5py.Dataset, path: Path) -> None:
     try:
         why = _why_not(data, path)
         if why is None and data.shape == ():

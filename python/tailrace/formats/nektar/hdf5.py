@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from tailrace import _core
 from tailrace.files.regular import open_regular
 
-from .checkpoint import EMPTY, Checkpoint, Row, check_values
+from .checkpoint import EMPTY, ElementRow, NektarCheckpoint, check_values
 from .definition import Definition, DefinitionError, check_planes
-from .hdf5_structure import COLUMNS, WIDTH, Structure, read_structure, with_planes
+from .hdf5_structure import COLUMNS, WIDTH, Hdf5Structure, read_structure, with_planes
 from .slabs import PIECE, SlabFile
 
 _PLANES = COLUMNS[3:]
 
 
-class Hdf5Checkpoint(Checkpoint):
+class Hdf5Checkpoint(NektarCheckpoint):
     """One file. Its metadata and rows are read when it is opened; values when they are asked for."""
 
-    def __init__(self, path: Path, structure: Structure) -> None:
+    def __init__(self, path: Path, structure: Hdf5Structure) -> None:
         super().__init__(path)
         self._file = SlabFile(path)
         self._places = structure.places
@@ -35,7 +35,7 @@ class Hdf5Checkpoint(Checkpoint):
         finally:
             self._file.close()
 
-    def _read_rows(self, structure: Structure) -> None:
+    def _read_rows(self, structure: Hdf5Structure) -> None:
         table = read_table(self._file, structure)
         try:
             counts = checked_counts(table, structure)
@@ -51,7 +51,9 @@ class Hdf5Checkpoint(Checkpoint):
             try:
                 ids = [self._planes(name, at, count[3 + k]) for k, name in enumerate(_PLANES)]
                 definition = with_planes(structure.groups[group], *ids)
-                self.rows.append(Row(self.number_of(definition), count[0], self._per_field(definition, at, count)))
+                self.rows.append(
+                    ElementRow(self.number_of(definition), count[0], self._per_field(definition, at, count))
+                )
             except DefinitionError as error:
                 raise self.damaged(f"row {at} of /NEKTAR/DECOMPOSITION", error) from None
 
@@ -94,7 +96,9 @@ class Hdf5Checkpoint(Checkpoint):
         self._file.close()
 
 
-def read_table(file: SlabFile, structure: Structure, first: int = 0, count: int | None = None) -> NDArray[np.uint64]:
+def read_table(
+    file: SlabFile, structure: Hdf5Structure, first: int = 0, count: int | None = None
+) -> NDArray[np.uint64]:
     """Rows of DECOMPOSITION, all or `count` from row `first` on.
 
     :raises IoError: it is no table of rows.
@@ -109,7 +113,7 @@ def read_table(file: SlabFile, structure: Structure, first: int = 0, count: int 
     return np.ascontiguousarray(table.reshape(-1, WIDTH), np.uint64)
 
 
-def checked_counts(table: NDArray[np.uint64], structure: Structure, all_rows: bool = True) -> NDArray[np.int64]:
+def checked_counts(table: NDArray[np.uint64], structure: Hdf5Structure, all_rows: bool = True) -> NDArray[np.int64]:
     """The counts in rows, (rows, columns of COLUMNS), held against the datasets and the groups.
 
     :param all_rows: the table has all rows, so that their sums are known.
@@ -134,7 +138,7 @@ def checked_counts(table: NDArray[np.uint64], structure: Structure, all_rows: bo
     return counts
 
 
-def _check_row(at: int, group: int, row: list[int], structure: Structure) -> None:
+def _check_row(at: int, group: int, row: list[int], structure: Hdf5Structure) -> None:
     definition = structure.groups.get(group)
     if definition is None:
         raise DefinitionError(f"row {at}: expected the name of a group in /NEKTAR, found {group}")

@@ -22,7 +22,7 @@ from tailrace.parallel import agree
 
 from .definition import Definition, DefinitionError
 from .hdf5 import checked_counts, read_table
-from .hdf5_structure import COLUMNS, WIDTH, Structure, read_structure, with_planes
+from .hdf5_structure import COLUMNS, WIDTH, Hdf5Structure, read_structure, with_planes
 from .slabs import SlabFile
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _PLANES = COLUMNS[3:]
 
 
 @dataclass
-class Part:
+class RestartPart:
     """What a rank gets of a definition.
 
     :param elements: numbers of the elements, in the order in which they were asked for.
@@ -56,7 +56,7 @@ class Restart:
     :param bytes_read: from the file, by this rank.
     """
 
-    parts: list[Part]
+    parts: list[RestartPart]
     metadata: dict[str, str]
     same_decomposition: bool
     bytes_read: int
@@ -137,10 +137,10 @@ class _Reading:
         return Restart(parts, self.structure.metadata, same, self.file.bytes_read)
 
     # ---- rows --------------------------------------------------------------------------------------------------------
-    def _structure(self) -> Structure:
+    def _structure(self) -> Hdf5Structure:
         """What rank 0 finds in the file; the others open it meanwhile."""
 
-        def look() -> Structure | None:
+        def look() -> Hdf5Structure | None:
             counted = _Counted(self.file)
             if self.comm.rank:
                 return None
@@ -152,7 +152,7 @@ class _Reading:
             return found
 
         try:
-            found: Structure = self.comm.bcast(agree(self.comm, look), root=0)
+            found: Hdf5Structure = self.comm.bcast(agree(self.comm, look), root=0)
         except OSError as error:
             raise _core.IoError(f"cannot read {self.file.path}: {error.strerror or error}") from None
         return found
@@ -284,7 +284,7 @@ class _Reading:
         return found
 
     # ---- values ------------------------------------------------------------------------------------------------------
-    def _parts(self, places: NDArray[np.int64]) -> list[Part]:
+    def _parts(self, places: NDArray[np.int64]) -> list[RestartPart]:
         order = np.argsort(self.wanted, kind="stable")
         rank_of = order[np.searchsorted(self.wanted, places[:, 0], sorter=order)]
         parts = []
@@ -297,7 +297,7 @@ class _Reading:
             if definition.modes is None:
                 width = np.full(len(mine), definition.directions)
                 orders = self._gather("POLYORDERS", mine[:, 5], width).astype(np.int64).reshape(len(mine), -1)
-            part = Part(definition, mine[:, 0].copy(), orders)
+            part = RestartPart(definition, mine[:, 0].copy(), orders)
             begins = np.concatenate([mine[:, 2] + at * mine[:, 3] for at in range(len(definition.fields))])
             values = self._gather("DATA", begins, np.tile(mine[:, 4], len(definition.fields)))
             rows = values.reshape(len(definition.fields), -1)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from tailrace import _core
 
-from .checkpoint import EMPTY, Checkpoint, Row
+from .checkpoint import EMPTY, ElementRow, NektarCheckpoint
 from .definition import Definition, DefinitionError, check_planes, parse_modes, parse_shape
 from .ids import Ids, parse_ids
 from .slabs import PIECE, SlabFile
-from .xml_structure import Block, XmlStructure, read_structure
+from .xml_structure import ElementsBlock, XmlStructure, read_structure
 from .xml_values import XmlValues, most_bytes
 
 _ORDERS = {"B64Z-LittleEndian": "<f8", "B64Z-BigEndian": ">f8"}
@@ -28,7 +28,7 @@ _MOST_OPEN = 8  # texts whose place is remembered
 
 
 @dataclass(frozen=True)
-class _Source:
+class _RowSource:
     """Where the values of a row are."""
 
     file: int
@@ -39,13 +39,13 @@ class _Source:
     orders: NDArray[np.int32] | None
 
 
-class XmlCheckpoint(Checkpoint):
+class XmlCheckpoint(NektarCheckpoint):
     """Opening reads all tags; the values are decompressed when they are asked for, from the first on."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._files: list[SlabFile] = []
-        self._sources: list[_Source | None] = []
+        self._sources: list[_RowSource | None] = []
         self._texts: OrderedDict[int, XmlValues] = OrderedDict()
         self._partitions: list[tuple[str, int, int]] = []  # name, elements by Info.xml, elements in its file
 
@@ -82,7 +82,7 @@ class XmlCheckpoint(Checkpoint):
             self.rows += [*rows[begin:end], *[EMPTY] * missing]
             self._sources += [*sources[begin:end], *[None] * missing]
 
-    def _row(self, block: Block) -> tuple[Row, _Source]:
+    def _row(self, block: ElementsBlock) -> tuple[ElementRow, _RowSource]:
         said = block.attributes
         for name in sorted(set(said) - _KNOWN):
             note = f"The attribute {name[:40]} of its elements is left out."
@@ -108,15 +108,15 @@ class XmlCheckpoint(Checkpoint):
         if dtype is None or said.get("BITSIZE", "64") != "64":
             found = f"{said.get('COMPRESSED', 'none')[:40]}, {said.get('BITSIZE', 'none')[:40]}"
             raise DefinitionError(f"COMPRESSED, BITSIZE: expected {', '.join(_ORDERS)} and 64, found {found}")
-        source = _Source(len(self._files) - 1, block.offset, block.length, dtype, ids, orders)
-        return Row(self.number_of(definition), len(ids), values), source
+        source = _RowSource(len(self._files) - 1, block.offset, block.length, dtype, ids, orders)
+        return ElementRow(self.number_of(definition), len(ids), values), source
 
     def remember_partition(self, name: str, said: int, found: int) -> None:
         """Keep how many elements Info.xml and the file of a rank have, for `check`."""
         self._partitions.append((name, said, found))
 
     # ---- reading -----------------------------------------------------------------------------------------------------
-    def _source(self, row: int) -> _Source:
+    def _source(self, row: int) -> _RowSource:
         found = self._sources[row]
         assert found is not None, row
         return found

@@ -15,7 +15,7 @@ from tailrace import _core
 if TYPE_CHECKING:
     from tailrace.io.dataset import Dataset
 
-    from .run import Run
+    from .run import Xcompact3dRun
 
 
 def dataset_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
@@ -41,9 +41,9 @@ def _dataset_at(path: Path) -> Dataset | None:
 
 def _directory(path: Path) -> Dataset | None:
     from .bp import bp_dataset, find_bp, is_bp
-    from .checkpoint import INFO, Checkpoint
+    from .checkpoint import INFO, Xcompact3dCheckpoint
     from .run import find_input, find_input_above, read_run
-    from .snapshots import Snapshots, Statistics, has_snapshots, has_statistics
+    from .snapshots import Xcompact3dSnapshots, Xcompact3dStatistics, has_snapshots, has_statistics
     from .xdmf import XdmfSnapshots
 
     source = find_input(path)
@@ -52,9 +52,9 @@ def _directory(path: Path) -> Dataset | None:
         if is_bp(path):
             return bp_dataset(path, read_run(above)) if above else None
         if above and has_snapshots(path):
-            return Snapshots(str(path), path, read_run(above))
+            return Xcompact3dSnapshots(str(path), path, read_run(above))
         if above and has_statistics(path):
-            return Statistics(str(path), path, read_run(above))
+            return Xcompact3dStatistics(str(path), path, read_run(above))
         described = _described(path)
         return XdmfSnapshots(described, None) if described else None
     run = read_run(source)
@@ -62,13 +62,13 @@ def _directory(path: Path) -> Dataset | None:
     bp = find_bp(path)
     for directory in (path / "data", path):
         if dataset is None and has_snapshots(directory):
-            dataset = Snapshots(str(path), directory, run)
+            dataset = Xcompact3dSnapshots(str(path), directory, run)
     if dataset is None and bp:
         dataset = bp_dataset(bp.pop(0), run)
     if dataset is None and (path / INFO).is_file() and (path / "checkpoint").is_file():
-        dataset = Checkpoint(path / "checkpoint", run)
+        dataset = Xcompact3dCheckpoint(path / "checkpoint", run)
     if dataset is None and has_statistics(path / "statistics"):
-        dataset = Statistics(str(path), path / "statistics", run)
+        dataset = Xcompact3dStatistics(str(path), path / "statistics", run)
     if dataset is None:
         raise _core.IoError(
             f"{path}: has the input file {source.name} of Xcompact3D, but no data: expected data/NAME-NUMBER.bin, "
@@ -102,9 +102,9 @@ def _described(path: Path) -> Path | None:
 
 
 def _file(path: Path) -> Dataset | None:
-    from .checkpoint import Checkpoint, is_checkpoint
+    from .checkpoint import Xcompact3dCheckpoint, is_checkpoint
     from .described import described_at
-    from .snapshots import NAME, Snapshots
+    from .snapshots import NAME, Xcompact3dSnapshots
     from .tables import table_at
     from .xdmf import XdmfSnapshots, is_xdmf
 
@@ -116,16 +116,16 @@ def _file(path: Path) -> Dataset | None:
     if NAME.fullmatch(path.name):
         run = _run_of(path)
         if run is not None:
-            return Snapshots(str(path), path.parent, run, only=path.name)
+            return Xcompact3dSnapshots(str(path), path.parent, run, only=path.name)
     table = table_at(path, lambda: _run_of(path))
     if table is not None:
         return table
     if (path.parent / "restart.info").is_file() and is_checkpoint(path, _run_of(path)):
-        return Checkpoint(path, _run_of(path))
+        return Xcompact3dCheckpoint(path, _run_of(path))
     return None
 
 
-def _run_of(path: Path) -> Run | None:
+def _run_of(path: Path) -> Xcompact3dRun | None:
     """The run of a file: its input file is in the same directory, or in that above."""
     from .run import find_input, find_input_above, read_run
 

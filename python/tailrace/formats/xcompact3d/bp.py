@@ -10,7 +10,7 @@ from tailrace import _core
 
 from .arrays import ALIASES
 from .checkpoint import INFO, read_info
-from .run import Run
+from .run import Xcompact3dRun
 from .xdmf import head
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def find_bp(directory: Path) -> list[Path]:
     return [directory / name for name in names if is_bp(directory / name)]
 
 
-def bp_dataset(path: Path, run: Run) -> BpDataset | None:
+def bp_dataset(path: Path, run: Xcompact3dRun) -> BpDataset | None:
     """The steps of a BP directory, with the grid and the times of its run.
 
     :returns: None where it is a series of Tailrace.
@@ -59,7 +59,7 @@ def bp_dataset(path: Path, run: Run) -> BpDataset | None:
     return found
 
 
-def _step(path: Path, at: int, run: Run) -> tuple[int, float]:
+def _step(path: Path, at: int, run: Xcompact3dRun) -> tuple[int, float]:
     """Time step and time of a step: from its `snapN.ini`, else counted."""
     index, time = run.step(at + 1)
     text = head(path, _MOST_BYTES)

@@ -13,7 +13,7 @@ from tailrace.formats.flat_array import FlatArray
 from tailrace.io.values import Attribute
 
 from .arrays import ALIASES, FlatDataset, fitting
-from .run import BETAS, LARGEST, MOST_POINTS, Run, read_places, stretched
+from .run import BETAS, LARGEST, MOST_POINTS, Xcompact3dRun, read_places, stretched
 from .xdmf import head, inside
 
 _MOST_BYTES = 1 << 20
@@ -22,7 +22,7 @@ _LENGTHS = ("Lx", "Ly", "Lz")
 _KINDS = ("BCx", "BCy", "BCz")
 
 
-class Described(FlatDataset):
+class Py4Dataset(FlatDataset):
     """Fields whose names of files, sizes and boundaries are in a JSON file.
 
     A field has the file of its name, or the files of its name with a number: `ux12`, `ux0012`, `ux-12.bin`.
@@ -30,7 +30,7 @@ class Described(FlatDataset):
 
     format = "py4incompact3d"
 
-    def __init__(self, path: Path, text: dict[str, Any], run: Run | None) -> None:
+    def __init__(self, path: Path, text: dict[str, Any], run: Xcompact3dRun | None) -> None:
         super().__init__(str(path))
         self._where = path
         self._run = self._read_mesh(text["mesh"])
@@ -57,7 +57,7 @@ class Described(FlatDataset):
         """The arrays of a step."""
         return {name: fitting(file, [self._run.points]) for name, file in self._files[position].items()}
 
-    def _read_mesh(self, mesh: dict[str, Any]) -> Run:
+    def _read_mesh(self, mesh: dict[str, Any]) -> Xcompact3dRun:
         told = mesh["properties"]
         points = [self._whole(told, key, 1, MOST_POINTS) for key in _SIZES]
         lengths = [self._positive(told, key) for key in _LENGTHS]
@@ -74,7 +74,7 @@ class Described(FlatDataset):
         law: tuple[tuple[str, Attribute], ...] = (("istret", kind), ("beta", float(beta))) if known else ()
         x, ly, z = lengths
         nx, ny, nz = points
-        return Run(self._where, (nx, ny, nz), (x, ly, z), tuple((k, k) for k in kinds), y, attributes=law)
+        return Xcompact3dRun(self._where, (nx, ny, nz), (x, ly, z), tuple((k, k) for k in kinds), y, attributes=law)
 
     def _find(self, key: str, field: dict[str, Any]) -> dict[int, Path]:
         """The files of a field by their numbers."""
@@ -129,7 +129,7 @@ class Described(FlatDataset):
         return float(value)
 
 
-def described_at(path: Path, run: Callable[[], Run | None]) -> Described | None:
+def described_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Py4Dataset | None:
     """The data set that a JSON file of Py4Incompact3D describes; None where the file is none.
 
     :raises IoError: it is one, and a value is missing or wrong.
@@ -147,4 +147,4 @@ def described_at(path: Path, run: Callable[[], Run | None]) -> Described | None:
     mesh = told.get("mesh") if isinstance(told, dict) else None
     if not isinstance(mesh, dict) or not isinstance(mesh.get("properties"), dict):
         return None
-    return Described(path, told, run())
+    return Py4Dataset(path, told, run())

@@ -28,7 +28,7 @@ STRETCHINGS = {1: "centre", 2: "walls", 3: "bottom"}  # istret: where points in 
 
 
 @dataclass(frozen=True)
-class Run:
+class Xcompact3dRun:
     """A run of Xcompact3D.
 
     :param source: the file that says all this.
@@ -158,7 +158,7 @@ def read_namelist(path: Path, needed: str) -> Namelist:
         raise _core.IoError(str(error)) from None
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path) -> Xcompact3dRun:
     """What an input file says.
 
     :raises IoError: it is no namelist of Xcompact3D, or a value is missing or impossible.
@@ -195,7 +195,7 @@ def read_run(path: Path) -> Run:
         y = read_places(path.parent / "yp.dat", points[1]) or stretched(points[1], cells, lengths[1], stretching, beta)
     if nml.raw("InOutParam", "filenamedigits"):
         ioutput = 1
-    return Run(
+    return Xcompact3dRun(
         path, triple(points), (lengths[0], lengths[1], lengths[2]), ends, y, dt, ioutput, coarsening, plane, scheme,
         scalars, "ilmn" in attributes, "mhd_equation" in attributes,
         tuple(attributes.items()),

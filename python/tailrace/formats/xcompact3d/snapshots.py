@@ -9,14 +9,14 @@ from tailrace import _core
 from tailrace.formats.flat_array import FlatArray
 
 from .arrays import ALIASES, FlatDataset, fitting
-from .run import Run
+from .run import Xcompact3dRun
 from .xdmf import time_in
 
 NAME = re.compile(r"(\w[\w.+-]*)-(\d{1,12})\.bin")
 _STATISTIC = re.compile(r"([a-z]\w*)\.dat(\d{1,12})")
 
 
-class Snapshots(FlatDataset):
+class Xcompact3dSnapshots(FlatDataset):
     """The files `NAME-NUMBER.bin` of a directory.
 
     :param only: one file of them.
@@ -24,7 +24,7 @@ class Snapshots(FlatDataset):
 
     pattern = NAME
 
-    def __init__(self, path: str, directory: Path, run: Run, only: str | None = None) -> None:
+    def __init__(self, path: str, directory: Path, run: Xcompact3dRun, only: str | None = None) -> None:
         super().__init__(path)
         self.directory, self.run = directory, run
         self._shapes = run.shapes(self.coarsening)
@@ -135,7 +135,7 @@ class Snapshots(FlatDataset):
             )
 
 
-class Statistics(Snapshots):
+class Xcompact3dStatistics(Xcompact3dSnapshots):
     """The files `NAME.datSTEP` of `statistics`: running means up to that time step."""
 
     pattern = _STATISTIC

@@ -17,7 +17,7 @@ from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 
 from .history import HISTORY_COLUMNS, read_history, read_time_evol
-from .run import Run
+from .run import Xcompact3dRun
 
 HISTORY = "time_evol.dat"
 _PROBE = re.compile(r"probe(P?)(\d{4})|probe_d([xyz])_(\d{4})")
@@ -31,7 +31,7 @@ class History(Dataset):
 
     format = "xcompact3d-history"
 
-    def __init__(self, path: Path, run: Run | None) -> None:
+    def __init__(self, path: Path, run: Xcompact3dRun | None) -> None:
         super().__init__(str(path))
         self._dt = run.dt if run else None
         notes = self._told()
@@ -97,7 +97,7 @@ class Probe(Dataset):
 
     format = "xcompact3d-probe"
 
-    def __init__(self, path: Path, run: Run | None) -> None:
+    def __init__(self, path: Path, run: Xcompact3dRun | None) -> None:
         super().__init__(str(path))
         size = path.stat().st_size
         with open_regular(path, "rb") as file:
@@ -164,7 +164,7 @@ def _columns(path: Path, count: int) -> list[str]:
     return [*names, *(f"dphi{at:02}/d{axis}" for at in range(1, scalars + 1)), *pressure] if scalars >= 0 else []
 
 
-def table_at(path: Path, run: Callable[[], Run | None]) -> Dataset | None:
+def table_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Dataset | None:
     """The table of a run at a path; None where there is none.
 
     :raises IoError: it is damaged.

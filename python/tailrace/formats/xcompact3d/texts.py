@@ -13,19 +13,19 @@ from tailrace import _core
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid
 from tailrace.io.values import Attribute
 
-from .run import BETAS, KINDS, STRETCHINGS, Run, stretched
+from .run import BETAS, KINDS, STRETCHINGS, Xcompact3dRun, stretched
 
 _CODES = {name: code for code, name in KINDS.items()}
 
 
 @dataclass
-class Told:
+class WrittenRun:
     """What is known of a run that is written.
 
     :param every: ioutput: time steps from one number of a file to the next.
     """
 
-    run: Run
+    run: Xcompact3dRun
     every: int
     attributes: dict[str, Attribute]
     scalars: int = 0
@@ -33,7 +33,7 @@ class Told:
     notes: list[str] = field(default_factory=list)
 
 
-def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Mapping[str, Attribute]) -> Run:
+def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Mapping[str, Attribute]) -> Xcompact3dRun:
     """A run with this grid, as far as Xcompact3D can have it.
 
     :raises InputError: it cannot.
@@ -56,7 +56,7 @@ def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Map
         if all(math.isclose(a, float(b), rel_tol=1e-6) for a, b in zip(box, told, strict=True)):
             ends, lengths = tuple((one[0], one[-1]) for one in codes), tuple(float(one) for one in told)
     x, y, z = lengths
-    run = Run(path / "input.i3d", points, (x, y, z), ends)
+    run = Xcompact3dRun(path / "input.i3d", points, (x, y, z), ends)
     return replace(run, y=_places(path, grid, run, attributes))
 
 
@@ -73,7 +73,9 @@ def with_istret(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
     return dict(attributes) | ({"istret": numbers[told]} if isinstance(told, str) and told in numbers else {})
 
 
-def _places(path: Path, grid: UniformGrid, run: Run, attributes: Mapping[str, Attribute]) -> tuple[float, ...]:
+def _places(
+    path: Path, grid: UniformGrid, run: Xcompact3dRun, attributes: Mapping[str, Attribute]
+) -> tuple[float, ...]:
     """The places in y; those of Xcompact3D's own stretching only."""
     x, y, z = grid.coordinates if isinstance(grid, StretchedGrid) else ((), (), ())
     if len(x) or len(z):
@@ -94,7 +96,7 @@ def _places(path: Path, grid: UniformGrid, run: Run, attributes: Mapping[str, At
     )
 
 
-def input_text(told: Told) -> str:
+def input_text(told: WrittenRun) -> str:
     """An `input.i3d` with what is known; what is not known has a comment in its place."""
     run, attributes = told.run, told.attributes
     lines = ["! Written by Tailrace with what its source says", *(f"! {note}" for note in told.notes), "&BasicParam"]
@@ -119,7 +121,7 @@ def input_text(told: Told) -> str:
     return "\n".join([*lines, *_model_lines(told), "&Statistics", "/End", "&CASE", "/End", ""])
 
 
-def _model_lines(told: Told) -> list[str]:
+def _model_lines(told: WrittenRun) -> list[str]:
     """The groups of scalars, low-Mach-number flow and magnetohydrodynamics, where there are such."""
     lines, sc = [], told.attributes.get("sc")
     if told.scalars:
@@ -144,7 +146,7 @@ def _line(key: str, value: Attribute | None) -> list[str]:
     return [f"{key} = {float(value)!r}" if isinstance(value, float) else f"{key} = {value}"]
 
 
-def info_text(run: Run, index: int, time: float) -> str:
+def info_text(run: Xcompact3dRun, index: int, time: float) -> str:
     """A `restart.info`; numbers with all their digits."""
     bar = "!========================="
     istret, beta = dict(run.attributes).get("istret", 0), dict(run.attributes).get("beta", 0.0)

@@ -15,7 +15,7 @@ from tailrace.formats.flat_array import FlatArray
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
 
 from .arrays import ALIASES, FlatDataset, size_of
-from .run import MOST_POINTS, Run
+from .run import MOST_POINTS, Xcompact3dRun
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -55,7 +55,7 @@ class XdmfSnapshots(FlatDataset):
     :param run: the run, if it is known: times and boundaries are not in the files of Xcompact3D.
     """
 
-    def __init__(self, path: Path, run: Run | None) -> None:
+    def __init__(self, path: Path, run: Xcompact3dRun | None) -> None:
         super().__init__(str(path))
         self._where = path
         root = _parse(path)
@@ -85,7 +85,7 @@ class XdmfSnapshots(FlatDataset):
                 )
         return self._arrays[position]
 
-    def _add(self, domain: Element, grid: Element, at: int, run: Run | None) -> None:
+    def _add(self, domain: Element, grid: Element, at: int, run: Xcompact3dRun | None) -> None:
         topology = _referred(domain, grid, "Topology")
         points = _dimensions(self._where, topology)
         if at == 0:
@@ -112,7 +112,7 @@ class XdmfSnapshots(FlatDataset):
             raise _core.IoError(f'{self._where}: step {name[:40]!r} has no headerless arrays (Format="Binary")')
         self._arrays.append(arrays)
 
-    def _add_run(self, run: Run | None) -> None:
+    def _add_run(self, run: Xcompact3dRun | None) -> None:
         assert self.grid is not None
         if run is None:
             return

@@ -40,7 +40,7 @@ def put(group: h5py.Group, name: str, value: int | str | float | NDArray[Any], r
         group.create_dataset(name, data=np.asarray(value, f"<{real}"))
 
 
-class Settings:
+class PencilSettings:
     """The grid, the units and the sizes of a run, as far as the source tells them, else computed from its grid.
 
     :param attributes: of the source: "grid/dx_1", "unit/length", "settings/nprocx" and so on, where it has them.
