@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tailrace import _core
+from tailrace.io.dataset import Dataset
 
-if TYPE_CHECKING:
-    from tailrace.io.dataset import Dataset
-
-    from .run import Xcompact3dRun
+from .bp import bp_dataset, find_bp, is_bp
+from .checkpoint import INFO, Xcompact3dCheckpoint, is_checkpoint
+from .described import described_at
+from .run import Xcompact3dRun, find_input, find_input_above, read_run
+from .snapshots import NAME, Xcompact3dSnapshots, Xcompact3dStatistics, has_snapshots, has_statistics
+from .tables import HISTORY, probes_in, table_at
+from .xdmf import XdmfSnapshots, is_xdmf
 
 
 def dataset_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
@@ -40,12 +43,6 @@ def _dataset_at(path: Path) -> Dataset | None:
 
 
 def _directory(path: Path) -> Dataset | None:
-    from .bp import bp_dataset, find_bp, is_bp
-    from .checkpoint import INFO, Xcompact3dCheckpoint
-    from .run import find_input, find_input_above, read_run
-    from .snapshots import Xcompact3dSnapshots, Xcompact3dStatistics, has_snapshots, has_statistics
-    from .xdmf import XdmfSnapshots
-
     source = find_input(path)
     if source is None:
         above = find_input_above(path)
@@ -79,10 +76,6 @@ def _directory(path: Path) -> Dataset | None:
 
 
 def _others(path: Path, dataset: Dataset, bp: list[Path]) -> list[str]:
-    from .checkpoint import INFO
-    from .snapshots import has_statistics
-    from .tables import HISTORY, probes_in
-
     found = [*bp, path / HISTORY, *probes_in(path)]
     if (path / INFO).is_file():
         found.append(path / "checkpoint")
@@ -94,7 +87,6 @@ def _others(path: Path, dataset: Dataset, bp: list[Path]) -> list[str]:
 
 def _described(path: Path) -> Path | None:
     """The first XDMF file of a directory of snapshots without an input file."""
-    from .snapshots import has_snapshots
 
     if not has_snapshots(path):
         return None
@@ -102,12 +94,6 @@ def _described(path: Path) -> Path | None:
 
 
 def _file(path: Path) -> Dataset | None:
-    from .checkpoint import Xcompact3dCheckpoint, is_checkpoint
-    from .described import described_at
-    from .snapshots import NAME, Xcompact3dSnapshots
-    from .tables import table_at
-    from .xdmf import XdmfSnapshots, is_xdmf
-
     if is_xdmf(path):
         return XdmfSnapshots(path, _run_of(path))
     described = described_at(path, lambda: _run_of(path))
@@ -127,7 +113,6 @@ def _file(path: Path) -> Dataset | None:
 
 def _run_of(path: Path) -> Xcompact3dRun | None:
     """The run of a file: its input file is in the same directory, or in that above."""
-    from .run import find_input, find_input_above, read_run
 
     source = find_input(path.parent) or find_input_above(path.parent)
     return read_run(source) if source else None

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace import _core
+from tailrace.formats.file_bytes import peek
 
-from .arrays import ALIASES
+from .arrays import known_aliases
 from .checkpoint import INFO, read_info
 from .run import Xcompact3dRun
-from .xdmf import head
 
 if TYPE_CHECKING:
     from tailrace.formats.generic.bp import BpDataset
@@ -51,8 +51,7 @@ def bp_dataset(path: Path, run: Xcompact3dRun) -> BpDataset | None:
         found.steps, run = read_info(path.parent / INFO, run, found.notes)
     else:
         found.steps = [_step(path.parent / "data" / f"snap{at}.ini", at, run) for at in range(len(found.steps))]
-        there = shapes.keys()
-        found.aliases = {ours: theirs for ours, theirs in ALIASES.items() if theirs in there}
+        found.aliases = known_aliases([shapes])
     found.grid = run.grid(fields.pop(), run.coarsening[0])
     found.attributes = {**found.attributes, **run.told()}
     found.files.append(str(run.source))
@@ -62,7 +61,7 @@ def bp_dataset(path: Path, run: Xcompact3dRun) -> BpDataset | None:
 def _step(path: Path, at: int, run: Xcompact3dRun) -> tuple[int, float]:
     """Time step and time of a step: from its `snapN.ini`, else counted."""
     index, time = run.step(at + 1)
-    text = head(path, _MOST_BYTES)
+    text = peek(path, _MOST_BYTES)
     if not text:
         return index, time
     parser = configparser.ConfigParser(interpolation=None)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from tailrace import _core
 from tailrace.formats.flat_array import FlatArray
@@ -36,11 +35,8 @@ class Xcompact3dCheckpoint(FlatDataset):
         width = _find_width(path, run, names, self.notes)
         if width is None:
             raise _wrong_size(path, info, run, names)
-        self._arrays: dict[str, FlatArray] = {}
-        offset, (bytes_of, cells) = 0, width
-        for name in names:
-            array = FlatArray(path, offset, cells if name == "pp" else run.points, f"<f{bytes_of}")
-            self._arrays[name], offset = array, array.end
+        bytes_of, cells = width
+        self._arrays = placed(path, run, f"<f{bytes_of}", cells)
         self.grid = run.grid(run.points)
         self.attributes = {**run.told(), "itimescheme": run.scheme}
         self.aliases = {f"phi{number:02}": f"phi-{number:02}" for number in range(1, run.scalars + 1)}
@@ -84,6 +80,19 @@ def layout(run: Xcompact3dRun) -> list[str]:
     return names
 
 
+def placed(path: Path, run: Xcompact3dRun, dtype: str, cells: Triple) -> dict[str, FlatArray]:
+    """The arrays of a restart file, by their names.
+
+    :param cells: of the pressure.
+    """
+    arrays: dict[str, FlatArray] = {}
+    offset = 0
+    for name in layout(run):
+        arrays[name] = FlatArray(path, offset, cells if name == "pp" else run.points, dtype)
+        offset = arrays[name].end
+    return arrays
+
+
 def read_info(info: Path, run: Xcompact3dRun | None, notes: list[str]) -> tuple[list[tuple[int, float]], Xcompact3dRun]:
     """The step, and the run with what the file says of it."""
     nml = read_namelist(info, "Time")
@@ -115,7 +124,7 @@ def read_info(info: Path, run: Xcompact3dRun | None, notes: list[str]) -> tuple[
 
 def _find_width(path: Path, run: Xcompact3dRun, names: list[str], notes: list[str]) -> tuple[int, Triple] | None:
     """Bytes of a real number, and the shape of the cells; None where the file's size fits to nothing."""
-    size, nodes = size_of(path), int(np.prod(run.points, dtype=object)) * (len(names) - 1)
+    size, nodes = size_of(path), math.prod(run.points) * (len(names) - 1)
     if run.ends is not None:
         choices = [run.cells]
     else:
@@ -123,7 +132,7 @@ def _find_width(path: Path, run: Xcompact3dRun, names: list[str], notes: list[st
         choices = [triple(shape) for shape in itertools.product(*between)]
     fits = [
         (width, cells) for width in (8, 4) for cells in choices
-        if size == width * (nodes + int(np.prod(cells, dtype=object)))
+        if size == width * (nodes + math.prod(cells))
     ]  # fmt: skip
     if len(set(fits)) > 1:
         raise _core.IoError(
@@ -134,8 +143,8 @@ def _find_width(path: Path, run: Xcompact3dRun, names: list[str], notes: list[st
 
 
 def _wrong_size(path: Path, info: Path, run: Xcompact3dRun, names: list[str]) -> _core.IoError:
-    nodes = int(np.prod(run.points, dtype=object)) * (len(names) - 1)
-    total = nodes + int(np.prod(run.cells, dtype=object))
+    nodes = math.prod(run.points) * (len(names) - 1)
+    total = nodes + math.prod(run.cells)
     return _core.IoError(
         f"{path}: has {size_of(path)} bytes; expected {8 * total} (float64) or {4 * total} (float32) for "
         f"{', '.join(names)[:200]} on {' x '.join(map(str, run.points))} points, as {info} and {run.source} say: it is "

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from tailrace import _core
+from tailrace.formats.file_bytes import peek
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.values import Attribute
 
-from .arrays import ALIASES, FlatDataset, fitting
+from .arrays import FlatDataset, fitting, known_aliases
 from .run import BETAS, LARGEST, MOST_POINTS, Xcompact3dRun, read_places, stretched
-from .xdmf import head, inside
+from .xdmf import inside
 
 _MOST_BYTES = 1 << 20
 _SIZES = ("Nx", "Ny", "Nz")
@@ -47,9 +48,7 @@ class Py4Dataset(FlatDataset):
             self.notes.append(f"{path}: has no times, and there is no input.i3d of this mesh: numbers are taken")
         self.steps = [timed.step(number) if timed else (number, float(number)) for number in sorted(found)]
         self.attributes = {**(timed.told() if timed else {}), **self._run.told()}
-        self.aliases = {
-            ours: theirs for ours, theirs in ALIASES.items() if any(theirs in files for files in self._files)
-        }
+        self.aliases = known_aliases(self._files)
         self.grid = self._run.grid(self._run.points)
         self.files = [str(path), *(str(file) for files in self._files for file in files.values())]
 
@@ -134,9 +133,9 @@ def described_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Py4Data
 
     :raises IoError: it is one, and a value is missing or wrong.
     """
-    if not head(path, 64).lstrip().startswith(b"{"):
+    if not peek(path, 64).lstrip().startswith(b"{"):
         return None
-    text = head(path, _MOST_BYTES + 1)
+    text = peek(path, _MOST_BYTES + 1)
     if len(text) > _MOST_BYTES or b'"mesh"' not in text or b'"Nx"' not in text:
         return None
     try:

@@ -6,7 +6,6 @@ time, and each row of `time_evol.dat` has the time of the step before the step o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.case.document import ConfigError, Problem, read_text
+from tailrace.formats.fortran_numbers import real_of
 from tailrace.io.names import RAW_NAMES
 
 from ...case.xcompact3d.input import read_input
@@ -113,8 +113,7 @@ def _table(path: Path, width: int, text: str) -> NDArray[np.float64]:
     rows = []
     for number, words in _rows_of(path, text):
         try:
-            # Fortran omits the E of exponents with three digits: 0.1-100.
-            rows.append([float(re.sub(r"(?<=\d)([+-]\d{3})$", r"E\1", word)) for word in words])
+            rows.append([real_of(word) for word in words])
         except ValueError:
             reason = f"is not a row of numbers: {' '.join(words)[:60]}"
             raise ConfigError.single(path, f"line {number}", reason) from None

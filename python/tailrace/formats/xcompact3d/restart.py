@@ -13,21 +13,12 @@ from numpy.typing import NDArray
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.placement import Box
 
-from .checkpoint import layout
+from .checkpoint import placed
 from .run import Xcompact3dRun
 
 # The part of dt by which the pressure in a restart file is multiplied: of the last stage of Euler and Runge-Kutta.
 PRESSURE_PARTS = {1: 1.0, 5: 1 / 3}
 _WEIGHTS = np.array([3, -25, 150, 150, -25, 3]) / 256  # of six points, to the middle of the third and the fourth
-
-
-def places(path: Path, run: Xcompact3dRun, dtype: str) -> dict[str, FlatArray]:
-    """The arrays of a restart file."""
-    arrays, offset = {}, 0
-    for name in layout(run):
-        arrays[name] = FlatArray(path, offset, run.cells if name == "pp" else run.points, dtype)
-        offset = arrays[name].end
-    return arrays
 
 
 def fill(target: Path, run: Xcompact3dRun, sources: dict[str, FlatArray], rank: int, ranks: int) -> None:
@@ -38,7 +29,7 @@ def fill(target: Path, run: Xcompact3dRun, sources: dict[str, FlatArray], rank: 
     dtype = sources["ux"].dtype
     file = os.open(target, os.O_WRONLY | os.O_CLOEXEC)
     try:
-        for name, array in places(target, run, dtype).items():
+        for name, array in placed(target, run, dtype, run.cells).items():
             if name not in sources:
                 continue
             nx, ny, nz = array.shape

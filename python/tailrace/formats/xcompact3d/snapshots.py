@@ -8,7 +8,7 @@ from pathlib import Path
 from tailrace import _core
 from tailrace.formats.flat_array import FlatArray
 
-from .arrays import ALIASES, FlatDataset, fitting
+from .arrays import FlatDataset, entries, fitting, known_aliases
 from .run import Xcompact3dRun
 from .xdmf import time_in
 
@@ -37,9 +37,7 @@ class Xcompact3dSnapshots(FlatDataset):
         self._files = [files for _, files in sorted(found.items())]
         self.steps = [self.step(number) for number in sorted(found)]
         self.attributes = run.told()
-        self.aliases = {
-            ours: theirs for ours, theirs in ALIASES.items() if any(theirs in files for files in self._files)
-        }
+        self.aliases = known_aliases(self._files)
         self.notes += run.notes()
         self.removable = [str(directory / name) for files in self._files for name in files.values()]
         self._set_times(sorted(found))
@@ -150,19 +148,11 @@ class Xcompact3dStatistics(Xcompact3dSnapshots):
         return number, number * self.run.dt if self.run.dt else float(number)
 
 
-def has_files(directory: Path, pattern: re.Pattern[str]) -> bool:
-    """Whether a directory has files with such names."""
-    try:
-        return any(pattern.fullmatch(entry.name) for entry in directory.iterdir())
-    except OSError:
-        return False
-
-
 def has_snapshots(directory: Path) -> bool:
     """Whether a directory has files `NAME-NUMBER.bin`."""
-    return has_files(directory, NAME)
+    return bool(entries(directory, NAME))
 
 
 def has_statistics(directory: Path) -> bool:
     """Whether a directory has files `NAME.datSTEP`."""
-    return has_files(directory, _STATISTIC)
+    return bool(entries(directory, _STATISTIC))

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from tailrace import _core
 from tailrace.case.document import ConfigError
 from tailrace.files.regular import open_regular
+from tailrace.formats.file_bytes import head
+from tailrace.formats.fortran_numbers import real_of
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 
+from .arrays import entries
 from .history import HISTORY_COLUMNS, read_history, read_time_evol
 from .run import Xcompact3dRun
 
@@ -84,11 +87,10 @@ class PublishedHistory(History):
 
 def is_published(path: Path) -> bool:
     """Whether it is a text whose comments name Incompact3d and whose rows have the columns of the published table."""
-    with open_regular(path, "rb") as file:
-        head = file.read(8192)
-    if not head.startswith(b"#") or b"Incompact3d" not in head:
+    begin = head(path, 8192)
+    if not begin.startswith(b"#") or b"Incompact3d" not in begin:
         return False
-    rows = [line.split() for line in head.split(b"\n")[:-1] if line.strip() and not line.startswith(b"#")]
+    rows = [line.split() for line in begin.split(b"\n")[:-1] if line.strip() and not line.startswith(b"#")]
     return bool(rows) and all(len(row) == _PUBLISHED_COLUMNS for row in rows)
 
 
@@ -100,8 +102,7 @@ class Probe(Dataset):
     def __init__(self, path: Path, run: Xcompact3dRun | None) -> None:
         super().__init__(str(path))
         size = path.stat().st_size
-        with open_regular(path, "rb") as file:
-            record = file.read(1 << 16).split(b"\n")[0]
+        record = head(path, 1 << 16).split(b"\n")[0]
         self._width = next((width for width in _WIDTHS if len(record) and len(record) % width == 0), 0)
         self._record = len(record) + 1
         count = len(record) // self._width if self._width else 0
@@ -140,7 +141,7 @@ class Probe(Dataset):
         if not word.strip(b"\0 "):
             return np.nan
         try:
-            return float(re.sub(rb"(?<=\d)([+-]\d{3})$", rb"E\1", word.strip()))
+            return real_of(word.decode("latin-1").strip())
         except ValueError:
             found = word[:30].decode("ascii", "replace")
             raise _core.IoError(
@@ -186,7 +187,4 @@ def table_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Dataset | N
 
 def probes_in(directory: Path) -> list[Path]:
     """The probes of a run."""
-    try:
-        return sorted(entry for entry in (directory / "probes").iterdir() if _PROBE.fullmatch(entry.name))
-    except OSError:
-        return []
+    return entries(directory / "probes", _PROBE)

@@ -21,7 +21,7 @@ from tailrace.io.values import Scalar
 from tailrace.parallel import agree, on_root
 
 from . import restart
-from .checkpoint import INFO, layout
+from .checkpoint import INFO, layout, placed
 from .new_files import make, refuse_existing, sync_directory, write_text
 from .run import Xcompact3dRun, read_run
 from .texts import WrittenRun, info_text, input_text, run_of, with_istret, xdmf_text
@@ -227,7 +227,7 @@ class Xcompact3dWriter(Writer):
             )
         final = self._directory / "checkpoint"
         draft = final.with_name(f".checkpoint.{self._token()}")
-        self._drafts = restart.places(draft, told.run, _TYPES[dtypes.pop()])
+        self._drafts = placed(draft, told.run, _TYPES[dtypes.pop()], told.run.cells)
         for name, array in self._drafts.items():
             if array.shape != variables[name].shape:
                 raise _core.InputError(f"variable {name!r}: has {variables[name].shape} points; expected {array.shape}")
@@ -320,7 +320,7 @@ class Xcompact3dWriter(Writer):
         run = replace(run, scalars=sum(name.startswith("phi-") for name in sources))
         final = self._directory / "checkpoint"
         draft = final.with_name(f".checkpoint.{self._token()}")
-        size = max(array.end for array in restart.places(draft, run, sources["ux"].dtype).values())
+        size = max(array.end for array in placed(draft, run, sources["ux"].dtype, run.cells).values())
         on_root(self.comm, lambda: make(draft, size))
         try:
             agree(self.comm, lambda: restart.fill(draft, run, sources, self.comm.rank, self.comm.size))

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace import _core
-from tailrace.files.regular import open_regular
+from tailrace.formats.file_bytes import peek
 from tailrace.formats.flat_array import FlatArray
+from tailrace.formats.xml_text import parse_xml
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
 
-from .arrays import ALIASES, FlatDataset, size_of
+from .arrays import FlatDataset, known_aliases, size_of
 from .run import MOST_POINTS, Xcompact3dRun
 
 if TYPE_CHECKING:
@@ -28,21 +29,12 @@ _ORDERS = {"little": "<", "big": ">", "native": "="}
 
 def is_xdmf(path: Path) -> bool:
     """Whether a file is XDMF, of headerless arrays."""
-    return b"<Xdmf" in head(path, 1024) and b'Format="Binary"' in head(path, 1 << 20)
-
-
-def head(path: Path, count: int) -> bytes:
-    """The first bytes of a file; nothing where it cannot be read."""
-    try:
-        with open_regular(path, "rb", buffering=0) as file:
-            return bytes(file.read(count))
-    except OSError:
-        return b""
+    return b"<Xdmf" in peek(path, 1024) and b'Format="Binary"' in peek(path, 1 << 20)
 
 
 def time_in(path: Path) -> float | None:
     """The time in a snapshot's XDMF file; None where there is none."""
-    match = _TIME.search(head(path, 1 << 20))
+    match = _TIME.search(peek(path, 1 << 20))
     try:
         return float(match[1]) if match else None
     except ValueError:
@@ -58,8 +50,7 @@ class XdmfSnapshots(FlatDataset):
     def __init__(self, path: Path, run: Xcompact3dRun | None) -> None:
         super().__init__(str(path))
         self._where = path
-        root = _parse(path)
-        domain = root.find("Domain")
+        domain = _root(path).find("Domain")
         if domain is None:
             raise _core.IoError(f"{path}: has no <Domain>; expected the XDMF file of a snapshot")
         grids = [grid for grid in domain.iter("Grid") if grid.get("GridType", "Uniform") == "Uniform"]
@@ -71,8 +62,7 @@ class XdmfSnapshots(FlatDataset):
         first = _referred(domain, grids[0], "Geometry")
         self.grid = _grid(path, first, self._points)
         self._add_run(run)
-        there = set().union(*self._arrays)
-        self.aliases = {ours: theirs for ours, theirs in ALIASES.items() if theirs in there}
+        self.aliases = known_aliases(self._arrays)
         self.files = [str(path), *sorted({str(array.path) for step in self._arrays for array in step.values()})]
 
     def arrays(self, position: int) -> dict[str, FlatArray]:
@@ -124,19 +114,8 @@ class XdmfSnapshots(FlatDataset):
             self.notes.append(f"{run.source}: is of a run with other points: boundaries are not known")
 
 
-def _parse(path: Path) -> Element:
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import ParseError, fromstring
-
-    text = head(path, _MOST_BYTES + 1)
-    if len(text) > _MOST_BYTES:
-        raise _core.IoError(f"{path}: has more than {_MOST_BYTES} bytes; expected the XDMF file of some steps")
-    try:
-        root: Element = fromstring(text)
-    except ParseError as error:
-        raise _core.IoError(f"{path}: is not valid XML: {error}") from None
-    except (DefusedXmlException, ValueError, LookupError) as error:
-        raise _core.IoError(f"{path}: is refused: {error}") from None
+def _root(path: Path) -> Element:
+    root = parse_xml(path, _MOST_BYTES)
     if root.tag != "Xdmf":
         raise _core.IoError(f"{path}: its first element is <{root.tag[:40]}>; expected <Xdmf>")
     return root
