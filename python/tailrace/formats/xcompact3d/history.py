@@ -125,10 +125,7 @@ def _table(path: Path, width: int, text: str) -> NDArray[np.float64]:
 
 
 def read_snapshot(
-    directory: str | Path,
-    number: int,
-    points: Sequence[int],
-    fields: Sequence[str] = ("ux", "uy", "uz"),
+    directory: str | Path, number: int, points: Sequence[int], fields: Sequence[str] = ("ux", "uy", "uz")
 ) -> dict[str, NDArray[Any]]:
     """Fields of a snapshot, from the files `<field>-<number>.bin`. Local.
 

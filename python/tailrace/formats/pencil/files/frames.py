@@ -26,6 +26,7 @@ class Frames:
     :param data: offset of its values in it.
     :param marks: (offset in it, value) of the sizes of records before and after them; none in files without records.
     :param count: number of frames.
+    :param notes: about the file.
     """
 
     path: Path
@@ -35,6 +36,7 @@ class Frames:
     data: int
     marks: tuple[tuple[int, int], ...]
     count: int
+    notes: tuple[str, ...] = ()
 
     def times(self) -> list[float]:
         """The time of each frame.
@@ -88,7 +90,7 @@ class Frames:
         return value[0]
 
 
-def whole_frames(path: Path, size: int, records: bool) -> tuple[int, list[str]]:
+def whole_frames(path: Path, size: int, records: bool) -> tuple[int, tuple[str, ...]]:
     """How many frames a file has, and a note where the last one is not complete.
 
     :param records: whether marks tell where a frame ends; without them a file of another size is of another shape.
@@ -103,7 +105,7 @@ def whole_frames(path: Path, size: int, records: bool) -> tuple[int, list[str]]:
         raise _core.IoError(
             f"{path}: has {size_of_file} bytes; expected a multiple of {size} bytes, one time of this run each"
         )
-    return count, [f"{path} ends inside its last time, which is left out ({rest} bytes)."] if rest else []
+    return count, (f"{path} ends inside its last time, which is left out ({rest} bytes).",) if rest else ()
 
 
 def latest(path: Path | str, times: Sequence[float]) -> tuple[list[int], list[str]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailrace import _core
 from tailrace.files.regular import refuse_special
@@ -65,6 +66,21 @@ def plain(file: h5py.File, name: str) -> Any:
             "chunks; h5repack makes smaller ones"
         )
     return data
+
+
+def read_values(path: Path, name: str, shape: tuple[int, ...], region: tuple[slice, ...], out: NDArray[Any]) -> None:
+    """Fill `out`, contiguous, with a region of a dataset of a shape.
+
+    :raises IoError: the dataset has changed, or cannot be read.
+    """
+    with open_hdf5(path) as file:
+        data = plain(file, name)
+        if data is None or data.shape != shape:
+            raise _core.IoError(f"{path}: its {name} has changed since the file was opened; expected {shape}")
+        try:
+            data.read_direct(out, region)
+        except (OSError, RuntimeError) as error:
+            raise _core.IoError(f"{path}: its {name} cannot be read: {error}") from None
 
 
 def number(file: h5py.File, name: str, kind: str, default: int | None = None) -> Any:

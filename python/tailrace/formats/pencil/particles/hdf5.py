@@ -13,7 +13,7 @@ from tailrace import _core
 from tailrace.io.placement import Box, Stored
 
 from ..dataset import PencilDataset
-from ..files.hdf5 import open_hdf5, plain, time_of
+from ..files.hdf5 import open_hdf5, plain, read_values, time_of
 from ..run.run import PencilRun
 
 _NAME = re.compile(r"(PVAR|PSTALK)(\d{1,9})\.h5|pvar\.h5")
@@ -80,11 +80,5 @@ class _ListFile:
 
     def read(self, name: str, begin: int, count: int, out: NDArray[Any]) -> None:
         """Rows [begin, begin + count) of a list."""
-        with open_hdf5(self.path) as file:
-            data = plain(file, self._places[name])
-            if data is None or data.shape != self.stored[name].shape[1:2]:
-                raise _core.IoError(f"{self.path}: its {self._places[name]} has changed since the file was opened")
-            try:
-                data.read_direct(out.reshape(-1), slice(begin, begin + count))
-            except (OSError, RuntimeError) as error:
-                raise _core.IoError(f"{self.path}: {self._places[name]} cannot be read: {error}") from None
+        shape = self.stored[name].shape[1:2]
+        read_values(self.path, self._places[name], shape, (slice(begin, begin + count),), out.reshape(-1))

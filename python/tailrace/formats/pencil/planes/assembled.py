@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from tailrace.io.values import Scalar
 
 from ..files.frames import Frames, latest
 from ..run.run import PencilRun
-from .dataset import PlaneDataset
+from .dataset import PlaneDataset, flat_box
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,33 @@ class PlanePart:
 
     frames: Frames
     box: Box
+    variables: int = 1
+
+
+def parts_of_processes(
+    path: Path, run: PencilRun, flat: int, read: Callable[[Path, PencilRun, Box], PlanePart], first_only: bool
+) -> list[PlanePart]:
+    """The files of a name of all processes that have it, which make a whole plane.
+
+    :param flat: the direction that is cut or averaged.
+    :param read: makes the part of a file.
+    :param first_only: only the processes that are the first in that direction have written.
+    :raises IoError: the files are no plane.
+    """
+    parts = []
+    for process, file in run.process_files(path.name):
+        if file.is_file() and not (first_only and run.place(process)[flat]):
+            parts.append(read(file, run, flat_box(run.dim.box_at(run.place(process)), flat)))
+    whole = flat_box(Box((0, 0, 0), run.dim.points), flat).count
+    covered, starts = sum(math.prod(part.box.count) for part in parts), {part.box.start for part in parts}
+    counts = {part.variables for part in parts}
+    if len(starts) != len(parts) or covered != math.prod(whole) or len(counts) != 1:
+        raise _core.IoError(
+            f"{path}: the files of this name in proc0, proc1, ... have {covered} points of {sorted(counts)} variables "
+            f"at {len(starts)} places; expected {' x '.join(map(str, whole))} points of equally many: a file is "
+            "missing, or is of another run"
+        )
+    return parts
 
 
 class Planes(PlaneDataset):
@@ -33,7 +62,6 @@ class Planes(PlaneDataset):
 
     :param names: of the variables, in their order in a frame.
     :param first: index of the first step.
-    :param notes: about its files.
     :raises IoError: the files disagree about times.
     """
 
@@ -46,14 +74,13 @@ class Planes(PlaneDataset):
         shape: Triple,
         parts: list[PlanePart],
         first: int,
-        notes: list[str],
     ) -> None:
         super().__init__(path, run, kind, shape)
         self._names, self._parts, self._dtype = names, parts, run.dim.dtype
         count = min(part.frames.count for part in parts)
         times = parts[0].frames.times()[:count]
         self._kept, more = latest(path, times)
-        self.notes = notes + more
+        self.notes = [*(note for part in parts for note in part.frames.notes), *more]
         if any(part.frames.count != count for part in parts):
             self.notes.append(f"Some processes have written more than {count} times; those that all have are read.")
         self.steps = [(first + at, times[frame]) for at, frame in enumerate(self._kept)]
@@ -102,16 +129,9 @@ class Slices(Planes):
     """
 
     def __init__(
-        self,
-        path: str,
-        run: PencilRun,
-        field: str,
-        plane: str,
-        shape: Triple,
-        parts: list[PlanePart],
-        notes: list[str],
+        self, path: str, run: PencilRun, field: str, plane: str, shape: Triple, parts: list[PlanePart]
     ) -> None:
-        super().__init__(path, run, f"slices/{field}_{plane}", (field,), shape, parts, 1, notes)
+        super().__init__(path, run, f"slices/{field}_{plane}", (field,), shape, parts, 1)
         normal = next(at for at, axis in enumerate("xyz") if axis not in plane)
         along = () if run.points is None else run.points.axes[normal].points
         self._along = [float(value) for value in along[: len(along) - run.dim.ghosts[normal]]]

@@ -10,14 +10,14 @@ from pathlib import Path
 from tailrace import _core
 from tailrace.formats.file_bytes import head
 from tailrace.io.dataset import Dataset
-from tailrace.io.placement import Box, Triple
+from tailrace.io.placement import Box
 
 from ..files.frames import Frames, whole_frames
 from ..files.records import Records
 from ..files.text import read_text
 from ..run.run import PencilRun
 from ..snapshots.byte_order import frames_in_order
-from .assembled import PlanePart, Planes
+from .assembled import PlanePart, Planes, parts_of_processes
 from .dataset import flat_box
 from .text_averages import TextAverages
 
@@ -42,29 +42,29 @@ def averages_at(path: Path, run: PencilRun, parameters: Mapping[str, str]) -> Da
     match = _NAME.fullmatch(path.name)
     assert match is not None
     over = match[1]
-    shape = flat_box(Box((0, 0, 0), run.dim.points), *("xyz".index(axis) for axis in over)).count
-    if len(over) == 2 and _is_text(path):
-        names = _names(run, over, parameters)
-        return TextAverages(str(path), run, f"averages/{over}", names, shape, _counter(run, over))
-    if path.parent.name == "allprocs" or len(over) == 2:
-        parts, count, notes = _of_all(path, run, over, shape, parameters)
+    whole = flat_box(Box((0, 0, 0), run.dim.points), *("xyz".index(axis) for axis in over))
+    names = _names(run, over, parameters)
+    if len(over) == 2 and b"\0" not in head(path, 64):
+        return TextAverages(str(path), run, f"averages/{over}", names, whole.count, _counter(run, over))
+    if len(over) == 2:
+        parts = [_part(path, run, whole)]
+    elif path.parent.name == "allprocs":
+        parts = [_raw_part(path, run, whole, len(names) or _counter(run, over))]
     else:
-        parts, count, notes = _of_processes(path, run, over, shape)
-    names = _names(run, over, parameters) or tuple(f"average{at + 1}" for at in range(count))
-    if len(names) != count:
+        parts = parts_of_processes(path, run, "xyz".index(over), _part, True)
+    count = parts[0].variables
+    if len(names or range(count)) != count:
         raise _core.InputError(
             f"{path}: has {count} averages at each time; found {len(names)} names: {', '.join(names)}"
         )
-    if names[0] == "average1":
-        notes.append(
+    numbered = tuple(f"average{at + 1}" for at in range(count))
+    planes = Planes(str(path), run, f"averages/{over}", names or numbered, whole.count, parts, 0)
+    if not names:
+        planes.notes.append(
             f"The names of the averages are not known, as there is no {over}aver.in beside the data directory; the "
             "parameter 'names' gives them."
         )
-    return Planes(str(path), run, f"averages/{over}", names, shape, parts, 0, notes)
-
-
-def _is_text(path: Path) -> bool:
-    return b"\0" not in head(path, 64)
+    return planes
 
 
 def _names(run: PencilRun, over: str, parameters: Mapping[str, str]) -> tuple[str, ...]:
@@ -83,21 +83,14 @@ def _names(run: PencilRun, over: str, parameters: Mapping[str, str]) -> tuple[st
     return ()
 
 
-def _of_all(
-    path: Path, run: PencilRun, over: str, shape: Triple, parameters: Mapping[str, str]
-) -> tuple[list[PlanePart], int, list[str]]:
-    """One file: without records (io_mpi2), or with them (averages of one dimension in binary form)."""
-    if len(over) == 2:
-        frames, count, notes = _records(path, run, shape)
-    else:
-        count = len(_names(run, over, parameters)) or _counter(run, over)
-        if not count:
-            raise _core.IoError(
-                f"{path}: nothing says how many averages it has at each time; give their names by the parameter 'names'"
-            )
-        width = run.dim.width
-        frames, notes = frames_in_order(run, path, (1 + count * math.prod(shape)) * width, 0, width)
-    return [PlanePart(frames, Box((0, 0, 0), shape))], count, notes
+def _raw_part(path: Path, run: PencilRun, box: Box, count: int) -> PlanePart:
+    """Without records (io_mpi2): `count` averages at each time."""
+    if not count:
+        raise _core.IoError(
+            f"{path}: nothing says how many averages it has at each time; give their names by the parameter 'names'"
+        )
+    width = run.dim.width
+    return PlanePart(frames_in_order(run, path, (1 + count * math.prod(box.count)) * width, 0, width), box, count)
 
 
 def _counter(run: PencilRun, over: str) -> int:
@@ -106,40 +99,20 @@ def _counter(run: PencilRun, over: str) -> int:
     return int(match[1]) if match else 0
 
 
-def _of_processes(path: Path, run: PencilRun, over: str, whole: Triple) -> tuple[list[PlanePart], int, list[str]]:
-    flat = "xyz".index(over)
-    parts, counts, notes = [], set(), []
-    for process, file in run.process_files(path.name):
-        if run.place(process)[flat] or not file.is_file():  # only the first process of those that are averaged writes
-            continue
-        box = flat_box(run.dim.box_at(run.place(process)), flat)
-        frames, count, more = _records(file, run, box.count)
-        parts.append(PlanePart(frames, box))
-        counts.add(count)
-        notes += more
-    covered = sum(math.prod(part.box.count) for part in parts)
-    if covered != math.prod(whole) or len(counts) != 1:
-        raise _core.IoError(
-            f"{path}: the files of this name in proc0, proc1, ... have {covered} points of {sorted(counts)} averages; "
-            f"expected {' x '.join(map(str, whole))} points of equally many: a file is missing, or is of another run"
-        )
-    return parts, counts.pop(), notes
-
-
-def _records(path: Path, run: PencilRun, shape: Triple) -> tuple[Frames, int, list[str]]:
+def _part(path: Path, run: PencilRun, box: Box) -> PlanePart:
     """Two records each: time; values."""
     real = run.dim.width
-    one = math.prod(shape) * real
+    one = math.prod(box.count) * real
     with Records(path) as records:
         order, first = records.order, records.at(0)
         values = records.at(first.end).size if first.size == real else 0
     if first.size != real or values % one or not values:
         raise _core.IoError(
             f"{path}: its first records have {first.size} and {values} bytes; expected {real}, a time of precision "
-            f"{run.dim.precision}, and a multiple of {one}: averages of {' x '.join(map(str, shape))} points"
+            f"{run.dim.precision}, and a multiple of {one}: averages of {' x '.join(map(str, box.count))} points"
         )
     size = real + values + 16
     count, notes = whole_frames(path, size, True)
     at = 8 + real
     marks = ((0, real), (4 + real, real), (at, values), (size - 4, values))
-    return Frames(path, order + run.dim.real, size, 4, at + 4, marks, count), values // one, notes
+    return PlanePart(Frames(path, order + run.dim.real, size, 4, at + 4, marks, count, notes), box, values // one)

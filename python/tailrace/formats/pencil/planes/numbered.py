@@ -13,7 +13,7 @@ from tailrace.io.placement import Box, Stored, triple
 from tailrace.io.values import Scalar
 
 from ..files.frames import latest
-from ..files.hdf5 import number, open_hdf5, plain, time_of
+from ..files.hdf5 import number, open_hdf5, plain, read_values, time_of
 from ..run.run import PencilRun
 from .dataset import PlaneDataset
 
@@ -111,14 +111,9 @@ class Numbered(PlaneDataset):
             return
         x, y, z = (slice(a, a + n) for a, n in zip(box.start, box.count, strict=True))
         places = tuple(part for axis, part in (("z", z), ("y", y), ("x", x)) if axis in self._axes)
-        with open_hdf5(Path(self.path)) as file:
-            where = f"{self._groups[position]}/{'data' if self._is_slice else name}"
-            data = _array(file, where, self._dataset_shape())
-            flat = out.reshape([n for axis, n in zip("zyx", out.shape, strict=True) if axis in self._axes])
-            try:
-                data.read_direct(flat, places)
-            except (OSError, RuntimeError) as error:
-                raise _core.IoError(f"{self.path}: {where} cannot be read: {error}") from None
+        flat = out.reshape([n for axis, n in zip("zyx", out.shape, strict=True) if axis in self._axes])
+        name = f"{self._groups[position]}/{'data' if self._is_slice else name}"
+        read_values(Path(self.path), name, self._dataset_shape(), places, flat)
 
     def check(self, position: int) -> list[str]:
         """See `Dataset.check`."""

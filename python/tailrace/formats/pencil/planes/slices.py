@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 
 from tailrace import _core
-from tailrace.io.placement import Box, Triple
+from tailrace.io.placement import Box
 
 from ..files.frames import Frames, whole_frames
 from ..files.records import Records
 from ..run.run import PencilRun
 from ..snapshots.byte_order import frames_in_order
-from .assembled import PlanePart, Slices
+from .assembled import PlanePart, Slices, parts_of_processes
 from .dataset import flat_box
 
 _NAME = re.compile(r"slice_(\w{1,60})\.((xy|xz|yz)\d?)", re.ASCII)
@@ -35,45 +35,26 @@ def slices_at(path: Path, run: PencilRun) -> Slices:
     field, plane = match[1], match[2]
     flat = next(at for at, axis in enumerate("xyz") if axis not in plane)
     whole = flat_box(Box((0, 0, 0), run.dim.points), flat)
-    parts: list[PlanePart] = []
-    notes: list[str] = []
     if path.parent.name == "allprocs":  # io_mpi2, without records
         values = math.prod(whole.count) * run.dim.width
-        frames, notes = frames_in_order(run, path, values + 2 * run.dim.width, values, 0)
-        parts.append(PlanePart(frames, whole))
+        parts = [PlanePart(frames_in_order(run, path, values + 2 * run.dim.width, values, 0), whole)]
     else:
-        for process, file in run.process_files(path.name):
-            if file.is_file():
-                box = flat_box(run.dim.box_at(run.place(process)), flat)
-                frames, more = _records(file, run, box.count)
-                parts.append(PlanePart(frames, box))
-                notes += more
-        _check_whole(path, parts, whole.count)
-    return Slices(str(path), run, field, plane, whole.count, parts, notes)
+        parts = parts_of_processes(path, run, flat, _part, False)
+    return Slices(str(path), run, field, plane, whole.count, parts)
 
 
-def _check_whole(path: Path, parts: list[PlanePart], whole: Triple) -> None:
-    starts = [part.box.start for part in parts]
-    covered = sum(math.prod(part.box.count) for part in parts)
-    if len(set(starts)) != len(starts) or covered != math.prod(whole):
-        raise _core.IoError(
-            f"{path}: the files of this name in proc0, proc1, ... have {covered} points at {len(set(starts))} places; "
-            f"expected a plane of {' x '.join(map(str, whole))} points: a file is missing, or is of another run"
-        )
-
-
-def _records(path: Path, run: PencilRun, shape: Triple) -> tuple[Frames, list[str]]:
+def _part(path: Path, run: PencilRun, box: Box) -> PlanePart:
     """A record each: values, time, position, and in newer versions the time once more."""
     real = run.dim.width
-    values = math.prod(shape) * real
+    values = math.prod(box.count) * real
     with Records(path) as records:
         order, first = records.order, records.at(0).size
     if first not in (values + 2 * real, values + 3 * real):
         raise _core.IoError(
-            f"{path}: its first record has {first} bytes; expected {values + 2 * real}: {' x '.join(map(str, shape))} "
-            f"values of precision {run.dim.precision}, time and position"
+            f"{path}: its first record has {first} bytes; expected {values + 2 * real}: time, position and "
+            f"{' x '.join(map(str, box.count))} values of precision {run.dim.precision}"
         )
     size = first + 8
     count, notes = whole_frames(path, size, True)
-    frames = Frames(path, order + run.dim.real, size, 4 + values, 4, ((0, first), (size - 4, first)), count)
-    return frames, notes
+    marks = ((0, first), (size - 4, first))
+    return PlanePart(Frames(path, order + run.dim.real, size, 4 + values, 4, marks, count, notes), box)

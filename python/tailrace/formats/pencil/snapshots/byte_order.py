@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +32,8 @@ def order_of(run: PencilRun) -> str | None:
     return None
 
 
-def frames_in_order(run: PencilRun, path: Path, size: int, time: int, data: int) -> tuple[Frames, list[str]]:
-    """Frames without records in the byte order of their run, and a note where that is a guess.
+def frames_in_order(run: PencilRun, path: Path, size: int, time: int, data: int) -> Frames:
+    """Frames without records in the byte order of their run, with a note where that is a guess.
 
     :param size: bytes of a frame; `time` and `data` are offsets in it, see `Frames`.
     :raises IoError: the file has no multiple of that size.
@@ -40,10 +41,10 @@ def frames_in_order(run: PencilRun, path: Path, size: int, time: int, data: int)
     count, _ = whole_frames(path, size, False)
     both = {order: Frames(path, order + run.dim.real, size, time, data, (), count) for order in "<>"}
     order = order_of(run)
-    notes: list[str] = []
-    if order is None:
-        order, notes = guessed(path, {order: frames.raw_times(_MOST_TIMES) for order, frames in both.items()})
-    return both[order], notes
+    if order is not None:
+        return both[order]
+    order, notes = guessed(path, {order: frames.raw_times(_MOST_TIMES) for order, frames in both.items()})
+    return replace(both[order], notes=tuple(notes))
 
 
 def guessed(path: Path, times: Mapping[str, Sequence[float]]) -> tuple[str, list[str]]:

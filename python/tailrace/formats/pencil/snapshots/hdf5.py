@@ -13,7 +13,7 @@ from tailrace import _core
 from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
 
-from ..files.hdf5 import open_hdf5, plain, time_of
+from ..files.hdf5 import open_hdf5, plain, read_values, time_of
 from ..run.dimensions import Dimensions
 from ..run.sources import SnapshotSource
 from .persist import as_scalars
@@ -86,11 +86,7 @@ class Hdf5Snapshot:
         if 0 in box.count:
             return
         x, y, z = (slice(a, a + n) for a, n in zip(box.start, box.count, strict=True))
-        with open_hdf5(self.source.path) as file:
-            data = plain(file, f"data/{name}")
-            if data is None or data.shape != self._dim.held[::-1]:
-                raise _core.IoError(f"{self.source.path}: its data/{name} has changed since it was opened")
-            data.read_direct(out, (z, y, x))
+        read_values(self.source.path, f"data/{name}", self._dim.held[::-1], (z, y, x), out)
 
     def check(self) -> list[str]:
         """Damage in what describes it."""
