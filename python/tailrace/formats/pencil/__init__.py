@@ -105,11 +105,10 @@ def _fortran_file(path: Path, source: SnapshotSource, given: dict[str, str]) -> 
             return None
         run = snapshot.part_of(int(match[1]))
     elif (directory / "dim.dat").exists():
-        dim, grid = read_dim(directory / "dim.dat"), directory / "grid.dat"
+        dim, grid = replace(read_dim(directory / "dim.dat"), processes=None), directory / "grid.dat"
         run = read_run(data, dim, read_grid_file(grid, dim) if grid.exists() else None)
     else:
         return None
-    alone = FortranSnapshot(run, source, alone=True)
-    made = PencilSnapshots(str(path), run, [alone], ghosts_wanted(path, given), whole=False)
+    made = PencilSnapshots(str(path), run, [FortranSnapshot(run, source)], ghosts_wanted(path, given))
     made.notes.append(f"This is the part of {directory.name} only; open {data} for the whole.")
     return made

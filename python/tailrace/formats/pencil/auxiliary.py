@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tailrace import _core
@@ -20,6 +20,19 @@ from .run.run import PencilRun, data_above, find_data, run_in
 from .time_series import TimeSeriesColumns, is_time_series
 
 _MOST_LISTED = 1000
+# What is asked of the name of a file, and what opens it.
+_KINDS: tuple[tuple[Callable[[Path], bool], Callable[[Path, PencilRun], Dataset]], ...] = (
+    (is_average, averages_at),
+    (is_slice, slices_at),
+    (is_particles, Particles),
+    (lambda path: path.name == STALKERS, Stalkers),
+    (is_numbered, Numbered),
+    (is_lists, lambda path, run: Hdf5Lists(path, run, [path])),
+)
+
+
+def _opener(path: Path) -> Callable[[Path, PencilRun], Dataset] | None:
+    return next((open_as for is_kind, open_as in _KINDS if is_kind(path)), None)
 
 
 def others_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
@@ -36,22 +49,15 @@ def others_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     if path.name in ("time_series.dat", "time_series.h5") and is_time_series(path):
         _refuse(path, parameters, ())
         return TimeSeriesColumns(path, run_beside(path))
-    numbers_hdf5 = (is_numbered(path) or is_lists(path)) and is_hdf5(path)
-    if not (numbers_hdf5 or is_average(path) or is_slice(path) or is_particles(path) or path.name == STALKERS):
+    open_as = _opener(path)
+    run = None if open_as is None or (path.suffix == ".h5" and not is_hdf5(path)) else run_beside(path)
+    if open_as is None or run is None:
         return None
-    run = run_beside(path)
-    if run is None:
-        return None
-    _refuse(path, parameters, ("names",) if is_average(path) else ())
-    if is_average(path):
+    if open_as is averages_at:
+        _refuse(path, parameters, ("names",))
         return averages_at(path, run, parameters)
-    if is_slice(path):
-        return slices_at(path, run)
-    if is_particles(path):
-        return Particles(path, run)
-    if path.name == STALKERS:
-        return Stalkers(path, run)
-    return Numbered(path, run) if is_numbered(path) else Hdf5Lists(path, run, [path])
+    _refuse(path, parameters, ())
+    return open_as(path, run)
 
 
 def _alone(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
@@ -93,7 +99,6 @@ def others_in(data: Path) -> list[str]:
     directories += sorted(processes, key=lambda path: int(path.name[4:]))
     for directory in directories:
         for path in sorted(directory.iterdir()) if directory.is_dir() else ():
-            of_records = is_average(path) or is_slice(path) or is_particles(path) or path.name == STALKERS
-            if of_records or is_numbered(path) or is_lists(path):
+            if _opener(path) is not None:
                 files.setdefault(path.name, path)  # of processes, the first that has it stands for all
     return [str(path) for path in [*found, *files.values()] if path.is_file()][:_MOST_LISTED]

@@ -110,22 +110,19 @@ class Py4Dataset(FlatDataset):
             return inside(self._where, Path(name).name)
 
     def _whole(self, told: dict[str, Any], key: str, least: int, most: int) -> int:
-        value = told.get(key)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise _core.IoError(
-                f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected a whole number "
-                f"from {least} to {most}"
-            )
-        return value
+        return int(self._number(told, key, least, most, int, "a whole number"))
 
     def _positive(self, told: dict[str, Any], key: str, bounds: tuple[float, float] = (1e-30, LARGEST)) -> float:
+        return float(self._number(told, key, *bounds, (int, float), "a number"))
+
+    def _number(self, told: dict[str, Any], key: str, least: float, most: float, kind: Any, word: str) -> Any:
         value = told.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not bounds[0] <= value <= bounds[1]:
+        if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
             raise _core.IoError(
-                f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected a number from {bounds[0]:g} to "
-                f"{bounds[1]:g}"
+                f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected {word} from {least:.12g} to "
+                f"{most:.12g}"
             )
-        return float(value)
+        return value
 
 
 def described_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Py4Dataset | None:

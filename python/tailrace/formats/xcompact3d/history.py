@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailrace import _core
 from tailrace.case.document import ConfigError, Problem, read_text
 from tailrace.formats.fortran_numbers import real_of
 from tailrace.io.names import RAW_NAMES
+from tailrace.io.placement import triple
 
 from ...case.xcompact3d.input import read_input
 from ...case.xcompact3d.namelist import Namelist
+from .arrays import fitting
 
 __all__ = ["HISTORY_COLUMNS", "read_history", "read_input", "read_snapshot", "read_time_evol"]
 
@@ -151,10 +154,8 @@ def _read_field(directory: Path, name: str, number: int, shape: tuple[int, int, 
         raise ConfigError.single(
             path, "", f"there is no such file; there are {', '.join(present[:8]) or 'no .bin files'}"
         )
-    size, count = path.stat().st_size, int(np.prod(shape))
-    for precision in ("<f8", "<f4"):
-        if size == count * np.dtype(precision).itemsize:
-            return np.fromfile(path, dtype=precision).reshape(shape)
-    nz, ny, nx = shape
-    expected = f"{count * 8} bytes (float64) or {count * 4} (float32) for {nx} x {ny} x {nz} points"
-    raise ConfigError.single(path, "", f"must have {expected}; it has {size}")
+    try:
+        array = fitting(path, [triple(reversed(shape))])
+    except _core.IoError as error:
+        raise ConfigError.single(path, "", str(error).removeprefix(f"{path}: ")) from None
+    return np.fromfile(path, array.dtype).reshape(shape)

@@ -30,7 +30,7 @@ def is_average(path: Path) -> bool:
     return _NAME.fullmatch(path.name) is not None
 
 
-def averages_at(path: Path, run: PencilRun, parameters: Mapping[str, str]) -> Dataset:
+def averages_at(path: Path, run: PencilRun, parameters: Mapping[str, str] | None = None) -> Dataset:
     """The averages over the directions that the name of a file says.
 
     :param path: the file of any of the processes, or of all.
@@ -43,7 +43,7 @@ def averages_at(path: Path, run: PencilRun, parameters: Mapping[str, str]) -> Da
     assert match is not None
     over = match[1]
     whole = flat_box(Box((0, 0, 0), run.dim.points), *("xyz".index(axis) for axis in over))
-    names = _names(run, over, parameters)
+    names = _names(run, over, parameters or {})
     if len(over) == 2 and b"\0" not in head(path, 64):
         return TextAverages(str(path), run, f"averages/{over}", names, whole.count, _counter(run, over))
     if len(over) == 2:

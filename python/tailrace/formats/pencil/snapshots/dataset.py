@@ -31,19 +31,19 @@ class PencilSnapshots(Dataset):
     """The snapshots of a run, ordered by time.
 
     :param ghosts: the arrays have the ghost zones too; then nothing is derived.
-    :param whole: all of the box; False: the part of one process.
     """
 
     format = "pencil"
 
-    def __init__(self, path: str, run: PencilRun, snapshots: list[Snapshot], ghosts: bool, whole: bool = True) -> None:
+    def __init__(self, path: str, run: PencilRun, snapshots: list[Snapshot], ghosts: bool) -> None:
         super().__init__(path)
-        self._run, self._ghosts, self._whole = run, ghosts, whole
+        self._run, self._ghosts = run, ghosts
+        self._whole = run.dim.processes is not None  # else it is the part of one process
         self._snapshots = sorted(snapshots, key=lambda snapshot: snapshot.time)  # the order of the same times is kept
         self.steps = _numbered(self._snapshots)
         self._recipes = [{} if ghosts else recipes(run, snapshot.names) for snapshot in self._snapshots]
         self.aliases = dict(run.aliases)
-        if whole:
+        if self._whole:
             self.attributes = run_attributes(run)
         self._tell_grid()
         self._tell_parameters()

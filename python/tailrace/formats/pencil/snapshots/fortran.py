@@ -30,8 +30,7 @@ class SnapshotHead:
 
     :param kind: "dist" one file for each process, "collect_xy" one for each layer of processes in z, "collect" one.
     :param fields: their number.
-    :param offset: of the first field, in the bytes of `pieces`; where there are none, in the file.
-    :param pieces: of the record of fields.
+    :param pieces: of the record of fields; () where the file begins with them, without a record.
     :param end: the first byte behind the grid: the persistent variables.
     :param deltay: of a shearing box.
     """
@@ -39,7 +38,6 @@ class SnapshotHead:
     kind: str
     order: str
     fields: int
-    offset: int
     pieces: tuple[tuple[int, int], ...]
     end: int
     time: float
@@ -66,12 +64,11 @@ class FortranSnapshot:
     """A snapshot whose fields are in records of Fortran, or without records in one file.
 
     :param run: of the data directory, or of one process alone.
-    :param alone: the file of one process is all that is wanted.
     :raises IoError: its first file is damaged, or of another size than `dim.dat` says.
     """
 
-    def __init__(self, run: PencilRun, source: SnapshotSource, alone: bool = False) -> None:
-        self.source, self._run, self._alone = source, run, alone
+    def __init__(self, run: PencilRun, source: SnapshotSource) -> None:
+        self.source, self._run = source, run
         self.head = self._read_head(source.path)
         self._heads: dict[Path, SnapshotHead] = {source.path: self.head}
         self._parts: list[SnapshotPart] = []
@@ -153,7 +150,7 @@ class FortranSnapshot:
 
     @property
     def _is_one_file(self) -> bool:
-        return self._alone or self.head.kind == "collect" or self._run.dim.processes is None
+        return self.head.kind == "collect" or self._run.dim.processes is None
 
     def parts(self) -> list[SnapshotPart]:
         """The files, and what of the fields is in each."""
@@ -185,7 +182,7 @@ class FortranSnapshot:
     def _array(self, part: SnapshotPart, field: int) -> FlatArray:
         head = self._head_of(part)
         size = math.prod(part.shape) * self._run.dim.width
-        return FlatArray(part.path, head.offset + field * size, part.shape, self._real, head.pieces)
+        return FlatArray(part.path, field * size, part.shape, self._real, head.pieces)
 
     def _head_of(self, part: SnapshotPart) -> SnapshotHead:
         if part.path not in self._heads:
@@ -206,7 +203,7 @@ class FortranSnapshot:
             return read_persist(records, head.end, self._run.dim.real, self._processes_of(head))
 
     def _first(self) -> int:
-        return 0 if self.head.kind != "collect" else self.head.offset + self._raw_bytes(self.head.fields)
+        return self._raw_bytes(self.head.fields) if self.head.kind == "collect" else 0
 
     def _raw_bytes(self, fields: int) -> int:
         return fields * math.prod(self._run.dim.held) * self._run.dim.width
@@ -222,7 +219,7 @@ class FortranSnapshot:
             local = self._local()
             count = self._count(path, fields.size, local.held)
             time, deltay = _grid_record(records, beside, local)
-            return SnapshotHead("dist", records.order, count, 0, fields.pieces, beside.end, time, deltay)
+            return SnapshotHead("dist", records.order, count, fields.pieces, beside.end, time, deltay)
 
     def _local(self) -> Dimensions:
         return self._run.dim if self._run.dim.processes is None else self._run.dim.local()
@@ -230,13 +227,13 @@ class FortranSnapshot:
     def _layer_head(self, records: Records, fields: Record, beside: Record, path: Path) -> SnapshotHead:
         dim = self._run.dim
         layer = dim.held
-        if dim.processes is not None and not self._alone:
+        if dim.processes is not None:
             layer = (*dim.held[:2], dim.local().held[2])
         count = self._count(path, fields.size, layer)
         time, end = float(records.values(beside, dim.real)[0]), beside.end
         if end < records.size and records.at(end).size != 4:  # process 0 has the grid of the whole box too
             end = records.at(end).end
-        return SnapshotHead("collect_xy", records.order, count, 0, fields.pieces, end, time, None)
+        return SnapshotHead("collect_xy", records.order, count, fields.pieces, end, time, None)
 
     def _read_raw(self, path: Path) -> SnapshotHead:
         """Without marks around the fields, their number is that with which a record of the grid follows."""
@@ -250,7 +247,7 @@ class FortranSnapshot:
                 with Records(path, None, begin) as records:
                     beside = records.at(begin)
                     time, deltay = _grid_record(records, beside, dim)
-                    return SnapshotHead("collect", records.order, count, 0, (), beside.end, time, deltay)
+                    return SnapshotHead("collect", records.order, count, (), beside.end, time, deltay)
             except _core.IoError as error:
                 problem = problem or error
         one = " x ".join(map(str, dim.held))
