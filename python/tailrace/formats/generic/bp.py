@@ -111,11 +111,11 @@ def describe(path: str) -> BpDescription:
     if left_out:
         notes[f"the attributes {', '.join(left_out)} are complex numbers, or 2^63 and more: they are left out"] = None
     for step in range(file.steps()):
-        layout, blocks, scalars, said = _variables(file, step)
+        layout, blocks, scalars, more = _variables(file, step)
         found.layouts.append(layout)
         found.blocks.append(blocks)
         found.scalars.append(scalars)
-        notes |= dict.fromkeys(said)
+        notes |= dict.fromkeys(more)
     found.attributes = _attributes(file, found.layouts)
     found.steps = _steps(file, found, notes)
     if found.steps:

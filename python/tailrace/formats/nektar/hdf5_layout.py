@@ -28,8 +28,8 @@ def datasets(layout: NektarLayout) -> list[str]:
 
 def group_name(definition: Definition, mixed: bool) -> int:
     """The number that names the group of a definition: the same for the same definition."""
-    said = [definition.fields, definition.shape_text, definition.basis, definition.lengths]
-    text = json.dumps([*said, None if mixed else definition.modes])
+    identity = [definition.fields, definition.shape_text, definition.basis, definition.lengths]
+    text = json.dumps([*identity, None if mixed else definition.modes])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") or 1
 
 

@@ -72,8 +72,9 @@ def _checked_counts(table: NDArray[np.uint64], structure: Hdf5Structure, all_row
         stored = structure.place(name).count
         column = table[:, at]
         if len(column) and int(column.max()) > stored:
+            found = int(column.max())
             raise DefinitionError(
-                f"row {int(column.argmax())}: expected at most the {stored} entries of {name}, found {int(column.max())}"
+                f"row {int(column.argmax())}: expected at most the {stored} entries of {name}, found {found}"
             )
         total = float(column.sum(dtype=np.float64)) if len(column) else 0.0
         if total > stored * 1.001 + 1 or (all_rows and int(column.sum(dtype=np.uint64)) != stored):

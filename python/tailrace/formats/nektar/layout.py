@@ -69,8 +69,8 @@ class NektarLayout:
         """Raise an InputError for definitions that are written without their modes and would be one when read."""
         modes: dict[object, tuple[int, ...] | None] = {}
         for one in self.definitions if self.mixed else ():
-            told = replace(one, modes=None)
-            if modes.setdefault(told, one.modes) != one.modes:
+            without_modes = replace(one, modes=None)
+            if modes.setdefault(without_modes, one.modes) != one.modes:
                 raise _core.InputError(
                     f"{self._path}: no checkpoint of Nektar++ can be made of this: expected definitions with different "
                     "fields or bases beside one whose elements have their own modes, found two "
@@ -136,11 +136,11 @@ class NektarLayout:
         found = {kind: self._variables[name].shape[1] for name, (of, kind, _) in self._names.items() if of == k}
         return found[ELEMENTS], found["field"]
 
-    def _rows_of(self, told: Attribute | None) -> list[ElementRow] | None:
+    def _rows_of(self, decomposition: Attribute | None) -> list[ElementRow] | None:
         """The rows of the source; None where it tells none or they are those of other variables."""
-        if not isinstance(told, Sequence) or isinstance(told, str) or len(told) % len(EMPTY):
+        if not isinstance(decomposition, Sequence) or isinstance(decomposition, str) or len(decomposition) % len(EMPTY):
             return None
-        numbers = [int(one) for one in told]
+        numbers = [int(one) for one in decomposition]
         rows = [ElementRow(*numbers[at : at + len(EMPTY)]) for at in range(0, len(numbers), len(EMPTY))]
         for k, definition in enumerate(self.definitions):
             ours = [row for row in rows if row.definition == k]
@@ -227,9 +227,9 @@ def metadata_of(scalars: Mapping[str, Scalar], time: float) -> tuple[dict[str, s
     return metadata, provenance
 
 
-def _time_text(told: str, time: float) -> str:
+def _time_text(text: str, time: float) -> str:
     """The text of the source, where it is that of this time."""
     try:
-        return told if float(told) == time else f"{time:.17g}"
+        return text if float(text) == time else f"{time:.17g}"
     except ValueError:
         return f"{time:.17g}"

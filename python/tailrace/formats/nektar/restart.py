@@ -160,11 +160,11 @@ class _Reading:
         self.starts += end - mine
         last = self.comm.bcast(end, root=self.comm.size - 1)
         for name, total in zip(COLUMNS, last.tolist(), strict=True):
-            there = self.structure.place(name).count
-            if total != there:
+            stored = self.structure.place(name).count
+            if total != stored:
                 raise _core.IoError(
-                    f"{self.file.path}: /NEKTAR/DECOMPOSITION: expected rows with the {there} entries of {name}, found "
-                    f"rows with {total}"
+                    f"{self.file.path}: /NEKTAR/DECOMPOSITION: expected rows with the {stored} entries of {name}, "
+                    f"found rows with {total}"
                 )
 
     def _name_definitions(self) -> None:

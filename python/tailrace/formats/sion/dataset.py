@@ -61,9 +61,9 @@ class SionDataset(Dataset):
         if description is None:
             self._add_streams(container)
         else:
-            said = read_description(Path(description))
-            self.steps = [(said.index, said.time)]
-            for one in said.variable:
+            content = read_description(Path(description))
+            self.steps = [(content.index, content.time)]
+            for one in content.variable:
                 self._add_described(container, one)
         self._tell(container, description)
         container.forget_pairs()

@@ -49,8 +49,8 @@ class FlatDataset(Dataset):
 
     def vectors(self, position: int) -> dict[str, tuple[str, str, str]]:
         """The fields of magnetohydrodynamics."""
-        there = self.arrays(position)
-        return {name: parts for name, parts in _VECTORS.items() if all(part in there for part in parts)}
+        arrays = self.arrays(position)
+        return {name: parts for name, parts in _VECTORS.items() if all(part in arrays for part in parts)}
 
     def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
         """Fill `out` with a box of a variable."""

@@ -53,7 +53,7 @@ def bp_dataset(path: Path, run: Xcompact3dRun) -> BpDataset | None:
         found.steps = [_step(path.parent / "data" / f"snap{at}.ini", at, run) for at in range(len(found.steps))]
         found.aliases = known_aliases([shapes])
     found.grid = run.grid(fields.pop(), run.coarsening[0])
-    found.attributes = {**found.attributes, **run.told()}
+    found.attributes = {**found.attributes, **run.dataset_attributes()}
     found.files.append(str(run.source))
     return found
 

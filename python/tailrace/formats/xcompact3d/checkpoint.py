@@ -38,7 +38,7 @@ class Xcompact3dCheckpoint(FlatDataset):
         bytes_of, cells = width
         self._arrays = placed(path, run, f"<f{bytes_of}", cells)
         self.grid = run.grid(run.points)
-        self.attributes = {**run.told(), "itimescheme": run.scheme}
+        self.attributes = {**run.dataset_attributes(), "itimescheme": run.scheme}
         self.aliases = {f"phi{number:02}": f"phi-{number:02}" for number in range(1, run.scalars + 1)}
         self.files = [str(path), str(info), *([str(run.source)] if run.source != info else [])]
 

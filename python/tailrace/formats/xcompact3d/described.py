@@ -47,7 +47,7 @@ class Py4Dataset(FlatDataset):
         if timed is None:
             self.notes.append(f"{path}: has no times, and there is no input.i3d of this mesh: numbers are taken")
         self.steps = [timed.step(number) if timed else (number, float(number)) for number in sorted(found)]
-        self.attributes = {**(timed.told() if timed else {}), **self._run.told()}
+        self.attributes = {**(timed.dataset_attributes() if timed else {}), **self._run.dataset_attributes()}
         self.aliases = known_aliases(self._files)
         self.grid = self._run.grid(self._run.points)
         self.files = [str(path), *(str(file) for files in self._files for file in files.values())]
@@ -57,18 +57,18 @@ class Py4Dataset(FlatDataset):
         return {name: fitting(file, [self._run.points]) for name, file in self._files[position].items()}
 
     def _read_mesh(self, mesh: dict[str, Any]) -> Xcompact3dRun:
-        told = mesh["properties"]
-        points = [self._whole(told, key, 1, MOST_POINTS) for key in _SIZES]
-        lengths = [self._positive(told, key) for key in _LENGTHS]
-        kinds = [self._whole(told, key, 0, 2) for key in _KINDS]
-        kind = self._whole(told, "stretched", 0, 3) if told.get("stretched") else 0
+        properties = mesh["properties"]
+        points = [self._whole(properties, key, 1, MOST_POINTS) for key in _SIZES]
+        lengths = [self._positive(properties, key) for key in _LENGTHS]
+        kinds = [self._whole(properties, key, 0, 2) for key in _KINDS]
+        kind = self._whole(properties, "stretched", 0, 3) if properties.get("stretched") else 0
         y: tuple[float, ...] = ()
-        if kind and isinstance(told.get("yp"), str):
-            y = read_places(self._inside(told["yp"]), points[1])
+        if kind and isinstance(properties.get("yp"), str):
+            y = read_places(self._inside(properties["yp"]), points[1])
         if kind and not y:
             cells = points[1] - (kinds[1] != 0)
-            y = stretched(points[1], cells, lengths[1], kind, self._positive(told, "beta", BETAS))
-        beta = told.get("beta")  # where the places are given it may be missing
+            y = stretched(points[1], cells, lengths[1], kind, self._positive(properties, "beta", BETAS))
+        beta = properties.get("beta")  # where the places are given it may be missing
         known = kind and isinstance(beta, int | float) and BETAS[0] <= beta <= BETAS[1]
         law: tuple[tuple[str, Attribute], ...] = (("istret", kind), ("beta", float(beta))) if known else ()
         x, ly, z = lengths
@@ -109,14 +109,14 @@ class Py4Dataset(FlatDataset):
             self.notes.append(f"{self._where}: {name[:200]!r} is taken as {Path(name).name!r} beside it")
             return inside(self._where, Path(name).name)
 
-    def _whole(self, told: dict[str, Any], key: str, least: int, most: int) -> int:
-        return int(self._number(told, key, least, most, int, "a whole number"))
+    def _whole(self, properties: dict[str, Any], key: str, least: int, most: int) -> int:
+        return int(self._number(properties, key, least, most, int, "a whole number"))
 
-    def _positive(self, told: dict[str, Any], key: str, bounds: tuple[float, float] = (1e-30, LARGEST)) -> float:
-        return float(self._number(told, key, *bounds, (int, float), "a number"))
+    def _positive(self, properties: dict[str, Any], key: str, bounds: tuple[float, float] = (1e-30, LARGEST)) -> float:
+        return float(self._number(properties, key, *bounds, (int, float), "a number"))
 
-    def _number(self, told: dict[str, Any], key: str, least: float, most: float, kind: Any, word: str) -> Any:
-        value = told.get(key)
+    def _number(self, properties: dict[str, Any], key: str, least: float, most: float, kind: Any, word: str) -> Any:
+        value = properties.get(key)
         if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
             raise _core.IoError(
                 f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected {word} from {least:.12g} to "
@@ -137,10 +137,10 @@ def described_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Py4Data
         return None
     try:
         # Examples of Py4Incompact3D have commas before closing brackets.
-        told = json.loads(re.sub(rb",(\s*[}\]])", rb"\1", text))
+        content = json.loads(re.sub(rb",(\s*[}\]])", rb"\1", text))
     except (ValueError, RecursionError) as error:
         raise _core.IoError(f"{path}: is not valid JSON: {error}") from None
-    mesh = told.get("mesh") if isinstance(told, dict) else None
+    mesh = content.get("mesh") if isinstance(content, dict) else None
     if not isinstance(mesh, dict) or not isinstance(mesh.get("properties"), dict):
         return None
-    return Py4Dataset(path, told, run())
+    return Py4Dataset(path, content, run())

@@ -99,7 +99,7 @@ class Xcompact3dRun:
         index = number * (self.ioutput or 1)
         return index, index * self.dt if self.dt else float(index)
 
-    def told(self) -> dict[str, Attribute]:
+    def dataset_attributes(self) -> dict[str, Attribute]:
         """Attributes of a Dataset."""
         attributes: dict[str, Attribute] = {"lengths": list(self.lengths), **dict(self.attributes)}
         if self.boundaries:

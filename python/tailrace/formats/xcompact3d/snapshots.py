@@ -36,7 +36,7 @@ class Xcompact3dSnapshots(FlatDataset):
         found = self._fitting(found)
         self._files = [files for _, files in sorted(found.items())]
         self.steps = [self.step(number) for number in sorted(found)]
-        self.attributes = run.told()
+        self.attributes = run.dataset_attributes()
         self.aliases = known_aliases(self._files)
         self.notes += run.notes()
         self.removable = [str(directory / name) for files in self._files for name in files.values()]

@@ -41,7 +41,7 @@ class History(Dataset):
         self._rows = len(self._table(notes))
         self.steps = [(0, 0.0)]
         self.files = [str(path)]
-        self.attributes = run.told() if run else {}
+        self.attributes = run.dataset_attributes() if run else {}
         self.notes = notes
 
     def variables(self, position: int) -> dict[str, Stored]:
@@ -115,7 +115,7 @@ class Probe(Dataset):
         self._rows = size // self._record
         self.steps = [(0, 0.0)]
         self.files = [str(path)]
-        self.attributes = run.told() if run else {}
+        self.attributes = run.dataset_attributes() if run else {}
 
     def variables(self, position: int) -> dict[str, Stored]:
         """A list for each column."""

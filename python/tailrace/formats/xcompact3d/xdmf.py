@@ -83,9 +83,9 @@ class XdmfSnapshots(FlatDataset):
         name = grid.get("Name", "")
         number = int(name) if re.fullmatch(r"\d{1,12}", name) else at
         index, time = run.step(number) if run else (number, float(number))
-        told = grid.find("Time")
-        if told is not None:
-            time = _number(self._where, told.get("Value", ""))
+        stated = grid.find("Time")
+        if stated is not None:
+            time = _number(self._where, stated.get("Value", ""))
         elif run is None and at == 0:
             self.notes.append(f"{self._where}: has no times, and there is no input.i3d with it: numbers are taken")
         self.steps.append((index, time))
@@ -108,7 +108,7 @@ class XdmfSnapshots(FlatDataset):
             return
         if self.grid.points in run.shapes(run.coarsening[0]):
             self.grid = run.grid(self.grid.points, run.coarsening[0])
-            self.attributes = run.told()
+            self.attributes = run.dataset_attributes()
             self.notes += run.notes()
         else:
             self.notes.append(f"{run.source}: is of a run with other points: boundaries are not known")
@@ -174,9 +174,9 @@ def inside(path: Path, name: str) -> Path:
     """
     base = path.parent.resolve()
     try:
-        there = (base / name).resolve()
-        if name and "\0" not in name and there.is_relative_to(base) and there != base:
-            return there
+        file = (base / name).resolve()
+        if name and "\0" not in name and file.is_relative_to(base) and file != base:
+            return file
     except (OSError, ValueError, RuntimeError):
         pass
     raise _core.IoError(f"{path}: names the file {name[:200]!r}; expected a file in {base} or below")
