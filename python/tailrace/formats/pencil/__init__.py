@@ -3,7 +3,7 @@
     tr.open("run")                      the snapshots of a run directory, or of its data directory, as one series
     tr.open("run/data/allprocs/VAR1")   one snapshot
     tr.open("run/data/proc0/VAR1")      the part of one process, or of a layer of processes
-    tr.open("run/data/slices/bb1_xy.h5")    averages, slices, particles, stalkers or time series, see `others`
+    tr.open("run/data/slices/bb1_xy.h5")    averages, slices, particles, stalkers or time series, see `auxiliary`
 
 The parameter ghosts="true" adds the ghost zones.
 """
@@ -19,7 +19,7 @@ from tailrace import _core
 from tailrace.formats.file_bytes import is_hdf5
 from tailrace.io.dataset import Dataset
 
-from .auxiliary import others_at, others_in
+from .auxiliary import auxiliary_at, auxiliary_in
 from .files.hdf5 import has_group, open_hdf5
 from .run.dimensions import dim_of_hdf5, read_dim
 from .run.grid import points_of_hdf5, read_grid_file
@@ -39,8 +39,8 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Datas
     if path.is_dir():
         data = find_data(path)
         series = None if data is None else _series(path, data, given)
-        return series or others_at(path, given)
-    other = others_at(path, given)
+        return series or auxiliary_at(path, given)
+    other = auxiliary_at(path, given)
     if other is not None or not path.is_file():
         return other
     if is_hdf5(path):
@@ -75,7 +75,7 @@ def _series(path: Path, data: Path, given: dict[str, str]) -> Dataset | None:
     made = PencilSnapshots(str(path), run, snapshots, ghosts_wanted(path, given))
     made.notes[:0] = notes
     made.left_out = left_out
-    made.others = others_in(data)
+    made.auxiliary = auxiliary_in(data)
     made.notes.append(f"Written by {', '.join(sorted({snapshot.kind for snapshot in snapshots}))}.")
     return made
 

@@ -35,7 +35,7 @@ def _opener(path: Path) -> Callable[[Path, PencilRun], Dataset] | None:
     return next((open_as for is_kind, open_as in _KINDS if is_kind(path)), None)
 
 
-def others_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
+def auxiliary_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     """The averages, slices, particles, stalkers or the time series in a file; None where it is none of them.
 
     :param parameters: "names" of averages, with commas, where no file tells them.
@@ -63,14 +63,14 @@ def others_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
 def _alone(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     """What a directory without snapshots holds, where that is one thing, as after a conversion."""
     data = find_data(path) or (path if (path / "time_series.h5").is_file() else None)
-    found = [] if data is None else [Path(one) for one in others_in(data)]
+    found = [] if data is None else [Path(one) for one in auxiliary_in(data)]
     if data is not None and {one.name for one in found} == {"time_series.dat", "time_series.h5"}:
         found = [data / "time_series.h5"]
     lists = [one for one in found if is_lists(one)]
     if lists == found and len(lists) > 1 and len({one.name[:3] for one in lists}) == 1:
         run = run_beside(lists[0])
         return None if run is None else Hdf5Lists(path, run, lists)
-    return others_at(found[0], parameters) if len(found) == 1 else None
+    return auxiliary_at(found[0], parameters) if len(found) == 1 else None
 
 
 def _refuse(path: Path, parameters: Mapping[str, str], known: tuple[str, ...]) -> None:
@@ -87,7 +87,7 @@ def run_beside(path: Path) -> PencilRun | None:
     return run_in(data) if data is not None and known else None
 
 
-def others_in(data: Path) -> list[str]:
+def auxiliary_in(data: Path) -> list[str]:
     """Paths of what can be opened for itself in a data directory; at most 1000, in the order of their names."""
     found: list[Path] = []
     for name in ("time_series.dat", "time_series.h5"):

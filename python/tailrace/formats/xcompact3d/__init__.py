@@ -71,11 +71,11 @@ def _directory(path: Path) -> Dataset | None:
             f"{path}: has the input file {source.name} of Xcompact3D, but no data: expected data/NAME-NUMBER.bin, "
             "data.bp4, checkpoint with restart.info, or statistics/NAME.datSTEP"
         )
-    dataset.others = _others(path, dataset, bp)
+    dataset.auxiliary = _auxiliary(path, dataset, bp)
     return dataset
 
 
-def _others(path: Path, dataset: Dataset, bp: list[Path]) -> list[str]:
+def _auxiliary(path: Path, dataset: Dataset, bp: list[Path]) -> list[str]:
     found = [*bp, path / HISTORY, *probes_in(path)]
     if (path / INFO).is_file():
         found.append(path / "checkpoint")

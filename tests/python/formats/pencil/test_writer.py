@@ -11,7 +11,7 @@ from tailrace import _core
 from tailrace.formats.pencil.write.writer import PencilWriter
 from tailrace.io.placement import Box, Stored, StretchedGrid, UniformGrid
 
-from .test_others import samples
+from .test_auxiliary import samples
 
 NX, NY, NZ = POINTS
 

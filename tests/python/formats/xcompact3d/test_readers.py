@@ -241,7 +241,7 @@ def test_statistics_and_probes(tmp_path):
     text = "".join("".join(f"{value:24.16E}" for value in row) + "\n" for row in rows)
     (run / "probes" / "probe0001").write_text(text)
     dataset = dataset_at(run, {})
-    assert [path.rsplit("/", 1)[1] for path in dataset.others] == ["probe0001", "statistics"]
+    assert [path.rsplit("/", 1)[1] for path in dataset.auxiliary] == ["probe0001", "statistics"]
     means = dataset_at(run / "statistics", {})
     assert means.steps == [(40, 40 * DT), (100, 100 * DT)]
     np.testing.assert_array_equal(values(means, 1, "umean"), field(100, "umean"))
