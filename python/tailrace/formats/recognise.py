@@ -41,6 +41,11 @@ def is_series_of_ours(path: Path) -> bool:
     return bool(engine) or (path / "series.xdmf").exists()  # of a raw series whose record is lost
 
 
+def is_foreign_bp(path: Path) -> bool:
+    """Whether there is a BP directory of another program. Local."""
+    return path.is_dir() and _core.engine_at(str(path)) in ("bp4", "bp5") and not (path / "tailrace.json").exists()
+
+
 def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, str] | None = None) -> Dataset | None:
     """What another program has written at a path. Local.
 

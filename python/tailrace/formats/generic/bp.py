@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tailrace import _core
 from tailrace.formats.overlaps import rows_in
+from tailrace.formats.recognise import is_foreign_bp
 from tailrace.io import guard
 from tailrace.io.values import Attribute, Scalar
 
@@ -247,7 +248,7 @@ def dataset_at(path: Path) -> BpDataset | None:
 
     :raises IoError: it is damaged.
     """
-    if not path.is_dir() or _core.engine_at(str(path)) not in ("bp4", "bp5") or (path / "tailrace.json").exists():
+    if not is_foreign_bp(path):
         return None
     for each in sorted(path.iterdir()):
         if each.is_symlink() and not each.resolve().is_relative_to(path.resolve()):

@@ -63,14 +63,14 @@ def auxiliary_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
 def _alone(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     """What a directory without snapshots holds, where that is one thing, as after a conversion."""
     data = find_data(path) or (path if (path / "time_series.h5").is_file() else None)
-    found = [] if data is None else [Path(one) for one in auxiliary_in(data)]
-    if data is not None and {one.name for one in found} == {"time_series.dat", "time_series.h5"}:
-        found = [data / "time_series.h5"]
-    lists = [one for one in found if is_lists(one)]
-    if lists == found and len(lists) > 1 and len({one.name[:3] for one in lists}) == 1:
+    files = [] if data is None else [Path(file) for file in auxiliary_in(data)]
+    if data is not None and {file.name for file in files} == {"time_series.dat", "time_series.h5"}:
+        files = [data / "time_series.h5"]
+    lists = [file for file in files if is_lists(file)]
+    if lists == files and len(lists) > 1 and len({file.name[:3] for file in lists}) == 1:
         run = run_beside(lists[0])
         return None if run is None else Hdf5Lists(path, run, lists)
-    return auxiliary_at(found[0], parameters) if len(found) == 1 else None
+    return auxiliary_at(files[0], parameters) if len(files) == 1 else None
 
 
 def _refuse(path: Path, parameters: Mapping[str, str], known: tuple[str, ...]) -> None:

@@ -66,48 +66,50 @@ def _names(path: Path, number: int, line: str) -> list[str]:
 
 
 def _from_text(path: Path) -> dict[str, NDArray[Any]]:
-    """A line of names, again where a run has begun with other columns, and lines of numbers."""
-    names: list[str] = []
+    parts = _parts(path)
+    count = sum(len(rows) for _, rows in parts)
+    every = list(dict.fromkeys(name for names, _ in parts for name in names))
+    if not every:
+        raise _core.IoError(f"{path}: has no row")
+    columns: dict[str, NDArray[Any]] = {"step": np.arange(count, dtype=float)} if "step" not in every else {}
+    columns |= {name: np.full(count, np.nan) for name in every}
+    at = 0
+    for names, rows in parts:
+        here = slice(at, at + len(rows))
+        at += len(rows)
+        if "step" not in names:
+            columns["step"][here] = np.arange(here.start, here.stop)
+        for name, values in zip(names, np.array(rows).T, strict=True):
+            columns[name][here] = values
+    step = columns["step"]
+    if not np.isfinite(step).all() or (np.abs(step) > 2**53).any() or (step != np.rint(step)).any():
+        raise _core.IoError(f"{path}: its column it must have whole numbers")
+    columns["step"] = step.astype(np.int64)
+    return columns
+
+
+def _parts(path: Path) -> list[tuple[list[str], list[list[float]]]]:
+    """Names and rows: a line of names stands again where a run has begun with other columns."""
     parts: list[tuple[list[str], list[list[float]]]] = []
     count = 0
     with open_regular(path, encoding="latin-1") as file:
-        number = 0
-        while line := file.readline(_LONGEST):
-            number += 1
+        for number, line in enumerate(iter(lambda: file.readline(_LONGEST), ""), 1):
             if line.startswith("#"):
                 if _HEAD.match(line):
-                    names = _names(path, number, line)
-                    parts.append((names, []))
+                    parts.append((_names(path, number, line), []))
                 continue
             if not line.strip():
                 continue
-            if not names:
+            if not parts:
                 raise _core.IoError(f"{path}: line {number} comes before the names of the columns: {line[:60]!r}")
             if not line.endswith("\n"):
                 break  # the run was killed, or is just writing it
             count += 1
             if count > _MOST_ROWS:
                 raise _core.IoError(f"{path}: has more than {_MOST_ROWS} rows")
-            parts[-1][1].append(_row(path, number, line, len(names)))
-    every = list(dict.fromkeys(name for own, rows in parts if rows for name in own))
-    if not every:
-        raise _core.IoError(f"{path}: has no row")
-    columns: dict[str, NDArray[Any]] = {"step": np.arange(count, dtype=float)} if "step" not in every else {}
-    columns |= {name: np.full(count, np.nan) for name in every}
-    at = 0
-    for own, rows in parts:
-        if rows:
-            here = slice(at, at + len(rows))
-            at += len(rows)
-            if "step" not in own:
-                columns["step"][here] = np.arange(here.start, here.stop)
-            for name, values in zip(own, np.array(rows).T, strict=True):
-                columns[name][here] = values
-    step = columns["step"]
-    if not np.isfinite(step).all() or (np.abs(step) > 2**53).any() or (step != np.rint(step)).any():
-        raise _core.IoError(f"{path}: its column it must have whole numbers")
-    columns["step"] = step.astype(np.int64)
-    return columns
+            names, rows = parts[-1]
+            rows.append(_row(path, number, line, len(names)))
+    return [(names, rows) for names, rows in parts if rows]
 
 
 def _row(path: Path, number: int, line: str, count: int) -> list[float]:

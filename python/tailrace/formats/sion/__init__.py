@@ -9,8 +9,6 @@ from tailrace import _core
 from tailrace.formats.file_bytes import head
 from tailrace.io.dataset import Dataset
 
-from .dataset import SionDataset
-
 __all__ = ["dataset_at"]
 
 _START = 8  # bytes: the name of the format, and four numbers for the byte order
@@ -34,4 +32,6 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Datas
     description = given.pop("description", str(beside) if beside.is_file() else None)
     if given:
         raise _core.InputError(f"{path}: a SION container has the parameter 'description', not {', '.join(given)}")
+    from .dataset import SionDataset  # which loads h5py
+
     return SionDataset(str(path), description)

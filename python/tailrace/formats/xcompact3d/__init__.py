@@ -10,13 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tailrace import _core
+from tailrace.formats.recognise import is_foreign_bp
 from tailrace.io.dataset import Dataset
 
-from .bp import bp_dataset, find_bp, is_bp
+from .arrays import entries
+from .bp import bp_dataset, find_bp
 from .checkpoint import INFO, Xcompact3dCheckpoint, is_checkpoint
 from .described import described_at
 from .run import Xcompact3dRun, find_input, find_input_above, read_run
-from .snapshots import NAME, Xcompact3dSnapshots, Xcompact3dStatistics, has_snapshots, has_statistics
+from .snapshots import NAME, STATISTIC, Xcompact3dSnapshots, Xcompact3dStatistics
 from .tables import HISTORY, probes_in, table_at
 from .xdmf import XdmfSnapshots, is_xdmf
 
@@ -46,11 +48,11 @@ def _directory(path: Path) -> Dataset | None:
     source = find_input(path)
     if source is None:
         above = find_input_above(path)
-        if is_bp(path):
+        if is_foreign_bp(path):
             return bp_dataset(path, read_run(above)) if above else None
-        if above and has_snapshots(path):
+        if above and entries(path, NAME):
             return Xcompact3dSnapshots(str(path), path, read_run(above))
-        if above and has_statistics(path):
+        if above and entries(path, STATISTIC):
             return Xcompact3dStatistics(str(path), path, read_run(above))
         described = _described(path)
         return XdmfSnapshots(described, None) if described else None
@@ -58,13 +60,13 @@ def _directory(path: Path) -> Dataset | None:
     dataset: Dataset | None = None
     bp = find_bp(path)
     for directory in (path / "data", path):
-        if dataset is None and has_snapshots(directory):
+        if dataset is None and entries(directory, NAME):
             dataset = Xcompact3dSnapshots(str(path), directory, run)
     if dataset is None and bp:
         dataset = bp_dataset(bp.pop(0), run)
     if dataset is None and (path / INFO).is_file() and (path / "checkpoint").is_file():
         dataset = Xcompact3dCheckpoint(path / "checkpoint", run)
-    if dataset is None and has_statistics(path / "statistics"):
+    if dataset is None and entries(path / "statistics", STATISTIC):
         dataset = Xcompact3dStatistics(str(path), path / "statistics", run)
     if dataset is None:
         raise _core.IoError(
@@ -79,7 +81,7 @@ def _auxiliary(path: Path, dataset: Dataset, bp: list[Path]) -> list[str]:
     found = [*bp, path / HISTORY, *probes_in(path)]
     if (path / INFO).is_file():
         found.append(path / "checkpoint")
-    if has_statistics(path / "statistics"):
+    if entries(path / "statistics", STATISTIC):
         found.append(path / "statistics")
     taken = set(dataset.files)
     return [str(one) for one in found if one.exists() and str(one) not in taken]
@@ -88,7 +90,7 @@ def _auxiliary(path: Path, dataset: Dataset, bp: list[Path]) -> list[str]:
 def _described(path: Path) -> Path | None:
     """The first XDMF file of a directory of snapshots without an input file."""
 
-    if not has_snapshots(path):
+    if not entries(path, NAME):
         return None
     return min(path.glob("snapshot-*.xdmf"), key=lambda one: (len(one.name), one.name), default=None)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tailrace import _core
 from tailrace.formats.file_bytes import peek
+from tailrace.formats.recognise import is_foreign_bp
 
 from .arrays import known_aliases
 from .checkpoint import INFO, read_info
@@ -19,15 +20,10 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1 << 16  # of a snapN.ini
 
 
-def is_bp(path: Path) -> bool:
-    """Whether there is a BP directory that is none of Tailrace."""
-    return path.is_dir() and _core.engine_at(str(path)) in ("bp4", "bp5") and not (path / "tailrace.json").exists()
-
-
 def find_bp(directory: Path) -> list[Path]:
     """The BP directories of a run: of snapshots first."""
     names = [f"{name}.{kind}" for name in ("data", "checkpoint", "statistics") for kind in ("bp4", "bp5", "bp")]
-    return [directory / name for name in names if is_bp(directory / name)]
+    return [directory / name for name in names if is_foreign_bp(directory / name)]
 
 
 def bp_dataset(path: Path, run: Xcompact3dRun) -> BpDataset | None:
@@ -36,7 +32,7 @@ def bp_dataset(path: Path, run: Xcompact3dRun) -> BpDataset | None:
     :returns: None where it is a series of Tailrace.
     :raises IoError: it is damaged.
     """
-    from tailrace.formats.generic import bp
+    from tailrace.formats.generic import bp  # which loads h5py
 
     found = bp.dataset_at(path)
     if found is None:

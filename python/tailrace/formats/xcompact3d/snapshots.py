@@ -8,12 +8,12 @@ from pathlib import Path
 from tailrace import _core
 from tailrace.formats.flat_array import FlatArray
 
-from .arrays import FlatDataset, entries, fitting, known_aliases
+from .arrays import FlatDataset, fitting, known_aliases
 from .run import Xcompact3dRun
 from .xdmf import time_in
 
 NAME = re.compile(r"(\w[\w.+-]*)-(\d{1,12})\.bin")
-_STATISTIC = re.compile(r"([a-z]\w*)\.dat(\d{1,12})")
+STATISTIC = re.compile(r"([a-z]\w*)\.dat(\d{1,12})")
 
 
 class Xcompact3dSnapshots(FlatDataset):
@@ -136,7 +136,7 @@ class Xcompact3dSnapshots(FlatDataset):
 class Xcompact3dStatistics(Xcompact3dSnapshots):
     """The files `NAME.datSTEP` of `statistics`: running means up to that time step."""
 
-    pattern = _STATISTIC
+    pattern = STATISTIC
 
     @property
     def coarsening(self) -> int:
@@ -146,13 +146,3 @@ class Xcompact3dStatistics(Xcompact3dSnapshots):
     def step(self, number: int) -> tuple[int, float]:
         """Their number is the time step."""
         return number, number * self.run.dt if self.run.dt else float(number)
-
-
-def has_snapshots(directory: Path) -> bool:
-    """Whether a directory has files `NAME-NUMBER.bin`."""
-    return bool(entries(directory, NAME))
-
-
-def has_statistics(directory: Path) -> bool:
-    """Whether a directory has files `NAME.datSTEP`."""
-    return bool(entries(directory, _STATISTIC))

@@ -33,16 +33,16 @@ class History(Dataset):
     """`time_evol.dat` as one step with a list for each column; the times are corrected."""
 
     format = "xcompact3d-history"
+    about = "each row is printed with the time of the step before; the times here are corrected"
 
     def __init__(self, path: Path, run: Xcompact3dRun | None) -> None:
         super().__init__(str(path))
         self._dt = run.dt if run else None
-        notes = self._told()
-        self._rows = len(self._table(notes))
+        self.notes = [self.about]
+        self._rows = len(self._table(self.notes))
         self.steps = [(0, 0.0)]
         self.files = [str(path)]
         self.attributes = run.dataset_attributes() if run else {}
-        self.notes = notes
 
     def variables(self, position: int) -> dict[str, Stored]:
         """A list for each column."""
@@ -55,9 +55,6 @@ class History(Dataset):
         if len(table) < self._rows:
             raise _core.IoError(f"{self.path}: has {len(table)} rows; expected {self._rows}, as when it was opened")
         out[...] = table[name][None, y : y + ny, None][:nz, :, :nx]
-
-    def _told(self) -> list[str]:
-        return ["each row is printed with the time of the step before; the times here are corrected"]
 
     def _read_table(self, notes: list[str]) -> NDArray[Any]:
         return read_time_evol(self.path, self._dt, notes)
@@ -75,11 +72,7 @@ class History(Dataset):
 class PublishedHistory(History):
     """A published table of the Taylor-Green vortex, whose comments name the code; its times are right."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, None)
-
-    def _told(self) -> list[str]:
-        return ["-d(energy)/dt, a column of its own in the table, is read as dissipation2"]
+    about = "-d(energy)/dt, a column of its own in the table, is read as dissipation2"
 
     def _read_table(self, notes: list[str]) -> NDArray[Any]:
         return read_history(self.path)
@@ -175,7 +168,7 @@ def table_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Dataset | N
             known = run()
             return History(path, known) if known else None
         if path.suffix == ".dat" and is_published(path):
-            return PublishedHistory(path)
+            return PublishedHistory(path, None)
         if _PROBE.fullmatch(path.name) and path.parent.name == "probes":
             return Probe(path, run())
     except _core.IoError:

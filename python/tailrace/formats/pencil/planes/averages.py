@@ -102,17 +102,17 @@ def _counter(run: PencilRun, over: str) -> int:
 def _part(path: Path, run: PencilRun, box: Box) -> PlanePart:
     """Two records each: time; values."""
     real = run.dim.width
-    one = math.prod(box.count) * real
+    average = math.prod(box.count) * real
     with Records(path) as records:
         order, first = records.order, records.at(0)
         values = records.at(first.end).size if first.size == real else 0
-    if first.size != real or values % one or not values:
+    if first.size != real or values % average or not values:
         raise _core.IoError(
             f"{path}: its first records have {first.size} and {values} bytes; expected {real}, a time of precision "
-            f"{run.dim.precision}, and a multiple of {one}: averages of {' x '.join(map(str, box.count))} points"
+            f"{run.dim.precision}, and a multiple of {average}: averages of {' x '.join(map(str, box.count))} points"
         )
     size = real + values + 16
     count, notes = whole_frames(path, size, True)
     at = 8 + real
     marks = ((0, real), (4 + real, real), (at, values), (size - 4, values))
-    return PlanePart(Frames(path, order + run.dim.real, size, 4, at + 4, marks, count, notes), box, values // one)
+    return PlanePart(Frames(path, order + run.dim.real, size, 4, at + 4, marks, count, notes), box, values // average)

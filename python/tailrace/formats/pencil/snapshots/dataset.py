@@ -53,7 +53,7 @@ class PencilSnapshots(Dataset):
     def variables(self, position: int) -> dict[str, Stored]:
         """The stored fields."""
         stored = self._snapshots[position].variables()
-        return {name: self._seen(one) for name, one in stored.items()}
+        return {name: self._seen(variable) for name, variable in stored.items()}
 
     def derived(self, position: int) -> dict[str, Stored]:
         """What is computed of them: bx, by, bz, jx, jy, jz, ox, oy, oz, rho, tt."""
@@ -114,7 +114,7 @@ class PencilSnapshots(Dataset):
         if points is None:
             self.notes.append("The coordinates are not known: there is no grid.dat and no grid.h5.")
             return
-        sheared = any(one.is_sheared for one in self._snapshots) or _is_sheared(self._run)
+        sheared = any(snapshot.is_sheared for snapshot in self._snapshots) or _is_sheared(self._run)
         closed = [axis for axis in "xyz" if not _repeats(self._run, axis)]
         periodic = self._run.parameters.get("init_pars/lperi", [])[:3] == [True] * 3 and not sheared and not closed
         equal = all(points.equal(axis) for axis in range(3))
@@ -168,12 +168,13 @@ def _repeats(run: PencilRun, axis: str) -> bool:
 
 def _numbered(snapshots: list[Snapshot]) -> list[tuple[int, float]]:
     """Index and time: the number of the time step where all have one and they differ, else the number of VARn."""
-    stored = [one.iteration() for one in snapshots]
-    known = [index for index in stored if index is not None]
-    if len(known) == len(snapshots) and len(set(known)) == len(known):
-        return [(index, one.time) for index, one in zip(known, snapshots, strict=True)]
-    last = max((one.source.number for one in snapshots if one.source.number is not None), default=-1)
-    return [(last + 1 if one.source.number is None else one.source.number, one.time) for one in snapshots]
+    numbers = [snapshot.source.number for snapshot in snapshots]
+    last = max((number for number in numbers if number is not None), default=-1)
+    indices = [last + 1 if number is None else number for number in numbers]
+    known = [index for snapshot in snapshots if (index := snapshot.iteration()) is not None]
+    if len(set(known)) == len(snapshots):
+        indices = known
+    return [(index, snapshot.time) for index, snapshot in zip(indices, snapshots, strict=True)]
 
 
 def opened(source: SnapshotSource, run: PencilRun) -> Snapshot:

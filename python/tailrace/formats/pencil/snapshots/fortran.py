@@ -250,23 +250,23 @@ class FortranSnapshot:
                     return SnapshotHead("collect", records.order, count, (), beside.end, time, deltay)
             except _core.IoError as error:
                 problem = problem or error
-        one = " x ".join(map(str, dim.held))
+        points = " x ".join(map(str, dim.held))
         raise _core.IoError(
-            f"{path}: has {size} bytes; expected {dim.mvar} to {dim.fields} fields of {one} "
+            f"{path}: has {size} bytes; expected {dim.mvar} to {dim.fields} fields of {points} "
             f"points of precision {dim.precision} ({self._raw_bytes(1)} bytes each), then a record of time and grid"
             + (f" ({problem})" if problem else ": it is cut off")
         )
 
     def _count(self, path: Path, size: int, shape: Triple) -> int:
         dim = self._run.dim
-        one = math.prod(shape) * dim.width
-        if size % one or not 1 <= size // one <= dim.fields:
+        field = math.prod(shape) * dim.width
+        if size % field or not 1 <= size // field <= dim.fields:
             raise _core.IoError(
                 f"{path}: its first record has {size} bytes; expected 1 to {dim.fields} fields of "
-                f"{' x '.join(map(str, shape))} points of precision {dim.precision}, {one} bytes each, as the dim.dat "
-                "files say"
+                f"{' x '.join(map(str, shape))} points of precision {dim.precision}, {field} bytes each, as the "
+                "dim.dat files say"
             )
-        return size // one
+        return size // field
 
 
 def _part(path: Path, dim: Dimensions, place: Triple) -> SnapshotPart:
