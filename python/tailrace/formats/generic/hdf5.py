@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tailrace import _core
 from tailrace.files.regular import refuse_special
+from tailrace.formats.damage import not_finite
 from tailrace.formats.file_bytes import HDF5, head
-from tailrace.formats.finite import not_finite
-from tailrace.formats.hdf5_file import open_hdf5
+from tailrace.formats.hdf5_file import FAULTS, open_hdf5
 from tailrace.io.values import Attribute, Scalar
 
 from .guess import Guess
@@ -21,7 +21,6 @@ from .hdf5_steps import guess_steps
 from .parts import ArrayPart, Names, PartsDataset, plain_name, scalars_of
 
 _PLACES = (0, 512, 1024, 2048)  # where a file of HDF5 may begin behind data of users
-_FAULTS = (OSError, RuntimeError, ValueError, KeyError, TypeError)  # what h5py raises on damaged files
 
 
 class Hdf5Dataset(PartsDataset):
@@ -43,7 +42,7 @@ class Hdf5Dataset(PartsDataset):
                 guess = guess_steps(file, contents)
             except _core.IoError:
                 raise
-            except _FAULTS as error:
+            except FAULTS as error:
                 raise _core.IoError(f"{path}: HDF5 says: {_words(error)}") from None
         self._sources = contents.sources
         self.files += sorted({one for sources in contents.sources.values() for one in sources} - {path})
@@ -77,7 +76,7 @@ class Hdf5Dataset(PartsDataset):
         refuse_special(self.path)
         try:
             return open_hdf5(self.path)
-        except _FAULTS as error:
+        except FAULTS as error:
             raise _core.IoError(f"{self.path}: HDF5 says: {_words(error)}") from None
 
     def _fetch(self, position: int, part: ArrayPart, start: list[int], values: NDArray[Any]) -> None:
@@ -96,7 +95,7 @@ class Hdf5Dataset(PartsDataset):
         except _core.IoError:
             self.close()
             raise
-        except _FAULTS as error:
+        except FAULTS as error:
             self.close()
             raise _core.IoError(f"{self.path}: '{name}' cannot be read: HDF5 says: {_words(error)}") from None
 

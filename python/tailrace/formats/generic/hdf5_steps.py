@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from tailrace.formats.hdf5_file import FAULTS
 from tailrace.io.placement import StretchedGrid, UniformGrid, triple
 from tailrace.text import counted
 
@@ -170,7 +171,7 @@ def _has_time(file: h5py.File, name: str, time: str) -> bool:
     dimension = file[name].dims[0]
     try:
         scales = [one.name.strip("/") for one in dimension.values()]
-    except (OSError, RuntimeError, ValueError, KeyError):
+    except FAULTS:
         return False
     return not scales or time in scales
 
@@ -235,7 +236,7 @@ def _places(file: h5py.File, contents: Hdf5Contents, axis: str, count: int) -> N
         if name.rsplit("/", 1)[-1] in names and one.shape == (count,) and count <= _MOST_POINTS:
             try:
                 return np.asarray(file[name][:], float)
-            except (OSError, RuntimeError):
+            except FAULTS:
                 return None
     return np.zeros(1) if count == 1 else None
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
+from tailrace.formats.hdf5_file import FAULTS
 from tailrace.io.placement import Stored, UniformGrid, triple
 from tailrace.text import counted
 
@@ -65,7 +66,7 @@ def _numbers(group: h5py.Group, name: str) -> NDArray[Any]:
         raise _core.IoError(f"{group.file.filename}: '{_ROOT}/{name}': expected at most {_MOST} numbers")
     try:
         values: NDArray[Any] = found[()]
-    except (OSError, RuntimeError) as error:
+    except FAULTS as error:
         raise _core.IoError(f"{group.file.filename}: '{_ROOT}/{name}' cannot be read: {error}") from None
     return values
 

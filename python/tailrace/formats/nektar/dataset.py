@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
-from tailrace.formats.finite import not_finite
+from tailrace.formats.damage import not_finite
 from tailrace.formats.overlaps import rows_in
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored

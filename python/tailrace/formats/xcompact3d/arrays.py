@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
-from tailrace.formats.finite import not_finite
+from tailrace.formats.damage import not_finite
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored, Triple

@@ -12,7 +12,8 @@ import numpy as np
 
 from tailrace import _core
 from tailrace.case.document import ConfigError
-from tailrace.files.regular import open_regular
+from tailrace.formats.fortran_numbers import real_of
+from tailrace.formats.texts import read_text
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
 from tailrace.io.values import Attribute
 
@@ -290,20 +291,14 @@ def stretched(count: int, cells: int, length: float, kind: int, beta: float) -> 
 
 
 def read_places(path: Path, count: int) -> tuple[float, ...]:
-    """The first column of a `yp.dat`; nothing where there is none."""
+    """The first column of a `yp.dat`; () where it is missing."""
     if not path.is_file():
         return ()
-    most = 200 * count + 4096
-    try:
-        with open_regular(path, "rb") as file:
-            lines = file.read(most + 1).decode("ascii", "replace").split("\n")
-    except OSError as error:
-        raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
     places = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_text(path, 200 * count + 4096).split("\n"), 1):
         if line.strip():
             try:
-                places.append(float(line.split()[0].replace("D", "E")))
+                places.append(real_of(line.split()[0]))
             except ValueError:
                 raise _core.IoError(f"{path}: line {number} is {line.strip()[:40]!r}; expected a place in y") from None
     if len(places) != count or not np.all(np.diff(places) > 0):

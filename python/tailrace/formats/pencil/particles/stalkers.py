@@ -10,10 +10,10 @@ import numpy as np
 
 from tailrace import _core
 from tailrace.formats.flat_array import FlatArray
+from tailrace.formats.texts import read_text
 
 from ..files.frames import MOST_FRAMES, latest
 from ..files.records import Records
-from ..files.text import read_text
 from ..run.run import PencilRun
 from .lists import MOST_COLUMNS, ParticleDataset, ProcessParticles
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
+from tailrace.formats.damage import errors_of
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.overlaps import overlap
 from tailrace.io.placement import Box, Stored, Triple
@@ -113,13 +115,7 @@ class Planes(PlaneDataset):
 
     def check(self, position: int) -> list[str]:
         """See `Dataset.check`."""
-        found = []
-        for part in self._parts:
-            try:
-                self._check_time(part.frames, position)
-            except _core.IoError as error:
-                found.append(str(error))
-        return found
+        return errors_of(*(partial(self._check_time, part.frames, position) for part in self._parts))
 
 
 class Slices(Planes):

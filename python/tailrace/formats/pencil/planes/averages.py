@@ -9,12 +9,12 @@ from pathlib import Path
 
 from tailrace import _core
 from tailrace.formats.file_bytes import head
+from tailrace.formats.texts import read_text
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box
 
 from ..files.frames import Frames, whole_frames
 from ..files.records import Records
-from ..files.text import read_text
 from ..run.run import PencilRun
 from ..snapshots.byte_order import frames_in_order
 from .assembled import PlanePart, Planes, parts_of_processes

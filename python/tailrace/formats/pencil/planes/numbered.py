@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from tailrace import _core
+from tailrace.formats.damage import errors_of
 from tailrace.io.placement import Box, Stored, triple
 from tailrace.io.values import Scalar
 
@@ -117,13 +118,13 @@ class Numbered(PlaneDataset):
 
     def check(self, position: int) -> list[str]:
         """See `Dataset.check`."""
-        try:
+
+        def look() -> None:
             with open_hdf5(Path(self.path)) as file:
                 self._variables(file, self._groups[position])
             self.scalars(position)
-        except _core.IoError as error:
-            return [str(error)]
-        return []
+
+        return errors_of(look)
 
 
 def _array(file: h5py.File, name: str, shape: tuple[int, ...]) -> Any:

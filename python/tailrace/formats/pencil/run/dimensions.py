@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tailrace import _core
+from tailrace.formats.texts import read_text
 from tailrace.io.placement import Box, Triple, triple
 
 from ..files.hdf5 import has_group, number, plain
-from ..files.text import read_text
 
 if TYPE_CHECKING:
     import h5py

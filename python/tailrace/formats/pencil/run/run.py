@@ -9,10 +9,10 @@ from typing import Any
 
 from tailrace import _core
 from tailrace.formats.file_bytes import is_hdf5
+from tailrace.formats.texts import read_text
 from tailrace.io.placement import Triple
 
 from ..files.hdf5 import open_hdf5
-from ..files.text import read_text
 from .dimensions import Dimensions, dim_of_hdf5, process_place, read_dim
 from .grid import Points, read_points
 from .names import field_names

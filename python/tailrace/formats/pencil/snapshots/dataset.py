@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tailrace import _core
-from tailrace.formats.finite import not_finite
+from tailrace.formats.damage import not_finite
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored, triple
 from tailrace.io.values import Scalar

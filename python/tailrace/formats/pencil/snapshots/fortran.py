@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
+from tailrace.formats.damage import errors_of
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.overlaps import overlap
 from tailrace.io.placement import Box, Stored, Triple, triple
@@ -169,14 +171,7 @@ class FortranSnapshot:
 
     def check(self) -> list[str]:
         """Damage in its files: records, persistent variables, times that differ."""
-        found = []
-        for part in self.parts():
-            try:
-                self._head_of(part)
-                self._persist(part)
-            except _core.IoError as error:
-                found.append(str(error))
-        return found
+        return errors_of(*(partial(self._persist, part) for part in self.parts()))
 
     # ---- files -------------------------------------------------------------------------------------------------------
     def _array(self, part: SnapshotPart, field: int) -> FlatArray:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import _core
+from tailrace.formats.damage import errors_of
 from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
 
@@ -90,13 +91,13 @@ class Hdf5Snapshot:
 
     def check(self) -> list[str]:
         """Damage in what describes it."""
-        try:
+
+        def look() -> None:
             with open_hdf5(self.source.path) as file:
                 self._fields(file)
             self.scalars()
-        except _core.IoError as error:
-            return [str(error)]
-        return []
+
+        return errors_of(look)
 
     def files(self) -> Iterator[Path]:
         """Its file."""

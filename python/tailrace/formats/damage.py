@@ -1,9 +1,12 @@
-"""Values that are no finite numbers. Local."""
+"""Looking for damage in files of other programs. Local."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from tailrace import _core
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import boxes_of
 
@@ -29,3 +32,14 @@ def not_finite(dataset: Dataset, position: int, name: str) -> str:
             first = first or (f"row {y + j}" if stored.is_list else f"point {x + i}, {y + j}, {z + k}")
             count += int(bad.sum())
     return f"{name} has {count} values that are not finite, the first at {first}" if count else ""
+
+
+def errors_of(*looks: Callable[[], object]) -> list[str]:
+    """What is damaged, as the functions say that read it."""
+    errors = []
+    for look in looks:
+        try:
+            look()
+        except _core.IoError as error:
+            errors.append(str(error))
+    return errors

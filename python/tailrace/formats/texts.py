@@ -1,4 +1,4 @@
-"""The texts of a data directory. Local."""
+"""Short texts of other programs. Local."""
 
 from __future__ import annotations
 
