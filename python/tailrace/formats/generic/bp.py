@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +38,7 @@ _MOST_BLOCKS = 16  # local arrays of more dimensions: each block is a variable
 _MOST_ENDS = 4096  # values that are read to see whether files were cut off
 
 
-class Blocks(NamedTuple):
-    """How blocks without places lie one after another in a list."""
-
-    rows: tuple[int, ...]
-    columns: int
+Rows = tuple[int, ...]  # of blocks without places, which stand one after another in a list
 
 
 @dataclass
@@ -52,7 +48,7 @@ class BpDescription:
     steps: list[tuple[int, float]] = field(default_factory=list)
     layouts: list[StepLayout] = field(default_factory=list)
     scalars: list[tuple[str, ...]] = field(default_factory=list)  # their names in each step
-    blocks: list[dict[str, Blocks]] = field(default_factory=list)  # of each step, by the name in the file
+    blocks: list[dict[str, Rows]] = field(default_factory=list)  # of each step, by the name in the file
     attributes: dict[str, Attribute] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     ours: bool = False  # a series of Tailrace without its tailrace.json
@@ -98,7 +94,7 @@ class BpDataset(PartsDataset):
         if joined is None:
             self._opened().read(position, part.source, part.block, start, values)
             return
-        for number, first, _, place in rows_in(start[0], values.shape[0], enumerate(joined.rows)):
+        for number, first, _, place in rows_in(start[0], values.shape[0], enumerate(joined)):
             self._opened().read(position, part.source, number, [first, *start[1:]], values[place])
 
 
@@ -137,9 +133,9 @@ def _attributes(file: _core.ForeignBp, layouts: list[StepLayout]) -> dict[str, A
     return found
 
 
-def _variables(file: _core.ForeignBp, step: int) -> tuple[StepLayout, dict[str, Blocks], tuple[str, ...], list[str]]:
+def _variables(file: _core.ForeignBp, step: int) -> tuple[StepLayout, dict[str, Rows], tuple[str, ...], list[str]]:
     maker = LayoutMaker()
-    joined: dict[str, Blocks] = {}
+    joined: dict[str, Rows] = {}
     scalars = []
     for name, kind, shape, blocks in file.variables(step):
         if kind == "text" and not shape and not blocks:
@@ -167,7 +163,11 @@ def _is_held(file: _core.ForeignBp, step: int, name: str) -> bool:
 
 
 def _add_blocks(
-    maker: LayoutMaker, joined: dict[str, Blocks], name: str, dtype: np.dtype[Any], blocks: list[tuple[int, ...]]
+    maker: LayoutMaker,
+    joined: dict[str, Rows],
+    name: str,
+    dtype: np.dtype[Any],
+    blocks: list[tuple[int, ...]],
 ) -> None:
     """Blocks of one dimension, and those of two with as many columns each, make a list."""
     full = next((one for one in blocks if one and 0 not in one), max(blocks, key=len) or (0,))
@@ -177,7 +177,7 @@ def _add_blocks(
     if len(blocks[0]) <= 2 and len(columns) == 1:
         rows = tuple(one[0] for one in blocks)
         maker.add(name, parts_of(name, dtype, (sum(rows), *blocks[0][1:]), as_list=True))
-        joined[name] = Blocks(rows, int(np.prod(blocks[0][1:], dtype=object)))
+        joined[name] = rows
         if len(blocks) > 1:
             maker.notes.append(f"'{name}' has blocks without places in a whole; they stand one after another in a list")
         return

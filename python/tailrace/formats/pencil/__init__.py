@@ -88,7 +88,7 @@ def _hdf5_file(path: Path, given: dict[str, str]) -> Dataset | None:
         points = points_of_hdf5(file, dim)
     data = data_above(path)
     run = PencilRun(path.absolute().parent, dim, points) if data is None else read_run(data, dim, points)
-    source = source_at(path) or SnapshotSource(path.stem, None, path)
+    source = source_at(path) or SnapshotSource(None, path)
     return PencilSnapshots(str(path), run, [opened(source, run)], ghosts_wanted(path, given))
 
 

@@ -61,7 +61,6 @@ class Header(NamedTuple):
     block: int
     tasks: int
     files: int
-    number: int
     keys: int
     size: int  # of the file
 
@@ -180,7 +179,7 @@ def open_container(path: Path) -> Container:
         if name.is_symlink() and not name.resolve().is_relative_to(path.parent.resolve()):
             _refuse(name, f"expected a file beside {path.name}, found a link to {name.readlink()}")
         header = read_header(name, number)
-        if header[1:2] + header[6:7] + header[8:9] != first[1:2] + first[6:7] + first[8:9]:
+        if (header.data_order, header.files, header.keys) != (first.data_order, first.files, first.keys):
             _refuse(name, f"its header does not agree with that of {path.name}: it has {header}, the first {first}")
         files.append(name)
         for rank, (task, local) in _tasks_of(name, header, number).items():
@@ -232,7 +231,7 @@ def read_header(path: Path, number: int) -> Header:
         _refuse(path, f"it has {tasks} tasks; at most {_MOST_ENTRIES} are read")
     if keys not in (0, NO_KEYS, INLINE_KEYS):
         _refuse(path, f"its key-value mode at byte 40 is {keys}; expected {NO_KEYS} (none) or {INLINE_KEYS} (inline)")
-    return Header(order, data_order, version, (library, patch), block, tasks, files, here, keys, size)
+    return Header(order, data_order, version, (library, patch), block, tasks, files, keys, size)
 
 
 def _tables(path: Path, header: Header) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]:

@@ -32,7 +32,7 @@ class Xcompact3dCheckpoint(FlatDataset):
         info = path.parent / INFO
         self.steps, run = read_info(info, run, self.notes)
         names = layout(run)
-        width = _find_width(path, run, names, self.notes)
+        width = _find_width(path, run, names)
         if width is None:
             raise _wrong_size(path, info, run, names)
         bytes_of, cells = width
@@ -60,7 +60,7 @@ def is_checkpoint(path: Path, run: Xcompact3dRun | None) -> bool:
         return True
     try:
         _, found = read_info(info, run, [])
-        return _find_width(path, found, layout(found), []) is not None
+        return _find_width(path, found, layout(found)) is not None
     except _core.IoError:
         return False
 
@@ -122,7 +122,7 @@ def read_info(info: Path, run: Xcompact3dRun | None, notes: list[str]) -> tuple[
     return [(index, float(time))], replace(run, scheme=scheme, scalars=scalars)
 
 
-def _find_width(path: Path, run: Xcompact3dRun, names: list[str], notes: list[str]) -> tuple[int, Triple] | None:
+def _find_width(path: Path, run: Xcompact3dRun, names: list[str]) -> tuple[int, Triple] | None:
     """Bytes of a real number, and the shape of the cells; None where the file's size fits to nothing."""
     size, nodes = size_of(path), math.prod(run.points) * (len(names) - 1)
     if run.ends is not None:

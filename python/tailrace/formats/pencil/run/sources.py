@@ -11,14 +11,12 @@ _NAME = re.compile(r"(VAR(\d{1,9})|var\.dat|var)(\.h5)?")
 
 @dataclass(frozen=True)
 class SnapshotSource:
-    """The name and the place of a snapshot.
+    """A snapshot, by its name.
 
-    :param name: "VAR1", "var.dat".
     :param number: of VARn; None of var.dat, which is written again and again.
     :param path: its file in `allprocs`, or that of process 0.
     """
 
-    name: str
     number: int | None
     path: Path
 
@@ -42,7 +40,7 @@ def source_at(path: Path) -> SnapshotSource | None:
     match = _NAME.fullmatch(path.name)
     if match is None or (match[1] == "var" and not match[3]):
         return None
-    return SnapshotSource(path.stem if match[3] else path.name, int(match[2]) if match[2] else None, path)
+    return SnapshotSource(int(match[2]) if match[2] else None, path)
 
 
 def snapshots_in(data: Path) -> tuple[list[SnapshotSource], list[str]]:
